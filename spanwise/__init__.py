@@ -36,6 +36,7 @@ _PUBLIC: dict[str, str] = {
     "UploadFile": "spanwise.plugins",
     "WorkerPlugin": "spanwise.plugins",
     "observe": "spanwise.local.observe",
+    "progress": "spanwise.diagnostics.progressbar",
     "span": "spanwise.graph.spans",
     "wait": "spanwise.client.waiting",
 }

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spanwise.records.enumerations import REPORT_CANCELLED, REPORT_MEMORY
-from spanwise.wire.content import broken, check_blob, check_moments, check_sizes, column
+from spanwise.wire.content import (
+    broken,
+    check_ascending,
+    check_blob,
+    check_moments,
+    check_sizes,
+    column,
+)
 from spanwise.wire.frame import Message
 
 
@@ -26,6 +33,11 @@ def check_from_scheduler(message: Message) -> None:
         failed, nbytes = len(message.fields["failed"]), len(message.blobs)
         if failed != nbytes:
             raise broken(message, "failed", f"{failed} workers, and errors of {nbytes}")
+    elif kind == "followed":
+        for table in ("groups", "keys"):
+            rows = zip(column(message, table, "start"), column(message, table, "end"), strict=True)
+            nbytes = sum(map(len, message.blobs[:1]))
+            check_ascending(message, f"{table}.end", [each for row in rows for each in row], nbytes)
     elif kind == "events":
         check_sizes(message, "events.length", column(message, "events", "length"))
         _check_events(message)

@@ -105,7 +105,6 @@ MODULE: dict[str, str] = {
     "local_client": _TASK,
     "performance_report": "Client.spans(), fine_metrics() and the panels",
     "print": "return the text",
-    "progress": "dask.diagnostics.ProgressBar with local schedulers; else the Task Stream panel",
     "rejoin": _TASK,
     "rpc": _ALONE,
     "secede": _TASK,
@@ -148,6 +147,8 @@ NOTES: dict[str, str] = {
     "LocalCluster.dashboard_link": "empty: the panels are in JupyterLab",
     "KilledWorker": "one argument, a sentence",
     "get_client": "for the process that made the client; tasks cannot submit tasks",
+    "progress": "shows its bars wherever it stands in a cell, also without ipywidgets; tells "
+    "failed, lost and cancelled tasks apart; a terminal keeps its last line",
     "span": "is a context manager; as many tags as wanted; survives graph optimisation",
     "fire_and_forget": "for as long as the client is open",
     "futures_of": "looks into named tuples and frozen sets too",

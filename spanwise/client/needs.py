@@ -54,6 +54,8 @@ class Asking(Protocol):
 class Awaited(Protocol):
     """A session, as futures see it."""
 
+    def check_alive(self) -> None: ...
+
     def wait_for(self, entries: Sequence[Entry], timeout: float | None = None) -> None: ...
 
     def watch(

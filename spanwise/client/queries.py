@@ -102,7 +102,7 @@ def _page(session: Session, answer: Any, given: Mapping[int, Entry]) -> Iterator
             continue  # another name of the task before it, which this client has just let go of
         last = start
         yield TaskSeen(
-            _key(texts[start:end].decode("utf-8", "replace")) if entry is None else entry.key,
+            key_of(texts[start:end].decode("utf-8", "replace")) if entry is None else entry.key,
             -1 if task_id == NONE_U32 else task_id,
             -1 if worker == NONE_U16 else worker,
             nbytes,
@@ -110,7 +110,7 @@ def _page(session: Session, answer: Any, given: Mapping[int, Entry]) -> Iterator
         )
 
 
-def _key(text: str) -> Key:
+def key_of(text: str) -> Key:
     """The key of a task that no future holds, from its text; that is all the scheduler knows."""
     if text.startswith("(") and text.endswith(")"):
         try:

@@ -66,6 +66,7 @@ ANSWER_TO = {
     "askEvents": "events",
     "command": "done",
     "plugin": "pluginDone",
+    "follow": "followed",
 }
 
 #: Dropped futures are collected for this long before the scheduler is told: a loop
@@ -381,6 +382,11 @@ class Session:
             ) from error
         except LinkError as error:
             raise SchedulerLost(self.dead or self._lost_sentence(error)) from error
+
+    def check_alive(self) -> None:
+        """Raise the error of a client that is closed, or whose scheduler has gone."""
+        with self.lock:
+            self._check_alive()
 
     def _check_alive(self) -> None:
         if self.dead is not None:
@@ -758,6 +764,7 @@ class Session:
             "stalled": self._on_stalled,
             "events": self._on_answer,
             "pluginDone": self._on_answer,
+            "followed": self._on_answer,
             "event": self.subscriptions.came,
         }
         try:

@@ -23,6 +23,9 @@ export enum TaskFlag {
   Refused = 128
 }
 
+/** What a forgotten row still tells: whether there ever was a result. */
+export const ENDED_FLAGS = TaskFlag.Again | TaskFlag.Placed;
+
 /**
  * Everything the scheduler knows of tasks: one row per task id, one typed array per field; no object per task. About 100 bytes a task
  * and 20 an edge. Columns are replaced when the table grows: do not keep one across a call of {@link TaskTable.ensure}.
@@ -178,7 +181,8 @@ export class TaskTable {
   /** Empties a row; its lists must be empty already. */
   clear(task: number): void {
     this.state[task] = TaskState.Forgotten;
-    this.flags[task] = 0;
+    // Who follows the task asks how it ended, until the row is used again.
+    this.flags[task]! &= ENDED_FLAGS;
     this.firstInput[task] = NONE;
     this.waitingOn[task] = 0;
     this.nbytes[task] = 0;
@@ -212,6 +216,16 @@ export class TaskTable {
       }
     }
     return false;
+  }
+
+  /** Whether there has been a result, also of a task that was forgotten and whose row nobody has taken yet. */
+  hadResult(task: number): boolean {
+    return (this.flags[task]! & ENDED_FLAGS) !== 0;
+  }
+
+  /** Whether its graph is still coming in. */
+  isComing(task: number): boolean {
+    return this.hasFlag(task, TaskFlag.Open);
   }
 
   hasFlag(task: number, flag: TaskFlag): boolean {

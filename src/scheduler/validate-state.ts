@@ -3,7 +3,7 @@ import { NONE } from './edge-table';
 import { hasRoom } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { FailureReason, holdsInputs, TaskState } from './task-state';
-import { TaskFlag } from './task-table';
+import { ENDED_FLAGS, TaskFlag } from './task-table';
 import { formatStory } from './transition-log';
 import { keepsItsInputs } from './transitions';
 import { mayFollow } from './tasks-ahead';
@@ -83,7 +83,7 @@ function checkEmptyRow(s: SchedulerState, task: number): void {
       t.firstReplica[task] === NONE &&
       t.waiters[task] === 0 &&
       t.waitingOn[task] === 0 &&
-      t.flags[task] === 0 &&
+      (t.flags[task]! & ~ENDED_FLAGS) === 0 &&
       t.worker[task] === NONE,
     'a forgotten row is not empty'
   );

@@ -140,6 +140,23 @@ export const CLIENT_LINK = {
       },
       IDS
     ),
+    /**
+     * Follows the tasks that `ids` need, themselves included. open: begin, grouped `by` the prefix or span of the tasks (task: by `group`,
+     * once the client has read their `keys`, page by page); not `complete`: without what is there already and its inputs. count: how far
+     * they are. close: no more of it, and no answer. → `followed`
+     */
+    follow: message(
+      {
+        request: u32,
+        what: v.picklist(['open', 'keys', 'group', 'count', 'close']),
+        /** The client's number for these tasks. */
+        number: u32,
+        by: v.optional(v.picklist(['prefix', 'span', 'task']), 'prefix'),
+        complete: v.optional(flag, true),
+        after: v.optional(u32, 0)
+      },
+      { ...IDS, groups: { group: 'u16' } }
+    ),
     /** Data that was already put to workers on their peer doors. */
     scattered: message(
       { ...NEW_NAMES, spans, keysBlob: v.optional(blobOrNone, -1) },
@@ -292,6 +309,45 @@ export const CLIENT_LINK = {
           keyEnd: 'u32'
         },
         holders: { row: 'u32', worker: 'u16' }
+      }
+    ),
+    /**
+     * How far the tasks are that a client follows. refused: why they are not followed. error: of one that failed, if there is any. Blob 0:
+     * texts of `keys`, and of `groups` by prefix, which come with `open` alone. unknown: ids that stood for nothing then.
+     */
+    followed: message(
+      {
+        request: u32,
+        tasks: u32,
+        refused: v.optional(text, ''),
+        /** Where the next page of keys begins. */
+        next: v.optional(v.nullable(u32), null),
+        error: v.optional(
+          v.nullable(v.object({ key: text, type: text, message: text })),
+          null
+        )
+      },
+      {
+        groups: {
+          start: 'u32',
+          end: 'u32',
+          span: u16Of<SpanId>(),
+          total: 'u32',
+          done: 'u32',
+          /** Given to a worker. */
+          running: 'u32',
+          failed: 'u32',
+          /** The result is gone and cannot be made again. */
+          lost: 'u32',
+          /** Given up before there was a result. */
+          cancelled: 'u32',
+          /** Nobody needs it any more, and it has not run. */
+          skipped: 'u32',
+          /** It had a result once, and is to run again. */
+          again: 'u32'
+        },
+        keys: { start: 'u32', end: 'u32' },
+        unknown: { id: u32Of<ClientTaskId>() }
       }
     ),
     /** Blob 0: the value, or the error when not ok. */

@@ -126,6 +126,42 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       { request: 7, states: ['processing', 'memory'], after: 4096 },
       { ids: { id: [] } }
     ),
+    follow: sample(
+      'begin with two tasks and what they need, by span',
+      'client',
+      'up',
+      'follow',
+      { request: 8, what: 'open', number: 1, by: 'span' },
+      { ids: { id: [4, 5] }, groups: { group: [] } }
+    ),
+    followed: sample(
+      'of three tasks in one span one is done and one has failed',
+      'client',
+      'down',
+      'followed',
+      {
+        request: 8,
+        tasks: 3,
+        error: { key: 'load-1', type: 'ValueError', message: 'no such file' }
+      },
+      {
+        groups: {
+          start: [0],
+          end: [0],
+          span: [3],
+          total: [3],
+          done: [1],
+          running: [1],
+          failed: [1],
+          lost: [0],
+          cancelled: [0],
+          skipped: [0],
+          again: [0]
+        },
+        keys: { start: [], end: [] },
+        unknown: { id: [] }
+      }
+    ),
     answer: sample(
       'two tasks, of which one has two names and lies at two workers, and one runs; the last page',
       'client',

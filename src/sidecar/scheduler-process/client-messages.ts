@@ -106,6 +106,7 @@ export class ClientSession {
       link.send('discard', { clients: [this.id] });
     }
     rows.removeClient(this.id);
+    this._cluster.follows.clientLeft(this.id);
     this._cluster.moves++;
     this._cluster.handle({
       type: 'clientLeft',
@@ -145,6 +146,13 @@ export class ClientSession {
         return this._locate(message);
       case 'question':
         return this._answer(message);
+      case 'follow':
+        return this._cluster.follows.take(
+          message,
+          this.tasks,
+          this._spans,
+          this.link
+        );
       case 'scattered':
         return this._scattered(message);
       case 'discard':

@@ -186,6 +186,12 @@ export class ClientSpans {
     return this._map === null ? id : this._map[id]!;
   }
 
+  /** The client's number of a span of the log. */
+  own(outer: SpanId): SpanId {
+    const own = this._map?.indexOf(outer) ?? outer;
+    return (own < 0 ? DEFAULT_SPAN : own) as SpanId;
+  }
+
   /** Rows of the client as rows of the log. */
   announce<R extends SpanRow>(rows: readonly R[]): R[] {
     return rows.map(row => {

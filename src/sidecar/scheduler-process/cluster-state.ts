@@ -1,6 +1,7 @@
 /** State that the parts of the scheduler process share. */
 import {
   Scheduler,
+  type FailureReason,
   type SchedulerEvent,
   type SchedulerOptions
 } from '../../scheduler';
@@ -10,7 +11,8 @@ import type { SealedBlock } from '../../records/log-writer';
 import { LARGEST_U16, LARGEST_U32 } from '../../records/enumerations';
 import { BlobStore } from './blob-store';
 import { SharedNumbers } from './client-scope';
-import type { InlineResult, TaskError } from './report-message';
+import { Follows } from './follows';
+import { describe, type InlineResult, type TaskError } from './report-message';
 import { TaskRows } from './task-rows';
 import { WorkerRequests } from './worker-requests';
 import { SharedState } from './shared-state';
@@ -31,6 +33,7 @@ export class ClusterState {
   readonly workers = new Map<number, WorkerSession>();
   readonly requests = new WorkerRequests();
   readonly shared: SharedState;
+  readonly follows = new Follows(this);
   /** Spans of all clients, and memory runs. The last span stands for those beyond. */
   readonly spanNumbers = new SharedNumbers(LARGEST_U16 - 1);
   readonly memoryRunNumbers = new SharedNumbers(LARGEST_U32);
@@ -82,6 +85,16 @@ export class ClusterState {
       `The cluster has room for ${this.rows.ids.limit.toLocaleString('en')} tasks at a time, and this graph does not fit ` +
       'beside those that it holds. Release results that you no longer need, or compute in several steps.'
     );
+  }
+
+  /** Why a task failed, for the user. */
+  failureOf(
+    cause: DenseTaskId,
+    reason: FailureReason
+  ): { readonly key: string; readonly type: string; readonly message: string } {
+    const key = this.keyOf(cause);
+    const error = this.errors.get(cause);
+    return { key, ...(error ?? describe(reason, key, this)) };
   }
 
   /** A task's key as text. */

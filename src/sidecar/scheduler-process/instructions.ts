@@ -104,7 +104,7 @@ export class InstructionPerformer {
   }
 
   private _giveBack(forgotten: readonly Forgotten[]): void {
-    const { rows, blobs, errors } = this._cluster;
+    const { rows, blobs, errors, follows } = this._cluster;
     const templates = new UseCounter((id, n) => blobs.unuseTemplate(id, n));
     const chunks = new UseCounter((id, n) => blobs.unuseChunk(id, n));
     for (const { taskIds } of forgotten) {
@@ -112,6 +112,7 @@ export class InstructionPerformer {
         templates.add(rows.template[task]!);
         chunks.add(rows.chunk[task]!);
         errors.delete(task);
+        follows.forgotten(task);
         rows.giveBack(task);
       }
     }

@@ -213,7 +213,8 @@ type FailureFacts = {
   readonly roomSentence: string;
 };
 
-function describe(
+/** A failure of which no worker has told. */
+export function describe(
   reason: FailureReason,
   key: string,
   { deathSentence, stallSentence, roomSentence }: FailureFacts

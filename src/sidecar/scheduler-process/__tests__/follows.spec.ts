@@ -1,0 +1,199 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { drawnClusterSettings } from '../../../testing/cluster-settings';
+import { waitFor } from '../../../testing/wait-for';
+import { WireClient } from '../../../testing/wire-client';
+import { WireFleet } from '../../../testing/wire-worker';
+import type { Message } from '../../../wire/schema';
+import { monotonicClock } from '../../../link/monotonic';
+import { Cluster } from '../cluster';
+
+const secret = Buffer.alloc(32, 7);
+type Followed = Message<'client', 'down', 'followed'>;
+type Fields = Partial<Message<'client', 'up', 'follow'>['fields']>;
+
+/** What is not 0 of a group. */
+type Counts = Record<string, number>;
+
+describe('tasks that a client follows', () => {
+  let folder: string;
+  let cluster: Cluster;
+  let fleet: WireFleet;
+  let client: WireClient;
+  let request = 0;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sw-'));
+    cluster = await Cluster.start({
+      settings: drawnClusterSettings({
+        secretHex: secret.toString('hex'),
+        transport: 'unix',
+        nWorkers: 2,
+        observer: null
+      }),
+      folder,
+      clock: monotonicClock(),
+      note: () => undefined,
+      fleet: options => (fleet = new WireFleet(options))
+    });
+    client = await WireClient.join(cluster.address, secret);
+    await waitFor('two workers', () => fleet.workers.size === 2);
+  });
+
+  afterEach(async () => {
+    await cluster.end('closed');
+    client.link.destroy();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function follow(
+    what: 'open' | 'keys' | 'group' | 'count',
+    fields: Fields = {},
+    ids: number[] = [],
+    group: number[] = []
+  ): Promise<Followed> {
+    const own = ++request;
+    client.link.send(
+      'follow',
+      { number: 1, ...fields, request: own, what },
+      { ids: { id: ids }, groups: { group } }
+    );
+    return waitFor('how far they are', () =>
+      client.received.find(
+        (m): m is Followed => m.type === 'followed' && m.fields.request === own
+      )
+    );
+  }
+
+  function counts({ tables: { groups } }: Followed): Counts[] {
+    const { rows, start, end, span, ...columns } = groups;
+    (void start, end, span);
+    return Array.from({ length: rows }, (_, row) =>
+      Object.fromEntries(
+        Object.entries(columns)
+          .map(([name, column]) => [name, column[row]!] as const)
+          .filter(([, count]) => count > 0)
+      )
+    );
+  }
+
+  function names({ tables: { groups, keys }, blobs }: Followed): string[] {
+    const { rows, start, end } = groups.rows > 0 ? groups : keys;
+    return Array.from({ length: rows }, (_, row) =>
+      Buffer.from(blobs[0]!.subarray(start[row], end[row])).toString()
+    );
+  }
+
+  it('are those that it names and all that they need, by prefix', async () => {
+    client.submit('a b -> c -> d', { does: { c: 'hold' } });
+    const held = await waitFor('c runs', () =>
+      [...fleet.workers.values()].find(each => each.held.length === 1)
+    );
+    const opened = await follow('open', {}, [client.id('d')]);
+    expect(opened.fields.tasks).toBe(4);
+    const byName = (answer: Followed): Counts[] =>
+      ['a', 'b', 'c', 'd'].map(
+        name => counts(answer)[names(opened).indexOf(name)]!
+      );
+    const done = { total: 1, done: 1 };
+    expect(byName(opened)).toEqual([
+      done,
+      done,
+      { total: 1, running: 1 },
+      { total: 1 }
+    ]);
+    held.letGo();
+    await client.outcome('d');
+    // What the first ones held is gone by now.
+    expect(byName(await follow('count'))).toEqual([done, done, done, done]);
+    client.release('d');
+    expect(byName(await follow('count'))).toEqual([done, done, done, done]);
+  });
+
+  it('are fewer without what is there', async () => {
+    client.submit('a -> b', { want: 'a b', does: { b: 'hold' } });
+    await client.outcome('a');
+    await waitFor('b runs', () =>
+      [...fleet.workers.values()].some(each => each.held.length === 1)
+    );
+    const opened = await follow('open', { complete: false }, [0, 1]);
+    expect(names(opened)).toEqual(['b']);
+  });
+
+  it('are grouped by span, or as the client says once it has the keys', async () => {
+    client.submit('a -> b -> c');
+    await client.outcome('c');
+    const bySpan = await follow('open', { by: 'span' }, [2]);
+    expect([...bySpan.tables.groups.span]).toEqual([3]);
+    expect(counts(bySpan)).toEqual([{ total: 3, done: 3 }]);
+    expect(counts(await follow('open', { by: 'task' }, [2]))).toEqual([]);
+    const { fields, ...page } = await follow('keys');
+    expect(fields.next).toBeNull();
+    expect(names({ fields, ...page } as Followed)).toEqual([
+      'c-1',
+      'b-1',
+      'a-1'
+    ]);
+    expect(counts(await follow('group', {}, [], [1, 0, 1]))).toEqual([
+      { total: 1, done: 1 },
+      { total: 2, done: 2 }
+    ]);
+  });
+
+  it('tells failed ones with their error, those given up and those nobody needs apart', async () => {
+    client.submit('a -> x', { does: { a: 'raise' } });
+    await client.outcome('x');
+    const failed = await follow('open', {}, [client.id('x')]);
+    expect(counts(failed)).toEqual([
+      { total: 1, failed: 1 },
+      { total: 1, failed: 1 }
+    ]);
+    expect(failed.fields.error).toMatchObject({ key: 'a-1' });
+    client.submit('c -> d -> e', { does: { c: 'hold' } });
+    await waitFor('c runs', () =>
+      [...fleet.workers.values()].find(each => each.held.length === 1)
+    );
+    await follow('open', { number: 2 }, [client.id('e')]);
+    client.link.send('cancel', {}, { ids: { id: [client.id('e')] } });
+    // Their ids are given back, and others have them.
+    client.submit('f g h', { want: 'f g h' });
+    await client.outcome('h');
+    const given = await follow('count', { number: 2 });
+    expect(
+      counts(given).reduce((sum, each) => sum + (each.cancelled ?? 0), 0)
+    ).toBe(3);
+  });
+
+  it('answers what it does not know, and refuses what is too much', async () => {
+    const opened = await follow('open', {}, [7, 8]);
+    expect([...opened.tables.unknown.id]).toEqual([7, 8]);
+    expect(opened.fields.tasks).toBe(0);
+    expect((await follow('count', { number: 9 })).fields.refused).toMatch(
+      'does not follow'
+    );
+    for (let number = 2; number <= 64; number++) {
+      await follow('open', { number });
+    }
+    const more = await follow('open', { number: 65 });
+    expect(more.fields.refused).toMatch('Close others first');
+    const close = { number: 2, what: 'close', request: 0 } as const;
+    client.link.send('follow', close, {
+      ids: { id: [] },
+      groups: { group: [] }
+    });
+    expect((await follow('open', { number: 65 })).fields.refused).toBe('');
+  });
+
+  it('ends a link that groups other tasks than there are', async () => {
+    client.submit('a');
+    await client.outcome('a');
+    await follow('open', { by: 'task' }, [0]);
+    client.link.send(
+      'follow',
+      { request: 99, what: 'group', number: 1 },
+      { ids: { id: [] }, groups: { group: [0, 1] } }
+    );
+    await waitFor('the end', () => client.isClosed);
+  });
+});
