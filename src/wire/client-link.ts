@@ -20,6 +20,7 @@ import {
   message,
   NEW_NAMES,
   seconds,
+  SHARING,
   spanId,
   text,
   u16,
@@ -223,6 +224,7 @@ export const CLIENT_LINK = {
       setUp: flag,
       idempotent: v.optional(flag, false)
     }),
+    ...SHARING.up,
     /** → `closed`. The scheduler then ends if it is the owner's, or if a guest says so (cluster). */
     close: message({ cluster: v.optional(flag, false) })
   },
@@ -392,6 +394,7 @@ export const CLIENT_LINK = {
       why: v.optional(text, ''),
       failed: v.optional(v.array(v.object({ worker: u16, why: text })), [])
     }),
+    ...SHARING.down,
     /** Shown to the user as a warning, or fails all futures. */
     problem: message({ sentence: text, fatal: v.optional(flag, false) }),
     /** why: half a sentence, for clients that did not ask for it. */

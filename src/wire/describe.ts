@@ -75,3 +75,80 @@ export const NEW_NAMES = {
   firstName: v.optional(u32, 0),
   names: v.optional(v.array(text), [])
 } as const;
+
+const SHARED_KINDS = [
+  'metadata',
+  'dataset',
+  'event',
+  'semaphore',
+  'variable',
+  'queue'
+] as const;
+
+/** What is done with things that clients and workers share by name: see `src/sidecar/scheduler-process/primitives.ts`. */
+export const SHARING = {
+  up: {
+    /**
+     * Asks for, changes or waits for something that is shared by name. Blob 0: the value that is set or put, which the scheduler does not
+     * open. → `shared`, unless `request` is 0
+     */
+    share: message({
+      request: u32,
+      kind: v.picklist(SHARED_KINDS),
+      what: v.picklist([
+        'set',
+        'get',
+        'delete',
+        'list',
+        'clear',
+        'count',
+        'wait',
+        'register',
+        'acquire',
+        'release',
+        'abandon',
+        'close',
+        'open',
+        'put',
+        'putBack',
+        'getAll'
+      ]),
+      name: text,
+      /** How long to wait; null: without a limit. */
+      seconds: v.optional(v.nullable(seconds), 0 as Seconds),
+      /** A lease, as its holder calls it. */
+      lease: v.optional(text, ''),
+      /** Leases that there may be, items that a queue takes (0: any number). */
+      limit: v.optional(count, 0),
+      /** After how long an abandoned lease ends; null: never. */
+      leaseSeconds: v.optional(v.nullable(seconds), null),
+      /** The semaphore was registered before: it is an error if it is not there. */
+      isKnown: v.optional(flag, false),
+      /** How many items to take at most. */
+      count: v.optional(count, 1),
+      /** Set only if this is the version that is there, 0: if there is none. */
+      version: v.optional(v.nullable(count), null)
+    }),
+    /** What this request waits for is not wanted any more; 0: nothing is, and all leases end. What has waited is answered `late`. */
+    giveUp: message({ request: u32 })
+  },
+  down: {
+    /** Blobs: the values. why: a sentence for the user. */
+    shared: message({
+      request: u32,
+      outcome: v.picklist([
+        'done',
+        'late',
+        'absent',
+        'conflict',
+        'full',
+        'inconsistent',
+        'unknown',
+        'refused'
+      ]),
+      why: v.optional(text, ''),
+      count: v.optional(count, 0),
+      names: v.optional(v.array(text), [])
+    })
+  }
+} as const;

@@ -14,6 +14,7 @@ import {
   message,
   NEW_NAMES,
   seconds,
+  SHARING,
   text,
   u16,
   u32
@@ -149,6 +150,7 @@ export const WORKER_LINK = {
     event: message({ kind: text, text: v.optional(text, '') }),
     /** As the client's. */
     logEvent: message({ topics: v.array(text) }),
+    ...SHARING.up,
     /** Blob 0: the value, or the error when not ok. */
     runResult: message({ request: u32, ok: flag, why: v.optional(text) }),
     flushed: message({ request: u32 })
@@ -238,6 +240,7 @@ export const WORKER_LINK = {
     run: message({ request: u32, wait: v.optional(flag, true) }),
     /** Set up a plugin, in place of one of its name, or tear it down. Blob 0: the plugin. One after another. → `runResult` */
     plugin: message({ request: u32, name: text, setUp: flag }),
+    ...SHARING.down,
     /** → `flushed`, after everything measured before it. */
     flush: message({ request: u32 }),
     /** How often memory is measured. */

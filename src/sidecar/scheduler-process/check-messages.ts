@@ -50,6 +50,8 @@ export function checkFromClient(
     (type === 'plugin' && message.fields.setUp)
   ) {
     checkHasBlob(type, message.blobs);
+  } else if (type === 'share') {
+    checkShare(message);
   } else if (type === 'run' && message.blobs.length === 0) {
     throw new BrokenFrame('"run" has no function to run.');
   } else if (
@@ -152,6 +154,8 @@ export function checkFromWorker(
 ): void {
   if (message.type === 'logEvent') {
     checkHasBlob(message.type, message.blobs);
+  } else if (message.type === 'share') {
+    checkShare(message);
   } else if (message.type === 'finished') {
     checkNames('finished', message.fields.firstName & ~COINED, names);
     checkFinished(message, threads);
@@ -163,6 +167,19 @@ export function checkFromWorker(
   } else if (message.type === 'replicas') {
     const { added } = message.tables;
     checkSizes('replicas', 'nbytes', added.nbytes, added.rows);
+  }
+}
+
+/** What brings a value, of kinds that have values. */
+const BRINGS: ReadonlySet<string> = new Set(['set', 'put', 'putBack']);
+
+function checkShare({
+  type,
+  fields,
+  blobs
+}: Pick<Message<'client', 'up', 'share'>, 'type' | 'fields' | 'blobs'>): void {
+  if (BRINGS.has(fields.what) && fields.kind !== 'event') {
+    checkHasBlob(type, blobs);
   }
 }
 

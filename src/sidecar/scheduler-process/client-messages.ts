@@ -173,6 +173,8 @@ export class ClientSession {
       case 'askEvents':
       case 'subscribe':
       case 'plugin':
+      case 'share':
+      case 'giveUp':
         return this._cluster.shared.take(message, this.link);
       case 'close':
         return this._host.close(this, message.fields.cluster);

@@ -280,6 +280,7 @@ export class Cluster implements IRosterHost {
     this._roster.close();
     this._control.close();
     this._stalls.close();
+    this._state.shared.close();
     for (const { id, link } of workers.values()) {
       log.capacity(clock(), id, CapacityState.Closing);
       link.send('close', {});

@@ -414,6 +414,7 @@ export class Roster {
       log.event(clock(), 'worker-lost', worker, why);
     }
     requests.workerLeft(worker);
+    this._cluster.shared.workerLeft(session.link);
     this._tellPeers();
     this._host.workersChanged();
     if (session.isReady) {

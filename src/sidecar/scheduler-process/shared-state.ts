@@ -6,17 +6,25 @@ import type { Seconds } from '../../base/brand';
 import type { AcceptedLink } from '../../link/door';
 import type { Message } from '../../wire/schema';
 import { Plugins } from './plugins';
+import { Primitives } from './primitives';
+import type { SharedAnswer } from './shared-call';
 import { Topics } from './topics';
 import type { WorkerRequests } from './worker-requests';
 import type { WorkerSession } from './worker-session';
 
 type Client = AcceptedLink<'client'>;
 type FromClient = Message<'client', 'up'>;
+/** Who waits for things that are shared by name, and holds them. */
+type Sharer = AcceptedLink<'client'> | AcceptedLink<'worker'>;
+type Sharing = Extract<FromClient, { readonly type: 'share' | 'giveUp' }>;
 
 /** The client's messages that are about it. */
 export type SharedMessage = Extract<
   FromClient,
-  { readonly type: 'logEvent' | 'askEvents' | 'subscribe' | 'plugin' }
+  {
+    readonly type:
+      'logEvent' | 'askEvents' | 'subscribe' | 'plugin' | 'share' | 'giveUp';
+  }
 >;
 
 /** A client that leaves more than this unread is not sent further events: it is told how many there were. */
@@ -28,6 +36,10 @@ export class SharedState {
   private readonly _lost = new Map<Client, number>();
 
   readonly plugins: Plugins;
+  private readonly _primitives = new Primitives<Sharer>(answerTo);
+  private _expireTimer: NodeJS.Timeout | undefined;
+  /** What the timer is set to. */
+  private _expiresAt = Infinity;
 
   /** @param _clock - the monotonic clock in seconds. */
   constructor(
@@ -52,7 +64,43 @@ export class SharedState {
       }
       case 'plugin':
         return this._plugin(message, client);
+      case 'share':
+      case 'giveUp':
+        return this.share(message, client);
     }
+  }
+
+  /** A client or a worker asks for something that is shared by name, or gives that up. */
+  share(
+    message: Pick<Sharing, 'type' | 'fields' | 'blobs'>,
+    sharer: Sharer
+  ): void {
+    const at = this._clock();
+    if (message.type === 'giveUp') {
+      this._primitives.giveUp(message.fields.request, sharer, at);
+    } else {
+      const { seconds, ...call } = message.fields as Message<
+        'client',
+        'up',
+        'share'
+      >['fields'];
+      const until = seconds === null ? Infinity : at + seconds;
+      // A copy: a view would keep the whole message for as long as the value.
+      const value = message.blobs[0]?.slice() ?? nothing;
+      this._primitives.take({ ...call, until, value }, sharer, at);
+    }
+    this._setTimer();
+  }
+
+  workerLeft(worker: Sharer): void {
+    this._primitives.left(worker, this._clock());
+    this._setTimer();
+  }
+
+  /** Ends no wait any more: all who wait are told that the cluster closes. */
+  close(): void {
+    clearTimeout(this._expireTimer);
+    this._expiresAt = -Infinity;
   }
 
   /** An event of a client or of a worker. */
@@ -73,6 +121,28 @@ export class SharedState {
   clientLeft(client: Client): void {
     this._topics.left(client);
     this._lost.delete(client);
+    this._primitives.left(client, this._clock());
+    this._setTimer();
+  }
+
+  private _setTimer(): void {
+    const due = this._primitives.nextDue;
+    // One that is set too early looks again.
+    if (due >= this._expiresAt) {
+      return;
+    }
+    clearTimeout(this._expireTimer);
+    this._expiresAt = due;
+    const seconds = Math.min(due - this._clock(), LONGEST_TIMER_SECONDS);
+    this._expireTimer = setTimeout(
+      () => {
+        this._expiresAt = Infinity;
+        this._primitives.expire(this._clock());
+        this._setTimer();
+      },
+      Math.max(0, Math.ceil(seconds * 1000))
+    );
+    this._expireTimer.unref();
   }
 
   private _plugin(
@@ -147,4 +217,22 @@ export class SharedState {
       [Buffer.concat(rows.map(row => row.content))]
     );
   }
+}
+
+const nothing = new Uint8Array(0);
+/** `setTimeout` cannot wait longer than 2³¹ ms. */
+const LONGEST_TIMER_SECONDS = 86_400;
+
+function answerTo(
+  sharer: Sharer,
+  request: number,
+  { outcome, why = '', count = 0, names = [], values = [] }: SharedAnswer
+): void {
+  // Both links have the same message.
+  (sharer as Client).send(
+    'shared',
+    { request, outcome, why, count, names: [...names] },
+    {},
+    values
+  );
 }

@@ -103,6 +103,10 @@ export function takeWorkerMessage(
     case 'logEvent':
       cluster.shared.log(message);
       return null;
+    case 'share':
+    case 'giveUp':
+      cluster.shared.share(message, session.link);
+      return null;
     case 'runResult':
       cluster.requests.answered(message.fields.request, message);
       return null;

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../../base/brand';
 import type { AcceptedLink } from '../../../link/door';
 import type { Message } from '../../../wire/schema';
 import { SharedState, type SharedMessage } from '../shared-state';
@@ -20,6 +21,18 @@ class KeepingClient {
     return this.got.map(({ type }) => type);
   }
 }
+
+const SHARE = {
+  request: 0,
+  name: 'x',
+  seconds: 0 as Seconds,
+  lease: '',
+  limit: 0,
+  leaseSeconds: null,
+  isKnown: false,
+  count: 1,
+  version: null
+};
 
 function message<T extends SharedMessage['type']>(
   type: T,
@@ -64,5 +77,59 @@ describe('what the scheduler keeps for its clients', () => {
     shared.take(log, client.link);
     shared.take(log, client.link);
     expect(client.got.map(({ fields }) => fields['lost'])).toEqual([2, 0]);
+  });
+
+  it('ends waits by their time, and what a worker holds with its link', () => {
+    jest.useFakeTimers();
+    try {
+      let now = 0;
+      const shared = new SharedState(
+        () => now,
+        new Map(),
+        new WorkerRequests()
+      );
+      const pass = (seconds: number): void => {
+        now += seconds;
+        jest.advanceTimersByTime(1000 * seconds);
+      };
+      const [one, two] = [new KeepingClient(), new KeepingClient()];
+      const acquire = {
+        ...SHARE,
+        kind: 'semaphore',
+        what: 'acquire',
+        limit: 1
+      } as const;
+      const ask = (
+        client: KeepingClient,
+        fields: Partial<Message<'client', 'up', 'share'>['fields']>
+      ): void =>
+        shared.take(
+          message('share', { ...acquire, ...fields } as never),
+          client.link
+        );
+      const outcomes = (client: KeepingClient): string[] =>
+        client.got
+          .splice(0)
+          .map(({ fields }) => `${fields.request} ${fields.outcome}`);
+      ask(one, { request: 1, lease: 'a' });
+      ask(two, { request: 1, lease: 'b', seconds: 5 as Seconds });
+      ask(two, { request: 2, lease: 'c', seconds: null });
+      ask(two, { request: 3, lease: 'd', seconds: 9 as Seconds });
+      pass(4);
+      expect([outcomes(one), outcomes(two)]).toEqual([['1 done'], []]);
+      pass(2);
+      expect(outcomes(two)).toEqual(['1 late']);
+      shared.workerLeft(one.link as never);
+      expect(outcomes(two)).toEqual(['2 done']);
+      shared.take(message('giveUp', { request: 0 }), two.link);
+      expect(outcomes(two)).toEqual(['3 late']);
+      ask(one, { request: 4, lease: 'e' });
+      ask(two, { request: 4, seconds: 3 as Seconds });
+      shared.close();
+      pass(100);
+      expect([outcomes(one), outcomes(two)]).toEqual([['4 done'], []]);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 });
