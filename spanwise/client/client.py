@@ -39,6 +39,7 @@ from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.client.keywords import take_keywords
 from spanwise.client.local_cluster import LocalCluster
 from spanwise.client.memory_sampler import ClusterMemoryRun
+from spanwise.client.metadata import MetadataMethods
 from spanwise.client.observed import Observed
 from spanwise.client.plugins import PluginMethods
 from spanwise.client.private_cluster import PrivateCluster
@@ -65,7 +66,7 @@ _ANSWER_SECONDS = 30.0
 _AS_IT_IS = (None, None, "auto")
 
 
-class Client(Queries, EventMethods, PluginMethods, ClusterControl):
+class Client(Queries, EventMethods, MetadataMethods, PluginMethods, ClusterControl):
     """A cluster on this machine, and the way to use it.
 
     Parameters
@@ -219,6 +220,7 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
         """Give the cluster back as it was."""
         with suppress(SchedulerLost):
             self._session.subscriptions.remove_all()
+            self._session.shared.give_up_all()
             self._session.cancel_all("Its client was closed.")
         closed: Any = ClosedSession(self._session)
         self._session = self._calls = closed

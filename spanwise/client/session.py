@@ -48,6 +48,7 @@ from spanwise.graph.prepare import PreparedGraph, prepare
 from spanwise.graph.task_options import TaskOptions
 from spanwise.notices import tell
 from spanwise.records.enumerations import NONE_U32, REPORT_LOST, REPORT_MEMORY
+from spanwise.shared.requests import SharedRequests
 from spanwise.wire import payload
 from spanwise.wire.content import broken
 from spanwise.wire.errors import BrokenFrame, FrameTooLong, LinkClosed, LinkError
@@ -120,6 +121,7 @@ class Session:
         self.peers = Peers(secret, welcome.get("client", 0))
         self._gathering = Gathering(self)
         self.subscriptions = Subscriptions(self)
+        self.shared = SharedRequests(self.send)
         self._link = link
         self.sending = threading.Lock()
         #: Around whole scatters, taken before the others; pickling may scatter again.
@@ -766,6 +768,7 @@ class Session:
             "pluginDone": self._on_answer,
             "followed": self._on_answer,
             "event": self.subscriptions.came,
+            "shared": self.shared.came,
         }
         try:
             self._link.look_over(check_from_scheduler)
@@ -912,6 +915,7 @@ class Session:
             gone = self._by_id, self.by_key
             self._by_id, self.by_key = {}, {}
         del gone  # not under the lock: the last holders of results
+        self.shared.end(lambda: SchedulerLost(sentence))
 
     # -- the cluster ------------------------------------------------------
 

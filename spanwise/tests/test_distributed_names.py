@@ -106,6 +106,8 @@ def _called(client: LocalClient, name: str, **given: Any) -> Any:
         "PipInstall": lambda **k: spanwise.PipInstall([], **k),
         "get_client": spanwise.get_client,
         "LocalCluster": lambda **k: take_keywords("LocalCluster", k, ()),
+        "Lock": lambda **k: spanwise.Lock("x", **k).name,
+        "Semaphore": lambda **k: spanwise.Semaphore(1, "x", **k).name,
     }
     return calls[name](**given)
 

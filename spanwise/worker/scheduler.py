@@ -62,6 +62,7 @@ class SchedulerLink:
             "run": self._run,
             "flush": self._flush,
             "plugin": self._plugin,
+            "shared": worker.shared.came,
             "rates": self._rates,
             "names": _nothing,
         }

@@ -25,6 +25,7 @@ from spanwise.bounded_map import BoundedMap
 from spanwise.measure.fine import Ledger
 from spanwise.measure.names import Names
 from spanwise.measure.sizes import Sizes
+from spanwise.shared.requests import SharedRequests
 from spanwise.wire.clock import in_their_clock
 from spanwise.wire.rows import TASK_ID, TASK_RUN_ID
 from spanwise.worker.errors import Described
@@ -72,6 +73,8 @@ class Worker:
         self.memory_limit = memory_limit
         #: Of its peer door, once that is open.
         self.address = ""
+        #: Who waits must not keep back results that ended before.
+        self.shared = SharedRequests(self.send, self.flush)
         #: What users' code gets of it.
         self.object = WorkerObject(self)
         self.names = Names()

@@ -1,0 +1,1 @@
+"""What clients and workers share under names, and wait for."""

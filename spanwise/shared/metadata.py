@@ -1,0 +1,76 @@
+"""Metadata: values under nested keys, kept by the scheduler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dask.typing import no_default
+
+from spanwise.errors import ClusterError
+from spanwise.shared.requests import Call
+from spanwise.shared.steps import Steps, checked
+from spanwise.shared.values import name_of, name_text, open_value, pack_value
+
+#: Others that change the same key in between make one try in vain.
+_TRIES = 1_000
+_MISSING: Any = object()
+
+
+def set_metadata(keys: list[Any], value: Any) -> Steps[None]:
+    """Set what is under nested keys; dicts on the way are made, other values replaced by them."""
+    first, rest = keys[0], keys[1:]
+    name = name_text(first)
+    if not rest:
+        yield from checked(Call("metadata", "set", name, value=pack_value(value)))
+        return
+    for _ in range(_TRIES):
+        version, before = yield from _get(name)
+        after = _changed(before, rest, value)
+        fields = {"version": version}
+        call = Call("metadata", "set", name, fields=fields, value=pack_value(after))
+        answer = yield from checked(call)
+        if answer.outcome == "done":
+            return
+    raise ClusterError(
+        f"Others change the metadata of {first!r} all the time: use a key of its own"
+    )
+
+
+def get_metadata(keys: list[Any], default: Any) -> Steps[Any]:
+    """Get what is under nested keys; without a key all of it."""
+    if keys:
+        first = keys[0]
+        _, found = yield from _get(name_text(first))
+        found = {} if found is _MISSING else {first: found}
+    else:
+        answer = yield from checked(Call("metadata", "list", ""))
+        pairs = zip(answer.names, answer.values, strict=True)
+        found = {name_of(text): open_value(value) for text, value in pairs}
+    try:
+        for key in keys:
+            found = found[key]
+    except KeyError:
+        if default is no_default:
+            raise
+        return default
+    return found
+
+
+def _get(name: str) -> Steps[tuple[int, Any]]:
+    answer = yield from checked(Call("metadata", "get", name))
+    if answer.outcome != "done":
+        return 0, _MISSING
+    return answer.number, open_value(answer.values[0])
+
+
+def _changed(before: Any, keys: list[Any], value: Any) -> Any:
+    """What was there, with another value under nested keys."""
+    first, *rest = keys
+    # As with `distributed`, a list counts as a place for keys; one that is not pickled is a tuple.
+    after = before if isinstance(before, (dict, list)) else {}
+    try:
+        inner = after[first]
+    except (KeyError, IndexError):
+        inner = _MISSING
+    after[first] = _changed(inner, rest, value) if rest else value
+    return after

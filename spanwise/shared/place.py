@@ -1,0 +1,47 @@
+"""Where code runs that uses something shared: at which client, or on which worker."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any, NamedTuple
+
+import dask
+
+from spanwise.shared.requests import SharedRequests
+
+
+class Place(NamedTuple):
+    """A link to the scheduler, and whether calls there return coroutines."""
+
+    shared: SharedRequests
+    asynchronous: bool
+
+
+def find_place(user: str, client: Any = None) -> Place:
+    """The worker that runs the calling thread's task, else `client`, or the current one.
+
+    Raises
+    ------
+    RuntimeError
+        There is none.
+    """
+    worker = getattr(threading.current_thread(), "worker", None)
+    if worker is not None:
+        return Place(worker.shared, _in_loop())
+    found = client if client is not None else dask.config.get("scheduler", default=None)
+    if not hasattr(found, "_session"):
+        raise RuntimeError(
+            f"{user} object not properly initialized: no Spanwise client is open here, and no "
+            "task runs in this thread. Make a client with spanwise.Client(); in a task use it "
+            "on the task's own thread."
+        )
+    return Place(found._session.shared, found.asynchronous)
+
+
+def _in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

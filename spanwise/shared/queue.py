@@ -1,0 +1,164 @@
+"""A queue under a name."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from spanwise.shared.place import find_place
+from spanwise.shared.requests import Answer, Call
+from spanwise.shared.steps import Steps, checked, run
+from spanwise.shared.values import name_text, new_name, open_value, pack_value, seconds_of
+
+
+class Queue:
+    """A queue that clients and tasks share under a name.
+
+    The scheduler keeps the items: each at most 10 MiB. Futures are refused.
+
+    Parameters
+    ----------
+    name
+        Default: one of its own.
+    client
+        Default: in a task its worker, else the current client.
+    maxsize
+        How many items it takes, 0: any number. Of several who say it the first counts.
+    """
+
+    def __init__(self, name: Any = None, client: Any = None, maxsize: int = 0) -> None:
+        self._client = client
+        self.name = name or new_name("queue")
+        self.maxsize = maxsize
+        self._opened = False
+        try:
+            place = find_place("Queue", client)
+        except RuntimeError:
+            return  # it is opened when it is first used
+        place.shared.tell(self._call("open"))
+        self._opened = True
+
+    def put(self, value: Any, timeout: Any = None, **kwargs: Any) -> Any:
+        """Put an item in; wait while it is full.
+
+        Parameters
+        ----------
+        value
+            Anything that can be pickled; lists of plain values arrive as tuples.
+        timeout
+            Seconds, or a text such as ``"200ms"``; None: no limit.
+
+        Raises
+        ------
+        TimeoutError
+            It was full for so long.
+        TypeError
+            A future, or what cannot be pickled.
+        ValueError
+            It is too large.
+        ClusterError
+            The scheduler has no room for it.
+        """
+        return self._run(self._put(pack_value(value), seconds_of(timeout)))
+
+    def get(self, timeout: Any = None, batch: bool | int = False, **kwargs: Any) -> Any:
+        """Take the oldest item out; wait while there is none.
+
+        Parameters
+        ----------
+        timeout
+            Seconds, or a text such as ``"200ms"``; None: no limit.
+        batch
+            True: a list of what is there, without waiting. A number: a list of so many.
+
+        Raises
+        ------
+        TimeoutError
+            Nothing came in time.
+        """
+        seconds = seconds_of(timeout)
+        if batch is True:
+            return self._run(self._get_all())
+        if batch is False:
+            return self._run(self._get_one(seconds))
+        if seconds is not None:
+            raise NotImplementedError(
+                "Queues don't support simultaneous use of integer batch sizes and timeouts"
+            )
+        return self._run(self._get_many(batch))
+
+    def qsize(self, **kwargs: Any) -> Any:
+        """How many items are in it."""
+        return self._run(self._size())
+
+    def close(self) -> Any:
+        """Be done with it; when all who have opened it are, its items go."""
+        return self._run(self._close())
+
+    def _run(self, steps: Steps[Any]) -> Any:
+        place = find_place("Queue", self._client)
+        if not self._opened:
+            place.shared.tell(self._call("open"))
+            self._opened = True
+        return run(place, steps)
+
+    def _call(self, what: str, seconds: float | None = 0.0, value: bytes | None = None) -> Call:
+        fields = {"limit": max(0, self.maxsize)}
+        return Call("queue", what, name_text(self.name), seconds, fields, value)
+
+    def _put(self, value: bytes, seconds: float | None) -> Steps[None]:
+        answer = yield from checked(self._call("put", seconds, value))
+        if answer.outcome != "done":
+            raise TimeoutError(f"Queue {self.name!r} was full for {seconds:g} s")
+
+    def _get_one(self, seconds: float | None) -> Steps[Any]:
+        (value,) = yield from self._take(1, seconds)
+        return open_value(value)
+
+    def _get_many(self, count: int) -> Steps[list[Any]]:
+        taken: list[bytes] = []
+        place = find_place("Queue", self._client)
+        try:
+            while len(taken) < count:
+                taken += yield from self._take(count - len(taken), None)
+        except BaseException:
+            for call in self._put_back(taken):
+                place.shared.tell_later(call)
+            place.shared.be_ready_to_tell()
+            raise
+        return [open_value(value) for value in taken]
+
+    def _get_all(self) -> Steps[list[Any]]:
+        call = self._call("getAll")._replace(undo=self._undo)
+        answer = yield from checked(call)
+        return [open_value(value) for value in answer.values]
+
+    def _take(self, most: int, seconds: float | None) -> Steps[list[bytes]]:
+        call = self._call("get", seconds)._replace(undo=self._undo)
+        answer = yield from checked(call._replace(fields={**call.fields, "count": most}))
+        if answer.outcome != "done":
+            raise TimeoutError(f"Nothing came into queue {self.name!r} in {seconds:g} s")
+        return [*answer.values]
+
+    def _undo(self, answer: Answer) -> list[Call]:
+        return self._put_back([*answer.values])
+
+    def _put_back(self, values: list[bytes]) -> list[Call]:
+        """Have items that were taken be the next ones again, in their order."""
+        return [self._call("putBack", 0.0, value) for value in reversed(values)]
+
+    def _size(self) -> Steps[int]:
+        return (yield from checked(self._call("count"))).number
+
+    def _close(self) -> Steps[None]:
+        self._opened = False
+        yield from checked(self._call("close"))
+
+    def __await__(self) -> Generator[Any, None, Queue]:
+        async def made() -> Queue:
+            return self
+
+        return made().__await__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Queue, (self.name, None, self.maxsize)

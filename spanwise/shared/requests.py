@@ -1,0 +1,243 @@
+"""What one process asks of shared things, and who in it waits for the answers."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from queue import Empty, SimpleQueue
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from spanwise.wire.frame import Message
+
+#: How long an answer may take beyond the wait that was asked for: the scheduler may be busy.
+ANSWER_SECONDS = 60.0
+
+
+class Answer(NamedTuple):
+    """What the scheduler says to a call."""
+
+    outcome: str
+    why: str = ""
+    number: int = 0
+    names: Sequence[str] = ()
+    values: Sequence[bytes] = ()
+
+
+class Call(NamedTuple):
+    """One call: see the message `share`."""
+
+    kind: str
+    what: str
+    name: str
+    #: How long to wait; None: without a limit.
+    seconds: float | None = 0.0
+    fields: Mapping[str, Any] = MappingProxyType({})
+    value: bytes | None = None
+    #: What takes an answer back that comes when nobody waits for it any more.
+    undo: Callable[[Answer], Sequence[Call]] | None = None
+
+
+#: Sends a message: type, fields, tables, blobs.
+Send = Callable[[str, Any, Any, list[Any]], None]
+_Take = Callable[[Answer | BaseException], None]
+
+
+class SharedRequests:
+    """The calls of one process.
+
+    Parameters
+    ----------
+    send
+        Sends to the scheduler.
+    before_waiting
+        Called by a thread that is about to wait.
+    """
+
+    def __init__(self, send: Send, before_waiting: Callable[[], None] = lambda: None) -> None:
+        self._send = send
+        self._before_waiting = before_waiting
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        #: Request → who takes its answer.
+        self._waiting: dict[int, _Take] = {}
+        #: Request that was given up → what takes its answer back, should it come.
+        self._given_up: dict[int, Callable[[Answer], Sequence[Call]] | None] = {}
+        #: Makes the error of all who ask once the link has ended.
+        self._ended: Callable[[], BaseException] | None = None
+        #: Calls whose answers nobody needs, made where no message can be sent.
+        self._later: SimpleQueue[Call | None] = SimpleQueue()
+        self._teller: threading.Thread | None = None
+
+    # -- asking -----------------------------------------------------------
+
+    def ask(self, call: Call) -> Answer:
+        """Make a call and wait for its answer.
+
+        Interrupted, it is given up.
+
+        Raises
+        ------
+        TimeoutError
+            The scheduler does not answer.
+        """
+        answers: SimpleQueue[Any] = SimpleQueue()
+        request = self._open(answers.put)
+        try:
+            self._send_call(call, request)
+            if call.seconds != 0:
+                self._before_waiting()
+            try:
+                answer = answers.get(timeout=_limit(call))
+            except Empty:
+                raise _unanswered(call) from None
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer  # type: ignore[no-any-return]
+        except BaseException:
+            self._give_up(request, call)
+            raise
+
+    async def ask_async(self, call: Call) -> Answer:
+        """The same in an event loop, holding no thread; cancelled, it is given up."""
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Any] = loop.create_future()
+
+        def take(answer: Answer | BaseException) -> None:
+            try:
+                loop.call_soon_threadsafe(_settle, answered, answer)
+            except RuntimeError:
+                return  # the loop has ended, and with it whoever waited
+
+        request = self._open(take)
+        try:
+            self._send_call(call, request)
+            if call.seconds != 0:
+                self._before_waiting()
+            try:
+                answer = await asyncio.wait_for(answered, _limit(call))
+            except TimeoutError:
+                raise _unanswered(call) from None
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer  # type: ignore[no-any-return]
+        except BaseException:
+            self._give_up(request, call)
+            raise
+
+    def tell(self, call: Call) -> None:
+        """Make a call whose answer nobody waits for."""
+        self._send_call(call, 0)
+
+    def tell_later(self, call: Call) -> None:
+        """The same from a place that must not wait, such as ``__del__`` or a thread that reads."""
+        self._later.put(call)
+
+    def give_up_all(self) -> None:
+        """Wait for nothing any more, and hold nothing."""
+        self._send("giveUp", {"request": 0}, None, [])
+
+    def be_ready_to_tell(self) -> None:
+        """Have a thread that :meth:`tell_later` is done by."""
+        with self._lock:
+            if self._teller is None and self._ended is None:
+                self._teller = threading.Thread(
+                    target=self._tell, name="spanwise-shared", daemon=True
+                )
+                self._teller.start()
+
+    # -- answers ----------------------------------------------------------
+
+    def came(self, message: Message) -> None:
+        """Take an answer; called by the thread that reads the link, which must not wait."""
+        fields = message.fields
+        request = fields["request"]
+        answer = Answer(
+            fields["outcome"],
+            fields["why"],
+            fields["count"],
+            fields["names"],
+            [bytes(blob) for blob in message.blobs],
+        )
+        with self._lock:
+            take = self._waiting.pop(request, None)
+            undo = self._given_up.pop(request, None)
+        if take is not None:
+            take(answer)
+        elif undo is not None and answer.outcome == "done":
+            for call in undo(answer):
+                self._later.put(call)
+            self.be_ready_to_tell()
+
+    def end(self, error: Callable[[], BaseException]) -> None:
+        """Nothing is answered any more: all who wait get an error."""
+        with self._lock:
+            self._ended = error
+            waiting, self._waiting = self._waiting, {}
+            self._given_up.clear()
+        self._later.put(None)
+        for take in waiting.values():
+            take(error())
+
+    # -- within -----------------------------------------------------------
+
+    def _open(self, take: _Take) -> int:
+        with self._lock:
+            if self._ended is not None:
+                raise self._ended()
+            # Numbers of the wire have 32 bits.
+            request = next(self._numbers) % 2**32 or next(self._numbers) % 2**32
+            self._waiting[request] = take
+        return request
+
+    def _send_call(self, call: Call, request: int) -> None:
+        fields = {
+            **call.fields,
+            "request": request,
+            "kind": call.kind,
+            "what": call.what,
+            "name": call.name,
+            "seconds": call.seconds,
+        }
+        self._send("share", fields, None, [] if call.value is None else [call.value])
+
+    def _give_up(self, request: int, call: Call) -> None:
+        with self._lock:
+            if self._ended is not None:
+                return
+            if self._waiting.pop(request, None) is None:
+                return  # it was answered, and whoever asked sees to that
+            self._given_up[request] = call.undo
+        try:
+            self._send("giveUp", {"request": request}, None, [])
+        except Exception:  # noqa: BLE001 (the link's end is told by `end`, and another error is raised)
+            return
+
+    def _tell(self) -> None:
+        while True:
+            call = self._later.get()
+            if call is None:
+                return
+            try:
+                self.tell(call)
+            except Exception:  # noqa: BLE001 (the link has ended, and all leases with it)
+                return
+
+
+def _limit(call: Call) -> float | None:
+    return None if call.seconds is None else call.seconds + ANSWER_SECONDS
+
+
+def _unanswered(call: Call) -> TimeoutError:
+    return TimeoutError(
+        f"The scheduler did not answer {call.what!r} of {call.kind} {call.name!r} in "
+        f"{_limit(call):g} s: it is stopped, or very busy"
+    )
+
+
+def _settle(answered: asyncio.Future[Any], answer: Answer | BaseException) -> None:
+    # A result, also if it is an error: a future that is given up must not complain of it.
+    if not answered.done():
+        answered.set_result(answer)

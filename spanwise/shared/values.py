@@ -1,0 +1,96 @@
+"""Values and names as the scheduler keeps them: bytes and texts that it does not read."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from dask.utils import parse_timedelta
+
+from spanwise.wire import payload, plain
+
+#: As the scheduler allows.
+MOST_VALUE_BYTES = 10 * 2**20
+#: Characters of a name.
+_MOST_NAME = 1_000
+#: What the last byte of a value says of those before it. (The last: a pickle's arrays keep their
+#: alignment.)
+_PLAIN, _PICKLED = b"\0", b"\1"
+
+
+def pack_value(value: Any) -> bytes:
+    """A value as bytes: plain ones as msgpack, others pickled.
+
+    Raises
+    ------
+    TypeError
+        It cannot be sent.
+    ValueError
+        It is too large.
+    """
+    for each in (value, *_inside(value)):
+        if type(each).__module__ == "spanwise.client.future":
+            raise TypeError(
+                f"The future {each.key!r} cannot be shared under a name: its result would go with "
+                "the client's last future of it. Share what its result() returns, or, if that is "
+                "large, the key, and keep the future."
+            )
+    try:
+        content = plain.pack(value) + _PLAIN
+    except TypeError:
+        content = b"".join([*payload.dumps(value), _PICKLED])
+    if len(content) > MOST_VALUE_BYTES:
+        raise ValueError(
+            f"A value that is shared has at most {MOST_VALUE_BYTES:,} bytes, this one has "
+            f"{len(content):,}: the scheduler keeps it. Write it to a file and share its name, or "
+            "bring it to the workers with scatter()."
+        )
+    return content
+
+
+def open_value(content: bytes) -> Any:
+    """The value that was packed; lists of plain values come out as tuples, as in `distributed`."""
+    packed = memoryview(content)[:-1]
+    if content[-1:] == _PLAIN:
+        return plain.unpack(packed)
+    return payload.loads(packed)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, (list, tuple, set, frozenset)) else ()
+
+
+def name_text(name: Any) -> str:
+    """A name as text: itself, or what stands for another plain value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is nothing plain, or too long.
+    """
+    if isinstance(name, str) and not name.startswith("\0"):
+        text = name
+    else:
+        text = "\0" + plain.pack(name).hex()
+    if len(text) > _MOST_NAME:
+        raise ValueError(f"A name has at most {_MOST_NAME:,} characters, this one {len(text):,}")
+    return text
+
+
+def name_of(text: str) -> Any:
+    """The name that a text stands for."""
+    return plain.unpack(bytes.fromhex(text[1:])) if text.startswith("\0") else text
+
+
+def new_name(kind: str) -> str:
+    """A name that nobody else has."""
+    return f"{kind}-{uuid.uuid4().hex}"
+
+
+def seconds_of(timeout: Any) -> float | None:
+    """Seconds, from a number, a text such as ``"200ms"`` or a timedelta."""
+    seconds = parse_timedelta(timeout)
+    return None if seconds is None else max(0.0, float(seconds))
