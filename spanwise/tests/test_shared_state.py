@@ -369,7 +369,8 @@ def test_futures_are_refused_with_what_to_do(cluster: Client) -> None:
 def hold(once: str) -> str:
     if Event(once).is_set():
         return "it runs again"
-    Lock("held").acquire()
+    guard = Lock("held")  # an object that is forgotten would let go after 30 s
+    guard.acquire()
     Event(once).set()
     return str(Event("never").wait())
 
