@@ -37,24 +37,35 @@ export function workerStays(s: SchedulerState, workerId: number): void {
     worker.retiring = false;
     worker.moving.clear();
     worker.unmoved = 0;
+    worker.results = null;
     relievePaused(s);
   }
 }
 
-/** Asks others for copies of what this worker alone holds; goes through all tasks, as the end of a worker does. */
+/** Goes through all tasks, as the end of a worker does, but only once: from now on the state keeps the set. */
+function resultsOf(s: SchedulerState, worker: WorkerRecord): Set<number> {
+  if (worker.results === null) {
+    worker.results = new Set();
+    const { state, capacity } = s.tasks;
+    for (let task = 0; task < capacity; task++) {
+      if (state[task] === TaskState.Memory && s.hasReplica(task, worker)) {
+        worker.results.add(task);
+      }
+    }
+  }
+  return worker.results;
+}
+
+/** Asks others for copies of what this worker alone holds. It is looked at many times a second, so only its own results are gone through. */
 function moveResults(s: SchedulerState, worker: WorkerRecord): void {
   const takers = s.workers.all.filter(other => !other.paused);
   const before = worker.moving;
   const coming = new Map(takers.map(({ id }) => [id, 0]));
   worker.moving = new Map();
   worker.unmoved = 0;
-  const { state, capacity, nbytes } = s.tasks;
-  for (let task = 0; task < capacity; task++) {
-    if (
-      state[task] !== TaskState.Memory ||
-      !s.hasReplica(task, worker) ||
-      hasHomeElsewhere(s, task)
-    ) {
+  const { nbytes } = s.tasks;
+  for (const task of resultsOf(s, worker)) {
+    if (hasHomeElsewhere(s, task)) {
       continue;
     }
     worker.unmoved++;

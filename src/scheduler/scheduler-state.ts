@@ -36,6 +36,8 @@ export class SchedulerState {
   commonCount = 0;
   /** Tasks that entered `NoWorker`, oldest first. May hold dead entries. */
   readonly noWorker = new Int32Queue();
+  /** How many are in `NoWorker`. */
+  noWorkerCount = 0;
   /** The present time in seconds: that of the present event. */
   now = 0;
   /** Tasks that have failed, or been finished for the first time: a run that only makes up for a loss is no progress. */
@@ -88,6 +90,28 @@ export class SchedulerState {
       return this.workers.all.length > 0;
     }
     return this.workers.all.some(worker => this.isEligible(task, worker));
+  }
+
+  /** Notes that a task has entered `NoWorker`. */
+  putAside(task: number): void {
+    this.noWorker.push(task);
+    if (this.noWorker.length > 2 * this.noWorkerCount + 64) {
+      this.tasksWithoutWorker();
+    }
+  }
+
+  /** The tasks in `NoWorker`, in the order of their first entries; drops the others. */
+  tasksWithoutWorker(): number[] {
+    const { noWorker, tasks } = this;
+    const found = new Set<number>();
+    for (let left = noWorker.length; left > 0; left--) {
+      const task = noWorker.shift();
+      if (tasks.state[task] === TaskState.NoWorker && !found.has(task)) {
+        found.add(task);
+        noWorker.push(task);
+      }
+    }
+    return [...found];
   }
 
   /** Puts a task into a queue: of one worker, or (null) the common one. */
@@ -207,6 +231,7 @@ export class SchedulerState {
       worker.id
     );
     worker.storedBytes += tasks.nbytes[task]!;
+    worker.results?.add(task);
   }
 
   /** Notes that a worker does not hold a task's result any more. */
@@ -215,6 +240,7 @@ export class SchedulerState {
     const head = tasks.firstReplica[task]!;
     tasks.firstReplica[task] = tasks.replicas.remove(head, worker.id);
     worker.storedBytes = Math.max(0, worker.storedBytes - tasks.nbytes[task]!);
+    worker.results?.delete(task);
   }
 
   hasReplica(task: number, worker: WorkerRecord): boolean {

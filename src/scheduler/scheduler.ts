@@ -15,7 +15,13 @@ import { DEFAULT_OPTIONS, type SchedulerOptions } from './options';
 import { CheapestPlacement, type IPlacementPolicy } from './placement';
 import { workerRetires, workerStays } from './retirement';
 import { SchedulerState } from './scheduler-state';
-import { giveUpStalled, isStalled, withoutWorker } from './stall';
+import {
+  anUnplaced,
+  giveUpStalled,
+  isDeserted,
+  isStalled,
+  unplacedCount
+} from './stall';
 import type { TaskTable } from './task-table';
 import {
   fillWorkers,
@@ -100,9 +106,24 @@ export class Scheduler {
     return this._state.stepsAhead;
   }
 
-  /** Tasks that no worker of the cluster may run. */
-  tasksWithoutWorker(): DenseTaskId[] {
-    return withoutWorker(this._state) as DenseTaskId[];
+  /** Whether no worker takes tasks: there is none, or all are to leave. */
+  get isDeserted(): boolean {
+    return isDeserted(this._state);
+  }
+
+  /** How many tasks no worker of the cluster may run. */
+  get noWorkerCount(): number {
+    return this._state.noWorkerCount;
+  }
+
+  /** How many tasks could run, and have no worker that would take them: those, and what only waits for workers that are to leave. */
+  get unplacedCount(): number {
+    return unplacedCount(this._state);
+  }
+
+  /** One of the tasks that {@link Scheduler.unplacedCount} counts, or NONE. */
+  anUnplaced(): DenseTaskId {
+    return anUnplaced(this._state) as DenseTaskId;
   }
 
   /**

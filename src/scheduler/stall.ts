@@ -66,7 +66,7 @@ export function isStalled(s: SchedulerState): boolean {
     }
     waiting += worker.processingCount + worker.queuedCount;
   }
-  return waiting > 0 && s.workers.all.length > 0;
+  return waiting > 0 && s.workers.all.some(w => w.full && !w.retiring);
 }
 
 /** Fails the tasks that wait for a worker, and the tasks that depend on them. */
@@ -94,15 +94,29 @@ function fail(s: SchedulerState, task: number): void {
   move(s, task, TaskState.Erred);
 }
 
-/** Tasks that no worker of the cluster may run, however much room it has. */
-export function withoutWorker({ noWorker, tasks }: SchedulerState): number[] {
-  const found = new Set<number>();
-  for (let left = noWorker.length; left > 0; left--) {
-    const task = noWorker.shift();
-    if (tasks.state[task] === TaskState.NoWorker && !found.has(task)) {
-      found.add(task);
-      noWorker.push(task);
-    }
+/** Whether no worker takes tasks: there is none, or all are to leave. */
+export function isDeserted({ workers }: SchedulerState): boolean {
+  return workers.all.every(({ retiring }) => retiring);
+}
+
+/** How many tasks could run, and have no worker that would take them. */
+export function unplacedCount(s: SchedulerState): number {
+  let count = s.noWorkerCount + (isDeserted(s) ? s.commonCount : 0);
+  for (const worker of s.workers.all) {
+    count += worker.retiring ? worker.queuedCount : 0;
   }
-  return [...found];
+  return count;
+}
+
+/** One of the tasks that {@link unplacedCount} counts; NONE: there is none. */
+export function anUnplaced(s: SchedulerState): number {
+  const [first] = s.tasksWithoutWorker();
+  if (first !== undefined) {
+    return first;
+  }
+  const leaving = s.workers.all.find(w => w.retiring && w.queuedCount > 0);
+  if (leaving !== undefined) {
+    return s.peekQueue(leaving);
+  }
+  return isDeserted(s) ? s.peekQueue(null) : NONE;
 }

@@ -105,6 +105,7 @@ export function move(s: SchedulerState, task: number, to: TaskState): void {
   if (change !== 0) {
     s.turns.change(s.tasks.client[task]!, change as 1 | -1);
   }
+  s.noWorkerCount += Number(to === NoWorker) - Number(from === NoWorker);
   transition(s, task);
 }
 
@@ -304,7 +305,7 @@ function recall(s: SchedulerState, task: number): void {
 // ---- to NoWorker
 
 function enterNoWorker(s: SchedulerState, task: number): void {
-  s.noWorker.push(task);
+  s.putAside(task);
 }
 
 function leaveQueueNoWorker(s: SchedulerState, task: number): void {

@@ -19,6 +19,7 @@ export function validateState(s: SchedulerState): void {
   const underWay = new Map<number, number>();
   let size = 0;
   let edges = 0;
+  let withoutWorker = 0;
   for (let task = 0; task < s.tasks.capacity; task++) {
     if (s.tasks.state[task] === TaskState.Forgotten) {
       checkEmptyRow(s, task);
@@ -33,6 +34,7 @@ export function validateState(s: SchedulerState): void {
       s.tasks.state[task] === TaskState.Queued ||
       s.tasks.state[task] === TaskState.Processing;
     underWay.set(client, (underWay.get(client) ?? 0) + Number(isUnderWay));
+    withoutWorker += Number(s.tasks.state[task] === TaskState.NoWorker);
     if (s.tasks.state[task] === TaskState.Queued) {
       const home = s.tasks.worker[task]!;
       const worker = home === NONE ? null : s.workers.get(home)!;
@@ -44,6 +46,10 @@ export function validateState(s: SchedulerState): void {
   invariant(
     (counts.get(null) ?? 0) === s.commonCount,
     'the count of the common queue is wrong'
+  );
+  invariant(
+    withoutWorker === s.noWorkerCount,
+    'the count of tasks without a worker is wrong'
   );
   for (const [client, tasks] of underWay) {
     invariant(
@@ -253,12 +259,19 @@ function checkWorker(
   invariant(isNear(worker.occupancy, occupancy), 'occupancy is wrong');
   invariant(worker.queuedCount === queued, 'the queue is miscounted');
   let stored = 0;
+  let results = 0;
   for (let task = 0; task < t.capacity; task++) {
     if (t.state[task] === TaskState.Memory && s.hasReplica(task, worker)) {
       stored += t.nbytes[task]!;
+      results++;
+      check(s, task, worker.results?.has(task) ?? true, 'is not among results');
     }
   }
   invariant(isNear(worker.storedBytes, stored), 'stored bytes are wrong');
+  invariant(
+    (worker.results?.size ?? results) === results,
+    'a retiring worker has results too many'
+  );
 }
 
 function checkNothingIdle(s: SchedulerState): void {

@@ -13,6 +13,8 @@ export class WorkerRecord {
   full = false;
   /** It is to leave, or to stay without work: see `retirement.ts`. */
   retiring = false;
+  /** Of a retiring worker: the tasks whose results it holds; null: nobody has looked yet. */
+  results: Set<number> | null = null;
   /** Of a retiring worker: results that no worker which stays holds, as far as they have been counted. */
   unmoved = 0;
   /** Of a retiring worker: which worker was asked to copy a result, and when. */

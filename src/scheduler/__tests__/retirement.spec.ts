@@ -127,6 +127,31 @@ describe('a worker that retires', () => {
     expect(s.scheduler.workers.get(1)!.unmoved).toBe(0);
   });
 
+  it('has all tasks gone through once, and then only its own results', () => {
+    const s = held();
+    s.place(1, 'b');
+    const has = jest.spyOn(s.scheduler.tasks.replicas, 'has');
+    const looks = (at: number): number => {
+      has.mockClear();
+      // Not through the fixture, which looks at everything.
+      s.scheduler.handle({ type: 'workerRetires', at, worker: 0 });
+      return has.mock.calls.length;
+    };
+    expect(looks(1)).toBeGreaterThan(0);
+    expect(looks(2)).toBe(0);
+    // What comes later counts too, and what goes does not.
+    s.submit('c', { want: 'c' });
+    s.finish(1, 'c');
+    s.replicas(0, 'c');
+    expect(s.scheduler.workers.get(0)!.results).toEqual(
+      new Set([s.id('a'), s.id('c')])
+    );
+    expect(looks(3)).toBe(0);
+    s.handle({ type: 'workerStays', at: 4, worker: 0 });
+    expect(s.scheduler.workers.get(0)!.results).toBeNull();
+    has.mockRestore();
+  });
+
   it('asks another for a copy that does not come, and at once when the taker leaves', () => {
     const s = held();
     expect(retires(s, 0, 1)).toEqual(['acquire 1: a']);

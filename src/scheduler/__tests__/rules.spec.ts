@@ -748,12 +748,38 @@ describe('a stall', () => {
       want: 'a b',
       restrict: { a: { workers: [7], allowOther: false } }
     });
-    expect(s.scheduler.tasksWithoutWorker()).toEqual([s.id('a')]);
+    expect(s.scheduler.anUnplaced()).toEqual(s.id('a'));
     s.pause(0, true);
     s.giveUpStall();
     expect(s.states('a b')).toBe('NoWorker Erred');
     s.join(7);
-    expect(s.scheduler.tasksWithoutWorker()).toEqual([]);
+    expect(s.scheduler.unplacedCount).toBe(0);
+  });
+
+  it('is none while all workers are to leave: what waits has no worker', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1, 1, ['second']);
+    s.handle({ type: 'workerRetires', at: 1, worker: 1 });
+    s.submit('a; b', {
+      want: 'a b',
+      restrict: { b: { workers: ['second'], allowOther: false } }
+    });
+    // `b` may run only where nothing starts any more.
+    expect(s.scheduler.unplacedCount).toBe(1);
+    expect(s.scheduler.anUnplaced()).toBe(s.id('b'));
+    s.finish(0, 'a');
+    expect(s.scheduler.isStalled).toBe(false);
+    s.handle({ type: 'workerRetires', at: 2, worker: 0 });
+    s.submit('c; d', { want: 'c d' });
+    expect(s.scheduler.isDeserted).toBe(true);
+    expect(s.scheduler.isStalled).toBe(false);
+    expect(s.scheduler.unplacedCount).toBe(3);
+    s.leave(0);
+    s.leave(1);
+    expect(s.scheduler.unplacedCount).toBe(4); // `a` is made again too
+    s.join(2);
+    expect(s.scheduler.unplacedCount).toBe(1);
   });
 });
 
