@@ -203,7 +203,8 @@ export class EmbeddedClusterLog {
 
   // ---- workers
 
-  workerJoined(now: number, joined: JoinedWorker): void {
+  /** @param begins - whether it begins tasks from now on; else its first row of capacity says when. */
+  workerJoined(now: number, joined: JoinedWorker, begins = true): void {
     const firstLane = this._nextLane as LaneId;
     this._nextLane += joined.threads;
     for (let thread = 0; thread < joined.threads; thread++) {
@@ -224,7 +225,9 @@ export class EmbeddedClusterLog {
     };
     this._workers.set(joined.worker, logged);
     this._workerRow(logged, NaN, '');
-    this.capacity(now, joined.worker, CapacityState.Running);
+    if (begins) {
+      this.capacity(now, joined.worker, CapacityState.Running);
+    }
   }
 
   workerLeft(

@@ -336,7 +336,10 @@ export class Cluster implements IRosterHost {
       memoryLimit: settings.memoryLimit,
       recording: isRecorded(settings),
       onExit: (worker, why) => this._roster.processEnded(worker, why),
-      onGiveUp: sentence => this._problem(sentence),
+      onGiveUp: sentence => {
+        this._control.startsFail();
+        this._problem(sentence);
+      },
       note
     });
     this._fleet.start(settings.nWorkers);

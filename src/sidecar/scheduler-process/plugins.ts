@@ -2,12 +2,19 @@
  * Plugins of workers: set up on those that are there, and on each that joins before it gets its first task. In the scheduler process, which
  * opens none of them.
  *
+ * A worker may take any time for a plugin; the user is told of it after 30 s, and again and again.
+ *
  * Bounded: 1,000 plugins of 256 MiB in all; who registers one more is told. A plugin is kept until it is unregistered, or another of its
  * name comes.
  */
 import type { Message } from '../../wire/schema';
 import type { WorkerRequests } from './worker-requests';
 import type { WorkerSession } from './worker-session';
+
+/** After so long in one plugin the user is told of a worker; then each pause is as long as the time before it, up to the longest. */
+const FIRST_SECONDS = 30;
+const LONGEST_SECONDS = 600;
+const LOOK_SECONDS = 1;
 
 const MOST_PLUGINS = 1_000;
 const MOST_BYTES = 256 * 2 ** 20;
@@ -23,8 +30,31 @@ export type PluginFailure = {
   readonly error: Uint8Array;
 };
 
+/** What a worker is to do, and since when it has done it; 0: others come before. */
+type Order = {
+  readonly session: WorkerSession;
+  readonly name: string;
+  /** null: tear it down. */
+  readonly payload: Uint8Array | null;
+  since: number;
+  /** Seconds after which the next notice is due. */
+  pause: number;
+};
+
+interface IPluginHost {
+  /** A notice for the user. */
+  warn(sentence: string): void;
+  /** Ends a worker that sets up a plugin which nobody wants any more; another takes its place. */
+  end(worker: number): void;
+}
+
 export class Plugins {
   private readonly _kept = new Map<string, Uint8Array>();
+  /** By worker, what it has not answered, the oldest first. */
+  private readonly _orders = new Map<WorkerSession, Order[]>();
+  private _timer: NodeJS.Timeout | undefined;
+  /** Set by whoever looks after the workers. */
+  host: IPluginHost | null = null;
 
   constructor(private readonly _requests: WorkerRequests) {}
 
@@ -87,33 +117,112 @@ export class Plugins {
   }
 
   private _gather(
-    asked: readonly {
-      readonly session: WorkerSession;
-      readonly name: string;
-      readonly payload: Uint8Array | null;
-    }[],
+    asked: readonly Omit<Order, 'since' | 'pause'>[],
     done: (failures: readonly PluginFailure[]) => void
   ): void {
     const failures: PluginFailure[] = [];
+    const kept: string[] = [];
     let left = asked.length;
     if (left === 0) {
       done(failures);
     }
-    for (const { session, name, payload } of asked) {
+    for (const each of asked) {
+      const { session, name, payload } = each;
+      const order = { ...each, since: 0, pause: FIRST_SECONDS };
+      this._begin(order);
       this._requests.plugin(session, name, payload, (answer: Answer | null) => {
-        if (answer !== null && !answer.fields.ok) {
+        this._ended(order);
+        const { ok = true, why = '' } = answer?.fields ?? {};
+        if (!ok) {
           failures.push({
             worker: session.id,
             name,
-            why: answer.fields.why ?? '',
-            error: answer.blobs[0]?.slice() ?? new Uint8Array()
+            why,
+            error: answer!.blobs[0]?.slice() ?? new Uint8Array()
           });
+        } else if (why !== '') {
+          kept.push(`worker-${session.id} (${why})`);
         }
         left--;
-        if (left === 0) {
-          done(failures);
+        if (left > 0) {
+          return;
         }
+        if (kept.length > 0) {
+          this.host?.warn(
+            `The plugin that was called "${name}" could not be torn down on ${kept.join(', ')}. The one in its place is set up all the same.`
+          );
+        }
+        done(failures);
       });
     }
   }
+
+  // ---- what takes long
+
+  /** A worker follows its orders one after another. */
+  private _begin(order: Order): void {
+    const orders = this._orders.get(order.session);
+    if (orders === undefined) {
+      order.since = this._now();
+      this._orders.set(order.session, [order]);
+    } else {
+      orders.push(order);
+    }
+    this._timer ??= setInterval(() => this._look(), LOOK_SECONDS * 1000);
+    this._timer.unref();
+  }
+
+  private _ended(order: Order): void {
+    const orders = this._orders.get(order.session) ?? [];
+    orders.splice(orders.indexOf(order), 1);
+    if (orders.length > 0) {
+      orders[0]!.since = this._now();
+      return;
+    }
+    this._orders.delete(order.session);
+    if (this._orders.size === 0) {
+      clearInterval(this._timer);
+      this._timer = undefined;
+    }
+  }
+
+  private _look(): void {
+    const now = this._now();
+    const slow = new Map<string, Order[]>();
+    for (const [order] of [...this._orders.values()]) {
+      const { session, name, payload, since, pause } = order!;
+      const isGivenUp = payload !== null && this._kept.get(name) !== payload;
+      if (now - since < pause) {
+        continue;
+      }
+      if (isGivenUp && !session.isReady) {
+        this.host?.end(session.id);
+        continue;
+      }
+      order!.pause += Math.min(pause, LONGEST_SECONDS);
+      const what = `${payload === null ? 'tearing down' : 'setting up'} the plugin "${name}" for ${Math.round(now - since)} s`;
+      slow.set(what, [...(slow.get(what) ?? []), order!]);
+    }
+    for (const [what, orders] of slow) {
+      this.host?.warn(slowSentence(what, orders));
+    }
+  }
+
+  private _now(): number {
+    return performance.now() / 1000;
+  }
+}
+
+function slowSentence(what: string, orders: readonly Order[]): string {
+  const names = orders.map(({ session }) => `worker-${session.id}`);
+  const joining = orders.some(({ session }) => !session.isReady);
+  const [who, verb] = [
+    names.join(', '),
+    names.length === 1 ? 'has been' : 'have been'
+  ];
+  const remedy = joining
+    ? 'A new worker gets no task before that: if it waits for something that does not come, unregister_worker_plugin(name) has it replaced.'
+    : 'If it waits for something that does not come, interrupt the call that waits for it, ' +
+      `then restart_workers([${names.map(name => `"${name}"`).join(', ')}]) ends it there.`;
+  return `${who} ${verb} ${what}. ${remedy}`;
 }

@@ -18,8 +18,6 @@ import { WorkerSession } from './worker-session';
 
 /** How long link and process of a worker may take to end one after the other; then the other is ended too. */
 const EXIT_SECONDS = 0.5;
-/** After so long the user is told of a new worker that is still setting up plugins. */
-const SLOW_PLUGIN_SECONDS = 30;
 /** The user is told of new workers on which plugins fail no more often than this. */
 const QUIET_SECONDS = 60;
 
@@ -85,6 +83,10 @@ export class Roster {
       },
       ttlSeconds
     );
+    _cluster.shared.plugins.host = {
+      warn: sentence => _host.gather(() => _host.warn(sentence)),
+      end: worker => _host.fleet?.kill(worker)
+    };
     this._lookTimer = setInterval(
       () => this._liveness.look(_cluster.workers.values(), _cluster.clock()),
       this._liveness.lookSeconds * 1000
@@ -248,7 +250,9 @@ export class Roster {
     this._host.fleet?.joined(worker);
     workers.set(worker, session);
     this._places.joined(session.intro);
-    log.workerJoined(clock(), {
+    const { plugins } = this._cluster.shared;
+    session.isReady = plugins.size === 0;
+    const joined = {
       worker,
       pid,
       threads,
@@ -256,32 +260,21 @@ export class Roster {
       name: `worker-${worker}`,
       address,
       host: host === '' ? hostname() : host
-    });
+    };
+    log.workerJoined(clock(), joined, false);
     log.event(clock(), 'worker-joined', worker, '');
     this._tellPeers();
-    const { plugins } = this._cluster.shared;
-    if (plugins.size === 0) {
+    if (session.isReady) {
       this._ready(session);
       return;
     }
-    session.isReady = false;
     const { launch, launchVersion } = this._cluster;
     if (launch !== null) {
       // Plugins may be of modules that only later clients' folders have.
       session.launchVersion = launchVersion;
       session.link.send('assign', { templates: [], chunks: [], launch });
     }
-    const slow = setTimeout(
-      () =>
-        this._host.warn(
-          `worker-${worker} has been setting up its plugins for ${SLOW_PLUGIN_SECONDS} s, and gets no task before they are set up. ` +
-            'If one of them waits for something that does not come, end it with unregister_worker_plugin(name).'
-        ),
-      SLOW_PLUGIN_SECONDS * 1000
-    );
-    slow.unref();
     plugins.prepare(session, failures => {
-      clearTimeout(slow);
       if (workers.get(worker) !== session) {
         return;
       }
@@ -300,6 +293,7 @@ export class Roster {
       return; // it has been told to close meanwhile
     }
     session.isReady = true;
+    session.logCapacity(this._cluster.log, this._cluster.clock());
     this._host.workersChanged();
     const { at } = this._cluster;
     this._cluster.handle({

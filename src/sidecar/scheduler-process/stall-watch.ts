@@ -5,20 +5,20 @@
  *   all workers full, nothing runs ── the client has waited for stallSeconds, and nothing has moved ──► what waits fails
  *                                  ── it works meanwhile, and may release what fills them ────────────► a notice, and again after a minute without a stall
  *   workers end for want of memory ── again and again, and no task is new ──► what they ran and held fails
- *   no worker there may run a task ── some seconds ─────────────────────────► a notice, once
  * ```
+ *
+ * Tasks for which there is no worker are no stall: see `unplaced-tasks.ts`.
  */
 import type { DenseTaskId } from '../../records/ids';
 import { NONE, TaskState } from '../../scheduler';
 import { QUIET_SECONDS } from './disk-notices';
 import type { ClusterState } from './cluster-state';
+import { UnplacedTasks } from './unplaced-tasks';
 import type { IWorkerFleet } from './worker-fleet';
 import type { WorkerSession } from './worker-session';
 
 /** How often to look. */
 const LOOK_SECONDS = 1;
-/** A worker that ended is replaced within this time as a rule. */
-const NO_WORKER_SECONDS = 5;
 /** So many times the deaths that convict one task, for each worker: as many workers may end without progress. */
 const MOST_FRUITLESS = 2;
 /** How many kinds of results are named. */
@@ -57,8 +57,7 @@ export class StallWatch {
   /** Workers that have ended for want of memory since the last progress, and the count of progress then. */
   private _fruitlessEnds = 0;
   private _stepsAhead = 0;
-  /** Since when some task has had no worker that may run it; Infinity: the user has been told. */
-  private _lonelySince: number | null = null;
+  private readonly _unplaced: UnplacedTasks;
 
   /**
    * @param _seconds - how long a stall may last; 0: for ever.
@@ -74,6 +73,7 @@ export class StallWatch {
     private readonly _ttlSeconds: number,
     private readonly _quietSeconds = QUIET_SECONDS
   ) {
+    this._unplaced = new UnplacedTasks(_cluster, _host);
     this._interval = Math.min(LOOK_SECONDS, _seconds / 4 || LOOK_SECONDS);
     this._timer = setInterval(() => this._look(), this._interval * 1000);
     this._timer.unref();
@@ -106,7 +106,7 @@ export class StallWatch {
   private _look(): void {
     const now = this._cluster.clock();
     this._lookForStall(now);
-    this._lookForLonely(now);
+    this._unplaced.look(now);
   }
 
   private _lookForStall(now: number): void {
@@ -247,30 +247,6 @@ export class StallWatch {
       }
     }
     return kinds;
-  }
-
-  private _lookForLonely(now: number): void {
-    const { core, workers } = this._cluster;
-    const isStarting = (this._host.fleet?.startingCount ?? 0) > 0;
-    const lonely =
-      workers.size === 0 || isStarting ? [] : core.tasksWithoutWorker();
-    if (lonely.length === 0) {
-      this._lonelySince = null;
-      return;
-    }
-    this._lonelySince ??= now;
-    if (now - this._lonelySince >= NO_WORKER_SECONDS) {
-      this._lonelySince = Infinity;
-      const first = this._cluster.keyOf(lonely[0]!);
-      const which =
-        lonely.length === 1
-          ? `The task ${first} waits`
-          : `${lonely.length} tasks, ${first} among them, wait`;
-      this._host.warn(
-        `${which} for a worker that is not there: workers= names others than the cluster has now. ` +
-          'They run when such a worker joins; else cancel them and submit them again.'
-      );
-    }
   }
 }
 

@@ -8,8 +8,11 @@
  *   of all topics   64 MiB
  *   topics          10,000: the one that was logged to least recently goes with all its events
  * ```
+ *
+ * A client listens to as many topics at most; a topic's name has at most 2,000 characters, twice what clients and workers let pass.
  */
 import { Queue } from '../../base/queue';
+import { BrokenFrame } from '../../wire/broken-frame';
 
 type KeptEvent = {
   readonly topic: Topic;
@@ -48,6 +51,8 @@ export const TOPIC_LIMITS: TopicLimits = {
   topics: 10_000
 };
 
+/** Characters of a topic's name: of UTF-16, of which a character of Python is one or two. */
+const MOST_NAME = 2_000;
 /** What an event takes besides its content and its topic's name, about. */
 const OVERHEAD_BYTES = 200;
 
@@ -55,6 +60,8 @@ export class Topics<Listener> {
   /** In the order of the last event. */
   private readonly _topics = new Map<string, Topic>();
   private readonly _listeners = new Map<string, Set<Listener>>();
+  /** How many topics each listens to. */
+  private readonly _counts = new Map<Listener, number>();
   /** All events, those that have gone too until they are at its head. */
   private readonly _order = new Queue<KeptEvent>();
   private _bytes = 0;
@@ -73,8 +80,15 @@ export class Topics<Listener> {
     return this._forgotten;
   }
 
-  /** Keeps an event, and returns who is to hear of it. */
+  /**
+   * Keeps an event, and returns who is to hear of it.
+   *
+   * @throws BrokenFrame for a name that is too long, which those who log prevent.
+   */
   log(name: string, t: number, content: Uint8Array): Iterable<Listener> {
+    if (name.length > MOST_NAME) {
+      throw new BrokenFrame(`A topic has at most ${MOST_NAME} characters.`);
+    }
     const topic = this._topicOf(name);
     const event = { topic, t, content, isGone: false };
     topic.total++;
@@ -101,7 +115,18 @@ export class Topics<Listener> {
     return topic === undefined ? [] : [topic];
   }
 
+  /** @throws BrokenFrame if a listener has too many topics, which its client prevents. */
   listen(name: string, listener: Listener): void {
+    const count = this._counts.get(listener) ?? 0;
+    if (this._listeners.get(name)?.has(listener) === true) {
+      return;
+    }
+    if (count >= this._limits.topics || name.length > MOST_NAME) {
+      throw new BrokenFrame(
+        `A client subscribes to at most ${this._limits.topics} topics of ${MOST_NAME} characters.`
+      );
+    }
+    this._counts.set(listener, count + 1);
     const found = this._listeners.get(name);
     if (found === undefined) {
       this._listeners.set(name, new Set([listener]));
@@ -112,7 +137,9 @@ export class Topics<Listener> {
 
   unlisten(name: string, listener: Listener): void {
     const found = this._listeners.get(name);
-    found?.delete(listener);
+    if (found?.delete(listener) === true) {
+      this._counts.set(listener, this._counts.get(listener)! - 1);
+    }
     if (found?.size === 0) {
       this._listeners.delete(name);
     }
@@ -123,6 +150,7 @@ export class Topics<Listener> {
     for (const name of [...this._listeners.keys()]) {
       this.unlisten(name, listener);
     }
+    this._counts.delete(listener);
   }
 
   private _topicOf(name: string): Topic {

@@ -29,7 +29,7 @@ export function wantedWorkers(
   const others =
     core.queuedCount -
     queued +
-    (core.workers.all.length === 0 ? core.tasksWithoutWorker().length : 0);
+    (core.workers.all.length === 0 ? core.noWorkerCount : 0);
   const estimated = processing + queued;
   const mean =
     estimated > 0 ? seconds / estimated : core.options.unknownSeconds;

@@ -32,11 +32,12 @@ interface IControlHost {
 
 type Retirement = {
   readonly since: number;
-  readonly closes: boolean;
+  closes: boolean;
   /** It goes even if its results have nowhere to go. */
-  readonly isForced: boolean;
+  isForced: boolean;
   closedAt: number | null;
-  readonly ended: (sentence: string) => void;
+  /** All who wait for it: it may be asked for several times. */
+  readonly ended: ((sentence: string) => void)[];
 };
 
 export class WorkerControl {
@@ -77,15 +78,20 @@ export class WorkerControl {
     }
   }
 
+  /** Workers cannot be started: who adapts their number would try for ever. */
+  startsFail(): void {
+    this._range = null;
+    this._adapt();
+  }
+
   close(): void {
     this._isClosed = true;
     clearInterval(this._lookTimer);
     clearInterval(this._adaptTimer);
     this._killTimers.forEach(timer => clearTimeout(timer));
-    for (const { ended } of this._retirements.values()) {
-      ended('The cluster was closed.');
-    }
-    this._retirements.clear();
+    [...this._retirements.keys()].forEach(id =>
+      this._end(id, 'The cluster was closed.')
+    );
   }
 
   // ---- others in their place
@@ -94,8 +100,7 @@ export class WorkerControl {
   private _restart(ids: readonly number[]): number[] {
     const sessions = this._sessions(ids);
     for (const session of sessions) {
-      this._retirements.get(session.id)?.ended('It was restarted.');
-      this._retirements.delete(session.id);
+      this._end(session.id, 'It was restarted.');
       session.leaving = 'restarted';
       this._host.fleet?.leave(session.id, false);
       this._host.fleet?.replace(session.id);
@@ -112,9 +117,7 @@ export class WorkerControl {
     closes: boolean,
     done: Done
   ): void {
-    const sessions = this._sessions(ids).filter(
-      ({ id }) => !this._retirements.has(id)
-    );
+    const sessions = this._sessions(ids);
     const gone: number[] = [];
     const why: string[] = [];
     let left = sessions.length;
@@ -146,12 +149,19 @@ export class WorkerControl {
     ended: (sentence: string) => void
   ): void {
     const { log, clock } = this._cluster;
+    const present = this._retirements.get(session.id);
+    if (present !== undefined) {
+      present.closes ||= closes;
+      present.isForced ||= isForced;
+      present.ended.push(ended);
+      return;
+    }
     this._retirements.set(session.id, {
       since: clock(),
       closes,
       isForced,
       closedAt: null,
-      ended
+      ended: [ended]
     });
     // Also if it dies meanwhile, no other comes in its place.
     this._host.fleet?.leave(session.id, true);
@@ -170,8 +180,7 @@ export class WorkerControl {
     for (const [id, retirement] of [...this._retirements]) {
       const session = workers.get(id);
       if (session === undefined) {
-        this._retirements.delete(id);
-        retirement.ended('');
+        this._end(id, '');
       } else if (retirement.closedAt === null) {
         this._step(session, retirement);
       }
@@ -196,16 +205,11 @@ export class WorkerControl {
     const hasTakers = core.workers.all.some(({ retiring }) => !retiring);
     const isLost = unmoved > 0 && !hasTakers;
     if (isLost && !retirement.isForced) {
-      this._stay(
-        session,
-        retirement,
-        'No other worker is there to take its results.'
-      );
+      this._stay(session, 'No other worker is there to take its results.');
     } else if (unmoved > 0 && !isLost) {
       if (waited > MOVE_SECONDS) {
         this._stay(
           session,
-          retirement,
           `${unmoved} of its results could not be moved within ${MOVE_SECONDS} s; the other workers may be full.`
         );
       }
@@ -220,27 +224,28 @@ export class WorkerControl {
     }
   }
 
-  private _stay(
-    session: WorkerSession,
-    { ended }: Retirement,
-    why: string
-  ): void {
+  private _stay(session: WorkerSession, why: string): void {
     const { log, clock, at } = this._cluster;
-    this._retirements.delete(session.id);
     session.isRetiring = false;
     session.logCapacity(log, clock());
     this._host.fleet?.leave(session.id, false);
     this._cluster.handle({ type: 'workerStays', at, worker: session.id });
     this._host.workersChanged();
-    ended(why);
+    this._end(session.id, why);
+  }
+
+  /** Tells those who wait for a retirement that it is over; empty: the worker has gone. */
+  private _end(id: number, sentence: string): void {
+    const retirement = this._retirements.get(id);
+    this._retirements.delete(id);
+    retirement?.ended.forEach(ended => ended(sentence));
   }
 
   private _letGo(session: WorkerSession, retirement: Retirement): void {
     const { clock } = this._cluster;
     if (!retirement.closes) {
       // It stays as it is: without tasks.
-      this._retirements.delete(session.id);
-      retirement.ended('');
+      this._end(session.id, '');
       return;
     }
     retirement.closedAt = clock();
@@ -262,6 +267,13 @@ export class WorkerControl {
     if (fleet === null) {
       return;
     }
+    if (count === 0) {
+      // Those that go already hand over what they hold if somebody takes it, and go all the same.
+      this._retirements.forEach(retirement => {
+        retirement.closes = true;
+        retirement.isForced = true;
+      });
+    }
     let excess = this._staying().length + fleet.startingCount - count;
     if (excess > 0) {
       excess -= fleet.dropStarts(excess);
@@ -281,7 +293,7 @@ export class WorkerControl {
     for (const [id, retirement] of [...this._retirements]) {
       const session = this._cluster.workers.get(id);
       if (excess < 0 && session && retirement.closedAt === null) {
-        this._stay(session, retirement, 'More workers are wanted again.');
+        this._stay(session, 'More workers are wanted again.');
         excess++;
       }
     }

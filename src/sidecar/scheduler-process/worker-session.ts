@@ -32,8 +32,8 @@ export class WorkerSession {
   leaving: 'retired' | 'restarted' | null = null;
   /** The core knows it; false while it sets up plugins. */
   isReady = true;
-  /** Its state of capacity as the log has it. */
-  private _loggedState = CapacityState.Running;
+  /** Its state of capacity as the log has it; null: none yet. */
+  private _loggedState: CapacityState | null = null;
   /** Whether it has finished a task. */
   hasWorked = false;
   /** The newest measurement. */
@@ -50,7 +50,7 @@ export class WorkerSession {
 
   /**
    * Writes into the log whether the worker begins tasks, if that has changed. A stopped worker is stopped whether its memory is full or
-   * not.
+   * not. One that sets up plugins has none yet.
    */
   logCapacity(log: CapacityLog, t: number): void {
     const state = this.isRetiring
@@ -60,7 +60,7 @@ export class WorkerSession {
         : this.isPaused
           ? CapacityState.Paused
           : CapacityState.Running;
-    if (state !== this._loggedState) {
+    if (this.isReady && state !== this._loggedState) {
       this._loggedState = state;
       log.capacity(t, this.id, state);
     }

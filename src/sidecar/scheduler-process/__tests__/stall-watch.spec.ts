@@ -9,7 +9,7 @@ class WorkingClient {
     core: {
       isStalled: false,
       stepsAhead: 0,
-      tasksWithoutWorker: () => [],
+      unplacedCount: 0,
       tasks: { state: [], nbytes: [], firstReplica: [] }
     },
     moves: 0,
@@ -108,7 +108,7 @@ describe('full workers of which one is stopped', () => {
       core: {
         isStalled: true,
         stepsAhead: 0,
-        tasksWithoutWorker: () => [],
+        unplacedCount: 0,
         tasks: { state: [], nbytes: [], firstReplica: [] }
       },
       moves: 0,

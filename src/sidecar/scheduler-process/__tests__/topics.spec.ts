@@ -32,6 +32,24 @@ describe('topics', () => {
     expect([...topics.log('b', 0, content(1))]).toEqual([]);
   });
 
+  it('lets nobody listen to more topics than there are, nor to one with a long name', () => {
+    const topics = new Topics<string>({ ...TOPIC_LIMITS, topics: 2 });
+    const names = ['a', 'b', 'b'];
+    names.forEach(name => topics.listen(name, 'one'));
+    expect(() => topics.listen('c', 'one')).toThrow('at most 2 topics');
+    topics.listen('c', 'two');
+    topics.unlisten('c', 'one');
+    expect(() => topics.listen('c', 'one')).toThrow('at most 2 topics');
+    topics.unlisten('a', 'one');
+    topics.listen('c', 'one');
+    topics.left('one');
+    names.forEach(name => topics.listen(name, 'one'));
+    const long = 'x'.repeat(2_001);
+    expect(() => topics.listen(long, 'three')).toThrow('2000 characters');
+    expect(() => topics.log(long, 0, content(1))).toThrow('2000 characters');
+    expect(topics.read(null)).toEqual([]);
+  });
+
   it('stays within all bounds, and what it has is the newest', () => {
     const limits = { eventsOfTopic: 4, bytes: 4_000, topics: 3 };
     const drawn = fc.array(

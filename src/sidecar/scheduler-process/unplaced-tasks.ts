@@ -1,0 +1,98 @@
+/**
+ * Tells the user of tasks that wait for workers which are not there. In the scheduler process.
+ *
+ * ```
+ *   no worker takes tasks, and none comes ──────────► 5 s: a notice that says how to start some
+ *   workers= names none that takes tasks ───────────► 5 s: a notice that such a worker must join
+ *   no worker takes tasks, though some are started ─► 60 s: a notice that none has come
+ * ```
+ *
+ * Each is told once, and again after it was over or another of them was the case. They may wait for ever: workers may come at any time.
+ */
+import type { ClusterState } from './cluster-state';
+import type { IWorkerFleet } from './worker-fleet';
+
+/** A worker that ended is replaced within this time as a rule. */
+const NO_WORKER_SECONDS = 5;
+/** After so long a worker that has not come is ended, and another is started. */
+const NONE_CAME_SECONDS = 60;
+
+type Why = 'deserted' | 'bound' | 'none came';
+
+interface IUnplacedHost {
+  readonly fleet: IWorkerFleet | null;
+  /** A notice for the user. */
+  warn(sentence: string): void;
+}
+
+export class UnplacedTasks {
+  private _why: Why | null = null;
+  private _since = 0;
+  private _isTold = false;
+
+  constructor(
+    private readonly _cluster: ClusterState,
+    private readonly _host: IUnplacedHost
+  ) {}
+
+  look(now: number): void {
+    const why = this._whyNow();
+    if (why !== this._why) {
+      this._why = why;
+      this._since = now;
+      this._isTold = false;
+    }
+    const patience =
+      why === 'none came' ? NONE_CAME_SECONDS : NO_WORKER_SECONDS;
+    if (why !== null && !this._isTold && now - this._since >= patience) {
+      this._isTold = true;
+      this._host.warn(this._sentence(why));
+    }
+  }
+
+  private _whyNow(): Why | null {
+    const { core, workers } = this._cluster;
+    if (core.unplacedCount === 0) {
+      return null;
+    }
+    const preparing = [...workers.values()].some(
+      ({ isReady, leaving }) => !isReady && leaving === null
+    );
+    if (preparing) {
+      return null; // `plugins.ts` tells of those that take long
+    }
+    const isStarting = (this._host.fleet?.startingCount ?? 0) > 0;
+    if (!core.isDeserted) {
+      return isStarting ? null : 'bound';
+    }
+    return isStarting ? 'none came' : 'deserted';
+  }
+
+  private _sentence(why: Why): string {
+    const { core } = this._cluster;
+    const count = core.unplacedCount;
+    const first = this._cluster.keyOf(core.anUnplaced());
+    const [which, they] =
+      count === 1
+        ? [`The task ${first} waits`, 'It runs']
+        : [`${count} tasks, ${first} among them, wait`, 'They run'];
+    switch (why) {
+      case 'deserted':
+        return (
+          `${which}, and the cluster has no worker that takes tasks. ` +
+          `${they} when one comes: client.scale(1), or more, starts some. Else cancel what waits.`
+        );
+      case 'bound':
+        return (
+          `${which} for a worker that is not there: workers= names none that the cluster has now and that takes tasks. ` +
+          `${they} when such a worker joins; else cancel what waits and submit it again.`
+        );
+      case 'none came':
+        return (
+          `${which}, and none of the workers that are being started has come for ${NONE_CAME_SECONDS} s. ` +
+          'Others are tried again and again. If the machine is not merely busy, close this cluster and look at what the workers print: ' +
+          'python -m spanwise.worker.'
+        );
+    }
+  }
+}
