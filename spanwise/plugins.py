@@ -11,6 +11,8 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -150,7 +152,15 @@ class PipInstall(WorkerPlugin):
         Further options of ``pip install``, such as ``["--upgrade"]`` or ``["--no-index"]``.
     restart_workers
         True is refused: what workers have imported stays as it is.
+
+    Attributes
+    ----------
+    limit_seconds : float
+        pip and what it has started are ended after so long; half an hour. Set it on the
+        instance before it is registered.
     """
+
+    limit_seconds: float = 1800.0
 
     def __init__(
         self,
@@ -175,40 +185,95 @@ class PipInstall(WorkerPlugin):
         ------
         RuntimeError
             With the end of what pip said.
+        TimeoutError
+            The worker that installs has not ended in time.
         """
         mark = Path(worker.local_directory).parents[1] / self.name.replace(":", "-")
-        with _one_at_a_time(mark.with_suffix(".lock")):
+        # Those that wait give the one that installs some time to be told that it failed.
+        with _one_at_a_time(mark.with_suffix(".lock"), self.limit_seconds + 60):
             if not mark.exists():
                 self._install()
                 mark.touch()
         importlib.invalidate_caches()
 
     def _install(self) -> None:
-        command = [sys.executable, "-m", "pip", "install", *self.pip_options, *self.packages]
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"},
-            check=False,
-        )
-        if done.returncode:
-            said = done.stdout.decode(errors="replace")[-_MOST_OUTPUT:]
-            what = " ".join(self.packages)
-            raise RuntimeError(
-                f"pip could not install {what} (exit code {done.returncode}). It said:\n{said}"
+        arguments = ["install", *self.pip_options, *self.packages]
+        what = " ".join(self.packages)
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _PIP_WITH_OWNER, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"},
+                start_new_session=True,
             )
+            try:
+                code = process.wait(self.limit_seconds)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                assert process.stdin is not None
+                process.stdin.close()  # ends it, and what it has started
+                process.wait()
+            output.seek(max(0, output.seek(0, os.SEEK_END) - _MOST_OUTPUT))
+            said = output.read().decode(errors="replace")
+        if code is None:
+            raise RuntimeError(
+                f"pip did not install {what} within {self.limit_seconds:g} s, and was ended. Set "
+                f"`limit_seconds` of the plugin if it needs longer. It said:\n{said}"
+            )
+        if code:
+            raise RuntimeError(f"pip could not install {what} (exit code {code}). It said:\n{said}")
+
+
+#: Runs pip until the other end of its standard input is closed, as by the end of the worker; then
+#: it ends with all that it has started, which is in its session.
+_PIP_WITH_OWNER = """
+import os, runpy, signal, sys, threading
+owner = os.dup(0)
+nothing = os.open(os.devnull, os.O_RDONLY)
+os.dup2(nothing, 0)
+def watch():
+    try:
+        os.read(owner, 1)
+    finally:
+        if hasattr(os, "killpg"):
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+threading.Thread(target=watch, daemon=True).start()
+sys.argv[0] = "pip"
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
+
+#: How often a lock is tried for again.
+_AGAIN_SECONDS = 0.1
 
 
 @contextmanager
-def _one_at_a_time(path: Path) -> Iterator[None]:
-    """Hold a lock between the workers of a cluster, which ends with its holder."""
+def _one_at_a_time(path: Path, limit: float) -> Iterator[None]:
+    """Hold a lock between the workers of a cluster, which ends with its holder.
+
+    Raises
+    ------
+    TimeoutError
+    """
     with path.open("w") as file:
         if sys.platform != "win32":
             import fcntl
 
-            fcntl.flock(file, fcntl.LOCK_EX)
+            end = time.monotonic() + limit
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= end:
+                        raise TimeoutError(
+                            f"Another worker has been installing for {limit:g} s, and has not "
+                            "ended: restart_workers() ends it."
+                        ) from None
+                time.sleep(_AGAIN_SECONDS)
         yield
 
 

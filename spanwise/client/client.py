@@ -41,6 +41,7 @@ from spanwise.client.local_cluster import LocalCluster
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.metadata import MetadataMethods
 from spanwise.client.observed import Observed
+from spanwise.client.patience import Patience, name_of, run_sentence
 from spanwise.client.plugins import PluginMethods
 from spanwise.client.private_cluster import PrivateCluster
 from spanwise.client.queries import Queries, scheduler_info
@@ -704,7 +705,8 @@ class Client(Queries, EventMethods, MetadataMethods, PluginMethods, ClusterContr
         )
         blob = dump((function, args, kwargs))
         try:
-            return self._call(self._run, blob, chosen, wait, on_error)
+            what = name_of(function)
+            return self._call(self._run, blob, chosen, wait, on_error, _NO_LIMIT, what)
         except BaseException as error:
             leave_tasks_frames(error)
             raise
@@ -738,9 +740,11 @@ class Client(Queries, EventMethods, MetadataMethods, PluginMethods, ClusterContr
         wait: bool,
         on_error: str,
         limit: float | None = _NO_LIMIT,
+        what: str = "a function",
     ) -> Any:
         """`limit`: workers that do not answer in so many seconds are left out, with a warning."""
         end = None if limit is None else time.monotonic() + limit
+        patience = Patience()
         session = self._session
         waiting = {row["id"] for row in session.running_workers()}
         if chosen is not None:
@@ -755,9 +759,12 @@ class Client(Queries, EventMethods, MetadataMethods, PluginMethods, ClusterContr
                 return None
             while waiting:
                 try:
-                    left = None if end is None else max(0.0, end - time.monotonic())
+                    left = patience.left if end is None else max(0.0, end - time.monotonic())
                     answer = session.next_answer(answers, "run", left)
                 except TimeoutError:
+                    if limit is None:
+                        tell(run_sentence(session, what, waiting, patience.told()))
+                        continue
                     silent = ", ".join(f"worker-{each}" for each in sorted(waiting))
                     tell(f"{silent} did not answer within {limit:g} s, and is left out.")
                     break

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from spanwise.client.future import _seconds
+from spanwise.client.launch import check_workers
 from spanwise.client.queries import info_of_workers, tasks_seen
 from spanwise.client.session import Session
 from spanwise.notices import tell
-from spanwise.records.enumerations import LARGEST_U16
 
 #: The scheduler gives up moving results after a minute, and ends what still runs there ten
 #: seconds after it was asked to.
@@ -26,13 +26,7 @@ def command(
 
 def scale(session: Session, count: Any) -> None:
     """Have so many workers; returns before they have come or gone."""
-    command(session, "scale", count=_count("n", count))
-
-
-def _count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_U16:
-        raise ValueError(f"{name} is a number of workers from 0 to {LARGEST_U16}, not {value!r}")
-    return value
+    command(session, "scale", count=check_workers("n", count))
 
 
 class Adaptive:
@@ -46,8 +40,8 @@ class Adaptive:
 
     def __init__(self, session: Session, minimum: Any, maximum: Any) -> None:
         self._session = session
-        self.minimum = _count("minimum", minimum)
-        self.maximum = _count("maximum", maximum)
+        self.minimum = check_workers("minimum", minimum)
+        self.maximum = check_workers("maximum", maximum)
         if self.minimum > self.maximum:
             raise ValueError(f"minimum={minimum} is more than maximum={maximum}")
         command(session, "adapt", minimum=self.minimum, maximum=self.maximum)
@@ -134,8 +128,11 @@ class ClusterControl:
             chosen = [row["id"] for row in rows if row["id"] not in busy]
             chosen = chosen[1:] if len(chosen) == len(rows) else chosen
         else:
-            chosen = self._worker_ids([workers] if isinstance(workers, (str, int)) else workers)
-        infos = info_of_workers(session)
+            named = [workers] if isinstance(workers, (str, int)) else [*workers]
+            # Who asks for one that goes already is told when it has gone.
+            chosen = [each for one in named for each in session.workers_called(one, closing=True)]
+            self._worker_ids(one for one in named if not session.workers_called(one, closing=True))
+        infos = info_of_workers(session, closing=True)
         known = {info["id"]: address for address, info in infos.items()}
         gone, sentence = command(
             session, "retire", _RETIRE_SECONDS, workers=chosen, closes=bool(close)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from spanwise.client.patience import Patience, name_of
 from spanwise.notices import tell
 from spanwise.observed.questions import level_of_asker
 from spanwise.wire import plain
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 #: Event handlers that are slower than the events come: what is beyond so many is left out, and
 #: the user is told.
 MOST_WAITING = 10_000
+#: Topics that a client subscribes to: as many as the scheduler keeps.
+MOST_TOPICS = 10_000
+#: How often the running handler is looked at.
+_LOOK_SECONDS = 5.0
 #: A time and a message.
 Event = tuple[float, Any]
 Handler = Callable[[Event], Any]
@@ -87,7 +92,12 @@ class EventMethods:
         topic
         handler
             A function or a coroutine function. Beyond 10,000 events that wait for slow handlers,
-            events are left out, and a warning says so.
+            events are left out, and a warning says so. One that runs for long is told of too.
+
+        Raises
+        ------
+        ValueError
+            The client has subscribed to 10,000 topics already.
         """
         loop = asyncio.get_running_loop() if self.asynchronous else None
         return self._call(self._session.subscriptions.add, topic, handler, loop)
@@ -147,6 +157,9 @@ class Subscriptions:
 
     def __init__(self, session: Asking) -> None:
         self._session = session
+        #: The topic whose handler runs now, and how patient its user is.
+        self._running: tuple[str, Patience] | None = None
+        self._ended = threading.Event()
         self._lock = threading.Lock()
         self._handlers: dict[str, tuple[Handler, asyncio.AbstractEventLoop | None]] = {}
         self._waiting: SimpleQueue[Message | None] = SimpleQueue()
@@ -159,12 +172,20 @@ class Subscriptions:
         """Call a handler from now on; in `loop` if there is one."""
         (topic,) = plain.topic_names([topic])
         with self._lock:
+            if topic not in self._handlers and len(self._handlers) >= MOST_TOPICS:
+                raise ValueError(
+                    f"A client subscribes to at most {MOST_TOPICS:,} topics: unsubscribe from "
+                    "others, or log what belongs together under one topic."
+                )
             self._handlers[topic] = handler, loop
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._serve, name="spanwise-events", daemon=True
                 )
                 self._thread.start()
+                threading.Thread(
+                    target=self._watch, name="spanwise-slow-handlers", daemon=True
+                ).start()
         self._session.send("subscribe", {"topic": topic, "on": True})
 
     def remove(self, topic: str) -> None:
@@ -199,8 +220,25 @@ class Subscriptions:
         """End the thread, behind the handler that it calls now."""
         with self._lock:
             self._handlers.clear()
+            self._ended.set()
             if self._thread is not None:
                 self._waiting.put(None)
+
+    def _watch(self) -> None:
+        """Tell of handlers that do not end: others wait behind them."""
+        while not self._ended.wait(_LOOK_SECONDS):
+            running = self._running
+            if running is None or running[1].left > 0:
+                continue
+            topic, patience = running
+            handler, loop = self._handlers.get(topic, (None, None))
+            where = "" if loop is None else ", in the event loop of its client,"
+            tell(
+                f"The handler {name_of(handler)} of events of {topic!r} has been running{where} "
+                f"for {patience.told():.0f} s, and {self._waiting.qsize():,} events wait behind "
+                "it. Handlers run one after another: have it end sooner, or do its work in a "
+                "thread of yours."
+            )
 
     def _serve(self) -> None:
         while True:
@@ -217,11 +255,14 @@ class Subscriptions:
             handler, loop = self._handlers.get(topic, (None, None))
             if handler is None:
                 continue  # it was on its way when its topic was unsubscribed from
+            self._running = topic, Patience()
             try:
                 t = self._session.wall_time(message.fields["t"])
                 _handle(handler, (t, plain.unpack(message.blobs[0])), loop)
             except BaseException as error:  # noqa: BLE001 (the user's code; others come after it)
                 tell(f"The handler of events of {topic!r} failed: {said(error)}")
+            finally:
+                self._running = None
 
 
 def _handle(handler: Handler, event: Event, loop: asyncio.AbstractEventLoop | None) -> None:

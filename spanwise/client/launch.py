@@ -66,6 +66,25 @@ def cpu_count() -> int:
         return os.cpu_count() or 1
 
 
+#: Each is a Python process with threads and sockets of its own, all on one machine.
+MOST_WORKERS = 1_024
+
+
+def check_workers(name: str, count: Any) -> int:
+    """Return a number of workers that one machine may have.
+
+    Raises
+    ------
+    ValueError
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_WORKERS:
+        raise ValueError(
+            f"{name} is a number of workers from 0 to {MOST_WORKERS:,}, not {count!r}: each is a "
+            "process of this machine"
+        )
+    return count
+
+
 def processes_and_threads(n_workers: int | None, threads_per_worker: int | None) -> tuple[int, int]:
     """How many workers of how many threads; defaults as distributed's LocalCluster.
 
@@ -76,6 +95,7 @@ def processes_and_threads(n_workers: int | None, threads_per_worker: int | None)
     if n_workers is None and threads_per_worker is not None:
         return max(1, cores // threads_per_worker), threads_per_worker
     if n_workers is not None:
+        check_workers("n_workers", n_workers)
         if threads_per_worker is None:
             threads_per_worker = max(1, math.ceil(cores / n_workers)) if n_workers else 1
         return n_workers, threads_per_worker

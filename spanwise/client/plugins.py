@@ -51,6 +51,9 @@ class PluginMethods:
             What `setup` raised on a worker; the plugin is torn down everywhere then.
         ClusterError
             There is no room for it: 1,000 plugins of 256 MiB together.
+        KeyboardInterrupt
+            A `setup` that takes longer than 30 s is told of, with its workers, and has no limit.
+            Interrupted, the plugin is given up.
         """
         _check_plugin(plugin)
         if idempotent is None:
@@ -159,6 +162,10 @@ def _register(session: Session, blob: bytes, name: str, idempotent: bool) -> dic
         except _Failed:
             pass  # where it was not set up there is nothing to tear down
         raise failed.error from None
+    except KeyboardInterrupt:
+        # What it waits for may never come: the plugin is given up, and nobody waits for that.
+        session.send("plugin", {"request": 0, "name": name, "setUp": False})
+        raise
 
 
 def _unregister(session: Session, name: str) -> dict[str, Any]:

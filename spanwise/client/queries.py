@@ -138,8 +138,8 @@ def scheduler_info(session: Session, address: str, n_workers: int) -> dict[str, 
     }
 
 
-def info_of_workers(session: Session) -> dict[str, dict[str, Any]]:
-    """What is known of each worker, by its address."""
+def info_of_workers(session: Session, closing: bool = False) -> dict[str, dict[str, Any]]:
+    """What is known of each worker, by its address; also of those that are `closing`."""
     return {
         row["address"]: {
             "type": "Worker",
@@ -152,7 +152,7 @@ def info_of_workers(session: Session) -> dict[str, dict[str, Any]]:
             "status": row["state"],
             "last_seen": session.last_seen(row),
         }
-        for row in session.running_workers()
+        for row in session.running_workers(closing)
     }
 
 
@@ -404,6 +404,8 @@ class Queries:
         ------
         ValueError
             With `check`: the error lists what differs.
+        TimeoutError
+            With `check`: there are workers, and none of them has answered.
         """
         return self._call(self._get_versions, check, [*(packages or ())])
 
@@ -411,6 +413,11 @@ class Queries:
         own = versions_here(packages)
         workers = self._run_everywhere(versions_here, packages)
         if check:
+            if not workers and self._session.running_workers():
+                raise TimeoutError(
+                    "No worker has answered which versions it runs, so none was compared. Ask "
+                    "again, or restart_workers([…]) those that are stopped."
+                )
             different = [
                 f"{name}: {own['packages'][name]} here, {theirs} on {address}"
                 for address, said in workers.items()

@@ -919,18 +919,23 @@ class Session:
 
     # -- the cluster ------------------------------------------------------
 
-    def running_workers(self) -> list[dict[str, Any]]:
-        """Workers that are there, by id; one that is stopped may go on."""
+    def running_workers(self, closing: bool = False) -> list[dict[str, Any]]:
+        """Workers that are there, by id; one that is stopped may go on.
+
+        `closing`: also those that end now.
+        """
         workers = self.workers  # the reader puts another in its place
         return [
-            workers[number] for number in sorted(workers) if workers[number]["state"] != "closing"
+            workers[number]
+            for number in sorted(workers)
+            if closing or workers[number]["state"] != "closing"
         ]
 
-    def workers_called(self, named: Any) -> list[int]:
+    def workers_called(self, named: Any, closing: bool = False) -> list[int]:
         """Numbers of the workers that have a number, name, host or address."""
         return [
             row["id"]
-            for row in self.running_workers()
+            for row in self.running_workers(closing)
             if named == row["id"]
             or str(named) in (row["address"], row["host"])
             or str(named) in row.get("names", ())

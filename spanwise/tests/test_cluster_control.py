@@ -7,10 +7,12 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 
 from spanwise import Client, LocalCluster, WorkerPlugin
@@ -59,6 +61,11 @@ def test_fewer_and_more_and_nothing_is_made_again(cluster: LocalCluster) -> None
         assert {*client.has_what()[left]} >= {each.key for each in made}
         with pytest.raises(ValueError, match="n is a number of workers"):
             client.scale(-1)
+        for call in (client.scale, cluster.scale, lambda n: client.adapt(0, n)):
+            with pytest.raises(ValueError, match="from 0 to 1,024, not 1025: each is a process"):
+                call(1025)
+        with pytest.raises(ValueError, match="n_workers is a number of workers from 0 to 1,024"):
+            LocalCluster(n_workers=1025)
 
 
 def test_to_none_and_back(cluster: LocalCluster) -> None:
@@ -74,6 +81,69 @@ def test_to_none_and_back(cluster: LocalCluster) -> None:
         assert waits.result(60) == 2
         assert client.submit(lambda x: x + 1, kept).result(60) == 2
         assert len(client.nthreads()) == 1
+
+
+def test_tasks_that_no_worker_takes_are_told_and_never_stall() -> None:
+    with dask.config.set({"spanwise.scheduler.stall-timeout": "1s"}):
+        made = LocalCluster(n_workers=1, threads_per_worker=1)
+    with made, Client(made) as client, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+
+        def said(what: str) -> int:
+            return sum(what in str(each.message) for each in told)
+
+        client.scale(0)
+        wait_until("it goes", lambda: not client.scheduler_info()["workers"])
+        waits = client.map(abs, range(-5, 0), pure=False)
+        wait_until("it is told", lambda: said("no worker that takes tasks"))
+        assert said("5 tasks, abs-") and said("client.scale(1), or more, starts some")
+        later = client.submit(abs, -6, pure=False)
+        client.scale(1)
+        assert client.gather([*waits, later]) == [5, 4, 3, 2, 1, 6]
+
+        # One that stays without taking tasks is none, and a task for it alone has none either.
+        del waits, later
+        wait_until("results are let go", lambda: not any(client.has_what().values()))
+        (address,) = client.nthreads()
+        client.retire_workers([address], close_workers=False)
+        assert client.scheduler_info()["workers"][address]["status"] == "closing_gracefully"
+        waits = client.map(abs, range(-7, 0), pure=False)
+        wait_until("it is told again", lambda: said("7 tasks, abs-"))
+        client.scale(1)
+        assert client.gather(waits) == [7, 6, 5, 4, 3, 2, 1]
+        assert said("no worker that takes tasks") == 2
+        assert not said("short of memory")
+
+
+def test_who_retires_a_worker_that_retires_waits_for_its_end(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    with Client(cluster) as client:
+        first, _ = client.nthreads()
+        go = tmp_path / "go"
+        running = client.submit(_wait_for, str(go), workers=[first], allow_other_workers=True)
+        wait_until("it runs", client.call_stack)
+        gone: list[list[str]] = []
+        retiring = threading.Thread(target=lambda: gone.append([*client.retire_workers([first])]))
+        retiring.start()
+
+        def seen() -> Any:
+            return client.scheduler_info()["workers"].get(first, {}).get("status")
+
+        wait_until("it retires", lambda: seen() == "closing_gracefully")
+        session = client._session
+        request, answers = session.open_request("done")
+        (number,) = session.workers_called(first)
+        session.send("command", {"request": request, "what": "retire", "workers": [number]})
+        client.who_has(running)  # answered after what is answered at once
+        assert answers.empty() or seen() is None
+        go.touch()
+        assert session.next_answer(answers, "command", 60).fields["workers"] == [number]
+        assert seen() is None
+        session.close_request(request)
+        retiring.join(60)
+        assert gone == [[first]]
+        assert running.result(60) == "done"
 
 
 def test_a_worker_that_retires(cluster: LocalCluster, tmp_path: Path) -> None:

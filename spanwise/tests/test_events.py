@@ -255,3 +255,67 @@ def test_a_topic_that_is_no_text_is_refused_and_the_cluster_goes_on(cluster: Cli
         with pytest.raises(TypeError, match="A topic is a text"):
             asked()
     assert cluster.submit(abs, -1).result(LIMIT_SECONDS) == 1
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_handler_that_does_not_end_is_told(
+    monkeypatch: pytest.MonkeyPatch, asynchronous: bool
+) -> None:
+    monkeypatch.setattr(events, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("spanwise.client.patience.FIRST_SECONDS", 0.1)
+    go = threading.Event()
+    got: list[Any] = []
+
+    async def stuck_later(event: Any) -> None:
+        while not go.is_set():
+            await asyncio.sleep(0.01)
+        got.append(event[1])
+
+    def stuck(event: Any) -> None:
+        go.wait()
+        got.append(event[1])
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+
+        def is_told() -> bool:
+            said = " ".join(str(each.message) for each in told)
+            name = "stuck_later" if asynchronous else "stuck"
+            return f"The handler {name} of events of 'slow' has been" in said and (
+                "1 events wait behind it" in said
+            )
+
+        async def use() -> None:
+            async with Client(n_workers=1, asynchronous=True, set_as_default=False) as client:
+                await client.subscribe_topic("slow", stuck_later)
+                for number in range(2):
+                    await client.log_event("slow", number)
+                await asyncio.to_thread(wait_until, "it is told", is_told)
+                go.set()
+                await asyncio.to_thread(wait_until, "both are handled", lambda: got == [0, 1])
+
+        if asynchronous:
+            asyncio.run(use())
+        else:
+            with Client(n_workers=1) as client:
+                client.subscribe_topic("slow", stuck)
+                for number in range(2):
+                    client.log_event("slow", number)
+                wait_until("it is told", is_told)
+                go.set()
+                wait_until("both are handled", lambda: got == [0, 1])
+
+
+def test_topics_that_a_client_subscribes_to_are_bounded(
+    cluster: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MOST_TOPICS", 2)
+    for topic in "ab":
+        cluster.subscribe_topic(topic, print)
+    with pytest.raises(ValueError, match="at most 2 topics: unsubscribe"):
+        cluster.subscribe_topic("c", print)
+    cluster.subscribe_topic("b", repr)  # in the place of the one before
+    cluster.unsubscribe_topic("a")
+    cluster.subscribe_topic("c", print)
+    for topic in "bc":
+        cluster.unsubscribe_topic(topic)

@@ -7,9 +7,12 @@ import os
 import signal
 import sys
 import textwrap
+import threading
+import time
 import warnings
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,8 @@ import pytest
 
 import spanwise
 from spanwise import Client, Environ, PipInstall, UploadFile, WorkerPlugin, get_worker
+from spanwise.errors import SchedulerLost
+from spanwise.processes.process_state import lives
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.tests.their_client import their_client
 
@@ -124,6 +129,75 @@ def test_what_setup_raises_comes_and_nothing_stays(cluster: Client, tmp_path: Pa
     assert plugins_of(cluster) == [[], []]
 
 
+def test_a_teardown_that_fails_is_told_and_the_next_plugin_stays(
+    cluster: Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "marks"
+    cluster.register_plugin(Marks(path, "old", "teardown"), name="marks")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        answer = cluster.register_plugin(Marks(path, "new"), name="marks")
+        wait_until(
+            "it is told", lambda: any('called "marks"' in str(each.message) for each in told)
+        )
+    assert {*answer} == {*cluster.scheduler_info()["workers"]}
+    assert plugins_of(cluster) == [["marks"]] * 2
+    assert [*cluster.run(lambda dask_worker: dask_worker.mark).values()] == ["new"] * 2
+    cluster.unregister_worker_plugin("marks")
+
+
+class Waits(WorkerPlugin):
+    """Is set up once a file is there."""
+
+    def __init__(self, go: Path) -> None:
+        self.go = go
+
+    def setup(self, worker: Any) -> None:
+        while not self.go.exists():
+            time.sleep(0.01)
+
+
+def test_a_setup_that_does_not_end_is_told_with_its_workers(tmp_path: Path) -> None:
+    """Half a minute: that is how soon users are told."""
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        waits = Waits(tmp_path / "go")
+        answers: list[dict[str, Any]] = []
+        registering = threading.Thread(
+            target=lambda: answers.append(client.register_plugin(waits, name="waits"))
+        )
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            registering.start()
+
+            def said() -> list[str]:
+                return [text for each in told if '"waits"' in (text := str(each.message))]
+
+            wait_until("it is told", said)
+        assert said()[0].startswith("worker-0, worker-1 have been setting up the plugin")
+        assert 'restart_workers(["worker-0", "worker-1"]) ends it there' in said()[0]
+        waits.go.touch()
+        registering.join(LIMIT_SECONDS)
+        assert {*answers[0]} == {*client.scheduler_info()["workers"]}
+
+
+def test_a_plugin_whose_registration_is_interrupted_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+
+        def interrupted(*args: Any) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(client._session, "next_answer", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                client.register_plugin(Waits(tmp_path / "never"), name="waits")
+        assert client.restart_workers(["worker-0"]) == {"worker-0": "OK"}
+        assert client.submit(pid).result(LIMIT_SECONDS)
+        with pytest.raises(ValueError, match="There is no plugin 'waits'"):
+            client.unregister_worker_plugin("waits")
+
+
 def test_what_is_no_plugin_is_refused(cluster: Client, theirs: distributed.Client) -> None:
     class Duck:
         def setup(self, worker: Any) -> None: ...
@@ -222,6 +296,51 @@ def test_packages_are_installed_once(cluster: Client, tmp_path: Path) -> None:
     failing = PipInstall(["no-such-package-anywhere"], ["--no-index"])
     with pytest.raises(RuntimeError, match=r"could not install no-such-package[\s\S]*No matching"):
         cluster.register_plugin(failing)
+
+
+def slow_project(folder: Path) -> tuple[Path, Path]:
+    """A source whose build, a process of pip's, waits for ever, and where it writes its pid."""
+    project, begun = folder / "slow", folder / "begun"
+    project.mkdir()
+    (project / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    (project / "backend.py").write_text(
+        "import os, pathlib, time\n"
+        f"new = pathlib.Path({str(begun) + '.new'!r})\n"
+        "new.write_text(str(os.getpid()))\n"
+        f"new.rename({str(begun)!r})\n"
+        "while True: time.sleep(1)\n"
+    )
+    return project, begun
+
+
+def test_pip_ends_after_its_limit_with_what_it_has_started(cluster: Client, tmp_path: Path) -> None:
+    project, begun = slow_project(tmp_path)
+    plugin = PipInstall([str(project)], ["--no-index", "--target", str(tmp_path / "target")])
+    plugin.limit_seconds = 20  # until then the build has begun, or the machine is very busy
+    with pytest.raises(RuntimeError, match=r"did not install .* within 20 s, and was ended"):
+        cluster.register_plugin(plugin)
+    if begun.exists():
+        wait_until("the build ends too", lambda: not lives(int(begun.read_text())))
+
+
+def test_pip_ends_with_its_worker(tmp_path: Path) -> None:
+    project, begun = slow_project(tmp_path)
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        plugin = PipInstall([str(project)], ["--no-index", "--target", str(tmp_path / "target")])
+
+        def register() -> None:
+            with suppress(SchedulerLost):
+                client.register_plugin(plugin)
+
+        registering = threading.Thread(target=register, daemon=True)
+        registering.start()
+        wait_until("the build begins", begun.exists)
+        build = int(begun.read_text())
+        assert lives(build)
+    wait_until("it ends with the cluster", lambda: not lives(build))
+    registering.join(LIMIT_SECONDS)
 
 
 def pid() -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -188,6 +190,21 @@ def test_versions(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     assert on_workers.versions_here()["packages"]["dask"] == "1.0"
     with pytest.raises(ValueError, match=r"dask: 1\.0 here, .* on "):
         client.get_versions(check=True)
+
+
+def test_versions_that_no_worker_has_said_are_not_taken_for_equal() -> None:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        ((address, row),) = client.scheduler_info()["workers"].items()
+        os.kill(row["pid"], signal.SIGSTOP)
+        try:
+            wait_until(
+                "it is seen to be stopped",
+                lambda: client.scheduler_info()["workers"][address]["status"] == "stopped",
+            )
+            with pytest.raises(TimeoutError, match="No worker has answered which versions"):
+                client.get_versions(check=True)
+        finally:
+            os.kill(row["pid"], signal.SIGCONT)
 
 
 def theirs_versions() -> dict[str, Any]:

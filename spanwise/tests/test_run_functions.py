@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -351,3 +352,32 @@ def test_a_worker_without_further_threads_answers_and_counts_no_time_of_a_stop(
             each.join()
         # (its patience may be over where the machine stood still before the stop)
         assert not [each for each in answers if isinstance(each, str)] or waited > 2.0
+
+
+def test_a_wait_for_a_function_is_told_with_its_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spanwise.client.patience.FIRST_SECONDS", 0.1)
+    go = tmp_path / "go"
+
+    def slow(dask_worker: Any) -> int:
+        while dask_worker.id == 1 and not go.exists():
+            time.sleep(0.01)
+        return dask_worker.id
+
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        answers: list[dict[str, int]] = []
+        running = threading.Thread(target=lambda: answers.append(client.run(slow)))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            running.start()
+
+            def said() -> list[str]:
+                return [str(each.message) for each in told if "worker-1" in str(each.message)]
+
+            wait_until("it is told twice", lambda: len(said()) > 1)
+            go.touch()
+            running.join(60)
+        assert "for worker-1 (running), where slow runs or waits" in said()[-1]
+        assert "restart_workers(['worker-1']) ends" in said()[-1]
+        assert [*answers[0].values()] == [0, 1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from spanwise.processes import forks
 from spanwise.wire import payload
 from spanwise.worker.awaiting import awaited
-from spanwise.worker.errors import describe
+from spanwise.worker.errors import Described, describe
 
 if TYPE_CHECKING:
     from spanwise.worker.library import Library
@@ -61,7 +61,7 @@ class Plugins:
             order = self._orders.get()
             fields: dict[str, Any] = {"request": order.request, "ok": True}
             try:
-                self._follow(order)
+                fields["why"] = self._follow(order)
                 if forks.is_child:
                     forks.leave(None)
                 answer: Any = payload.dumps(None)
@@ -69,20 +69,32 @@ class Plugins:
                 if forks.is_child:
                     forks.leave(error)
                 described = describe(error)
-                fields |= {"ok": False, "why": f"{described.type}: {described.message}"[:2_000]}
+                fields |= {"ok": False, "why": _said(described)}
                 answer = described.blob
             self._worker.send("runResult", fields, None, [answer])
 
-    def _follow(self, order: _Order) -> None:
+    def _follow(self, order: _Order) -> str:
+        """Do as ordered; returns what the teardown of a replaced plugin raised, if anything."""
         seen = self._worker.object
+        why = ""
         old = seen.plugins.pop(order.name, None)
         if old is not None:
-            _call(getattr(old, "teardown", None), seen)
+            try:
+                _call(getattr(old, "teardown", None), seen)
+            except BaseException as error:  # the new one is set up all the same
+                if order.blob is None or forks.is_child:
+                    raise
+                why = _said(describe(error))
         if order.blob is None:
-            return
+            return ""
         plugin = self._worker.library.loads(order.blob)
         _call(getattr(plugin, "setup", None), seen)
         seen.plugins[order.name] = plugin
+        return why
+
+
+def _said(described: Described) -> str:
+    return f"{described.type}: {described.message}"[:2_000]
 
 
 def _call(method: Any, worker: Any) -> None:

@@ -1,0 +1,52 @@
+"""When users are told of a wait that has no limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spanwise.client.session import Session
+
+#: The first notice; then each pause is twice as long as the one before, up to the longest.
+FIRST_SECONDS = 30.0
+_LONGEST_SECONDS = 600.0
+
+
+class Patience:
+    """Says of one wait when its next notice is due."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._pause = FIRST_SECONDS
+        self._due = self._began + self._pause
+
+    @property
+    def left(self) -> float:
+        """Seconds until the next notice."""
+        return max(0.0, self._due - time.monotonic())
+
+    def told(self) -> float:
+        """Put the next notice off; returns for how many seconds there has been waited."""
+        now = time.monotonic()
+        self._pause = min(2 * self._pause, _LONGEST_SECONDS)
+        self._due = now + self._pause
+        return now - self._began
+
+
+def name_of(function: Any) -> str:
+    """What a function is called in a notice."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def run_sentence(session: Session, what: str, waiting: Iterable[int], seconds: float) -> str:
+    """Which workers have not answered a function that they were to run, and what they are."""
+    names = [f"worker-{number}" for number in sorted(waiting)]
+    states = [session.workers.get(number, {}).get("state", "gone") for number in sorted(waiting)]
+    said = ", ".join(f"{name} ({state})" for name, state in zip(names, states, strict=True))
+    return (
+        f"run() has waited {seconds:.0f} s for {said}, where {what} runs or waits for a thread. "
+        "If it waits for something that does not come, interrupt this call; "
+        f"restart_workers({names}) ends the function there. wait=False does not wait."
+    )
