@@ -214,7 +214,10 @@ export class Plugins {
 }
 
 function slowSentence(what: string, orders: readonly Order[]): string {
-  const names = orders.map(({ session }) => `worker-${session.id}`);
+  const names = orders
+    .map(({ session }) => session.id)
+    .sort((a, b) => a - b)
+    .map(id => `worker-${id}`);
   const joining = orders.some(({ session }) => !session.isReady);
   const [who, verb] = [
     names.join(', '),
