@@ -373,11 +373,13 @@ def test_a_wait_for_a_function_is_told_with_its_worker(
             running.start()
 
             def said() -> list[str]:
-                return [str(each.message) for each in told if "worker-1" in str(each.message)]
+                texts = [str(each.message) for each in told]
+                # The other may be late too, on a busy machine.
+                return [text for text in texts if "s for worker-1 (running), where" in text]
 
             wait_until("it is told twice", lambda: len(said()) > 1)
             go.touch()
             running.join(60)
-        assert "for worker-1 (running), where slow runs or waits" in said()[-1]
+        assert "where slow runs or waits for a thread" in said()[-1]
         assert "restart_workers(['worker-1']) ends" in said()[-1]
         assert [*answers[0].values()] == [0, 1]

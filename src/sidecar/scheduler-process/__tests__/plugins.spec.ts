@@ -36,7 +36,7 @@ describe('a plugin that takes long', () => {
     plugins.keep('slow', payload);
     const done = jest.fn();
     plugins.send(
-      [0, 1].map(id => session(id)),
+      [1, 0].map(id => session(id)),
       'slow',
       payload,
       done
