@@ -763,7 +763,7 @@ class Client(Queries, EventMethods, MetadataMethods, PluginMethods, ClusterContr
                     answer = session.next_answer(answers, "run", left)
                 except TimeoutError:
                     if limit is None:
-                        tell(run_sentence(session, what, waiting, patience.told()))
+                        tell(run_sentence(session.workers, what, waiting, patience.told()))
                         continue
                     silent = ", ".join(f"worker-{each}" for each in sorted(waiting))
                     tell(f"{silent} did not answer within {limit:g} s, and is left out.")

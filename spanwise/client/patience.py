@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from spanwise.client.session import Session
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 #: The first notice; then each pause is twice as long as the one before, up to the longest.
 FIRST_SECONDS = 30.0
@@ -40,10 +37,12 @@ def name_of(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def run_sentence(session: Session, what: str, waiting: Iterable[int], seconds: float) -> str:
+def run_sentence(
+    workers: Mapping[int, Mapping[str, Any]], what: str, waiting: Iterable[int], seconds: float
+) -> str:
     """Which workers have not answered a function that they were to run, and what they are."""
     names = [f"worker-{number}" for number in sorted(waiting)]
-    states = [session.workers.get(number, {}).get("state", "gone") for number in sorted(waiting)]
+    states = [workers.get(number, {}).get("state", "gone") for number in sorted(waiting)]
     said = ", ".join(f"{name} ({state})" for name, state in zip(names, states, strict=True))
     return (
         f"run() has waited {seconds:.0f} s for {said}, where {what} runs or waits for a thread. "
