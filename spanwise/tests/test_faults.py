@@ -226,7 +226,7 @@ def test_a_killed_kernel_takes_its_cluster_along(known: set[int], tmp_path: Path
     )
     assert kernel.stdout is not None
     assert kernel.stdout.readline().strip() == "running"
-    assert len(processes_of("worker", known)) == 2
+    wait_until("both workers run", lambda: len(processes_of("worker", known)) == 2)
     kernel.kill()
     kernel.wait()
     kernel.stdout.close()

@@ -22,7 +22,7 @@ from spanwise.observed.observer_address import ObserverAddress
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.processes import wait_until
-from spanwise.tests.test_client import increment, until
+from spanwise.tests.test_client import increment
 from spanwise.wire import link as wire_link
 from spanwise.wire import payload
 from spanwise.wire.door import listen
@@ -201,12 +201,20 @@ def test_patience_counts_while_a_peer_does_not_greet(
 
 @pytest.mark.usefixtures("patient")
 def test_patience_counts_behind_another_threads_transfer(peer: Peer, peers: Peers) -> None:
-    peer.behaviours = [dawdle]
+    asked, go = threading.Event(), threading.Event()
+
+    def answer_later(sock: Any, answer: bytes) -> None:
+        asked.set()
+        go.wait(60)
+        sock.sendall(answer)
+
+    peer.behaviours = [answer_later]
     first = threading.Thread(target=peers.get, args=(peer.address, [1]))
     first.start()
-    until(lambda: peers._peers and peers._peers[peer.address].lock.locked())
+    assert asked.wait(60)
     with pytest.raises(TimeoutError):
         peers.get(peer.address, [2], until=time.monotonic() + STALL_SECONDS / 2)
+    go.set()
     first.join(60)
 
 
