@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from spanwise.diagnostics.counts import Counts, Pace
 from spanwise.diagnostics.followed_tasks import CannotGroup, FollowedTasks
@@ -58,6 +59,8 @@ class Follower:
                 left = pace.seconds_left(counts.all.left)
                 self._show(counts, now - began, left)
                 if counts.ended:
+                    if not counts.stopped:
+                        self._hear_of_all()
                     break
                 # Short work shall not wait for the second look.
                 pause = min(self._interval, _FIRST_SECONDS * 2 ** min(self.looks, 10))
@@ -65,6 +68,11 @@ class Follower:
         finally:
             self._tasks.close()
         return counts
+
+    def _hear_of_all(self) -> None:
+        """Ask once more: the scheduler says how futures ended after the count, before the next."""
+        with suppress(TimeoutError, ClusterError, CannotGroup):
+            self._tasks.count()
 
     def _look(self, last: Counts) -> Counts:
         self.looks += 1

@@ -181,9 +181,10 @@ def test_what_a_handler_raises_is_told_and_the_next_event_comes(cluster: Client)
         cluster.subscribe_topic("failing", handle)
         cluster.log_event("failing", 0)
         cluster.log_event("failing", 1)
-        wait_until("both are told", lambda: len(told) >= 2)
+        # Others may warn meanwhile, of something else.
+        said = "The handler of events of 'failing' failed"
+        wait_until("both are told", lambda: [said in str(w.message) for w in told].count(True) == 2)
     assert came == [0, 1]
-    assert "The handler of events of 'failing' failed" in str(told[0].message)
     cluster.unsubscribe_topic("failing")
 
 
