@@ -84,7 +84,10 @@ export class FramedSocket {
     if (this._outgoing.length === 0) {
       setImmediate(() => this.flush());
     }
-    this._outgoing.push(...frame.chunks);
+    // One by one: a call takes no more than some 120,000 arguments.
+    for (const chunk of frame.chunks) {
+      this._outgoing.push(chunk);
+    }
     this._outgoingBytes += frame.bodyLength + 4;
   }
 

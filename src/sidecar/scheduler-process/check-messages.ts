@@ -170,6 +170,9 @@ export function checkFromWorker(
   }
 }
 
+/** Python's names have at most 1,000 characters, each of which is one or two here; its leases are 32 digits. */
+const MOST_NAME_UNITS = 2_000;
+const MOST_LEASE_UNITS = 64;
 /** What brings a value, of kinds that have values. */
 const BRINGS: ReadonlySet<string> = new Set(['set', 'put', 'putBack']);
 
@@ -178,6 +181,12 @@ function checkShare({
   fields,
   blobs
 }: Pick<Message<'client', 'up', 'share'>, 'type' | 'fields' | 'blobs'>): void {
+  const { name, lease } = fields;
+  if (name.length > MOST_NAME_UNITS || lease.length > MOST_LEASE_UNITS) {
+    throw new BrokenFrame(
+      `"${type}": a name of ${name.length} and a lease of ${lease.length} characters; ${MOST_NAME_UNITS} and ${MOST_LEASE_UNITS} are the longest.`
+    );
+  }
   if (BRINGS.has(fields.what) && fields.kind !== 'event') {
     checkHasBlob(type, blobs);
   }

@@ -55,6 +55,7 @@ export class ClusterState {
    * @param start - what it said at the scheduler's start.
    * @param isRecording - false: see {@link EmbeddedClusterLog}.
    * @param mostTasks - how many tasks there may be at a time; as many as there are ids if left out.
+   * @param gather - does something in the scheduler's turn; at once if left out.
    */
   constructor(
     readonly clock: () => number,
@@ -62,10 +63,11 @@ export class ClusterState {
     emit: (block: SealedBlock) => void,
     isRecording = true,
     options?: Partial<SchedulerOptions>,
-    mostTasks?: number
+    mostTasks?: number,
+    gather: (act: () => void) => void = act => act()
   ) {
     this.core = new Scheduler(options === undefined ? {} : { options });
-    this.shared = new SharedState(clock, this.workers, this.requests);
+    this.shared = new SharedState(clock, this.workers, this.requests, gather);
     this.rows = new TaskRows(this.core.tasks, mostTasks);
     this.log = new EmbeddedClusterLog(start, emit, isRecording);
   }

@@ -96,7 +96,8 @@ export class Cluster implements IRosterHost {
       block => this._observer?.push(block, this._state.at),
       isRecorded(settings),
       {},
-      settings.mostTasks
+      settings.mostTasks,
+      act => this.gather(act)
     );
     this._performer = new InstructionPerformer(this._state);
     this._roster = new Roster(this._state, this, settings.workerTtlSeconds);

@@ -54,6 +54,8 @@ type Answering<Owner> = (
 
 export class Primitives<Owner extends object> {
   private readonly _room: SharedRoom;
+  /** Of waits that bring no value: they go on while the room for values is full. */
+  private readonly _roomOfWaits: SharedRoom;
   private readonly _semaphores: SharedSemaphores<Owner>;
   private readonly _queues: SharedQueues<Owner>;
   private readonly _kinds: Readonly<Record<SharedKind, ISharedKind<Owner>>>;
@@ -71,14 +73,17 @@ export class Primitives<Owner extends object> {
     private readonly _limits: SharedLimits = SHARED_LIMITS
   ) {
     this._room = new SharedRoom(_limits);
+    this._roomOfWaits = new SharedRoom(_limits, 'calls that wait');
     this._semaphores = new SharedSemaphores(
       _limits,
-      (name, lease, until) =>
-        this._at(until, at => {
-          if (this._semaphores.release(name, lease)) {
+      {
+        at: (until, name, lease) =>
+          this._at(until, at => {
+            this._semaphores.release(name, lease);
             this._settle('semaphore', name, at);
-          }
-        }),
+          }),
+        drop: due => this._dues.delete(due)
+      },
       name => this._lines.has(lineOf('semaphore', 'acquire', name))
     );
     this._queues = new SharedQueues(this._room);
@@ -199,7 +204,7 @@ export class Primitives<Owner extends object> {
         why: 'A request that waits needs a number of its own.'
       });
     }
-    const why = this._room.exchange(name, value, null);
+    const why = this._roomOf(call).exchange(name, value, null);
     if (why !== null) {
       return say(why);
     }
@@ -221,10 +226,11 @@ export class Primitives<Owner extends object> {
       moved = false;
       for (const what of WAITING[kind]) {
         for (const wait of this._lines.get(lineOf(kind, what, name)) ?? []) {
-          // Its value moves from the room of waits to what is kept.
-          this._room.give(name, wait.call.value);
+          // Its value moves from what waits to what is kept.
+          const room = this._roomOf(wait.call);
+          room.give(name, wait.call.value);
           const answer = this._kinds[kind].attempt(wait.call, wait.owner, at);
-          this._room.takeAgain(name, wait.call.value);
+          room.takeAgain(name, wait.call.value);
           if (answer === null) {
             break;
           }
@@ -257,8 +263,13 @@ export class Primitives<Owner extends object> {
       this._waits.delete(owner);
     }
     this._waiting--;
-    this._room.give(call.name, call.value);
+    this._roomOf(call).give(call.name, call.value);
     this._dues.delete(due);
+  }
+
+  /** Where a wait takes its room. */
+  private _roomOf({ value }: SharedCall): SharedRoom {
+    return value.length > 0 ? this._room : this._roomOfWaits;
   }
 
   private _at(time: number, act: (at: number) => void): number {

@@ -58,11 +58,15 @@ export const SHARED_LIMITS: SharedLimits = {
 /** What a value takes besides its bytes and its name, about. */
 const OVERHEAD_BYTES = 200;
 
-/** The room for values. */
+/** The room for values, or for what waits without one. */
 export class SharedRoom {
   private _bytes = 0;
 
-  constructor(readonly limits: SharedLimits) {}
+  /** @param _what - what is kept in it, in the plural. */
+  constructor(
+    readonly limits: SharedLimits,
+    private readonly _what = 'values that are shared'
+  ) {}
 
   get bytes(): number {
     return this._bytes;
@@ -84,7 +88,7 @@ export class SharedRoom {
       bytesOf(name, value) - (old === null ? 0 : bytesOf(name, old));
     if (this._bytes + change > bytes) {
       return full(
-        `The scheduler keeps at most ${english(bytes)} bytes of values that are shared, and has ${english(this._bytes)}.`
+        `The scheduler keeps at most ${english(bytes)} bytes of ${this._what}, and has ${english(this._bytes)}.`
       );
     }
     this._bytes += change;

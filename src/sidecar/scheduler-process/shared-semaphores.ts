@@ -14,14 +14,24 @@ import {
   type SharedLimits
 } from './shared-call';
 
+type Lease<Owner> = {
+  readonly owner: Owner;
+  /** Its end, if it was abandoned. */
+  due: number | null;
+};
+
 type Semaphore<Owner> = {
   readonly most: number;
   readonly leaseSeconds: number;
-  readonly leases: Map<string, Owner>;
+  readonly leases: Map<string, Lease<Owner>>;
 };
 
-/** Tells when an abandoned lease is to end. */
-type Abandoned = (name: string, lease: string, until: number) => void;
+/** Ends abandoned leases by time. */
+type Ends = {
+  /** @returns the number that it is dropped by. */
+  at(until: number, name: string, lease: string): number;
+  drop(due: number): void;
+};
 
 export class SharedSemaphores<Owner> implements ISharedKind<Owner> {
   private readonly _known = new Map<string, Semaphore<Owner>>();
@@ -33,7 +43,7 @@ export class SharedSemaphores<Owner> implements ISharedKind<Owner> {
   /** @param _isAwaited - whether anybody waits for a lease of this name. */
   constructor(
     private readonly _limits: SharedLimits,
-    private readonly _abandoned: Abandoned,
+    private readonly _ends: Ends,
     private readonly _isAwaited: (name: string) => boolean
   ) {}
 
@@ -57,11 +67,13 @@ export class SharedSemaphores<Owner> implements ISharedKind<Owner> {
         return this._acquire(call, owner);
       case 'release':
         return { outcome: this.release(name, lease) ? 'done' : 'absent' };
-      case 'abandon':
-        if (known?.leases.has(lease) === true) {
-          this._abandoned(name, lease, at + known.leaseSeconds);
+      case 'abandon': {
+        const held = known?.leases.get(lease);
+        if (known !== undefined && held?.due === null) {
+          held.due = this._ends.at(at + known.leaseSeconds, name, lease);
         }
         return DONE;
+      }
       case 'count':
         return { outcome: 'done', count: known?.leases.size ?? 0 };
       case 'close': {
@@ -80,9 +92,13 @@ export class SharedSemaphores<Owner> implements ISharedKind<Owner> {
   /** Ends a lease; false: there is none. */
   release(name: string, lease: string): boolean {
     const leases = this._known.get(name)?.leases;
-    const owner = leases?.get(lease);
-    if (leases === undefined || owner === undefined) {
+    const held = leases?.get(lease);
+    if (leases === undefined || held === undefined) {
       return false;
+    }
+    const { owner, due } = held;
+    if (due !== null) {
+      this._ends.drop(due);
     }
     leases.delete(lease);
     this._leases--;
@@ -111,6 +127,13 @@ export class SharedSemaphores<Owner> implements ISharedKind<Owner> {
         why: 'It has been closed, or was never registered.'
       };
     }
+    const own = this._leasesOf.get(owner);
+    if (own?.has(lease) || this._known.get(name)?.leases.has(lease)) {
+      return {
+        outcome: 'refused',
+        why: 'A lease has a name of its own, and this one is held already.'
+      };
+    }
     const found = this._registered(call);
     if ('outcome' in found) {
       return found;
@@ -123,9 +146,8 @@ export class SharedSemaphores<Owner> implements ISharedKind<Owner> {
         `${english(this._leases)} leases of semaphores and locks are held, and the scheduler keeps no more.`
       );
     }
-    found.leases.set(lease, owner);
+    found.leases.set(lease, { owner, due: null });
     this._leases++;
-    const own = this._leasesOf.get(owner);
     if (own === undefined) {
       this._leasesOf.set(owner, new Map([[lease, name]]));
     } else {
@@ -156,7 +178,7 @@ export class SharedSemaphores<Owner> implements ISharedKind<Owner> {
     const made = {
       most: limit,
       leaseSeconds: leaseSeconds ?? Infinity,
-      leases: new Map<string, Owner>()
+      leases: new Map<string, Lease<Owner>>()
     };
     this._known.set(name, made);
     return made;

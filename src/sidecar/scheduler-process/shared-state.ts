@@ -41,11 +41,15 @@ export class SharedState {
   /** What the timer is set to. */
   private _expiresAt = Infinity;
 
-  /** @param _clock - the monotonic clock in seconds. */
+  /**
+   * @param _clock - the monotonic clock in seconds.
+   * @param _gather - does something in this turn of the scheduler.
+   */
   constructor(
     private readonly _clock: () => number,
     private readonly _workers: ReadonlyMap<number, WorkerSession>,
-    requests: WorkerRequests
+    requests: WorkerRequests,
+    private readonly _gather: (act: () => void) => void
   ) {
     this.plugins = new Plugins(requests);
   }
@@ -135,14 +139,19 @@ export class SharedState {
     this._expiresAt = due;
     const seconds = Math.min(due - this._clock(), LONGEST_TIMER_SECONDS);
     this._expireTimer = setTimeout(
-      () => {
-        this._expiresAt = Infinity;
-        this._primitives.expire(this._clock());
-        this._setTimer();
-      },
+      () => this._gather(() => this._expire()),
       Math.max(0, Math.ceil(seconds * 1000))
     );
     this._expireTimer.unref();
+  }
+
+  private _expire(): void {
+    if (this._expiresAt === -Infinity) {
+      return; // the cluster closes
+    }
+    this._expiresAt = Infinity;
+    this._primitives.expire(this._clock());
+    this._setTimer();
   }
 
   private _plugin(

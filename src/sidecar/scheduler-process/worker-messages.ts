@@ -105,7 +105,10 @@ export function takeWorkerMessage(
       return null;
     case 'share':
     case 'giveUp':
-      cluster.shared.share(message, session.link);
+      // What a worker held ended when it was dismissed: what it sent before must not take anything for a link that nobody ends again.
+      if (cluster.workers.get(worker) === session) {
+        cluster.shared.share(message, session.link);
+      }
       return null;
     case 'runResult':
       cluster.requests.answered(message.fields.request, message);

@@ -95,6 +95,25 @@ describe('what a client says', () => {
     expect(refusal(submit(rows))).toMatch(/template \d+, which was never sent/);
   });
 
+  it.each([
+    ['names', 2_000, 0, ''],
+    ['leases', 1, 64, ''],
+    ['names that are too long', 2_001, 0, '"share": a name of 2001'],
+    ['leases that are too long', 1, 65, 'a lease of 65 characters']
+  ])('has names and leases of so many characters: %s', (_, n, m, why) => {
+    const body = new FrameEncoder('client', 'up').encodeBody('share', {
+      request: 1,
+      kind: 'semaphore',
+      what: 'acquire',
+      name: 'n'.repeat(n),
+      lease: 'l'.repeat(m),
+      limit: 1
+    });
+    const message = new FrameDecoder('client', 'up').decode(body);
+    expect(refusal(message).includes(why)).toBe(true);
+    expect(refusal(message) === '').toBe(why === '');
+  });
+
   it('may leave out as many ids as a submission that it gave up had', () => {
     expect(refusal(submit([{ id: MAX_DENSE_IDS, template: 1 }]))).toBe('');
     expect(refusal(submit([{ id: MAX_DENSE_IDS + 1, template: 1 }]))).toMatch(

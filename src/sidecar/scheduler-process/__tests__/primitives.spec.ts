@@ -140,6 +140,49 @@ describe('semaphores', () => {
     expect(kept.look()).toEqual(['b done']);
   });
 
+  it('end an abandoned lease once, and forget when with the lease', () => {
+    const kept = new Kept();
+    const dues = (kept.primitives as unknown as { _dues: Map<number, unknown> })
+      ._dues;
+    const lease = `lease-${kept.ask(A!, acquire)}`;
+    const abandon = { kind: 'semaphore', what: 'abandon', lease } as const;
+    kept.ask(A!, abandon);
+    kept.until(10);
+    kept.ask(A!, abandon);
+    expect([dues.size, kept.primitives.nextDue]).toEqual([1, 30]);
+    kept.ask(A!, { ...release, lease });
+    expect([dues.size, kept.primitives.nextDue]).toEqual([0, Infinity]);
+    kept.ask(A!, { ...acquire, lease });
+    kept.ask(A!, abandon);
+    kept.primitives.left(A!, kept.at);
+    expect([dues.size, kept.primitives.nextDue]).toEqual([0, Infinity]);
+  });
+
+  it('refuse a lease that is held already, by the same owner or under the same name', () => {
+    const kept = new Kept();
+    const one = { ...acquire, lease: 'one', limit: 3 };
+    kept.ask(A!, one);
+    kept.ask(A!, one);
+    kept.ask(A!, { ...one, name: 'y' });
+    kept.ask(B!, one);
+    kept.ask(B!, { ...one, name: 'y' });
+    kept.ask(A!, { ...release, lease: 'one' });
+    kept.ask(A!, { ...release, lease: 'one', name: 'y' });
+    expect(kept.look()).toEqual([
+      'a done',
+      'a refused',
+      'a refused',
+      'b refused',
+      'b done',
+      'a done',
+      'a done'
+    ]);
+    const { leases } = (
+      kept.primitives as unknown as { _semaphores: { leases: number } }
+    )._semaphores;
+    expect(leases).toBe(0);
+  });
+
   it('never end one without a timeout', () => {
     const kept = new Kept();
     const free = { ...acquire, leaseSeconds: null };
@@ -291,6 +334,35 @@ describe('what is full', () => {
     expect(kept.look()).toEqual(['a late', 'a late']);
     kept.ask(A!, { kind: 'queue', what: 'get' });
     expect(kept.look()).toEqual(['a done [1]']);
+    expect(kept.primitives.bytes).toBe(0);
+  });
+
+  it('waits without a value need no room for values, and have a bound of their own', () => {
+    const kept = new Kept({ bytes: 620 });
+    const put = {
+      kind: 'queue',
+      what: 'put',
+      name: 'q',
+      value: 1,
+      limit: 0
+    } as const;
+    kept.ask(A!, put);
+    kept.ask(A!, put);
+    kept.ask(A!, put);
+    expect(kept.look()).toEqual(['a done', 'a done', 'a done']);
+    const wait = { what: 'wait', until: 5 } as const;
+    for (let i = 0; i < 4; i++) {
+      kept.ask(B!, wait);
+    }
+    expect(kept.look()).toEqual(['b full']);
+    kept.ask(A!, { what: 'set' });
+    expect(kept.look()).toEqual(['a done', 'b done', 'b done', 'b done']);
+    kept.ask(A!, { what: 'clear' });
+    kept.ask(B!, wait);
+    expect(kept.look()).toEqual(['a done']);
+    kept.until(6);
+    expect(kept.look()).toEqual(['b late']);
+    kept.ask(A!, { kind: 'queue', what: 'getAll', name: 'q' });
     expect(kept.primitives.bytes).toBe(0);
   });
 

@@ -1,8 +1,11 @@
 import type { Seconds } from '../../../base/brand';
 import type { AcceptedLink } from '../../../link/door';
 import type { Message } from '../../../wire/schema';
+import { ClusterState } from '../cluster-state';
 import { SharedState, type SharedMessage } from '../shared-state';
+import { takeWorkerMessage } from '../worker-messages';
 import { WorkerRequests } from '../worker-requests';
+import { WorkerSession } from '../worker-session';
 
 /** A client that keeps what it is sent. */
 class KeepingClient {
@@ -46,11 +49,18 @@ function message<T extends SharedMessage['type']>(
   } as unknown as SharedMessage;
 }
 
+function sharedState(
+  clock: () => number,
+  gather: (act: () => void) => void = act => act()
+): SharedState {
+  return new SharedState(clock, new Map(), new WorkerRequests(), gather);
+}
+
 describe('what the scheduler keeps for its clients', () => {
   const log = message('logEvent', { topics: ['a'] });
 
   it('tells those who subscribed, until they unsubscribe or leave', () => {
-    const shared = new SharedState(() => 5, new Map(), new WorkerRequests());
+    const shared = sharedState(() => 5);
     const [one, two] = [new KeepingClient(), new KeepingClient()];
     for (const client of [one, two]) {
       shared.take(message('subscribe', { topic: 'a', on: true }), client.link);
@@ -66,7 +76,7 @@ describe('what the scheduler keeps for its clients', () => {
   });
 
   it('sends a client that does not read no more events, and counts them', () => {
-    const shared = new SharedState(() => 5, new Map(), new WorkerRequests());
+    const shared = sharedState(() => 5);
     const client = new KeepingClient();
     shared.take(message('subscribe', { topic: 'a', on: true }), client.link);
     client.queuedBytes = 2 ** 30;
@@ -83,11 +93,7 @@ describe('what the scheduler keeps for its clients', () => {
     jest.useFakeTimers();
     try {
       let now = 0;
-      const shared = new SharedState(
-        () => now,
-        new Map(),
-        new WorkerRequests()
-      );
+      const shared = sharedState(() => now);
       const pass = (seconds: number): void => {
         now += seconds;
         jest.advanceTimersByTime(1000 * seconds);
@@ -131,5 +137,81 @@ describe('what the scheduler keeps for its clients', () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+
+  it('ends by time within a turn of the scheduler, and nothing once it closes', () => {
+    jest.useFakeTimers();
+    try {
+      let now = 0;
+      const acts: (() => void)[] = [];
+      const shared = sharedState(
+        () => now,
+        act => acts.push(act)
+      );
+      const client = new KeepingClient();
+      const wait = (request: number): void =>
+        shared.take(
+          message('share', {
+            ...SHARE,
+            request,
+            kind: 'event',
+            what: 'wait',
+            seconds: 1 as Seconds
+          }),
+          client.link
+        );
+      const pass = (): void => {
+        now += 2;
+        jest.advanceTimersByTime(2000);
+      };
+      wait(1);
+      pass();
+      expect([client.got, acts.length]).toEqual([[], 1]);
+      acts.pop()!();
+      expect(client.got.map(({ fields }) => fields['outcome'])).toEqual([
+        'late'
+      ]);
+      wait(2);
+      pass();
+      shared.close();
+      acts.pop()!();
+      pass();
+      expect([client.got.length, acts.length]).toEqual([1, 0]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('takes nothing for a worker that was dismissed in the same turn', () => {
+    const state = new ClusterState(
+      () => 5,
+      0,
+      () => undefined
+    );
+    const worker = new KeepingClient();
+    const session = new WorkerSession(
+      worker as never,
+      { worker: 3, threads: 1 } as never
+    );
+    const acquire = {
+      ...message('share', {
+        ...SHARE,
+        request: 1,
+        kind: 'semaphore',
+        what: 'acquire',
+        limit: 1,
+        lease: 'a'
+      }),
+      blobs: []
+    } as never;
+    takeWorkerMessage(state, session, acquire);
+    expect(worker.got).toEqual([]);
+    const client = new KeepingClient();
+    state.shared.take(acquire, client.link);
+    expect(client.got.map(({ fields }) => fields['outcome'])).toEqual(['done']);
+    state.shared.clientLeft(client.link);
+    state.workers.set(3, session);
+    takeWorkerMessage(state, session, acquire);
+    expect(worker.got.map(({ fields }) => fields['outcome'])).toEqual(['done']);
   });
 });
