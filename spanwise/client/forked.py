@@ -66,6 +66,7 @@ class ForkedSession(Session):
     open_request: Any = _refuse
     next_answer: Any = _refuse
     wait_for_workers: Any = _refuse
+    check_alive: Any = _refuse
     _check_alive: Any = _refuse
 
     def _nothing(self, *args: Any, **options: Any) -> None:
