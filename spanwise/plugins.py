@@ -9,6 +9,7 @@ import hashlib
 import importlib
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -214,7 +215,10 @@ class PipInstall(WorkerPlugin):
                 code = None
             finally:
                 assert process.stdin is not None
-                process.stdin.close()  # ends it, and what it has started
+                process.stdin.close()
+                # It does not notice that if it is stopped, or another process has the pipe's end.
+                if process.poll() is None:
+                    _kill_with_all_it_started(process)
                 process.wait()
             output.seek(max(0, output.seek(0, os.SEEK_END) - _MOST_OUTPUT))
             said = output.read().decode(errors="replace")
@@ -225,6 +229,14 @@ class PipInstall(WorkerPlugin):
             )
         if code:
             raise RuntimeError(f"pip could not install {what} (exit code {code}). It said:\n{said}")
+
+
+def _kill_with_all_it_started(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads a session of its own."""
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 #: Runs pip until the other end of its standard input is closed, as by the end of the worker; then

@@ -6,21 +6,21 @@ The scheduler writes ``cluster.json`` into its private folder, beside its socket
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import stat
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from spanwise.errors import ClusterError
-from spanwise.observed.find_observer import read_secret
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.process_state import lives
 from spanwise.wire.handshake import SECRET_BYTES
-from spanwise.wire.private_folder import write_private
 
 FILE_NAME = "cluster.json"
 #: A file that is longer is none of ours.
@@ -63,14 +63,19 @@ def find_cluster(given: str | os.PathLike[str]) -> ClusterPlace:
     """
     text = os.fspath(given)
     if text.startswith(("unix:", "tcp:")) and "://" not in text:
-        return _read_place(_file_at(text), text)
-    if isinstance(given, str) and _THEIRS.fullmatch(text) and not Path(text).exists():
+        path, described = _at_address(text)
+        return _place(path, text, described)
+    if isinstance(given, str) and _THEIRS.fullmatch(text) and not os.path.exists(text):  # noqa: PTH110
         raise ClusterError(
             f"{text!r} is not the address of a Spanwise cluster, which begins with unix: or tcp: "
             f"(without slashes). {_HOW} For a cluster of distributed use distributed.Client()."
         )
     path = Path(text).expanduser()
-    return _read_place(path / FILE_NAME if path.is_dir() else path, text)
+    # Path's own methods raise for another user's folder; reading tells why it cannot be read.
+    path = path / FILE_NAME if os.path.isdir(path) else path  # noqa: PTH112
+    with _explained(path, text):
+        described = _described(path)
+    return _place(path, text, described)
 
 
 def copy_cluster_file(address: str, target: str | os.PathLike[str]) -> None:
@@ -80,32 +85,42 @@ def copy_cluster_file(address: str, target: str | os.PathLike[str]) -> None:
     ------
     ClusterError, OSError
     """
-    text = json.dumps(_described(_file_at(address)), indent=1)
-    beside = Path(f"{os.fspath(target)}.{os.getpid()}")
+    text = json.dumps(_at_address(address)[1], indent=1)
+    place = Path(target)
+    # Only this user can read it, and no other writer has its name.
+    descriptor, beside = tempfile.mkstemp(prefix=f"{place.name}.", dir=place.parent)
     try:
-        write_private(beside, text)
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(beside).replace(place)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
 
 
-def _file_at(address: str) -> Path:
-    if address.startswith("unix:"):
-        return Path(address.removeprefix("unix:")).parent / FILE_NAME
-    return _file_of(address)
+def _at_address(address: str) -> tuple[Path, dict[str, Any]]:
+    """The file of the cluster whose scheduler listens there, and what was read from it."""
+    if not address.startswith("unix:"):
+        return _of_port(address)
+    path = Path(address.removeprefix("unix:")).parent / FILE_NAME
+    with _explained(path, address):
+        described = _described(path)
+        if described["address"] != address:
+            raise ValueError(f"it names the address {described['address']}, not {address}")
+    return path, described
 
 
-def _file_of(address: str) -> Path:
-    """The file of the cluster whose scheduler has this port of the loopback interface."""
-    dead: Path | None = None
+def _of_port(address: str) -> tuple[Path, dict[str, Any]]:
+    """The same for a port of the loopback interface."""
+    dead: tuple[Path, dict[str, Any]] | None = None
     for path in _own_files():
         try:
             described = _described(path)
             if described["address"] != address:
                 continue
             if lives(int(described["pid"])):
-                return path
-            dead = path  # another may have got its port since
+                return path, described
+            dead = path, described  # another may have got its port since
         except (ClusterError, OSError, ValueError, TypeError, KeyError):
             continue  # it is just ending, or somebody else's
     if dead is not None:
@@ -120,13 +135,18 @@ def _own_files() -> Iterator[Path]:
     """Where schedulers of this user may have written theirs."""
     bases = (tempfile.gettempdir(), "/tmp", os.environ.get("XDG_RUNTIME_DIR", ""))
     for base in dict.fromkeys(filter(None, bases)):
-        yield from Path(base).glob(f"spanwise-*/{FILE_NAME}")
+        for folder in Path(base).glob("spanwise-*"):
+            try:
+                found = folder.lstat()
+            except OSError:
+                continue  # it is just ending
+            if stat.S_ISDIR(found.st_mode) and _only_own(found):
+                yield folder / FILE_NAME
 
 
-def _read_place(path: Path, given: str) -> ClusterPlace:
-    try:
-        described = _described(path)
-        secret = read_secret(str(_own(Path(described["secretFile"]))))
+def _place(path: Path, given: str, described: dict[str, Any]) -> ClusterPlace:
+    with _explained(path, given):
+        secret = _secret(described["secretFile"])
         if len(secret) != SECRET_BYTES:
             raise ValueError("its secret has another length")
         return ClusterPlace(
@@ -136,6 +156,13 @@ def _read_place(path: Path, given: str) -> ClusterPlace:
             int(described["pid"]),
             _observer(described["observer"]),
         )
+
+
+@contextmanager
+def _explained(path: Path, given: str) -> Iterator[None]:
+    """Tell what to do about what cannot be read."""
+    try:
+        yield
     except FileNotFoundError as error:
         raise ClusterError(
             f"There is no cluster at {given!r}: {error.filename} does not exist. It has ended, or "
@@ -144,6 +171,11 @@ def _read_place(path: Path, given: str) -> ClusterPlace:
     except PermissionError as error:
         raise _another_users(Path(error.filename)) from None
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise ClusterError(
+                f"{error.filename} is a symbolic link, which others could lead elsewhere: give the "
+                f"path of the file itself. {_HOW}"
+            ) from None
         raise ClusterError(f"{path} cannot be read: {error}. {_HOW}") from error
     except (ValueError, TypeError, KeyError) as error:
         raise ClusterError(
@@ -157,14 +189,19 @@ def _observer(described: Any) -> ObserverAddress | None:
         return None
     address, file = str(described["address"]), str(described["secretFile"])
     try:
-        return ObserverAddress(address, read_secret(str(_own(Path(file)))), file)
+        return ObserverAddress(address, _secret(file), file)
     except FileNotFoundError:
         return None
 
 
+def _secret(file: str) -> bytes:
+    """What such a file holds: 32 bytes, or their 64 hexadecimal digits."""
+    content = _own_content(Path(file))
+    return content if len(content) == SECRET_BYTES else bytes.fromhex(content.decode().strip())
+
+
 def _described(path: Path) -> dict[str, Any]:
-    text = _own(path).read_text("utf-8")
-    found = json.loads(text)
+    found = json.loads(_own_content(path).decode("utf-8"))
     if not isinstance(found, dict):
         raise TypeError("it holds no fields")
     if "secretFile" not in found and str(found.get("type")) == "Scheduler":
@@ -174,21 +211,36 @@ def _described(path: Path) -> dict[str, Any]:
     return found
 
 
-def _own(path: Path) -> Path:
-    """The path, if nobody else can have written it.
+def _own_content(path: Path) -> bytes:
+    """What a file holds, if nobody else can have written it.
 
     Who joins opens what the cluster sends it: a file of another user's could name a cluster of his.
+    What is checked is what has been opened, since a path may lead elsewhere a moment later; a pipe
+    at its place lets nobody wait.
 
     Raises
     ------
     ClusterError, OSError, ValueError
     """
-    found = path.stat()
-    if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise _another_users(path)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if not _only_own(found):
+            raise _another_users(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is no file of text")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(_MOST_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > _MOST_BYTES:
         raise ValueError("it is no file of text")
-    return path
+    return content
+
+
+def _only_own(found: os.stat_result) -> bool:
+    """Whether it is this user's, and no other may write to it."""
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _another_users(path: Path) -> ClusterError:

@@ -138,7 +138,9 @@ class LocalCluster:
         if self.status != "running":
             self._cluster.is_closed = True
             return
-        for client in [*self._guests, self._open_client()]:
+        with self._lending:  # a client that is being made would change what is gone through
+            clients = [*self._guests, self._open_client()]
+        for client in clients:
             if client is not None:
                 client._close()
         self._cluster.close()

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ import pytest
 
 from spanwise import Client, LocalCluster, span
 from spanwise.client import joined_cluster
+from spanwise.client.cluster_file import find_cluster
 from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.processes.process_state import lives
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
@@ -175,7 +177,9 @@ def test_a_killed_scheduler_is_told_to_guests_too() -> None:
         with Client(owner.address, set_as_default=False) as guest:
             waits = guest.submit(long_sleep)
             assert owner._scheduler is not None
+            pid = owner._scheduler.process.pid
             owner._scheduler.process.kill()
+            wait_until("it ends", lambda: not lives(pid))
             with pytest.raises(SchedulerLost, match="make a new cluster"):
                 waits.result(LIMIT_SECONDS)
         with pytest.raises(ClusterError, match="has ended: its scheduler, process"):
@@ -238,7 +242,9 @@ def test_a_restart_by_a_guest_computes_again_what_others_hold(owner: Client) -> 
         guest.restart()
         assert mine.status == "cancelled"
         assert guest.submit(abs, -9).result(LIMIT_SECONDS) == 9
-    assert not before & {*owner.scheduler_info()["workers"]}
+    wait_until(
+        "its owner sees other workers", lambda: not before & {*owner.scheduler_info()["workers"]}
+    )
     assert owner.submit(str, kept).result(LIMIT_SECONDS) == "7"
 
 
@@ -362,6 +368,114 @@ def test_another_user_s_cluster(tmp_path: Path) -> None:
         (tmp_path / "secret").chmod(0)
     with pytest.raises(ClusterError, match="secret belongs to another user"):
         Client(path)
+
+
+def test_what_another_user_may_have_put_there(tmp_path: Path) -> None:
+    path = described(tmp_path)
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    with pytest.raises(ClusterError, match=r"link\.json is a symbolic link"):
+        find_cluster(link)
+    (tmp_path / "kept").write_text("07" * 32)
+    (tmp_path / "secret").unlink()
+    (tmp_path / "secret").symlink_to(tmp_path / "kept")
+    with pytest.raises(ClusterError, match="secret is a symbolic link"):
+        find_cluster(path)
+    path.write_bytes(b" " * (1024 * 1024 + 1))
+    with pytest.raises(ClusterError, match="does not describe a Spanwise cluster"):
+        find_cluster(path)
+    described(tmp_path, address="unix:/elsewhere/scheduler.sock")
+    with pytest.raises(ClusterError, match="it names the address unix:/elsewhere/"):
+        find_cluster(f"unix:{tmp_path}/scheduler.sock")
+
+
+def test_what_is_checked_is_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for folder in (ours, theirs):
+        folder.mkdir()
+    path, other = described(ours), described(theirs, name="another's")
+    check, inode = os.fstat, path.stat().st_ino
+
+    def exchange_after_check(descriptor: int) -> os.stat_result:
+        found = check(descriptor)
+        if found.st_ino == inode:
+            other.replace(path)
+        return found
+
+    monkeypatch.setattr(os, "fstat", exchange_after_check)
+    assert find_cluster(path).name == "old"
+    assert not other.exists(), "it was checked by its descriptor"
+
+
+def test_a_pipe_at_the_place_of_a_file_lets_nobody_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = described(tmp_path)
+    opens = os.open
+
+    def open_a_pipe(opened: Any, flags: int, *args: Any, **named: Any) -> int:
+        if opened == path:
+            assert flags & os.O_NONBLOCK, "it would wait for ever"
+            path.unlink()
+            os.mkfifo(path, 0o600)
+        return opens(opened, flags, *args, **named)
+
+    monkeypatch.setattr(os, "open", open_a_pipe)
+    with pytest.raises(ClusterError, match="it is no file of text"):
+        find_cluster(path)
+
+
+def test_an_address_of_tcp_is_sought_in_own_folders_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    address = "tcp:127.0.0.1:2"  # nobody listens there, and only this test's files name it
+    folder = tmp_path / "spanwise-own"
+    folder.mkdir(mode=0o700)
+    described(folder, address=address)
+    assert find_cluster(address).address == address
+    folder.chmod(0o777)
+    with pytest.raises(ClusterError, match="No cluster of this user has the address"):
+        find_cluster(address)
+    folder.chmod(0o700)
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ClusterError, match="No cluster of this user has the address"):
+        find_cluster(address)
+
+
+#: Root may look into every folder, so it becomes nobody.
+_NOT_ALLOWED = """
+import os, sys
+from spanwise.client.cluster_file import find_cluster
+from spanwise.errors import ClusterError
+if os.geteuid() == 0:
+    os.seteuid(65534)
+for given in sys.argv[1:]:
+    try:
+        find_cluster(given)
+    except ClusterError as error:
+        print(error)
+"""
+
+
+def test_a_folder_that_this_user_may_not_look_into(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir(mode=0)
+    command = [sys.executable, "-c", _NOT_ALLOWED, folder / "in", f"unix:{folder}/scheduler.sock"]
+    said = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=LIMIT_SECONDS
+    ).stdout
+    assert said.count("belongs to another user, or others may change it") == 2
+
+
+def test_a_file_that_cannot_be_put_in_place_leaves_nothing(owner: Client, tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    another_s = tmp_path / f"target.{os.getpid()}"
+    another_s.write_text("another writer's")
+    with pytest.raises(IsADirectoryError):
+        owner.write_scheduler_file(tmp_path / "target")
+    assert {each.name for each in tmp_path.iterdir()} == {"target", another_s.name}
 
 
 def test_a_secret_that_is_not_the_cluster_s(owner: Client, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import distributed
 import pytest
 
 import spanwise
-from spanwise import Client, Environ, PipInstall, UploadFile, WorkerPlugin, get_worker
+from spanwise import Client, Environ, PipInstall, UploadFile, WorkerPlugin, get_worker, plugins
 from spanwise.errors import SchedulerLost
 from spanwise.processes.process_state import lives
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
@@ -326,6 +326,42 @@ def test_pip_ends_after_its_limit_with_what_it_has_started(tmp_path: Path) -> No
         client.register_plugin(plugin)
     if begun.exists():
         wait_until("the build ends too", lambda: not lives(int(begun.read_text())))
+
+
+#: Stops itself, as Ctrl-Z would, before it could notice anything; so it does not end by itself.
+_STOPPED = """
+import os, pathlib, signal, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+pathlib.Path(sys.argv[2]).write_text(f"{os.getpid()} {child.pid}")
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+def test_a_stopped_pip_ends_after_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_PIP_WITH_OWNER", _STOPPED)
+    pids = tmp_path / "pids"
+    plugin = PipInstall([str(pids)])
+    plugin.limit_seconds = 5  # until then it is stopped, or the machine is very busy
+    said: list[str] = []
+
+    def install() -> None:
+        try:
+            plugin._install()
+        except RuntimeError as error:
+            said.append(str(error))
+
+    installing = threading.Thread(target=install, daemon=True)
+    installing.start()
+    installing.join(LIMIT_SECONDS)
+    both = [int(each) for each in pids.read_text().split()] if pids.exists() else []
+    try:
+        assert said and "within 5 s, and was ended" in said[0]
+        wait_until("what it started ends too", lambda: not any(map(lives, both)))
+    finally:
+        for each in filter(lives, both):
+            os.kill(each, signal.SIGKILL)
 
 
 def test_pip_ends_with_its_worker(tmp_path: Path) -> None:
