@@ -143,6 +143,7 @@ export class TaskTable {
     this.rank[task] = rank;
     this.client[task] = client;
     this.functionId[task] = functionId;
+    this.reason[task] = 0;
     this._size++;
   }
 
@@ -181,7 +182,7 @@ export class TaskTable {
   /** Empties a row; its lists must be empty already. */
   clear(task: number): void {
     this.state[task] = TaskState.Forgotten;
-    // Who follows the task asks how it ended, until the row is used again.
+    // Who follows the task asks how it ended, until the row is used again: also for its `reason`.
     this.flags[task]! &= ENDED_FLAGS;
     this.firstInput[task] = NONE;
     this.waitingOn[task] = 0;
@@ -189,7 +190,6 @@ export class TaskTable {
     this.retries[task] = 0;
     this.suspicious[task] = 0;
     this.cause[task] = NONE;
-    this.reason[task] = 0;
     this.restriction[task] = NONE;
     this.worker[task] = NONE;
     this._size--;

@@ -8,7 +8,7 @@
  *     secret                  0600: what opens it
  * ```
  */
-import { rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterSettings } from '../../wire/cluster-settings';
 import { PROTOCOL } from '../../wire/handshake-messages';
@@ -16,9 +16,28 @@ import { BUILD } from '../build';
 
 const FILE = 'cluster.json';
 const SECRET = 'secret';
+/** What the file is called until it is complete. */
+const PART = 'cluster.json.part';
 
-/** Where a guest finds a cluster; docs/contracts.md §8. */
+/**
+ * Where a guest finds a cluster; docs/contracts.md §8. A cluster that was killed may have left its file in the folder: no guest is to read
+ * that, also if the new one cannot be written.
+ */
 export async function writeClusterFile(
+  folder: string,
+  settings: ClusterSettings,
+  address: string
+): Promise<void> {
+  await removeClusterFile(folder);
+  try {
+    await writeFiles(folder, settings, address);
+  } catch (error) {
+    await removeClusterFile(folder);
+    throw error;
+  }
+}
+
+async function writeFiles(
   folder: string,
   settings: ClusterSettings,
   address: string
@@ -27,7 +46,7 @@ export async function writeClusterFile(
   await writePrivate(secretFile, settings.secretHex);
   const { executable, versions } = settings.launch;
   await writePrivate(
-    join(folder, FILE),
+    join(folder, PART),
     `${JSON.stringify(
       {
         protocol: PROTOCOL,
@@ -44,11 +63,12 @@ export async function writeClusterFile(
       1
     )}\n`
   );
+  await rename(join(folder, PART), join(folder, FILE));
 }
 
 /** Nobody is to look for a cluster that has ended. */
 export async function removeClusterFile(folder: string): Promise<void> {
-  for (const name of [FILE, SECRET]) {
+  for (const name of [FILE, PART, SECRET]) {
     await rm(join(folder, name), { force: true });
   }
 }

@@ -48,6 +48,14 @@ enum How {
 }
 const COUNTED = How.Pending;
 
+/** What is known of a task that somebody follows. */
+enum Mark {
+  None,
+  Followed,
+  /** Nobody needed it when it was looked at last. */
+  Skipped
+}
+
 /** What following needs of the cluster. */
 interface IFollowedCluster {
   readonly core: { readonly tasks: TaskTable };
@@ -70,6 +78,8 @@ class Tasks {
   /** By group: how many there are, and how those ended that the scheduler has forgotten. */
   total = new Uint32Array(0);
   ended = new Uint32Array(0);
+  /** The error that was told last: it stays when the task that raised it is forgotten. */
+  error: Followed['error'] = null;
 
   constructor(
     readonly ids: ArrayOf<Uint32Array, OuterTaskId>,
@@ -102,7 +112,7 @@ class Tasks {
  * The tasks that clients follow.
  *
  * Nothing happens while tasks move: who asks how far they are has all of his that are not forgotten looked at, a few ns each. Only a task
- * that is forgotten without ever having had a result is noted, for its row tells nothing any more.
+ * that is forgotten and has not ended well is noted, for its row tells nothing any more.
  *
  * ```
  *   open: ids ─► all that they need ─► groups        count: state of each ─► counts by group        forgotten: done, or noted here
@@ -110,11 +120,15 @@ class Tasks {
  */
 export class Follows {
   private readonly _clients = new Map<number, Map<number, Tasks>>();
-  /** 1: somebody follows the task. By dense id. */
+  /** {@link Mark}, by dense id. */
   private _marks = new Uint8Array(0);
-  private readonly _givenUp = new Set<OuterTaskId>();
+  /** How followed tasks ended that are forgotten and not done. */
+  private _ends = new Map<OuterTaskId, How>();
 
-  constructor(private readonly _cluster: IFollowedCluster) {}
+  constructor(
+    private readonly _cluster: IFollowedCluster,
+    private readonly _mostTasks = MOST_TASKS
+  ) {}
 
   /** @throws BrokenFrame before anything is changed. */
   take(
@@ -130,8 +144,10 @@ export class Follows {
       return this._open(message, own, spans, link);
     }
     if (what === 'close') {
-      known?.delete(number);
-      return this._dropUnused(own.client);
+      if (known?.delete(number)) {
+        this._dropUnused(own.client);
+      }
+      return;
     }
     if (tasks === undefined) {
       const refused = 'The scheduler does not follow these tasks any more.';
@@ -151,28 +167,46 @@ export class Follows {
 
   /** The core has forgotten a task, whose ids are given back next. */
   forgotten(task: DenseTaskId): void {
-    if (this._marks[task] === 1) {
-      this._marks[task] = 0;
-      const { core, rows } = this._cluster;
-      if (!core.tasks.hadResult(task)) {
-        this._givenUp.add(rows.ids.outer(task));
+    if ((this._marks[task] ?? Mark.None) !== Mark.None) {
+      const how = this._endOf(task);
+      this._marks[task] = Mark.None;
+      if (how !== How.Done) {
+        this._ends.set(this._cluster.rows.ids.outer(task), how);
       }
     }
   }
 
   clientLeft(client: number): void {
-    this._clients.get(client)?.clear();
-    this._dropUnused(client);
+    if (this._clients.delete(client)) {
+      this._dropUnused(client);
+    }
   }
 
+  /** Keeps what is known of those tasks alone that somebody still follows. */
   private _dropUnused(client: number): void {
     if (this._clients.get(client)?.size === 0) {
       this._clients.delete(client);
     }
-    if (this._clients.size === 0) {
-      this._marks = new Uint8Array(0);
-      this._givenUp.clear();
+    const { ids } = this._cluster.rows;
+    const isUsed = this._clients.size > 0;
+    const marks = new Uint8Array(isUsed ? this._marks.length : 0);
+    const ends = new Map<OuterTaskId, How>();
+    for (const known of this._clients.values()) {
+      for (const tasks of known.values()) {
+        for (let i = 0; i < tasks.size; i++) {
+          const outer = tasks.ids[i]!;
+          const task = ids.resolve(outer);
+          const how = this._ends.get(outer);
+          if (task >= 0) {
+            marks[task] = this._marks[task]!;
+          } else if (how !== undefined) {
+            ends.set(outer, how);
+          }
+        }
+      }
     }
+    this._marks = marks;
+    this._ends = ends;
   }
 
   private _open(
@@ -184,7 +218,7 @@ export class Follows {
     const { request, number, by, complete } = fields;
     const { rows, core, log } = this._cluster;
     const known = this._clients.get(own.client) ?? new Map<number, Tasks>();
-    known.delete(number);
+    const replaced = known.get(number);
     const unknown: ClientTaskId[] = [];
     const named: DenseTaskId[] = [];
     for (const id of tables.ids.id) {
@@ -196,11 +230,14 @@ export class Follows {
       }
     }
     const found = needed(core.tasks, named, complete);
-    let followed = found.length;
+    let followed = found.length - (replaced?.size ?? 0);
     known.forEach(({ size }) => (followed += size));
-    if (followed > MOST_TASKS || known.size >= MOST_NUMBERS) {
+    if (
+      followed > this._mostTasks ||
+      (replaced === undefined && known.size >= MOST_NUMBERS)
+    ) {
       const refused =
-        `A client may follow ${MOST_TASKS.toLocaleString('en')} tasks at a time, under ${MOST_NUMBERS} bars. ` +
+        `A client may follow ${this._mostTasks.toLocaleString('en')} tasks at a time, under ${MOST_NUMBERS} bars. ` +
         'Close others first.';
       link.send('followed', { request, tasks: 0, refused });
       return;
@@ -225,9 +262,12 @@ export class Follows {
     } else {
       tasks.isGrouped = false;
     }
-    this._mark(found);
     known.set(number, tasks);
     this._clients.set(own.client, known);
+    this._mark(found);
+    if (replaced !== undefined) {
+      this._dropUnused(own.client);
+    }
     this._count(request, tasks, link, unknown);
   }
 
@@ -239,7 +279,7 @@ export class Follows {
       this._marks = marks;
     }
     for (const task of found) {
-      this._marks[task] = 1;
+      this._marks[task] = Mark.Followed;
     }
   }
 
@@ -279,7 +319,13 @@ export class Follows {
     unknown?: readonly ClientTaskId[]
   ): void {
     const { counts, failed } = this._look(tasks);
-    const error = failed === null ? null : this._error(failed);
+    if (failed !== null) {
+      tasks.error = this._error(failed);
+    }
+    const isFailed = counts.some(
+      (count, i) => count > 0 && [How.Failed, How.Lost].includes(i % COUNTED)
+    );
+    const error = isFailed ? tasks.error : null;
     const isFirst = unknown !== undefined;
     const texts = isFirst ? tasks.texts.map(each => Buffer.from(each)) : [];
     let end = 0;
@@ -330,11 +376,13 @@ export class Follows {
       const outer = ids[i]!;
       const task = rows.ids.resolve(outer);
       if (task < 0 || core.tasks.state[task] === TaskState.Forgotten) {
-        const givenUp = this._wasGivenUp(outer, task);
-        tasks.end(i, givenUp ? How.Cancelled : How.Done); // another is at i now
+        const how =
+          task < 0 ? (this._ends.get(outer) ?? How.Done) : this._endOf(task);
+        tasks.end(i, how); // another is at i now
         continue;
       }
       const how = howIs(core.tasks, task);
+      this._marks[task] = how === How.Skipped ? Mark.Skipped : Mark.Followed;
       if (how !== How.Pending) {
         now[group[i]! * COUNTED + how]!++;
       }
@@ -346,11 +394,17 @@ export class Follows {
     return { counts: now.map((count, i) => count + tasks.ended[i]!), failed };
   }
 
-  /** @param task - the dense id, if it still stands for the task. */
-  private _wasGivenUp(outer: OuterTaskId, task: DenseTaskId): boolean {
-    return task < 0
-      ? this._givenUp.has(outer)
-      : !this._cluster.core.tasks.hadResult(task);
+  /** How a task ended that is forgotten and whose row nobody has taken yet. */
+  private _endOf(task: DenseTaskId): How {
+    const { tasks } = this._cluster.core;
+    if (tasks.reason[task] !== FailureReason.None) {
+      return howFailed(tasks, task);
+    }
+    return tasks.hadResult(task)
+      ? How.Done
+      : this._marks[task] === Mark.Skipped
+        ? How.Skipped
+        : How.Cancelled;
   }
 
   private _error(task: DenseTaskId): Followed['error'] {
@@ -441,17 +495,20 @@ function regroup(tasks: Tasks, group: Uint16Array): void {
   tasks.setGroups(count);
 }
 
+function howFailed(tasks: TaskTable, task: DenseTaskId): How {
+  const reason = tasks.reason[task]! as FailureReason;
+  return reason === FailureReason.LostData ||
+    reason === FailureReason.LostDependencies
+    ? How.Lost
+    : How.Failed;
+}
+
 function howIs(tasks: TaskTable, task: DenseTaskId): How {
   switch (tasks.state[task] as TaskState) {
     case TaskState.Memory:
       return How.Done;
-    case TaskState.Erred: {
-      const reason = tasks.reason[task]! as FailureReason;
-      return reason === FailureReason.LostData ||
-        reason === FailureReason.LostDependencies
-        ? How.Lost
-        : How.Failed;
-    }
+    case TaskState.Erred:
+      return howFailed(tasks, task);
     case TaskState.Released:
       return tasks.hadResult(task)
         ? How.Done

@@ -192,11 +192,12 @@ export class Plugins {
     for (const [order] of [...this._orders.values()]) {
       const { session, name, payload, since, pause } = order!;
       const isGivenUp = payload !== null && this._kept.get(name) !== payload;
-      if (now - since < pause) {
+      // Not only when the next notice is due: that may be long.
+      if (isGivenUp && !session.isReady && now - since >= FIRST_SECONDS) {
+        this.host?.end(session.id);
         continue;
       }
-      if (isGivenUp && !session.isReady) {
-        this.host?.end(session.id);
+      if (now - since < pause) {
         continue;
       }
       order!.pause += Math.min(pause, LONGEST_SECONDS);

@@ -68,7 +68,7 @@ export class WorkerControl {
         return this._retireAll(workers, closes, done);
       case 'scale':
         this._range = null;
-        this._scale(count);
+        this._scale(count, true);
         return done([], '');
       case 'adapt':
         this._range = maximum === null ? null : { minimum, maximum };
@@ -262,12 +262,14 @@ export class WorkerControl {
 
   // ---- so many
 
-  private _scale(count: number): void {
+  /** @param isCommanded - by the user, who means all workers by 0, also those that were retired and not to close. */
+  private _scale(count: number, isCommanded = false): void {
     const { fleet } = this._host;
     if (fleet === null) {
       return;
     }
-    if (count === 0) {
+    const closesAll = isCommanded && count === 0;
+    if (closesAll) {
       // Those that go already hand over what they hold if somebody takes it, and go all the same.
       this._retirements.forEach(retirement => {
         retirement.closes = true;
@@ -275,17 +277,18 @@ export class WorkerControl {
       });
     }
     let excess = this._staying().length + fleet.startingCount - count;
-    if (excess > 0) {
+    if (excess > 0 || closesAll) {
       excess -= fleet.dropStarts(excess);
-      this._leastNeeded()
-        .slice(0, excess)
-        .forEach(session =>
-          this._retire(session, true, count === 0, sentence => {
-            if (sentence !== '' && !this._isClosed) {
-              this._host.warn(`worker-${session.id} stays. ${sentence}`);
-            }
-          })
-        );
+      const going = closesAll
+        ? this._notRetiredYet()
+        : this._leastNeeded().slice(0, excess);
+      going.forEach(session =>
+        this._retire(session, true, count === 0, sentence => {
+          if (sentence !== '' && !this._isClosed) {
+            this._host.warn(`worker-${session.id} stays. ${sentence}`);
+          }
+        })
+      );
       this._look();
       return;
     }
@@ -352,6 +355,13 @@ export class WorkerControl {
   private _staying(): WorkerSession[] {
     return [...this._cluster.workers.values()].filter(
       ({ isRetiring, leaving }) => !isRetiring && leaving === null
+    );
+  }
+
+  /** Those that stay, and those that were retired and have stayed without tasks. */
+  private _notRetiredYet(): WorkerSession[] {
+    return [...this._cluster.workers.values()].filter(
+      ({ id, leaving }) => leaving === null && !this._retirements.has(id)
     );
   }
 

@@ -7,7 +7,9 @@ import { WireClient } from '../../../testing/wire-client';
 import { WireFleet } from '../../../testing/wire-worker';
 import type { Message } from '../../../wire/schema';
 import { monotonicClock } from '../../../link/monotonic';
+import { NONE, TaskState } from '../../../scheduler';
 import { Cluster } from '../cluster';
+import { Follows } from '../follows';
 
 const secret = Buffer.alloc(32, 7);
 type Followed = Message<'client', 'down', 'followed'>;
@@ -165,6 +167,21 @@ describe('tasks that a client follows', () => {
     ).toBe(3);
   });
 
+  it('have failed, or were skipped, also once they are forgotten', async () => {
+    client.submit('a b -> c', { does: { a: 'raise', b: 'hold' } });
+    await client.outcome('c');
+    const opened = await follow('open', { by: 'span' }, [client.id('c')]);
+    const ended = [{ total: 3, failed: 2, skipped: 1 }];
+    expect(counts(opened)).toEqual(ended);
+    client.release('c');
+    // Their ids are given back, and others have them.
+    client.submit('d e f', { want: 'd e f' });
+    await client.outcome('f');
+    const later = await follow('count');
+    expect(counts(later)).toEqual(ended);
+    expect(later.fields.error).toMatchObject({ key: 'a-1' });
+  });
+
   it('answers what it does not know, and refuses what is too much', async () => {
     const opened = await follow('open', {}, [7, 8]);
     expect([...opened.tables.unknown.id]).toEqual([7, 8]);
@@ -196,4 +213,67 @@ describe('tasks that a client follows', () => {
     );
     await waitFor('the end', () => client.isClosed);
   });
+});
+
+/** Eight tasks without inputs that a client follows, and no cluster. */
+function followed(mostTasks?: number) {
+  const tasks = {
+    capacity: 8,
+    state: new Uint8Array(8).fill(TaskState.Released),
+    reason: new Uint8Array(8),
+    firstInput: new Int32Array(8).fill(NONE),
+    hadResult: () => false
+  };
+  const ids = {
+    outer: (task: number) => task,
+    resolve: (id: number) => (tasks.state[id] === TaskState.Forgotten ? -1 : id)
+  };
+  const rows = { ids, functionId: new Uint32Array(8) };
+  const follows = new Follows({ core: { tasks }, rows } as never, mostTasks);
+  const sent: Followed['fields'][] = [];
+  const link = { send: (_: string, fields: never) => sent.push(fields) };
+  const own = { client: 0, resolve: (id: number) => id };
+  const ask = (what: string, number: number, id: number[] = []): void =>
+    follows.take(
+      {
+        fields: { request: 0, what, number, by: 'task', complete: true },
+        tables: { ids: { id } }
+      } as never,
+      own as never,
+      {} as never,
+      link as never
+    );
+  const forget = (task: number): void => {
+    follows.forgotten(task as never);
+    tasks.state[task] = TaskState.Forgotten;
+  };
+  return { follows, sent, ask, forget };
+}
+
+it('keeps nothing of the tasks of a bar that is closed while another is open', () => {
+  const { follows, ask, forget } = followed();
+  ask('open', 1, [0, 3]);
+  ask('open', 2, [1, 2, 4]);
+  [1, 2, 3].forEach(forget);
+  expect(follows['_ends'].size).toBe(3);
+  ask('close', 2);
+  expect([...follows['_ends'].keys()]).toEqual([3]);
+  expect([...follows['_marks']]).toEqual([1, 0, 0, 0, 0, 0, 0, 0]);
+  ask('open', 1, [5]);
+  expect(follows['_ends'].size).toBe(0);
+  expect([...follows['_marks']]).toEqual([0, 0, 0, 0, 0, 1, 0, 0]);
+  follows.clientLeft(0);
+  expect(follows['_marks'].length).toBe(0);
+});
+
+it('goes on following what a bar shows if it is not let open with more', () => {
+  const { sent, ask } = followed(2);
+  ask('open', 1, [0, 1]);
+  ask('open', 1, [0, 1, 2]);
+  expect(sent.at(-1)!.refused).toMatch('Close others first');
+  ask('count', 1);
+  expect(sent.at(-1)).toMatchObject({ tasks: 2 });
+  expect(sent.at(-1)!.refused ?? '').toBe('');
+  ask('open', 1, [2, 3]);
+  expect(sent.at(-1)!.refused ?? '').toBe('');
 });

@@ -88,6 +88,16 @@ describe('a plugin that takes long', () => {
     jest.advanceTimersByTime(100_000);
     expect(new Set(ended)).toEqual(new Set([3]));
   });
+
+  it('and is given up ends them at once, however rare the notices are by then', () => {
+    const { plugins, ended } = workers();
+    plugins.keep('slow', payload);
+    plugins.prepare(session(3, false), () => undefined);
+    jest.advanceTimersByTime(500_000);
+    plugins.forget('slow');
+    jest.advanceTimersByTime(10_000);
+    expect(new Set(ended)).toEqual(new Set([3]));
+  });
 });
 
 it('tells what the teardown of a replaced plugin has raised, and fails nothing', () => {
