@@ -10,6 +10,15 @@ const command = (what: Command['what'], fields: Partial<Command>): Command => ({
   ...{ count: 0, minimum: 0, maximum: null, ...fields }
 });
 
+let opened: WorkerControl[] = [];
+
+afterEach(() => {
+  // Also after a failure: its timers would keep jest from ending.
+  opened.forEach(control => control.close());
+  opened = [];
+  jest.useRealTimers();
+});
+
 /** Control over a fleet that only counts what it starts. */
 function controlled() {
   const start = jest.fn();
@@ -35,6 +44,7 @@ function controlled() {
       warn: () => undefined
     }
   );
+  opened.push(control);
   /** A worker joins; what it is told goes into the list. */
   const join = (id: number): string[] => {
     const told: string[] = [];
