@@ -82,6 +82,10 @@ FEW_ROWS = 64
 TASK_COLUMNS = link_type("client").message("up", "submit").by_name["tasks"].columns
 
 
+#: Of what is asked of a client after its end.
+_CLOSED = "This client is closed; make a new one with Client()."
+
+
 class Session:
     """Speaks the client link.
 
@@ -383,7 +387,8 @@ class Session:
                 "data, or bring it to the workers in pieces with scatter()."
             ) from error
         except LinkError as error:
-            raise SchedulerLost(self.dead or self._lost_sentence(error)) from error
+            sentence = _CLOSED if self._closing else self.dead or self._lost_sentence(error)
+            raise SchedulerLost(sentence) from error
 
     def check_alive(self) -> None:
         """Raise the error of a client that is closed, or whose scheduler has gone."""
@@ -391,10 +396,11 @@ class Session:
             self._check_alive()
 
     def _check_alive(self) -> None:
+        # First: a link that the close has ended may be noted as a loss, and is none.
+        if self._closing:
+            raise ClusterError(_CLOSED)
         if self.dead is not None:
             raise SchedulerLost(self.dead)
-        if self._closing:
-            raise ClusterError("This client is closed; make a new one with Client().")
 
     def _span_closed(self, row: dict[str, Any]) -> None:
         if self.dead is not None or self._closing:
