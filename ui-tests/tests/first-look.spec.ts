@@ -50,7 +50,8 @@ test('the first look, in pictures', async ({ lab }, info) => {
         'ML preprocessing'
       );
     }
-    await expect(legend(lab)).toContainText('smooth');
+    // The legend names the twelve longest functions: this one takes most of the span's time, whatever the machine.
+    await expect(legend(lab)).toContainText('rechunk-merge');
     await expect(legend(lab)).not.toContainText('read_day');
     await take('filtered-light');
     await dark(lab);
