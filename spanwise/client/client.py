@@ -723,16 +723,6 @@ class Client(Queries, EventMethods, MetadataMethods, PluginMethods, ClusterContr
         chosen = [row["id"] for row in rows if row["state"] in ("running", "paused")]
         return self._run(dump((function, args, {})), chosen, True, "ignore", _ANSWER_SECONDS)
 
-    def _futures_in(self, given: Any) -> list[Future]:
-        """Futures, also those of persisted collections, in containers."""
-        found: dict[int, Future] = {}
-        _collect(given, found)
-        several = given if isinstance(given, (list, tuple, set, frozenset)) else [given]
-        for one in several:
-            if is_collection(one):
-                _collect(dict(one.__dask_graph__()), found)
-        return [*found.values()]
-
     def _run(
         self,
         blob: bytes,

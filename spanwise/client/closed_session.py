@@ -6,6 +6,7 @@ from typing import Any
 
 from spanwise.errors import ClusterError
 
+CLOSED = "This client is closed; make a new one with Client()."
 #: What the client may still ask: how it looks, and futures that are let go of.
 _HARMLESS = frozenset({"name", "cluster_id", "log_id", "wall_epoch", "dead", "drop_later"})
 
@@ -29,4 +30,4 @@ class ClosedSession:
     def __getattr__(self, name: str) -> Any:
         if name in _HARMLESS:
             return self._known[name]
-        raise ClusterError("This client is closed; make a new one with Client().")
+        raise ClusterError(CLOSED)

@@ -13,7 +13,20 @@ from spanwise.client.peers import Peers
 from spanwise.wire.frame import Message
 
 
-class Locating(Protocol):
+class Asked(Protocol):
+    """A session that asks its scheduler, and waits for the answer."""
+
+    def ask(
+        self,
+        kind: str,
+        fields: dict[str, Any],
+        tables: Any = None,
+        blobs: Sequence[Any] = (),
+        timeout: float | None = 30.0,
+    ) -> Message: ...
+
+
+class Locating(Asked, Protocol):
     """A session, as what brings its results sees it."""
 
     #: Of the cluster, by number.
@@ -22,31 +35,13 @@ class Locating(Protocol):
 
     def wait_for(self, entries: Sequence[Entry], timeout: float | None = None) -> None: ...
 
-    def ask(
-        self,
-        kind: str,
-        fields: dict[str, Any],
-        tables: Any = None,
-        blobs: Sequence[Any] = (),
-        timeout: float | None = 30.0,
-    ) -> Message: ...
 
-
-class Asking(Protocol):
+class Asking(Asked, Protocol):
     """A session, as those see it who ask the scheduler for what it keeps."""
 
     def send(
         self, kind: str, fields: Any = None, tables: Any = None, blobs: Sequence[Any] = ()
     ) -> None: ...
-
-    def ask(
-        self,
-        kind: str,
-        fields: dict[str, Any],
-        tables: Any = None,
-        blobs: Sequence[Any] = (),
-        timeout: float | None = 30.0,
-    ) -> Message: ...
 
     def wall_time(self, t: float) -> float: ...
 

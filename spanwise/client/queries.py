@@ -18,6 +18,7 @@ from dask.utils import key_split
 
 from spanwise.client.current import SETTINGS
 from spanwise.client.entries import Entry
+from spanwise.client.futures_of import futures_of
 from spanwise.client.on_workers import stacks_here, versions_here
 from spanwise.client.session import Session
 from spanwise.errors import SchedulerLost
@@ -170,9 +171,6 @@ class Queries:
     def _run_everywhere(self, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _futures_in(self, given: Any) -> list[Any]:
-        raise NotImplementedError
-
     # -- results and tasks ------------------------------------------------
 
     def who_has(self, futures: Any = None, **kwargs: Any) -> Any:
@@ -188,7 +186,7 @@ class Queries:
         dict
             Key to a list of addresses; empty for what is not in memory.
         """
-        found = None if futures is None else self._futures_in(futures)
+        found = None if futures is None else futures_of(futures)
         return self._call(self._who_has, found)
 
     def _who_has(self, futures: list[Any] | None) -> dict[Key, list[str]]:
@@ -314,7 +312,7 @@ class Queries:
         """
         wanted = None if futures is None and keys is None else {*(keys or ())}
         if wanted is not None and futures is not None:
-            wanted |= {each.key for each in self._futures_in(futures)}
+            wanted |= {each.key for each in futures_of(futures)}
         return self._call(self._call_stack, wanted)
 
     def _call_stack(self, wanted: set[Key] | None) -> dict[str, dict[Key, list[str]]]:

@@ -23,6 +23,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from spanwise.client.check_messages import check_from_scheduler, check_rows
+from spanwise.client.closed_session import CLOSED
 from spanwise.client.entries import (
     CANCELLED,
     ERROR,
@@ -83,7 +84,6 @@ TASK_COLUMNS = link_type("client").message("up", "submit").by_name["tasks"].colu
 
 
 #: Of what is asked of a client after its end.
-_CLOSED = "This client is closed; make a new one with Client()."
 
 
 class Session:
@@ -387,7 +387,7 @@ class Session:
                 "data, or bring it to the workers in pieces with scatter()."
             ) from error
         except LinkError as error:
-            sentence = _CLOSED if self._closing else self.dead or self._lost_sentence(error)
+            sentence = CLOSED if self._closing else self.dead or self._lost_sentence(error)
             raise SchedulerLost(sentence) from error
 
     def check_alive(self) -> None:
@@ -398,7 +398,7 @@ class Session:
     def _check_alive(self) -> None:
         # First: a link that the close has ended may be noted as a loss, and is none.
         if self._closing:
-            raise ClusterError(_CLOSED)
+            raise ClusterError(CLOSED)
         if self.dead is not None:
             raise SchedulerLost(self.dead)
 
