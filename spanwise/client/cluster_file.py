@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spanwise.errors import ClusterError
+from spanwise.observed.find_observer import secret_in
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.process_state import lives
 from spanwise.wire.handshake import SECRET_BYTES
@@ -146,7 +147,7 @@ def _own_files() -> Iterator[Path]:
 
 def _place(path: Path, given: str, described: dict[str, Any]) -> ClusterPlace:
     with _explained(path, given):
-        secret = _secret(described["secretFile"])
+        secret = secret_in(_own_content(Path(described["secretFile"])))
         if len(secret) != SECRET_BYTES:
             raise ValueError("its secret has another length")
         return ClusterPlace(
@@ -189,15 +190,9 @@ def _observer(described: Any) -> ObserverAddress | None:
         return None
     address, file = str(described["address"]), str(described["secretFile"])
     try:
-        return ObserverAddress(address, _secret(file), file)
+        return ObserverAddress(address, secret_in(_own_content(Path(file))), file)
     except FileNotFoundError:
         return None
-
-
-def _secret(file: str) -> bytes:
-    """What such a file holds: 32 bytes, or their 64 hexadecimal digits."""
-    content = _own_content(Path(file))
-    return content if len(content) == SECRET_BYTES else bytes.fromhex(content.decode().strip())
 
 
 def _described(path: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.own_observer import OwnObserver
 from spanwise.processes.node_process import READY_SECONDS
 from spanwise.wire.errors import LinkError
+from spanwise.wire.handshake import SECRET_BYTES
 from spanwise.wire.link import dial
 
 #: The server may have to start its observer first, and reports itself when that takes too
@@ -65,6 +66,12 @@ def _ring(connection: dict[str, Any]) -> ObserverAddress:
 
 
 def read_secret(path: str) -> bytes:
-    """A secret file holds 32 bytes, or their 64 hexadecimal digits."""
-    content = Path(path).read_bytes()
-    return content if len(content) == 32 else bytes.fromhex(content.decode("ascii").strip())
+    """The secret in a file, as :func:`secret_in` reads it."""
+    return secret_in(Path(path).read_bytes())
+
+
+def secret_in(content: bytes) -> bytes:
+    """A secret file holds its bytes, or two hexadecimal digits for each."""
+    if len(content) == SECRET_BYTES:
+        return content
+    return bytes.fromhex(content.decode("ascii").strip())
