@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 
+from spanwise import Client
 from spanwise.client import session
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
@@ -93,4 +95,21 @@ def scheduler() -> Iterator[ClientScheduler]:
 def client(scheduler: ClientScheduler) -> Iterator[LocalClient]:
     """A client of it. Tests of whole clusters have a fixture of the same name instead."""
     with LocalClient(scheduler) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Client]:
+    """A cluster of the module's own. Some modules have another one under this name."""
+    with Client(n_workers=2, threads_per_worker=1) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def theirs() -> Iterator[Any]:
+    """A client of `distributed`, for the module's comparisons."""
+    # Tests without Dask's own cluster installed have no use for it.
+    from spanwise.tests.their_client import their_client
+
+    with their_client() as made:
         yield made

@@ -7,7 +7,7 @@ import datetime
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import distributed
@@ -17,19 +17,6 @@ import pytest
 from spanwise import Client, get_worker
 from spanwise.client import events
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
-from spanwise.tests.their_client import their_client
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Client]:
-    with Client(n_workers=2, threads_per_worker=1) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def theirs() -> Iterator[distributed.Client]:
-    with their_client() as client:
-        yield client
 
 
 def messages(client: Any, topic: str) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,6 @@ import pytest
 import spanwise
 from spanwise import Client, get_worker
 from spanwise.tests.processes import LIMIT_SECONDS
-from spanwise.tests.their_client import their_client
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Client]:
-    with Client(n_workers=2, threads_per_worker=1) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def theirs() -> Iterator[distributed.Client]:
-    with their_client() as client:
-        yield client
 
 
 def seen(worker: Any) -> dict[str, Any]:

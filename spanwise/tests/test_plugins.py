@@ -11,7 +11,6 @@ import threading
 import time
 import warnings
 import zipfile
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,19 +23,6 @@ from spanwise import Client, Environ, PipInstall, UploadFile, WorkerPlugin, get_
 from spanwise.errors import SchedulerLost
 from spanwise.processes.process_state import lives
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
-from spanwise.tests.their_client import their_client
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Client]:
-    with Client(n_workers=2, threads_per_worker=1) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def theirs() -> Iterator[distributed.Client]:
-    with their_client() as client:
-        yield client
 
 
 class Marks(WorkerPlugin):

@@ -104,7 +104,7 @@ def _hold() -> None:
 def test_keys_are_those_that_users_made_also_without_a_future(client: Client) -> None:
     x = da.arange(40, chunks=10).persist(optimize_graph=False)
     y = (x + 1).persist(optimize_graph=False)
-    client.gather(client._futures_in(y))
+    client.gather(client.futures_of(y))
     expected = {*x.__dask_keys__(), *y.__dask_keys__()}
     assert expected <= {*client.who_has()}
     assert {*client.who_has(x)} == {*x.__dask_keys__()}

@@ -25,18 +25,11 @@ from spanwise.shared.place import Place
 from spanwise.shared.requests import Call, SharedRequests
 from spanwise.shared.steps import run_async
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
-from spanwise.tests.their_client import their_client
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Client]:
     with Client(n_workers=2, threads_per_worker=2) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def theirs() -> Iterator[distributed.Client]:
-    with their_client() as client:
         yield client
 
 
