@@ -89,6 +89,12 @@ PARTS = {
         is_judged_in_smoke=True,
     ),
     "scheduler": Part("the pure scheduler", "scheduler-core.ts", ("--rounds", "2"), limits=1),
+    "makespan": Part(
+        "makespans in simulation against distributed's decisions",
+        "benchmarks.makespan",
+        ("--only", "wide", "--workers", "4"),
+        limits=21,
+    ),
     "static-order": Part(
         "the static order against Dask's",
         "benchmarks.static_order",

@@ -1,0 +1,162 @@
+import type { DenseTaskIds } from '../records/ids';
+import { RunStatus } from '../records/enumerations';
+import {
+  type Instruction,
+  Scheduler,
+  type SchedulerEvent,
+  type SchedulerSetup
+} from '../scheduler';
+import type { SimulatedGraph } from './graph';
+import type { Order, Report, SimulatedCluster } from './orders';
+import type { ISimulatedScheduler } from './simulation';
+
+const NO_TASKS = new Int32Array(0) as DenseTaskIds;
+
+/** The scheduler of `src/scheduler`. Its task ids are the graph's numbers. */
+export class SpanwiseCore implements ISimulatedScheduler {
+  readonly interval = null;
+  readonly scheduler: Scheduler;
+  private _graph!: SimulatedGraph;
+
+  /** @param _isValidated - whether every invariant is checked after each event; slow. */
+  constructor(
+    setup: SchedulerSetup = {},
+    private readonly _isValidated = false
+  ) {
+    this.scheduler = new Scheduler(setup);
+  }
+
+  begin(graph: SimulatedGraph, cluster: SimulatedCluster): Order[] {
+    this._graph = graph;
+    const { workers, threads } = cluster;
+    for (let worker = 0; worker < workers; worker++) {
+      this._handle({
+        type: 'workerJoined',
+        at: 0,
+        worker,
+        threads,
+        memoryLimit: 0,
+        host: 'simulated'
+      });
+    }
+    this._handle({
+      type: 'graphSubmitted',
+      at: 0,
+      client: 0,
+      generation: 0,
+      last: true,
+      taskIds: Int32Array.from(graph.wanted, (_, i) => i) as DenseTaskIds,
+      userPriority: null,
+      functionIds: graph.functionIds,
+      retries: null,
+      restrictions: null,
+      restrictionSets: [],
+      firstInput: graph.firstInput,
+      inputs: graph.inputs as DenseTaskIds,
+      data: null,
+      wanted: graph.wanted
+    });
+    return this._orders();
+  }
+
+  hear(at: number, reports: readonly Report[]): Order[] {
+    for (const report of reports) {
+      this._handle(this._eventOf(at, report));
+    }
+    return this._orders();
+  }
+
+  private _eventOf(at: number, report: Report): SchedulerEvent {
+    const { worker } = report;
+    switch (report.type) {
+      case 'finished':
+        return {
+          type: 'tasksFinished',
+          at,
+          worker,
+          taskIds: Int32Array.of(report.task) as DenseTaskIds,
+          runIds: Uint32Array.of(report.run),
+          status: Uint8Array.of(RunStatus.Ok),
+          nbytes: this._graph.nbytes.slice(report.task, report.task + 1),
+          duration: this._graph.seconds.slice(report.task, report.task + 1),
+          missingInputs: NO_TASKS,
+          missingWorkers: new Uint16Array(0)
+        };
+      case 'copied':
+        return {
+          type: 'replicasChanged',
+          at,
+          worker,
+          added: Int32Array.from(report.tasks) as DenseTaskIds,
+          removed: NO_TASKS
+        };
+      case 'answered':
+        return {
+          type: 'takeBackAnswered',
+          at,
+          worker,
+          taskIds: Int32Array.of(report.task) as DenseTaskIds,
+          runIds: Uint32Array.of(report.run),
+          taken: Uint8Array.of(Number(report.taken))
+        };
+    }
+  }
+
+  private _handle(event: SchedulerEvent): void {
+    this.scheduler.handle(event);
+    if (this._isValidated) {
+      this.scheduler.validateState();
+    }
+  }
+
+  private _orders(): Order[] {
+    return this.scheduler
+      .takeInstructions()
+      .flatMap(instruction => this._orderOf(instruction));
+  }
+
+  private _orderOf(instruction: Instruction): Order[] {
+    const { tasks } = this.scheduler;
+    switch (instruction.type) {
+      case 'assign': {
+        const { worker, runIds, priorities } = instruction;
+        const runs = Array.from(instruction.taskIds, (task, i) => ({
+          task,
+          run: runIds[i]!,
+          priority: priorities?.[i] ?? tasks.rank[task]!,
+          inputs: tasks.inputsOf(task).map(input => ({
+            task: input,
+            holder: holderFor(tasks.holdersOf(input), worker)
+          }))
+        }));
+        return [{ type: 'run', worker, runs }];
+      }
+      case 'release':
+        return [
+          {
+            type: 'drop',
+            worker: instruction.worker,
+            tasks: [...instruction.taskIds]
+          }
+        ];
+      case 'takeBack': {
+        const { worker, runIds } = instruction;
+        const runs = Array.from(instruction.taskIds, (task, i) => ({
+          task,
+          run: runIds[i]!
+        }));
+        return [{ type: 'giveBack', worker, runs }];
+      }
+      case 'acquire':
+        throw new Error('No worker of a simulation retires.');
+      case 'report':
+      case 'forgotten':
+        return [];
+    }
+  }
+}
+
+/** Without a holder, the worker itself makes it. */
+function holderFor(holders: readonly number[], worker: number): number {
+  return holders.includes(worker) ? worker : (holders[0] ?? worker);
+}
