@@ -10,7 +10,7 @@ import type { SimulatedGraph } from './graph';
 import type { Order, Report, SimulatedCluster } from './orders';
 import type { ISimulatedScheduler } from './simulation';
 
-const NO_TASKS = new Int32Array(0) as DenseTaskIds;
+const noTasks = new Int32Array(0) as DenseTaskIds;
 
 /** The scheduler of `src/scheduler`. Its task ids are the graph's numbers. */
 export class SpanwiseCore implements ISimulatedScheduler {
@@ -79,7 +79,7 @@ export class SpanwiseCore implements ISimulatedScheduler {
           status: Uint8Array.of(RunStatus.Ok),
           nbytes: this._graph.nbytes.slice(report.task, report.task + 1),
           duration: this._graph.seconds.slice(report.task, report.task + 1),
-          missingInputs: NO_TASKS,
+          missingInputs: noTasks,
           missingWorkers: new Uint16Array(0)
         };
       case 'copied':
@@ -88,7 +88,7 @@ export class SpanwiseCore implements ISimulatedScheduler {
           at,
           worker,
           added: Int32Array.from(report.tasks) as DenseTaskIds,
-          removed: NO_TASKS
+          removed: noTasks
         };
       case 'answered':
         return {
