@@ -29,6 +29,8 @@ class PrivateCluster:
     ----------
     n_workers, threads_per_worker, memory_limit, name
         As of `Client`.
+    **settings
+        As of :func:`start_scheduler`.
 
     Attributes
     ----------
@@ -44,7 +46,9 @@ class PrivateCluster:
         threads_per_worker: int | None,
         memory_limit: Any,
         name: str | None,
+        **settings: Any,
     ) -> None:
+        self._settings = settings
         self._options = (n_workers, threads_per_worker, memory_limit, name)
         self.scheduler: NodeProcess | None = None
         self.observer: ObserverAddress | None = None
@@ -64,7 +68,7 @@ class PrivateCluster:
             recording = bool(dask.config.get("spanwise.recording", True))
             self.observer = _find_observer() if recording else None
             self.scheduler, count = start_scheduler(
-                *self._options, self.observer, recording, worker_ttl_seconds()
+                *self._options, self.observer, recording, worker_ttl_seconds(), **self._settings
             )
         except NodeNotFound as error:
             raise ClusterError(str(error)) from None

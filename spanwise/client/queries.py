@@ -145,7 +145,7 @@ def info_of_workers(session: Session, closing: bool = False) -> dict[str, dict[s
         row["address"]: {
             "type": "Worker",
             "id": row["id"],
-            "name": session.place_of(row),
+            "name": session.name_of(row),
             "host": row["host"],
             "pid": row["pid"],
             "nthreads": row["threads"],

@@ -67,6 +67,7 @@ ANSWER_TO = {
     "question": "answer",
     "askEvents": "events",
     "command": "done",
+    "reserve": "done",
     "plugin": "pluginDone",
     "follow": "followed",
 }
@@ -146,6 +147,8 @@ class Session:
         self._module_count = -1
         self._dropped: SimpleQueue[Any] | _Nowhere = SimpleQueue()
         self._closing = False
+        #: Called by the reader with what is to be done with a worker that this program started.
+        self.on_order: Callable[[int, str], None] = _disregard
         self._reader = threading.Thread(target=self._read, name="spanwise-reader", daemon=True)
         self._releaser = threading.Thread(
             target=self._release, name="spanwise-releaser", daemon=True
@@ -773,6 +776,7 @@ class Session:
             "events": self._on_answer,
             "pluginDone": self._on_answer,
             "followed": self._on_answer,
+            "order": self._on_order,
             "event": self.subscriptions.came,
             "shared": self.shared.came,
         }
@@ -879,6 +883,9 @@ class Session:
             raise broken(message, "request", f'{request} is answered by "{awaited}"')
         answers.put(message)
 
+    def _on_order(self, message: Message) -> None:
+        self.on_order(message.fields["worker"], message.fields["what"])
+
     def _on_problem(self, message: Message) -> None:
         sentence = message.fields["sentence"]
         if message.fields["fatal"]:
@@ -955,6 +962,13 @@ class Session:
             return int(names[0])
         return int(row["id"])
 
+    @classmethod
+    def name_of(cls, row: dict[str, Any]) -> int | str:
+        """What the worker is called: as its user named it, or the number of its place."""
+        names = row.get("names") or [str(row["id"])]
+        first = str(names[0])
+        return cls.place_of(row) if first.isdigit() else first
+
     def last_seen(self, row: dict[str, Any]) -> float:
         """When a worker's last message came, in seconds of the wall clock.
 
@@ -990,6 +1004,12 @@ class Session:
         rows = self.running_workers()
         return sum(row["state"] in ("running", "paused") for row in rows)
 
+    def wait_until_ended(self) -> str:
+        """Sleep until the cluster has ended or was left; returns why, empty if it was left."""
+        with self.lock:
+            self._changed.wait_for(lambda: self.dead is not None or self._closing)
+            return "" if self._closing else self.dead or ""
+
     def abandon_links(self) -> None:
         """In a fork: let go of the parent's connections without telling the other side."""
         self._link.abandon()
@@ -1015,6 +1035,7 @@ class Session:
             if self._closing:
                 return
             self._closing = True
+            self._changed.notify_all()
         if self.dead is None:
             try:
                 self.send("close", {"cluster": cluster})
@@ -1028,6 +1049,10 @@ class Session:
         self._dropped.put(None)
         self._releaser.join(CLOSE_SECONDS)
         self.peers.close()
+
+
+def _disregard(worker: int, what: str) -> None:
+    """Of workers that this program has not started."""
 
 
 class _Nowhere:

@@ -30,8 +30,15 @@ def start_scheduler(
     observer: ObserverAddress | None,
     recording: bool = True,
     worker_ttl_seconds: float = 60.0,
+    **settings: Any,
 ) -> tuple[NodeProcess, int]:
-    """Start a private cluster; returns its scheduler and the number of workers."""
+    """Start a private cluster; returns its scheduler and the number of workers.
+
+    Parameters
+    ----------
+    **settings
+        More of what `docs/contracts.md` §8 lists, over what is written otherwise.
+    """
     count, threads = processes_and_threads(n_workers, threads_per_worker)
     secret = secrets.token_bytes(32)
     kernel = kernel_id()
@@ -60,5 +67,6 @@ def start_scheduler(
         "stallSeconds": stall_seconds(),
         "notebook": notebook,
         "wallEpoch": time.time(),
+        **settings,
     }
     return NodeProcess("scheduler", config, secret), count

@@ -19,16 +19,21 @@ from spanwise.wire.link import dial
 #: The server may have to start its observer first, and reports itself when that takes too
 #: long.
 ANSWER_SECONDS = READY_SECONDS + 10.0
+#: Names the folder of an observer that runs by itself (`spanwise observer`).
+OBSERVER_VARIABLE = "SPANWISE_OBSERVER"
 
 
 def find_observer() -> ObserverAddress:
-    """Ring for the Jupyter server's observer, or start one for this script.
+    """Use the observer that is named, ring for the Jupyter server's, or start one for this script.
 
     Raises
     ------
     ClusterError
-        The server refuses, for the reason given.
+        The server refuses, for the reason given, or the observer that is named has ended.
     """
+    folder = os.environ.get(OBSERVER_VARIABLE)
+    if folder:
+        return _named(Path(folder))
     path = os.environ.get("SPANWISE_CONNECTION")
     if path and Path(path).exists():
         try:
@@ -39,6 +44,19 @@ def find_observer() -> ObserverAddress:
                 f"({type(error).__name__}: {error}): restart the Jupyter server, then this kernel."
             ) from error
     return OwnObserver()
+
+
+def _named(folder: Path) -> ObserverAddress:
+    secret_file = folder / "secret"
+    try:
+        secret = read_secret(str(secret_file))
+        address = (folder / "address").read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"{OBSERVER_VARIABLE} names {folder}, where no observer runs any more ({error}): start "
+            f"another with `spanwise observer`, or unset {OBSERVER_VARIABLE}."
+        ) from None
+    return ObserverAddress(address, secret, str(secret_file))
 
 
 def _ring(connection: dict[str, Any]) -> ObserverAddress:

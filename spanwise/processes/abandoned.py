@@ -2,10 +2,12 @@
 
 A scheduler removes the files that its workers leave. If it was killed, its client does so
 when it finds its scheduler gone; if the client was killed too, the next client to start does.
+So it is with the folder of `spanwise worker`, which names that command in a file.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -15,12 +17,23 @@ from collections.abc import Collection
 from pathlib import Path
 
 from spanwise.notices import tell
-from spanwise.processes.process_state import lives
+from spanwise.processes.process_state import lives, started
+from spanwise.wire.private_folder import write_private
 
 #: Workers end with their scheduler; freeing their memory takes a moment.
 END_SECONDS = 10.0
 #: How long a new client tries to remove what others have left.
 _TRY_SECONDS = 1.0
+
+
+#: Names the process whose workers write into a folder in which no scheduler listens.
+_OWNER = "owner.json"
+
+
+def mark_as_own(folder: Path) -> None:
+    """Say whose folder it is: once this process has ended, what lies there is of no use."""
+    owner = {"pid": os.getpid(), "started": started(os.getpid())}
+    write_private(folder / _OWNER, json.dumps(owner))
 
 
 def remove_spilled(
@@ -51,6 +64,9 @@ def remove_abandoned(base: Path) -> None:
         return
     for folder in folders:
         try:
+            if _is_own(folder) and _lost_its_owner(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+                continue
             is_left = _is_own(folder) and _spilled_in(folder) and _is_dead(folder)
         except OSError as problem:
             tell(_what_stays(folder, problem))
@@ -107,6 +123,15 @@ def _is_own(folder: Path) -> bool:
     except OSError:
         return False  # it has just gone
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def _lost_its_owner(folder: Path) -> bool:
+    """Whether the process has ended that a folder names; False if it names none."""
+    try:
+        owner = json.loads((folder / _OWNER).read_text("utf-8"))
+        return not lives(int(owner["pid"]), float(owner["started"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _is_dead(folder: Path) -> bool:

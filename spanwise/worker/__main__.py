@@ -93,6 +93,7 @@ def _run(config: dict[str, Any]) -> int:
     try:
         intro = {
             "worker": worker.number,
+            "name": config["name"],
             "pid": os.getpid(),
             "threads": worker.threads,
             "memoryLimit": worker.memory_limit,

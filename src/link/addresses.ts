@@ -21,14 +21,15 @@ export function connectOptions(address: string): NetConnectOpts {
   throw new Error(`"${address}" is neither unix:PATH nor tcp:HOST:PORT.`);
 }
 
-/** Where a door listens: `folder`/`name`.sock, or a free port of the loopback interface. */
+/** Where a door listens: `folder`/`name`.sock, or a port of the loopback interface; 0: a free one. */
 export async function listenOptions(
   transport: Transport,
   folder: string,
-  name: string
+  name: string,
+  port = 0
 ): Promise<ListenOptions> {
   if (transport === 'tcp') {
-    return { host: '127.0.0.1', port: 0 };
+    return { host: '127.0.0.1', port };
   }
   const mode = (await stat(folder)).mode & 0o777;
   if ((mode & 0o077) !== 0) {

@@ -36,6 +36,8 @@ export type DoorOptions<R extends Role> = {
   onLink(link: AcceptedLink<R>): void;
   /** Called when a caller did not get in; for the log. */
   onRefused?(sentence: string, caller?: HandshakeRefused['caller']): void;
+  /** Of tcp; 0 or left out: a free one. */
+  readonly port?: number;
   readonly handshakeSeconds?: number;
 };
 
@@ -51,7 +53,8 @@ export class Door<R extends Role> {
     const where = await listenOptions(
       options.transport,
       options.folder,
-      options.name
+      options.name,
+      options.port
     );
     const server = createServer({ noDelay: true });
     await new Promise<void>((resolve, reject) => {

@@ -26,6 +26,8 @@ export function drawnClusterSettings(
     workerTtlSeconds: 60,
     recording: true,
     stallSeconds: 0,
+    idleSeconds: 0,
+    port: 0,
     notebook: null,
     wallEpoch: 0,
     ...settings

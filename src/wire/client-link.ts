@@ -208,6 +208,17 @@ export const CLIENT_LINK = {
       minimum: v.optional(u16, 0),
       maximum: v.optional(v.nullable(u16), null)
     }),
+    /**
+     * Numbers for workers that this client's program is going to start itself, under these names (or as many without). It looks after them:
+     * see `order`. → `done`: the numbers, or why there are none.
+     */
+    reserve: message({
+      request: u32,
+      count: u16,
+      names: v.optional(v.array(text), [])
+    }),
+    /** A worker's process, which this client's program started, has ended; why: half a sentence. */
+    workerEnded: message({ worker: u16, why: text }),
     /** Something that happened, under each of these topics. Blob 0: the message, as msgpack, which the scheduler does not open. */
     logEvent: message({ topics: v.array(text) }),
     /** What is kept of one topic, or of all. → `events` */
@@ -371,6 +382,14 @@ export const CLIENT_LINK = {
       request: u32,
       workers: v.array(u16),
       sentence: v.optional(text, '')
+    }),
+    /**
+     * What the client's program is to do with a worker that it has started. kill: end its process. replace: end it and start another. leave: no
+     * other takes its place when it ends. stay: another does, after all. → `workerEnded`, once it has.
+     */
+    order: message({
+      worker: u16,
+      what: v.picklist(['kill', 'replace', 'leave', 'stay'])
     }),
     memoryRunEnded: message(
       { run: u32 },

@@ -22,6 +22,11 @@ const clusterSettings = v.object({
   name: v.string(),
   secretHex: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
   transport: v.picklist(['unix', 'tcp']),
+  /** Of tcp; 0: a free one. */
+  port: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2 ** 16 - 1)),
+    0
+  ),
   nWorkers: v.pipe(v.number(), v.integer(), v.minValue(0)),
   threadsPerWorker: v.pipe(v.number(), v.integer(), v.minValue(1)),
   /** Bytes per worker; 0: no limit. */
@@ -56,6 +61,8 @@ const clusterSettings = v.object({
   ),
   /** Waiting tasks fail after so many seconds in which all workers are full and nothing moves; 0: never. */
   stallSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 30),
+  /** The cluster ends when nothing has been computed for so long; 0: never. */
+  idleSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 0),
   /** How many tasks there may be at a time: as many as there are ids, unless fewer for tests. */
   mostTasks: v.optional(
     v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_DENSE_IDS))

@@ -199,6 +199,20 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
         sentence: 'worker-3: No other worker is there to take its results.'
       }
     ),
+    reserve: sample(
+      'another program is going to start two workers',
+      'client',
+      'up',
+      'reserve',
+      { request: 9, count: 2, names: ['big-0', 'big-1'] }
+    ),
+    order: sample(
+      'one of them is to be ended, and another started in its place',
+      'client',
+      'down',
+      'order',
+      { worker: 4, what: 'replace' }
+    ),
     acquire: sample(
       'two results to be copied from worker 1',
       'worker',

@@ -259,6 +259,8 @@ export const workerWelcome = v.looseObject({
 /** `proof.intro` of a worker. */
 export const workerIntro = v.looseObject({
   worker: u16,
+  /** What users call it, beside its number; empty: nothing else. */
+  name: v.optional(text, ''),
   pid: u32,
   threads: u16,
   memoryLimit: v.number(),

@@ -57,6 +57,14 @@ export interface IClientHost {
   launchChanged(): void;
   /** Changes the workers, as the client commands. */
   command(command: Command, done: Done): void;
+  /** Numbers for workers that the client's program starts; why there are none. */
+  reserve(
+    client: ClientSession,
+    count: number,
+    names: readonly string[]
+  ): { readonly workers: number[]; readonly sentence: string };
+  /** A worker that the client's program started has ended. */
+  workerEnded(client: ClientSession, worker: number, why: string): void;
   /** @param endsAll - the cluster is to end, whoever started it. */
   close(client: ClientSession, endsAll: boolean): void;
   warn(sentence: string): void;
@@ -168,6 +176,15 @@ export class ClientSession {
         return this._host.command(message.fields, (workers, sentence) =>
           this.link.send('done', { request, workers: [...workers], sentence })
         );
+      }
+      case 'reserve': {
+        const { request, count, names } = message.fields;
+        const answer = this._host.reserve(this, count, names);
+        return this.link.send('done', { request, ...answer });
+      }
+      case 'workerEnded': {
+        const { worker, why } = message.fields;
+        return this._host.workerEnded(this, worker, why);
       }
       case 'logEvent':
       case 'askEvents':

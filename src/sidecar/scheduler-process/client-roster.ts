@@ -34,6 +34,8 @@ interface IClientRosterHost extends IClientHost {
   gather(act: () => void): void;
   /** The cluster's owner has gone. */
   ownerLeft(): void;
+  /** A guest has gone. */
+  guestLeft(client: ClientSession): void;
   note(sentence: string): void;
 }
 
@@ -55,6 +57,11 @@ export class ClientRoster {
     tellWaiting: (waiting: boolean | null) => void
   ) {
     this.waiting = new WaitingClients(tellWaiting);
+  }
+
+  /** Changes when a client comes or goes. */
+  get seen(): number {
+    return 2 * this._next - this._links.size;
   }
 
   /** Where each client's reports go. */
@@ -230,6 +237,7 @@ export class ClientRoster {
       this._host.ownerLeft();
       return;
     }
+    this._host.guestLeft(session);
     this.waiting.left(session);
     if (session.launch !== null) {
       this._host.launchChanged();

@@ -18,8 +18,10 @@ import type { ClientSession, ExtraReport } from './client-messages';
 import { ClientRoster } from './client-roster';
 import { ClusterState } from './cluster-state';
 import { InstructionPerformer, type AlsoReported } from './instructions';
+import { IdleWatch } from './idle-watch';
 import { MemoryRuns } from './memory-runs';
 import { NameKeeper } from './name-keeper';
+import { OutsideWorkers } from './outside-workers';
 import { ObserverLink, type EndReason } from '../../link/observer-link';
 import type { Refusal } from './report-message';
 import {
@@ -65,11 +67,13 @@ export class Cluster implements IRosterHost {
   private readonly _control: WorkerControl;
   private readonly _names: NameKeeper;
   private readonly _stalls: StallWatch;
+  private readonly _idle: IdleWatch;
   private readonly _logId = randomUUID().replaceAll('-', '');
   private _wallEpoch = 0;
   private _observer: ObserverLink | null = null;
   private _door: Door<'client' | 'worker'> | null = null;
-  private _fleet: IWorkerFleet | null = null;
+  private _fleet: OutsideWorkers | null = null;
+  private _nextWorker = 0;
   private readonly _clients: ClientRoster;
   /** The numbers of clients that have been welcomed and whose links have not come yet. */
   private readonly _admitted = new WeakMap<Intro, number>();
@@ -118,6 +122,7 @@ export class Cluster implements IRosterHost {
       settings.workerTtlSeconds,
       _options.quietSeconds
     );
+    this._idle = new IdleWatch(this._state, this, settings.idleSeconds);
     this.memoryRuns = new MemoryRuns(this._state.log, clock, () =>
       [...this._state.workers.values()].map(session => session.memory)
     );
@@ -198,6 +203,24 @@ export class Cluster implements IRosterHost {
     this._control.command(command, done);
   }
 
+  reserve(
+    client: ClientSession,
+    count: number,
+    names: readonly string[]
+  ): { readonly workers: number[]; readonly sentence: string } {
+    return this._fleet === null || this._phase === 'closing'
+      ? { workers: [], sentence: 'The cluster is closing.' }
+      : this._fleet.reserve(client, count, names);
+  }
+
+  workerEnded(client: ClientSession, worker: number, why: string): void {
+    this._fleet?.ended(client, worker, why);
+  }
+
+  guestLeft(client: ClientSession): void {
+    this._fleet?.starterLeft(client);
+  }
+
   close(client: ClientSession, endsAll: boolean): void {
     if (this._clients.isOwner(client)) {
       void this.end('closed', 'the program that started it has closed it');
@@ -211,6 +234,16 @@ export class Cluster implements IRosterHost {
   /** A private cluster goes with its client. */
   ownerLeft(): void {
     void this.end('kernel-ended', 'the program that started it has ended');
+  }
+
+  // ---- IIdleHost
+
+  get clientsSeen(): number {
+    return this._clients.seen;
+  }
+
+  idleTooLong(seconds: number): void {
+    void this.end('closed', `nothing was computed for ${seconds} s`);
   }
 
   warn(sentence: string): void {
@@ -281,6 +314,7 @@ export class Cluster implements IRosterHost {
     this._roster.close();
     this._control.close();
     this._stalls.close();
+    this._idle.close();
     this._state.shared.close();
     for (const { id, link } of workers.values()) {
       log.capacity(clock(), id, CapacityState.Closing);
@@ -305,6 +339,7 @@ export class Cluster implements IRosterHost {
     this._describe();
     this._door = await Door.open({
       transport: settings.transport,
+      port: settings.port,
       folder,
       name: 'scheduler',
       secret,
@@ -326,7 +361,10 @@ export class Cluster implements IRosterHost {
     });
     const makeFleet =
       this._options.fleet ?? (options => new WorkerFleet(options));
-    this._fleet = makeFleet({
+    const takeNumber = (): number => this._nextWorker++;
+    const onExit = (worker: number, why: string): void =>
+      this._roster.processEnded(worker, why);
+    const own = makeFleet({
       launch: settings.launch,
       client: settings.client,
       address: this._door.address,
@@ -336,12 +374,19 @@ export class Cluster implements IRosterHost {
       threads: settings.threadsPerWorker,
       memoryLimit: settings.memoryLimit,
       recording: isRecorded(settings),
-      onExit: (worker, why) => this._roster.processEnded(worker, why),
+      takeNumber,
+      onExit,
       onGiveUp: sentence => {
         this._control.startsFail();
         this._problem(sentence);
       },
       note
+    });
+    const { workers } = this._state;
+    this._fleet = new OutsideWorkers(own, {
+      count: () => ({ count: workers.size, numbers: this._nextWorker }),
+      takeNumber,
+      onExit
     });
     this._fleet.start(settings.nWorkers);
     this._commit();

@@ -257,7 +257,7 @@ export class Roster {
       pid,
       threads,
       memoryLimit,
-      name: `worker-${worker}`,
+      name: session.intro.name || `worker-${worker}`,
       address,
       host: host === '' ? hostname() : host
     };

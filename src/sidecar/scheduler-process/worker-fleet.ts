@@ -37,6 +37,8 @@ export type FleetOptions = {
   readonly memoryLimit: number;
   /** Whether workers sample stacks and report what only panels show. */
   readonly recording: boolean;
+  /** A number that no worker has had. */
+  takeNumber(): number;
   /** A worker's process has ended; the sentence says how. */
   onExit(worker: number, why: string): void;
   /** No worker can be started. */
@@ -81,7 +83,6 @@ export interface IWorkerFleet {
 
 export class WorkerFleet implements IWorkerFleet {
   private readonly _children = new Map<number, Child>();
-  private _nextWorker = 0;
   private _failedStarts = 0;
   /** Workers in a row that have lived in vain. */
   private _shortLives = 0;
@@ -208,7 +209,7 @@ export class WorkerFleet implements IWorkerFleet {
 
   private _start(): void {
     const { launch, address, secretHex, folder, transport } = this._options;
-    const worker = this._nextWorker++;
+    const worker = this._options.takeNumber();
     // -P: the working directory must not hide modules of the worker program; it sets its path itself, from the launch spec.
     const process = spawn(launch.executable, ['-P', '-m', 'spanwise.worker'], {
       cwd: existsSync(launch.cwd) ? launch.cwd : folder,

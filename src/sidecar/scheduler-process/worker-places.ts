@@ -6,11 +6,10 @@
  */
 import { hostname } from 'node:os';
 import type { WorkerIntro } from '../../wire/worker-link';
+import { MACHINE_NAMES } from './worker-limit';
 
 /** Names of one place; beyond that the oldest are forgotten, except the first, which is the place's own. */
 const MOST_NAMES = 256;
-/** What users call this machine. */
-const THIS_MACHINE = ['localhost', '127.0.0.1', '::1'];
 
 export class WorkerPlaces {
   /** Names by worker, the first worker's first. */
@@ -18,11 +17,12 @@ export class WorkerPlaces {
   /** The names of workers that have died, oldest first. */
   private readonly _vacant: (readonly string[])[] = [];
 
-  /** A worker has come; takes the place of the one that died first. */
-  joined({ worker, address }: WorkerIntro): void {
-    const inherited = this._vacant.shift() ?? [];
+  /** A worker has come; takes the place of the one that died first, unless it has a place of its own by its name. */
+  joined({ worker, name, address }: WorkerIntro): void {
+    const isNamed = hasOwnName(worker, name);
+    const before = isNamed ? [name] : (this._vacant.shift() ?? []);
     const names = [
-      ...inherited,
+      ...before,
       String(worker),
       `worker-${worker}`,
       ...addressNames(address)
@@ -38,20 +38,26 @@ export class WorkerPlaces {
   left(worker: number, isReplaced: boolean): void {
     const names = this._names.get(worker);
     this._names.delete(worker);
-    if (names !== undefined && isReplaced) {
+    const isNamed = names !== undefined && hasOwnName(worker, names[0]!);
+    if (names !== undefined && isReplaced && !isNamed) {
       this._vacant.push(names);
     }
   }
 
-  /** All names of a worker, its place's number first. */
+  /** All names of a worker, its place's number first, or the name that its user gave it. */
   namesOf({ worker, host }: WorkerIntro): string[] {
     const isHere = host === '' || host === hostname();
     return [
       ...(this._names.get(worker) ?? []),
       ...(host === '' ? [] : [host]),
-      ...(isHere ? THIS_MACHINE : [])
+      ...(isHere ? MACHINE_NAMES : [])
     ];
   }
+}
+
+/** Whether its user has named it: its successor comes with the same name. */
+function hasOwnName(worker: number, name: string): boolean {
+  return name !== '' && name !== `worker-${worker}` && !/^\d+$/.test(name);
 }
 
 /** `tcp:127.0.0.1:80` also as `127.0.0.1:80`, and as other tools write it. */

@@ -15,6 +15,7 @@ const CLIENT = {
 };
 const WORKER = {
   worker: 3,
+  name: 'big',
   pid: 4001,
   threads: 2,
   memoryLimit: 0,
@@ -47,6 +48,7 @@ it('may leave out names, hosts and versions', () => {
   const rest = { worker, pid, threads, memoryLimit, address };
   expect(check(workerIntro, rest, 'the intro')).toEqual({
     ...rest,
+    name: '',
     host: '',
     versions: {}
   });

@@ -146,6 +146,11 @@ class World implements IClientHost {
     throw new Error('There are no workers to change.');
   }
 
+  reserve(): { workers: number[]; sentence: string } {
+    return { workers: [], sentence: 'There are no workers to start.' };
+  }
+
+  workerEnded(): void {}
   close(): void {}
   warn(): void {}
 
@@ -155,6 +160,7 @@ class World implements IClientHost {
     const intro = {
       worker,
       pid: 0,
+      name: '',
       threads: 1,
       memoryLimit: 0,
       host: '',
@@ -164,7 +170,7 @@ class World implements IClientHost {
     const link = this._link('worker', message => model.take(message));
     this.workers.set(worker, model);
     this.state.workers.set(worker, new WorkerSession(link, intro));
-    this.state.log.workerJoined(this.state.clock(), { ...intro, name: '' });
+    this.state.log.workerJoined(this.state.clock(), intro);
     this.state.handle({ type: 'workerJoined', at: this.state.at, ...intro });
     this.turn();
   }

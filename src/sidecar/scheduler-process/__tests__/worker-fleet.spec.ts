@@ -56,6 +56,7 @@ describe('the fleet of workers', () => {
     const executable = join(folder, 'python');
     await writeFile(executable, program);
     await chmod(executable, 0o700);
+    let nextWorker = 0;
     const fleet = new WorkerFleet({
       launch: {
         executable,
@@ -77,6 +78,7 @@ describe('the fleet of workers', () => {
         exits.push([worker, why]);
         queueMicrotask(() => isNextThere.push(fleet.has(worker + 1)));
       },
+      takeNumber: () => nextWorker++,
       onGiveUp: sentence => sentences.push(sentence),
       note: sentence => sentences.push(sentence)
     });

@@ -1,0 +1,297 @@
+"""``spanwise scheduler``, ``worker`` and ``observer``, as shells start them: real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanwise import Client
+from spanwise.client import launch
+from spanwise.command.main import main
+from spanwise.command.options import REFUSED
+from spanwise.errors import ClusterError, SchedulerLost
+from spanwise.processes.process_state import lives
+from spanwise.tests.checkout import CHECKOUT
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.tests.shell import Command
+
+PAGE = CHECKOUT / "docs" / "command-line.md"
+Start = Callable[..., Command]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    started: list[Command] = []
+
+    def made(*arguments: Any, **given: Any) -> Command:
+        started.append(Command(*arguments, **given))
+        return started[-1]
+
+    yield made
+    for each in reversed(started):
+        each.close()
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """A scheduler with one worker of its own: its file and its address."""
+    file = tmp_path_factory.mktemp("shared") / "cluster.json"
+    made = Command(
+        "scheduler", "--scheduler-file", file, "--nworkers", 1, "--nthreads", 1, "--port", 0
+    )
+    address = re.findall(r" at (\S+) ", made.line("Cluster scheduler at"))[0]
+    yield file, address
+    code, said = made.end(signal.SIGTERM)
+    assert code == 0 and "has ended: SIGTERM" in said and not file.exists()
+
+
+def by_name(client: Client) -> dict[Any, int]:
+    info = client.scheduler_info(n_workers=-1)
+    return {each["name"]: each["pid"] for each in info["workers"].values()}
+
+
+# -- the page ----------------------------------------------------------------
+
+
+def sections() -> dict[str, list[tuple[str, str]]]:
+    """By title, the blocks of each section that has code: their language and content."""
+    if not PAGE.exists():
+        return {}
+    found = {}
+    for part in PAGE.read_text("utf-8").split("\n## ")[1:]:
+        blocks = re.findall(r"^```(bash|python)\n(.*?)^```", part, re.DOTALL | re.MULTILINE)
+        if blocks:
+            found[part.partition("\n")[0]] = blocks
+    return found
+
+
+_PYTHON = """
+import sys
+from spanwise.tests.test_moving import run
+assert run(sys.argv[1], {"__name__": "__main__"}) > 0
+"""
+
+
+@pytest.mark.parametrize("title", sections())
+def test_a_section_of_the_page_does_what_it_says(title: str, start: Start, tmp_path: Path) -> None:
+    for language, content in sections()[title]:
+        if language == "python":
+            subprocess.run(
+                [sys.executable, "-c", _PYTHON, content], cwd=tmp_path, check=True, timeout=120
+            )
+            continue
+        for line in content.splitlines():
+            program, *arguments = shlex.split(line.removesuffix("&"))
+            assert program == "spanwise"
+            command = start(*arguments, folder=tmp_path)
+            if line.endswith("&"):
+                command.line("Ctrl-C")
+            else:
+                code, said = command.end()
+                assert code == 0, said
+
+
+def test_the_page_lists_every_option(capsys: pytest.CaptureFixture[str], checkout: Path) -> None:
+    page = (checkout / "docs" / "command-line.md").read_text("utf-8")
+    for command in ("scheduler", "worker", "observer", "doctor"):
+        assert f"`spanwise {command}`" in page
+        with pytest.raises(SystemExit) as ended:
+            main([command, "--help"])
+        assert ended.value.code == 0
+        for option in re.findall(r"--[a-z-]+", capsys.readouterr().out):
+            assert option in page or option in ("--help", "--nanny"), option
+
+
+# -- scheduler and workers ---------------------------------------------------
+
+
+def test_workers_from_outside_are_replaced_restarted_and_retired(
+    scheduler: tuple[Path, str], start: Start, tmp_path: Path
+) -> None:
+    file, address = scheduler
+    workers = start(
+        *("worker", address, "--nworkers", 2, "--nthreads", 1, "--name", "outside"),
+        *("--local-directory", tmp_path / "spill"),
+    )
+    assert "2 workers of 1 thread for the cluster" in workers.line("Ctrl-C")
+    with Client(scheduler_file=str(file)) as client:
+        client.wait_for_workers(3, LIMIT_SECONDS)
+        first = by_name(client)
+        assert {*first} == {0, "outside-0", "outside-1"}
+        assert (
+            client.submit(os.getpid, workers="outside-1").result(LIMIT_SECONDS)
+            == (first["outside-1"])
+        )
+        os.kill(first["outside-0"], signal.SIGKILL)
+        workers.line("outside-0 was ended by SIGKILL")
+        wait_until(
+            "another has its name",
+            lambda: by_name(client).get("outside-0", first["outside-0"]) != first["outside-0"],
+        )
+        client.restart_workers(["outside-1"])
+        wait_until(
+            "another has its name",
+            lambda: by_name(client).get("outside-1", first["outside-1"]) != first["outside-1"],
+        )
+        refused = start("worker", address, "--name", "outside-1")
+        assert refused.end() == (
+            1,
+            'spanwise worker: There is a worker of the name "outside-1" already: give another '
+            "name, or none.",
+        )
+        held = client.submit(bytes, 100_000, workers="outside-0")
+        assert held.result(LIMIT_SECONDS) == bytes(100_000)
+        gone = client.retire_workers(["outside-0", "outside-1"])
+        assert sorted(each["name"] for each in gone.values()) == ["outside-0", "outside-1"]
+        assert workers.end() == (0, "\n".join(workers.said))
+        assert workers.said[-1] == "All its workers were retired."
+        assert held.result(LIMIT_SECONDS) == bytes(100_000) and {*by_name(client)} == {0}
+    assert not [*(tmp_path / "spill").iterdir()], "nothing is left of them"
+
+
+def test_an_ended_command_hands_over_and_a_killed_one_does_not(
+    scheduler: tuple[Path, str], start: Start
+) -> None:
+    _, address = scheduler
+    with Client(address) as client:
+        workers = start("worker", address, "--name", "a", "--nthreads", "1")
+        workers.line("Ctrl-C")
+        client.wait_for_workers(2, LIMIT_SECONDS)
+        (data,) = client.scatter([[1, 2]], workers=["a"])
+        code, said = workers.end(signal.SIGINT)
+        assert code == 0 and said.endswith("Ended by SIGINT."), said
+        assert data.result(LIMIT_SECONDS) == [1, 2], "it was handed over"
+
+        workers = start("worker", address, "--name", "b", "--nthreads", "1")
+        workers.line("Ctrl-C")
+        client.wait_for_workers(2, LIMIT_SECONDS)
+        pid = by_name(client)["b"]
+        made = client.submit(bytes, 10_000, workers="b", allow_other_workers=True)
+        assert made.result(LIMIT_SECONDS) == bytes(10_000)
+        workers.process.kill()
+        wait_until("its worker ends", lambda: not lives(pid))
+        wait_until("the cluster knows", lambda: {*by_name(client)} == {0})
+        assert client.submit(len, made).result(LIMIT_SECONDS) == 10_000, "it is computed again"
+
+
+@pytest.mark.parametrize("killed", ["command", "scheduler"])
+def test_a_killed_scheduler_ends_workers_and_programs(
+    killed: str, start: Start, tmp_path: Path
+) -> None:
+    file = tmp_path / "cluster.json"
+    scheduler = start("scheduler", "--scheduler-file", file)
+    scheduler.line("Ctrl-C")
+    described = json.loads(file.read_text())
+    workers = start("worker", "--scheduler-file", file, "--nthreads", 1)
+    with Client(scheduler_file=str(file)) as client:
+        client.wait_for_workers(1, LIMIT_SECONDS)
+        (pid,) = by_name(client).values()
+        waits = client.submit(signal.pause)
+        os.kill(scheduler.process.pid if killed == "command" else described["pid"], signal.SIGKILL)
+        with pytest.raises(SchedulerLost, match="has ended"):
+            waits.result(LIMIT_SECONDS)
+    code, said = workers.end()
+    assert code == (1 if killed == "scheduler" else 0), said
+    assert "The scheduler of cluster 'scheduler' has ended (" in said
+    assert not lives(pid)
+    if killed == "scheduler":
+        code, said = scheduler.end()
+        assert code == 1 and "The cluster scheduler has ended: " in said
+        assert not file.exists()
+    else:
+        with pytest.raises(ClusterError, match=r"There is no cluster at|has ended"):
+            Client(scheduler_file=str(file))
+
+
+def test_what_cannot_be_joined_or_started(
+    scheduler: tuple[Path, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, address = map(str, scheduler)
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({"type": "Scheduler", "address": "tcp://10.0.0.1:8786"}))
+    port = address.rpartition(":")[2]
+    with pytest.MonkeyPatch.context() as patch:
+        true = launch.versions
+        patch.setattr(launch, "versions", lambda: {**true(), "dask": "1.0"})
+        assert main(["worker", file]) == 1
+    assert "run in another environment than this client" in capsys.readouterr().err
+    for given, sentence in {
+        ("worker", "unix:/nowhere/scheduler.sock"): "There is no cluster at",
+        ("worker", "tcp:127.0.0.1:9"): "No cluster of this user has the address",
+        ("worker", "tcp://10.0.0.1:8786"): "is not the address of a Spanwise cluster",
+        ("worker", str(other)): "describes a scheduler of distributed",
+        ("worker", file, "--local-directory", "/proc/no"): "workers cannot write there",
+        ("worker", address, "--scheduler-file", file): "Both an address and --scheduler-file are",
+        ("worker",): "Which cluster? spanwise worker ADDRESS",
+        ("worker", file, "--nworkers", "0"): "starts nothing",
+        ("worker", file, "--name", "worker-3"): "is what the scheduler calls workers itself",
+        ("worker", file, "--name", "localhost"): "means all workers of this machine",
+        ("scheduler", "--host", "0.0.0.0"): "listens to programs of this machine alone",
+        ("scheduler", "--port", port): f"Port {port} is taken by another program",
+    }.items():
+        assert main(given) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"spanwise {given[0]}: ") and sentence in said, said
+
+
+def test_a_worker_waits_for_its_cluster(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.json"
+    workers = start("worker", "--scheduler-file", file, "--death-timeout", "60", "--nthreads", 1)
+    start("scheduler", "--scheduler-file", file).line("Ctrl-C")
+    workers.line("Ctrl-C")
+    code, said = workers.end(signal.SIGTERM)
+    assert code == 0 and said.endswith("Ended by SIGTERM."), "nobody could take anything"
+
+
+# -- arguments ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", REFUSED)
+def test_a_refused_option_says_what_to_do(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["worker", "unix:x", option, "x"])
+    assert ended.value.code == 2
+    assert f"{option} has no meaning here: {REFUSED[option]}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--nworkers", "1025"], "from 0 to 1,024, or auto, not 1025"),
+        (["--nworkers", "many"], "a whole number, not 'many'"),
+        (["--nthreads", "0"], "a whole number from 1, not 0"),
+        (["--memory-limit", "much"], "bytes such as 4GiB"),
+        (["--death-timeout", "later"], "seconds, or text such as 90s"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+    ],
+)
+def test_arguments_that_make_no_sense(
+    given: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["worker", "unix:x", *given])
+    assert ended.value.code == 2 and sentence in capsys.readouterr().err
+
+
+def test_programs_share_an_observer(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    observer = start("observer")
+    folder = observer.line("export SPANWISE_OBSERVER=").partition("=")[2]
+    monkeypatch.setenv("SPANWISE_OBSERVER", folder)
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        assert client.submit(abs, -1).result(LIMIT_SECONDS) == 1
+        assert len(client.fine_metrics()) > 0
+    with Client(n_workers=0) as client:
+        assert client._observer is not None and not client._observer.is_own
+    assert observer.end(signal.SIGTERM)[0] == 0
+    with pytest.warns(RuntimeWarning, match="where no observer runs any more"):
+        Client(n_workers=0).close()
