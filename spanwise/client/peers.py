@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import threading
 import time
+import warnings
+import weakref
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
+from spanwise.wire import segments
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.link import TIME_LIMIT, Link, dial
 from spanwise.wire.peer_answers import await_stored, data_items
@@ -21,10 +28,12 @@ class Unreachable(LinkError):
 class _Peer:
     """One open link and the lock that lets one request use it at a time."""
 
-    __slots__ = ("link", "lock")
+    __slots__ = ("done", "link", "lock")
 
     def __init__(self) -> None:
         self.link: Link | None = None
+        #: Segments that came over the link and that nothing here sees any more.
+        self.done: deque[int] = deque()
         self.lock = threading.Lock()
 
 
@@ -45,6 +54,11 @@ class Peers:
         self._peers: dict[str, _Peer] = {}
         self._requests = itertools.count(1)
         self._lock = threading.Lock()
+        #: Results in memory that a worker made; each takes a descriptor.
+        self._shared: set[int] = set()
+        self._shared_serials = itertools.count(1)
+        self._most_shared = segments.most_at_once()
+        self._alone_until = 0.0
 
     def get(
         self, address: str, task_ids: Sequence[int], until: float | None = None
@@ -68,16 +82,14 @@ class Peers:
         TimeoutError
             `until` has passed.
         """
-        request = next(self._requests)
         found: dict[int, tuple[int, Any]] = {}
         peer = self._peer(address)
         with self._turn(peer, until, len(task_ids)):
             try:
-                link = self._open(peer, address, until)
-                link.send("get", {"request": request}, {"ids": [(i,) for i in task_ids]})
-                for _, items in data_items(link, request, len(task_ids), until):
-                    for task_id, status, _, blob in items:
-                        found[task_id] = (status, blob)
+                again = self._ask(peer, address, until, task_ids, found)
+                if again:
+                    # (through the socket now)
+                    self._ask(peer, address, until, again, found)
             except TimeoutError:
                 self._drop(peer)  # as below
                 raise TimeoutError(f"{len(task_ids)} results have not come in time.") from None
@@ -92,6 +104,65 @@ class Peers:
                 self._drop(peer)
                 raise
         return found
+
+    def _ask(
+        self,
+        peer: _Peer,
+        address: str,
+        until: float | None,
+        task_ids: Sequence[int],
+        found: dict[int, tuple[int, Any]],
+    ) -> list[int]:
+        """Ask once; return those that came as descriptors which this process cannot take."""
+        link = self._open(peer, address, until)
+        request = next(self._requests)
+        fields = {"request": request, "share": self._room(link)}
+        done = [(peer.done.popleft(),) for _ in range(len(peer.done))]
+        link.send("get", fields, {"ids": [(i,) for i in task_ids], "done": done})
+        again = []
+        for _, items in data_items(link, request, len(task_ids), until):
+            for task_id, status, _, blob in items:
+                if isinstance(blob, segments.Lent):
+                    view = self._see(peer, blob)
+                    if view is None:
+                        again.append(task_id)
+                        continue
+                    found[task_id] = (status, view)
+                else:
+                    found[task_id] = (status, blob)
+        return again
+
+    def _room(self, link: Link) -> int:
+        """How many more results may come as descriptors."""
+        if not link.can_share or time.monotonic() < self._alone_until:
+            return 0
+        return max(0, self._most_shared - len(self._shared))
+
+    def _see(self, peer: _Peer, lent: segments.Lent) -> memoryview | None:
+        """Map a result; None: there is no descriptor for it, or no address space."""
+        descriptor = lent.take()
+        try:
+            if descriptor < 0:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            try:
+                mapped = segments.open_private(descriptor, lent.nbytes)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            if not self._alone_until:
+                warnings.warn(
+                    f"Large results are copied: this process cannot share memory ({error}).",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+            self._alone_until = time.monotonic() + segments.REFUSED_SECONDS
+            peer.done.append(lent.segment)
+            return None
+        serial = next(self._shared_serials)
+        self._shared.add(serial)
+        ended = partial(_ended, self._shared, serial, peer.done, lent.segment)
+        weakref.finalize(mapped, ended).atexit = False
+        return memoryview(mapped)
 
     def put(self, address: str, items: Iterable[tuple[int, Any]]) -> None:
         """Store payloads under ids of this client.
@@ -145,6 +216,7 @@ class Peers:
 
             def opening(link: Link) -> None:
                 peer.link = link  # so that a waiting thread can be woken
+                peer.done = deque()
 
             return dial(address, self._secret, "peer", self._intro, limit, opening=opening)
         return peer.link
@@ -178,6 +250,12 @@ class Peers:
         for peer in peers:
             if peer.link is not None:
                 peer.link.close()
+
+
+def _ended(shared: set[int], serial: int, done: deque[int], segment: int) -> None:
+    """Note that a result is no longer seen; on any thread at any moment."""
+    shared.discard(serial)
+    done.append(segment)
 
 
 __all__ = ["LinkClosed", "Peers", "Unreachable"]

@@ -1,6 +1,7 @@
 """How much memory the worker has, and what follows from it.
 
-Measures (spec: distributed's, section 6): process = resident less shared pages;
+Measures (spec: distributed's, section 6): process = resident less shared pages, and with the
+memory shared between processes that is counted in this one;
 managed = sum of the sizes of the results kept; unmanagedOld = the least unmanaged
 memory of the last 30 s, that is the part that does not go away by itself.
 """
@@ -123,10 +124,13 @@ class MemoryMonitor:
     ----------
     limit
         Bytes that the worker may use; 0: no limit.
+    shared
+        Bytes in memory shared with other processes that count as this one's.
     """
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, shared: Callable[[], float] = lambda: 0.0) -> None:
         self.limit = limit
+        self._shared = shared
         self._process = ProcessMemory()
         self._old = UnmanagedOld()
 
@@ -134,14 +138,14 @@ class MemoryMonitor:
         self, t: float, managed: float, spilled: float
     ) -> tuple[float, float, float, float, float]:
         """Return a row: t, process, managed, spilled, unmanagedOld."""
-        process = self._process.read()
+        process = self.process()
         managed = min(managed, process)
         old = self._old.add(t, process - managed)
         return t, process, managed, spilled, old
 
     def process(self) -> float:
         """Return what the process takes now; from any thread."""
-        return self._process.read()
+        return self._process.read() + self._shared()
 
     def is_short(self, process: float) -> bool:
         """Whether no new task may begin."""
@@ -153,4 +157,4 @@ class MemoryMonitor:
 
     def has_room_for_modules(self) -> bool:
         """Whether the process is so small that modules may be imported ahead."""
-        return self.limit <= 0 or self._process.read() < IMPORT_AHEAD * self.limit
+        return self.limit <= 0 or self.process() < IMPORT_AHEAD * self.limit

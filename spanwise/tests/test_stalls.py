@@ -31,6 +31,7 @@ from spanwise.wire.frame import encode
 from spanwise.wire.handshake import new_secret
 from spanwise.wire.link import Link
 from spanwise.worker.fetch import Fetching
+from spanwise.worker.segments import Segments
 from spanwise.worker.tasks import Fetch
 
 STALL_SECONDS = 0.5
@@ -251,7 +252,10 @@ def test_a_worker_asks_elsewhere_for_what_a_stalled_peer_owes(peer: Peer) -> Non
     told: list[Any] = []
     missing: queue.SimpleQueue[Any] = queue.SimpleQueue()
     worker = SimpleNamespace(
-        number=0, send=lambda kind, fields: told.append(fields), not_there=missing.put
+        number=0,
+        send=lambda kind, fields: told.append(fields),
+        not_there=missing.put,
+        segments=Segments(0),
     )
     fetching = Fetching(worker, peer.secret)  # type: ignore[arg-type]
     fetching.peers({5: peer.address})
@@ -269,6 +273,7 @@ def test_a_transfer_is_told_before_a_task_can_use_what_it_brought(peer: Peer) ->
         number=0,
         library=SimpleNamespace(loads=payload.loads),
         arrived=lambda items, arrival: told.put(fetching.rows()),
+        segments=Segments(0),
     )
     fetching = Fetching(worker, peer.secret)  # type: ignore[arg-type]
     fetching.peers({5: peer.address})

@@ -6,9 +6,14 @@ received straight into memory of its own, which is not zeroed before.
 
 from __future__ import annotations
 
+import array
 import ctypes
+import os
+import socket as sockets
 import struct
 import sys
+from collections import deque
+from contextlib import suppress
 from socket import socket
 
 from spanwise.wire.errors import BrokenFrame, LinkClosed
@@ -17,6 +22,8 @@ _U32 = struct.Struct("<I")
 _BUFFER_BYTES = 256 * 1024
 #: Frames from here on get memory of their own as soon as their length is known.
 _LONG_FRAME_BYTES = 64 * 1024
+#: Linux passes at most 253 descriptors with one write.
+MOST_DESCRIPTORS = 64
 
 
 def uninitialised(nbytes: int) -> bytearray:
@@ -55,6 +62,12 @@ class FrameReader:
         self._long_view = memoryview(b"")
         self._long_filled = 0
         self._deferred = False
+        #: Whether descriptors that come with the bytes are taken; else the system drops them.
+        self.takes_descriptors = False
+        #: Those that came, in order; each before the last byte of its frame.
+        self.descriptors: deque[int] = deque()
+        #: The system has dropped some of them: this process could take no more.
+        self.has_lost_descriptors = False
 
     def replace(self, sock: socket) -> None:
         """Read this one from now on."""
@@ -84,11 +97,11 @@ class FrameReader:
                 return bodies
         try:
             if self._long is not None:
-                got = self._sock.recv_into(self._long_view[self._long_filled :])
+                got = self._receive_into(self._long_view[self._long_filled :])
             else:
                 if self._end == len(self._buffer):
                     self._make_room()
-                got = self._sock.recv_into(self._view[self._end :])
+                got = self._receive_into(self._view[self._end :])
         except TimeoutError:
             raise
         except BlockingIOError:
@@ -107,6 +120,28 @@ class FrameReader:
             return [done]
         self._end += got
         return self._split()
+
+    def _receive_into(self, view: memoryview) -> int:
+        if not self.takes_descriptors:
+            return self._sock.recv_into(view)
+        width = array.array("i").itemsize
+        got, ancillary, flags, _ = self._sock.recvmsg_into(
+            [view], sockets.CMSG_SPACE(MOST_DESCRIPTORS * width), sockets.MSG_CMSG_CLOEXEC
+        )
+        for level, kind, content in ancillary:
+            if (level, kind) == (sockets.SOL_SOCKET, sockets.SCM_RIGHTS):
+                came = array.array("i")
+                came.frombytes(content[: len(content) - len(content) % width])
+                self.descriptors.extend(came)
+        if flags & sockets.MSG_CTRUNC:
+            self.has_lost_descriptors = True
+        return got
+
+    def drop_descriptors(self) -> None:
+        """Close those that nobody has taken."""
+        with suppress(IndexError):  # (another thread may do the same)
+            while True:
+                os.close(self.descriptors.popleft())
 
     def _split(self) -> list[bytearray]:
         bodies: list[bytearray] = []

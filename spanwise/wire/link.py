@@ -16,12 +16,13 @@ import os
 import socket
 import threading
 import weakref
+from array import array
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic, perf_counter
 from typing import Any
 
-from spanwise.wire import addresses
+from spanwise.wire import addresses, segments
 from spanwise.wire.clock import clock_offset
 from spanwise.wire.errors import (
     BrokenFrame,
@@ -118,6 +119,9 @@ class Link:
             name: kind for name, kind in self._incoming.items() if name not in _HANDSHAKE
         }
         self._reader.limit = self._limit
+        self._reader.takes_descriptors = (
+            self.role == "peer" and self._sends == "up" and self.can_share
+        )
         # Owners and their processes see each other's end. A peer may live and yet not
         # answer.
         self._stall = STALL_SECONDS if self.role == "peer" else None
@@ -146,6 +150,28 @@ class Link:
         return self._sock.fileno()
 
     @property
+    def can_share(self) -> bool:
+        """Whether descriptors can go over it to the side that dialled."""
+        return segments.IS_POSSIBLE and self._sock.family == socket.AF_UNIX
+
+    def take_lent(self, segment: int, nbytes: int) -> segments.Lent:
+        """Return the payload whose descriptor is the next one of those that came.
+
+        Raises
+        ------
+        BrokenFrame
+            None has come.
+        """
+        reader = self._reader
+        try:
+            descriptor = reader.descriptors.popleft()
+        except IndexError:
+            if not reader.has_lost_descriptors:
+                raise BrokenFrame("A descriptor has not come with its message.") from None
+            descriptor = -1
+        return segments.Lent(descriptor, segment, nbytes)
+
+    @property
     def closed(self) -> bool:
         """Whether the link was closed here, or found to be broken."""
         return self._closed
@@ -156,12 +182,16 @@ class Link:
         fields: Mapping[str, Any] | None = None,
         tables: Mapping[str, TableInput] | None = None,
         blobs: Sequence[Blob] = (),
+        descriptors: Sequence[int] = (),
     ) -> None:
         """Send a message; from any thread.
 
         Frames of threads that send at the same time are written together by one of them.
         Buffers must not change until the other side has answered in some way. Interrupted
         by Ctrl-C, what is left of the frame goes out with the next message.
+
+        Descriptors go with it (:attr:`can_share`), on links on which one thread sends; they
+        stay the caller's.
 
         Raises
         ------
@@ -171,9 +201,9 @@ class Link:
             message_type = self._outgoing[kind]
         except KeyError:
             raise ValueError(f'The {self.role} link does not send "{kind}".') from None
-        self._write(encode(message_type, fields, tables, blobs, self._limit))
+        self._write(encode(message_type, fields, tables, blobs, self._limit), descriptors)
 
-    def _write(self, buffers: list[Buffer]) -> None:
+    def _write(self, buffers: list[Buffer], descriptors: Sequence[int] = ()) -> None:
         mine = False
         counts: list[int] = []
         try:
@@ -192,7 +222,8 @@ class Link:
                     self._queued_bytes = 0
                 self._sending = mine = True
             while True:
-                self._write_all(buffers, counts)
+                self._write_all(buffers, counts, descriptors)
+                descriptors = ()
                 with self._lock:
                     if not self._queue:
                         self._sending = mine = False
@@ -219,14 +250,20 @@ class Link:
     def _is_closed(self, why: str) -> LinkClosed:
         return RefusedHere(self._refusal) if self._refusal else LinkClosed(why)
 
-    def _write_all(self, buffers: list[Buffer], counts: list[int]) -> None:
+    def _write_all(
+        self, buffers: list[Buffer], counts: list[int], descriptors: Sequence[int]
+    ) -> None:
         """Write all; the sum of `counts` is at any moment how many bytes have gone.
 
         Each write is also counted by the same call into C: Ctrl-C cannot come in between.
         """
         left = buffers
         while left:
-            if len(left) == 1:
+            if descriptors:
+                rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", descriptors))
+                counts.extend(map(self._sock.sendmsg, (left[:_IOV_MAX],), ([rights],)))
+                descriptors = ()
+            elif len(left) == 1:
                 counts.extend(map(self._sock.send, left))
             else:
                 write = self._sock.sendmsg if _CAN_GATHER else self._send_joined
@@ -361,6 +398,7 @@ class Link:
         except OSError:
             pass  # the other side was faster
         self._sock.close()
+        self._reader.drop_descriptors()
 
     def _replace_socket(self, touched: Callable[[], None]) -> None:
         sock: Any = _Gone(touched)
@@ -376,6 +414,7 @@ class Link:
         """
         self._closed = True
         self._sock.close()
+        self._reader.drop_descriptors()
 
 
 #: Those that live.

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
 from spanwise.wire import link as wire_link
-from spanwise.wire.content import broken, check_sizes
+from spanwise.wire.content import MOST_BYTES, broken, check_sizes
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
+from spanwise.wire.segments import Lent
 
 #: An item in `data`: task id, status, bytes of the result, payload (none if it is missing).
-Item = tuple[int, int, float, memoryview | None]
+Item = tuple[int, int, float, "memoryview | Lent | None"]
 
 
 def data_items(
@@ -40,7 +41,7 @@ def data_items(
             if more and not rows:
                 raise broken(message, "more", "it says that more comes, and brings nothing")
             left -= len(rows)
-            items = _with_blobs(message, rows)
+            items = _with_blobs(link, message, rows)
         except BrokenFrame as error:
             link.refuse("broken-frame", str(error))
             raise
@@ -69,12 +70,31 @@ def _check_answer(message: Message, kind: str, request: int) -> None:
         raise broken(message, "request", f"{message.fields['request']}, asked was {request}")
 
 
-def _with_blobs(message: Message, rows: list[tuple[int, int, float]]) -> list[Item]:
+def _lent(link: Link, message: Message, rows: list[tuple[int, int, float]]) -> dict[int, Lent]:
+    """What came as descriptors, by the rows of their items."""
+    shared = message.table("shared")
+    if not shared.rows:
+        return {}
+    lent: dict[int, Lent] = {}
+    for item, segment, nbytes in shared:
+        if item >= len(rows) or item in lent or rows[item][1] != ITEM_OK:
+            raise broken(message, "shared.item", f"{item} of {len(rows)}")
+        if not 0 < nbytes <= MOST_BYTES:
+            raise broken(message, "shared.nbytes", f"{nbytes}")
+        try:
+            lent[item] = link.take_lent(segment, int(nbytes))
+        except BrokenFrame as error:
+            raise broken(message, "shared", str(error)) from error
+    return lent
+
+
+def _with_blobs(link: Link, message: Message, rows: list[tuple[int, int, float]]) -> list[Item]:
+    lent = _lent(link, message, rows)
     check_sizes(message, "items.nbytes", [row[2] for row in rows])
     blobs = message.blobs
     items: list[Item] = []
     at = 0
-    for task_id, status, nbytes in rows:
+    for row, (task_id, status, nbytes) in enumerate(rows):
         if status == ITEM_MISSING:
             items.append((task_id, status, nbytes, None))
             continue
@@ -84,7 +104,7 @@ def _with_blobs(message: Message, rows: list[tuple[int, int, float]]) -> list[It
             )
         if at == len(blobs):
             raise broken(message, "items", f"a payload is missing for task {task_id}")
-        items.append((task_id, status, nbytes, blobs[at]))
+        items.append((task_id, status, nbytes, lent.get(row, blobs[at])))
         at += 1
     if at != len(blobs):
         raise broken(

@@ -3,10 +3,14 @@
 One thread per connected peer, which blocks: a busy worker answers within its thread
 switch interval (0.5 ms), and two workers that send each other large results cannot
 wait for each other, for fetching has threads of its own.
+
+Large results do not go through the socket where they need not: `segments.py`.
 """
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +20,14 @@ from spanwise.wire import payload
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
 from spanwise.wire.frame import Message
+from spanwise.wire.frame_reader import MOST_DESCRIPTORS
 from spanwise.wire.link import Link
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.inline import plain_inline
 from spanwise.worker.spill_file import Spilled
 
 if TYPE_CHECKING:
+    from spanwise.worker.segment import Segment
     from spanwise.worker.worker import Worker
 
 #: A `data` frame holds about this much; the next item goes into another.
@@ -29,6 +35,80 @@ FRAME_BYTES = 32 * 2**20
 #: The context of what is measured here, as in Dask.
 CONTEXT = "get-data"
 _ABSENT = object()
+
+
+class _Answer:
+    """The answer to one `get`: frames of about `FRAME_BYTES`, and what it took to make them."""
+
+    def __init__(self, link: Link, request: int) -> None:
+        self._link = link
+        self._request = request
+        self._items: list[tuple[int, int, float]] = []
+        self._blobs: list[Any] = []
+        self._shared: list[tuple[int, int, float]] = []
+        self._descriptors: list[int] = []
+        #: The memory of a result that has moved is freed when its answer is on its way.
+        self._held: list[Any] = []
+        self._size = 0
+        self._begin = perf_counter()
+        self.total = 0
+        #: Seconds of pickling, and of copying and sending.
+        self.pickled = 0.0
+        self.sent = 0.0
+
+    def missing(self, task_id: int) -> None:
+        self._items.append((task_id, ITEM_MISSING, 0.0))
+
+    def payload(self, task_id: int, status: int, nbytes: float, blob: Any, size: int) -> None:
+        """Answer by a blob of `size` bytes."""
+        self._items.append((task_id, status, nbytes))
+        self._blobs.append(blob)
+        self._size += size
+        if self._size >= FRAME_BYTES:
+            self.send(True)
+
+    def lent(
+        self, task_id: int, nbytes: float, segment: Segment, descriptor: int, value: Any
+    ) -> None:
+        """Answer by a segment, whose descriptor is closed when it has been sent."""
+        self._shared.append((len(self._items), segment.number, float(segment.nbytes)))
+        self._descriptors.append(descriptor)
+        self._held.append(value)
+        if len(self._descriptors) == MOST_DESCRIPTORS:
+            self._size = max(self._size, FRAME_BYTES - segment.nbytes)
+        self.payload(task_id, ITEM_OK, nbytes, b"", segment.nbytes)
+
+    def copied(self, seconds: float) -> None:
+        """So much of the time until now was copying."""
+        self.pickled -= seconds
+        self.sent += seconds
+
+    def send(self, more: bool) -> None:
+        """Send what there is."""
+        now = perf_counter()
+        self.pickled += now - self._begin
+        tables: dict[str, Any] = {"items": self._items}
+        if self._shared:
+            tables["shared"] = self._shared
+        try:
+            self._link.send(
+                "data",
+                {"request": self._request, "more": more},
+                tables,
+                self._blobs,
+                self._descriptors,
+            )
+        finally:
+            self.close()
+        self.total += self._size
+        self._items, self._blobs, self._shared, self._held, self._size = [], [], [], [], 0
+        self._begin = perf_counter()
+        self.sent += self._begin - now
+
+    def close(self) -> None:
+        """Close the descriptors that were sent, or will never be."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
 
 
 class Server:
@@ -40,10 +120,12 @@ class Server:
     def serve(self, link: Link) -> None:
         """Answer one link until it ends; runs in a thread of its own."""
         client = link.intro.get("client", 0)
+        #: Segment → how often the caller has it.
+        lent: Counter[int] = Counter()
         try:
             while True:
                 # No message is held while this waits: a put may be as large as memory.
-                self._answer(link, link.read_batch(), client)
+                self._answer(link, link.read_batch(), client, lent)
         except LinkClosed:
             return  # peers and clients come and go
         except LinkError as error:
@@ -52,84 +134,122 @@ class Server:
             link.refuse("request", said(error))
         finally:
             link.close()
+            self._worker.segments.lost(list(lent.elements()))
 
-    def _answer(self, link: Link, messages: list[Message], client: int) -> None:
+    def _answer(self, link: Link, messages: list[Message], client: int, lent: Counter[int]) -> None:
         for message in messages:
             if message.type == "get":
-                self._get(link, message)
+                self._given_back(message, lent)
+                self._get(link, message, lent)
             elif message.type == "put":
                 self._put(link, message, client)
 
-    def _get(self, link: Link, message: Any) -> None:
+    def _given_back(self, message: Message, lent: Counter[int]) -> None:
+        done = [number for (number,) in message.table("done") if number in lent]
+        lent.subtract(done)
+        for number in done:
+            if lent[number] <= 0:
+                del lent[number]
+        self._worker.segments.returned(done)
+
+    def _get(self, link: Link, message: Message, lent: Counter[int]) -> None:
         worker = self._worker
-        request = message.fields["request"]
-        items: list[tuple[int, int, float]] = []
-        blobs: list[Any] = []
-        size = 0
-        pickled = 0.0
-        sent = 0.0
+        answer = _Answer(link, message.fields["request"])
+        may_share = message.fields["share"] if link.can_share else 0
+        share_bytes = worker.segments.share_bytes or float("inf")
         read = 0.0
         read_bytes = read_count = 0
-        total = 0
-        begin = perf_counter()
         ids = [task_id for (task_id,) in message.table("ids")]
         values, sizes = worker.table.values, worker.table.sizes
         fixed = worker.sizes.fixed
-        for task_id in ids:
-            with worker.lock:
-                value = values.get(task_id, _ABSENT)
-                nbytes = sizes.get(task_id, 0.0)
-            if value is _ABSENT:
-                items.append((task_id, ITEM_MISSING, 0.0))
-                continue
-            status = ITEM_OK
-            blob: Any
-            if type(value) in fixed:
-                # The short way for numbers, which come by the thousand as inputs of a
-                # reduction.
-                blob = plain_inline(value)
-                size += len(blob)
-            else:
-                if type(value) is Spilled:
-                    nbytes = value.nbytes
+        try:
+            for task_id in ids:
+                with worker.lock:
+                    value = values.get(task_id, _ABSENT)
+                    nbytes = sizes.get(task_id, 0.0)
+                if value is _ABSENT:
+                    answer.missing(task_id)
+                elif type(value) in fixed:
+                    # The short way for numbers, which come by the thousand as inputs of a
+                    # reduction.
+                    small = plain_inline(value)
+                    answer.payload(task_id, ITEM_OK, nbytes, small, len(small))
+                elif type(value) is Spilled:
                     reading = perf_counter()
                     try:
-                        blob = [value.read()]
+                        content = [value.read()]
                     except OSError:
                         worker.lose(task_id, value)
-                        items.append((task_id, ITEM_MISSING, 0.0))
+                        answer.missing(task_id)
                         continue
                     read += perf_counter() - reading
                     read_bytes += value.disk_bytes
                     read_count += 1
+                    nbytes = value.nbytes
+                    answer.payload(task_id, ITEM_OK, nbytes, content, payload.nbytes(content))
                 else:
+                    shares = may_share > 0 and nbytes >= share_bytes
+                    if shares and self._lend_kept(answer, task_id, value, nbytes, lent):
+                        may_share -= 1
+                        continue
                     status, blob = _pickled(value)
-                size += payload.nbytes(blob)
-            del value
-            items.append((task_id, status, nbytes))
-            blobs.append(blob)
-            if size >= FRAME_BYTES:
-                total += size
-                now = perf_counter()
-                pickled += now - begin
-                link.send("data", {"request": request, "more": True}, {"items": items}, blobs)
-                begin = perf_counter()
-                sent += begin - now
-                items, blobs, size = [], [], 0
-        total += size
-        now = perf_counter()
-        pickled += now - begin
-        link.send("data", {"request": request, "more": False}, {"items": items}, blobs)
+                    size = payload.nbytes(blob)
+                    shares = may_share > 0 and status == ITEM_OK and size >= share_bytes
+                    if shares and self._lend_copy(answer, task_id, value, nbytes, blob, lent):
+                        may_share -= 1
+                    else:
+                        answer.payload(task_id, status, nbytes, blob, size)
+                    del blob
+                del value
+            answer.send(False)
+        finally:
+            answer.close()
         end = perf_counter()
         ledger = worker.ledger
-        ledger.add(end, CONTEXT, "serialize", "seconds", pickled - read)
-        ledger.add(end, CONTEXT, "network", "seconds", sent + end - now)
-        ledger.add(end, CONTEXT, "memory-read", "bytes", float(total - read_bytes))
+        ledger.add(end, CONTEXT, "serialize", "seconds", answer.pickled - read)
+        ledger.add(end, CONTEXT, "network", "seconds", answer.sent)
+        ledger.add(end, CONTEXT, "memory-read", "bytes", float(answer.total - read_bytes))
         ledger.add(end, CONTEXT, "memory-read", "count", float(len(ids) - read_count))
         if read_count:
             ledger.add(end, CONTEXT, "disk-read", "seconds", read)
             ledger.add(end, CONTEXT, "disk-read", "bytes", float(read_bytes))
             ledger.add(end, CONTEXT, "disk-read", "count", float(read_count))
+
+    def _lend_kept(
+        self, answer: _Answer, task_id: int, value: Any, nbytes: float, lent: Counter[int]
+    ) -> bool:
+        segment = self._worker.segments.kept(self._worker, task_id, value)
+        return segment is not None and self._lend(answer, task_id, value, nbytes, segment, lent)
+
+    def _lend_copy(
+        self,
+        answer: _Answer,
+        task_id: int,
+        value: Any,
+        nbytes: float,
+        blob: Any,
+        lent: Counter[int],
+    ) -> bool:
+        copying = perf_counter()
+        segment = self._worker.segments.copy(self._worker, task_id, value, blob)
+        answer.copied(perf_counter() - copying)
+        return segment is not None and self._lend(answer, task_id, value, nbytes, segment, lent)
+
+    def _lend(
+        self,
+        answer: _Answer,
+        task_id: int,
+        value: Any,
+        nbytes: float,
+        segment: Segment,
+        lent: Counter[int],
+    ) -> bool:
+        descriptor = self._worker.segments.descriptor(self._worker, segment)
+        if descriptor is None:
+            return False
+        lent[segment.number] += 1
+        answer.lent(task_id, nbytes, segment, descriptor, value)
+        return True
 
     def _put(self, link: Link, message: Any, client: int) -> None:
         worker = self._worker

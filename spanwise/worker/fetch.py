@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,13 @@ from spanwise.wire import link as wire_link
 from spanwise.wire.errors import LinkError
 from spanwise.wire.foreign import message_of, said, type_name
 from spanwise.wire.peer_answers import Item, data_items
+from spanwise.wire.segments import Lent
 from spanwise.worker.errors import CannotOpen, Described, describe
 from spanwise.worker.tasks import Arrival, Fetch
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Receiving
+    from spanwise.worker.segment import Segment
 
 #: A request asks for at most this much, so that tasks begin before everything is here.
 REQUEST_BYTES = 64 * 2**20
@@ -58,6 +61,8 @@ class PeerFetcher(threading.Thread):
         self._wanted: deque[Fetch] = deque()
         self._closed = False
         self._request = 0
+        #: Segments of the peer, on this link, that nothing here sees any more.
+        self._done: deque[int] = deque()
 
     def want(self, fetches: list[Fetch]) -> bool:
         """Fetch these too; False if the thread has ended and cannot."""
@@ -113,12 +118,20 @@ class PeerFetcher(threading.Thread):
         link = self._link
         if link is None:
             link = self._fetching.dial(self.address, self._opening)
+        may_share = self._fetching.worker.segments.room() if link.can_share else 0
         self._request += 1
-        link.send("get", {"request": self._request}, {"ids": [(each,) for each in asked]})
+        fields = {"request": self._request, "share": may_share}
+        done = [(self._done.popleft(),) for _ in range(len(self._done))]
+        link.send("get", fields, {"ids": [(each,) for each in asked], "done": done})
+        again: dict[int, Fetch] = {}
         for _, came in data_items(link, self._request, len(asked)):
-            self._store(came, asked, begin, perf_counter())
+            self._store(came, asked, again, begin, perf_counter())
             begin = perf_counter()
-        if asked:
+        if again:
+            # (through the socket now: `room` is 0 for a while)
+            asked.update(again)
+            self._ask(asked)
+        elif asked:
             # The peer answered, but does not have these.
             left = list(asked.values())
             asked.clear()
@@ -132,14 +145,21 @@ class PeerFetcher(threading.Thread):
         link.close()
 
     def _store(
-        self, came: list[Item], asked: dict[int, Fetch], begin: float, received: float
+        self,
+        came: list[Item],
+        asked: dict[int, Fetch],
+        again: dict[int, Fetch],
+        begin: float,
+        received: float,
     ) -> None:
         worker = self._fetching.worker
         cpu = thread_time()
         items: list[tuple[Fetch, Any, float]] = []
         lost: list[Fetch] = []
+        kept: list[tuple[Fetch, Any, Segment]] = []
         total = 0.0
         for task_id, status, nbytes, blob in came:
+            segment = None
             fetch = asked.pop(task_id, None)
             if fetch is None:
                 continue
@@ -147,6 +167,13 @@ class PeerFetcher(threading.Thread):
                 lost.append(fetch)
                 continue
             try:
+                if isinstance(blob, Lent):
+                    return_it = partial(self._done.append, blob.segment)
+                    try:
+                        segment, blob = worker.segments.borrow(worker, blob, return_it)
+                    except OSError:
+                        again[task_id] = fetch
+                        continue
                 value = worker.library.loads(blob)
                 if status != ITEM_OK:
                     error, text = _told(value)
@@ -166,6 +193,8 @@ class PeerFetcher(threading.Thread):
                 continue
             items.append((fetch, value, nbytes))
             total += blob.nbytes
+            if segment is not None:
+                kept.append((fetch, value, segment))
         opened = perf_counter()
         if items:
             arrival = Arrival(self._peer, begin, received, opened, thread_time() - cpu)
@@ -185,6 +214,8 @@ class PeerFetcher(threading.Thread):
                 )
             )
             worker.arrived(items, arrival)
+            for fetch, value, segment in kept:
+                worker.segments.keep(worker, fetch.task_id, value, segment)
         if lost:
             worker.not_there(lost)
 

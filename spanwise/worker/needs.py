@@ -7,7 +7,7 @@ For type checkers only: nothing imports it when a worker runs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,9 +16,11 @@ from spanwise.measure.names import Names
 from spanwise.measure.sampler import Sampled
 from spanwise.measure.sizes import Sizes
 from spanwise.wire import payload
+from spanwise.wire.segments import Lent
 from spanwise.worker.errors import Described
 from spanwise.worker.library import Library
 from spanwise.worker.report import Report
+from spanwise.worker.segment import Segment
 from spanwise.worker.spill_file import Spent, Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, TaskTable
 
@@ -69,6 +71,9 @@ class Spilling(Telling, Protocol):
     lock: threading.Lock
     table: TaskTable
 
+    @property
+    def elsewhere(self) -> float: ...
+
     def lose(self, task_id: int, spilled: Spilled) -> None: ...
 
 
@@ -88,11 +93,35 @@ class Room(Protocol):
     def put_away(self, worker: Spilling, buffers: Sequence[payload.Buffer]) -> Spilled | None: ...
 
 
-class Receiving(Telling, Protocol):
+class Sharing(Telling, Reading, Protocol):
+    """Lends results to other processes, and sees theirs."""
+
+    def process_bytes(self) -> float: ...
+
+
+class Lending(Protocol):
+    """The segments of a worker."""
+
+    def room(self) -> int: ...
+
+    def borrow(
+        self, worker: Sharing, lent: Lent, return_it: Callable[[], None]
+    ) -> tuple[Segment, memoryview]: ...
+
+    def keep(self, worker: Sharing, task_id: int, value: Any, segment: Segment) -> None: ...
+
+    def look(self) -> None: ...
+
+    def counted_bytes(self) -> float: ...
+
+
+class Receiving(Sharing, Protocol):
     """Gets inputs from peers."""
 
     number: int
-    library: Library
+
+    @property
+    def segments(self) -> Lending: ...
 
     def arrived(self, items: list[tuple[Fetch, Any, float]], arrival: Arrival) -> None: ...
 
@@ -145,6 +174,11 @@ class Watched(Executing, Protocol):
 
     memory_limit: float
     paused: bool
+
+    @property
+    def segments(self) -> Lending: ...
+
+    def process_bytes(self) -> float: ...
 
     @property
     def managed(self) -> float: ...

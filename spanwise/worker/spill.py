@@ -75,6 +75,8 @@ class SpillStore:
         self.limit = limit
         #: Other users of memory, which count as if they were results.
         self.sources: list[Source] = []
+        #: The one of them that loses nothing by letting go: asked before results are written.
+        self.spare: Source | None = None
         #: Results kept may take this much; more while nothing else can be spilled.
         self.target = self._goal = TARGET * limit if limit > 0 else float("inf")
         #: Whether anything has ever been spilled: else there are no markers to look for.
@@ -116,6 +118,10 @@ class SpillStore:
         """Free about `wanted` of these bytes; False: no more can be freed."""
         return any(source.give_up(wanted) for source in self.sources)
 
+    def give_up_spare(self, wanted: float) -> bool:
+        """Free about `wanted` bytes that nothing lies in; False: there are none."""
+        return self.spare is not None and self.spare.give_up(wanted) > 0
+
     def is_short(self, process: float) -> bool:
         """Whether the process is so large that results should leave it."""
         return self.limit > 0 and process >= SPILL * self.limit
@@ -126,7 +132,7 @@ class SpillStore:
         """Set how much memory the sources leave to results; called now and then."""
         if self.limit <= 0:
             return
-        goal = max(0.0, TARGET * self.limit - self.held_beside())
+        goal = max(0.0, TARGET * self.limit - self.held_beside() + worker.elsewhere)
         if self.target == self._goal or worker.table.managed < goal:
             self.target = goal
         self._goal = goal
@@ -137,6 +143,9 @@ class SpillStore:
         serialize = 0.0
         disk_bytes = 0
         while (excess := worker.table.managed + coming - self.target) > 0:
+            if self.give_up_spare(excess):
+                self.set_target(worker)
+                continue
             spent = self.spill(worker, excess)
             if spent is not None:
                 serialize += spent.serialize
@@ -196,6 +205,7 @@ class SpillStore:
         Small ones wait for others until a file can be filled, or nothing else is left.
         """
         values, sizes = worker.table.values, worker.table.sizes
+        shared = worker.table.shared
         refused = self._refused = {
             task_id: value_id
             for task_id, value_id in self._refused.items()
@@ -208,6 +218,8 @@ class SpillStore:
             # (what is on disk already has size 0)
             if nbytes < SMALLEST_BYTES or task_id in refused:
                 continue
+            if shared and task_id in shared and not shared[task_id].is_counted:
+                continue  # the memory is another process's
             if nbytes >= ALONE_BYTES:
                 return [(task_id, value, nbytes)]
             found.append((task_id, value, nbytes))

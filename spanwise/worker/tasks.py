@@ -104,6 +104,8 @@ class TaskTable:
         self.values: dict[int, Any] = {}
         #: taskId → bytes.
         self.sizes: dict[int, float] = {}
+        #: taskId → the memory that other processes see too, in which the value lies.
+        self.shared: dict[int, Any] = {}
         #: Sum of `sizes`.
         self.managed = 0.0
         #: Ascending; the next task to run is the last.
@@ -256,6 +258,8 @@ class TaskTable:
             if task_id in values:
                 self.dropped.append(values.pop(task_id))
                 managed += sizes.pop(task_id)
+                if self.shared:
+                    self.shared.pop(task_id, None)
             for each in underway:
                 each.pop(task_id, None)
         self.managed -= managed
@@ -381,6 +385,8 @@ class TaskTable:
         self.managed += nbytes - self.sizes.get(task_id, 0.0)
         self.values[task_id] = value
         self.sizes[task_id] = nbytes
+        if self.shared:
+            self.shared.pop(task_id, None)
 
     def _came(self, waiters: list[Waiting], now: float) -> int:
         woken = 0

@@ -77,7 +77,7 @@ class Watch(threading.Thread):
         self._worker = worker
         self._fetching = fetching
         self._end = end
-        self._memory = MemoryMonitor(worker.memory_limit)
+        self._memory = MemoryMonitor(worker.memory_limit, worker.segments.counted_bytes)
         self._unpark = threading.Event()
         #: Around what is collected and not yet sent.
         self._lock = threading.Lock()
@@ -189,12 +189,15 @@ class Watch(threading.Thread):
     def _measure_memory(self, now: float) -> None:
         worker = self._worker
         spill = worker.spill
+        worker.segments.look()
         spill.set_target(worker)
         spill.compact(worker)
         if worker.table.managed > spill.target:
             # Results from peers: no task of this worker made room for them.
             self._book(spill.make_room(worker))
         row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
+        if spill.is_short(row[1]) and spill.give_up_spare(float("inf")):
+            row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         while spill.is_short(row[1]):
             spent = spill.spill(worker, 0.0)
             if spent is not None:
@@ -242,7 +245,7 @@ class Watch(threading.Thread):
     def _why(self, process: float) -> str:
         worker = self._worker
         spill = worker.spill
-        held = [(worker.table.managed, "results")]
+        held = [(max(0.0, worker.table.managed - worker.elsewhere), "results")]
         held += [(source.held_bytes(), source.what) for source in spill.sources]
         rest = max(0.0, process - sum(nbytes for nbytes, _ in held))
         held.append((rest, "modules and what tasks keep besides their results"))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.measure.fine import Ledger
+from spanwise.measure.memory import ProcessMemory
 from spanwise.measure.names import Names
 from spanwise.measure.sizes import Sizes
 from spanwise.shared.requests import SharedRequests
@@ -32,6 +33,7 @@ from spanwise.worker.errors import Described
 from spanwise.worker.library import Library
 from spanwise.worker.pinned import Pinned
 from spanwise.worker.report import Report
+from spanwise.worker.segments import Segments
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable
@@ -85,7 +87,10 @@ class Worker:
         self.folder = folder / f"spill-{number}"
         self.spill = SpillStore(self.folder, memory_limit, self.ledger)
         self.pinned = Pinned(self)
-        self.spill.sources.append(self.pinned)
+        self.segments = Segments(memory_limit)
+        self._process = ProcessMemory()
+        self.spill.sources += [self.segments, self.pinned]
+        self.spill.spare = self.segments
 
         #: Around table, report, idle, paused, puts.
         self.lock = threading.Lock()
@@ -284,8 +289,20 @@ class Worker:
 
     @property
     def managed(self) -> float:
-        """Bytes in memory of results, and of functions and arguments."""
-        return self.table.managed + self.spill.held_beside()
+        """Bytes in memory of results, and of functions and arguments.
+
+        Results that lie in memory of another process count there.
+        """
+        return max(0.0, self.table.managed - self.elsewhere) + self.spill.held_beside()
+
+    @property
+    def elsewhere(self) -> float:
+        """Bytes of results here that lie in memory of another process."""
+        return self.segments.elsewhere_bytes(self)
+
+    def process_bytes(self) -> float:
+        """Bytes that the process takes, with the shared ones that count here."""
+        return self._process.read() + self.segments.counted_bytes()
 
     def lose(self, task_id: int, spilled: Spilled) -> None:
         """Forget a result that the disk does not give back; it is made again."""

@@ -275,9 +275,18 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       'data',
       { request: 7, more: true },
       {
-        items: { taskId: [1, 2, 3], status: [0, 0, 2], nbytes: [0, 17, 300] }
+        items: { taskId: [1, 2, 3], status: [0, 0, 2], nbytes: [0, 17, 300] },
+        shared: { item: [0], segment: [4], nbytes: [2 ** 20] }
       },
       [counting(0), counting(17), counting(300)]
+    ),
+    get: sample(
+      'a caller that takes descriptors, and has done with two segments',
+      'peer',
+      'up',
+      'get',
+      { request: 7, share: 64 },
+      { ids: { taskId: [1, 2, 3] }, done: { segment: [4, 4, 9] } }
     ),
     block: sample(
       'record blocks, opaque here',

@@ -8,19 +8,29 @@ import { flag, message, u32 } from './describe';
 
 export const PEER_LINK = {
   up: {
-    /** → one or more `data` */
-    get: message({ request: u32 }, { ids: { taskId: u32Of<OuterTaskId>() } }),
+    /**
+     * → one or more `data`. `share`: how many results the caller takes as descriptors, at most; `done`: segments that it has
+     * had on this link and no longer sees, one row for each time.
+     */
+    get: message(
+      { request: u32, share: v.optional(u32, 0) },
+      { ids: { taskId: u32Of<OuterTaskId>() }, done: { segment: 'u32' } }
+    ),
     /** One blob (payload) per item. → `stored` */
     put: message({ request: u32 }, { items: { dataId: u32Of<ClientTaskId>() } })
   },
   down: {
     /**
      * status: `ItemStatus`; of `NotPickled` the blob is the error. One blob per item that is not `Missing`, in order.
-     * `more`: the rest of this request follows in another `data`.
+     * `more`: the rest of this request follows in another `data`. `shared`: items (by their row) whose payload of so many
+     * bytes lies in a segment: their blobs are empty, and its descriptor comes with the frame, in this order.
      */
     data: message(
       { request: u32, more: v.optional(flag, false) },
-      { items: { taskId: u32Of<OuterTaskId>(), status: 'u8', nbytes: 'f64' } }
+      {
+        items: { taskId: u32Of<OuterTaskId>(), status: 'u8', nbytes: 'f64' },
+        shared: { item: 'u32', segment: 'u32', nbytes: 'f64' }
+      }
     ),
     stored: message({ request: u32 })
   }

@@ -1,0 +1,183 @@
+"""Memory that processes of one machine share: made by one, handed to others as a descriptor.
+
+It has no name and lies in no folder: it goes with the last process that holds it, however that
+ends (Linux's ``memfd``). Nobody can make it shorter or longer::
+
+    owner     create ─▶ fill ─▶ lend ── descriptor, over a unix socket ──▶ open_private     reader
+                                 └ reads only: no write through it
+
+A reader sees its pages until it writes to them, and then has copies of its own (copy-on-write):
+arrays are writable, as if they had come through a socket, and nobody sees what others write.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from spanwise.wire.errors import BrokenFrame
+
+try:
+    import fcntl
+    import resource
+except ImportError:  # Windows
+    _CAN_SEAL = False
+else:
+    _CAN_SEAL = hasattr(fcntl, "F_ADD_SEALS")
+
+#: Whether this system and this Python have such memory.
+IS_POSSIBLE = (
+    sys.platform == "linux"
+    and _CAN_SEAL
+    and hasattr(os, "memfd_create")
+    and hasattr(socket, "MSG_CMSG_CLOEXEC")
+)
+#: In /proc/*/fd and /proc/*/maps: memfd:spanwise.
+NAME = "spanwise"
+#: Nobody may run it (Linux 6.3): systems can be set up to refuse memory without this.
+_NOEXEC_SEAL = 8
+#: So many segments at once at most, and at most this share of the files that a process may have
+#: open (a segment takes two).
+MOST_SEGMENTS, DESCRIPTOR_SHARE = 512, 1 / 8
+#: Nothing is shared for so long after the system has refused a descriptor or memory.
+REFUSED_SECONDS = 60.0
+#: Buffers that the system takes in one gathered write.
+_IOV_MAX = 1024
+
+Buffer = bytes | bytearray | memoryview
+
+
+def most_at_once() -> int:
+    """How many segments this process may hold."""
+    if not IS_POSSIBLE:
+        return 0
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MOST_SEGMENTS
+    return min(MOST_SEGMENTS, int(soft * DESCRIPTOR_SHARE))
+
+
+def create(nbytes: int) -> int:
+    """Return the descriptor of a new segment, whose length is now fixed.
+
+    Raises
+    ------
+    OSError
+        There are no descriptors left, or this system forbids it.
+    """
+    flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
+    try:
+        descriptor = os.memfd_create(NAME, flags | _NOEXEC_SEAL)
+    except OSError:
+        descriptor = os.memfd_create(NAME, flags)
+    try:
+        os.ftruncate(descriptor, nbytes)
+        seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def fill(descriptor: int, buffers: Sequence[Buffer]) -> None:
+    """Write buffers one after another from the segment's begin on.
+
+    Raises
+    ------
+    OSError
+        There is no memory.
+    """
+    at = 0
+    left = [memoryview(each).cast("B") for each in buffers if len(each)]
+    left.reverse()
+    while left:
+        got = os.pwritev(descriptor, left[: -_IOV_MAX - 1 : -1], at)
+        at += got
+        while left and got >= left[-1].nbytes:
+            got -= left.pop().nbytes
+        if got:
+            left[-1] = left[-1][got:]
+
+
+def lend(descriptor: int) -> int:
+    """Return another descriptor of a segment, which can only be read, to be given away.
+
+    Raises
+    ------
+    OSError
+    """
+    return os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def count_here(descriptor: int) -> bool:
+    """Whether this process is the one to count a segment as its memory.
+
+    That is who holds the lock of the file. The system takes it from a process that ends or
+    lets go, and the next one that asks has it: so each segment is counted once.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def open_private(descriptor: int, nbytes: int) -> mmap.mmap:
+    """Map the first bytes of a segment copy-on-write.
+
+    Raises
+    ------
+    BrokenFrame
+        It is shorter, or could become so while it is read, which would end this process.
+    OSError
+        There is no address space, or no descriptor is left.
+    """
+    try:
+        seals = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS)
+    except OSError as error:
+        raise BrokenFrame("A descriptor that came is no segment.") from error
+    length = os.fstat(descriptor).st_size
+    if not seals & fcntl.F_SEAL_SHRINK or not 0 < nbytes <= length:
+        raise BrokenFrame(f"A segment of {length} bytes (seals {seals}) instead of {nbytes}.")
+    return mmap.mmap(
+        descriptor, nbytes, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE
+    )
+
+
+class Lent:
+    """A payload that came as a descriptor, which this object closes unless it is taken.
+
+    Attributes
+    ----------
+    segment
+        The number by which the lender knows it.
+    nbytes
+        Length of the payload.
+    """
+
+    __slots__ = ("_descriptor", "nbytes", "segment")
+
+    def __init__(self, descriptor: int, segment: int, nbytes: int) -> None:
+        self._descriptor = descriptor
+        self.segment = segment
+        self.nbytes = nbytes
+
+    @property
+    def has_come(self) -> bool:
+        """False: this process could take no further descriptor, so the system dropped it."""
+        return self._descriptor >= 0
+
+    def take(self) -> int:
+        """Return the descriptor, which is the caller's now."""
+        descriptor, self._descriptor = self._descriptor, -1
+        return descriptor
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            with suppress(OSError):
+                os.close(self._descriptor)
