@@ -62,6 +62,19 @@ PARTS = {
         ("--smoke",),
         ("--general",),
     ),
+    "compare-real": Part(
+        "against distributed, everyday computations",
+        "benchmarks.compare",
+        ("--smoke",),
+        ("--real",),
+        limits=5,
+    ),
+    "decomposition": Part(
+        "where the CPU time of a computation goes",
+        "benchmarks.decomposition",
+        ("--smoke",),
+        limits=5,
+    ),
     "recording": Part("what recording costs", "benchmarks.recording", ("--smoke",)),
     "first-graph": Part(
         "start of a cluster and its first graph", "benchmarks.first_graph", ("--smoke",)

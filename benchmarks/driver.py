@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.graphs import CASES, GENERAL
+from benchmarks.graphs import CASES, SHORT
 
 SYSTEMS = ("spanwise", "spanwise-unrecorded", "distributed", "distributed-inf")
 
@@ -109,7 +109,7 @@ def role_of(is_client: bool, command_line: str) -> str:
 
 
 def measure(system: str, client: Any, case: str, size: int, salt: str) -> dict[str, Any]:
-    """Run one repetition; what is of the general path in a span of its own.
+    """Run one repetition; what has no short way in a span of its own.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def measure(system: str, client: Any, case: str, size: int, salt: str) -> dict[s
         ``digest``, the same for equal results.
     """
     work = CASES[case].build(salt, size)
-    named = span_of(system, case) if case in GENERAL else contextlib.nullcontext()
+    named = span_of(system, case) if case not in SHORT else contextlib.nullcontext()
     gc.collect()
     before = cpu_seconds()
     started = time.perf_counter()

@@ -10,7 +10,7 @@ from typing import Any
 
 from dask._task_spec import List, Task, TaskRef
 
-from benchmarks import general_path
+from benchmarks import general_path, real_graphs
 from benchmarks.work import Case, Work
 
 Key = str | tuple[str, int] | tuple[str, int, int]
@@ -111,4 +111,12 @@ GENERAL: dict[str, Case] = {
     "transfers of 1 MB": Case(general_path.transfers, 60, 6),
     "10 ms tasks": Case(general_path.ten_milliseconds, 100, 6),
 }
-CASES: dict[str, Case] = SHORT | GENERAL
+#: Of everyday computations at the sizes at which the client's part counts.
+REAL: dict[str, Case] = {
+    "stencil-5K": Case(general_path.stencil, 11, 3, 20),
+    "array product-8K": Case(general_path.array_product, 20, 3, 9),
+    "shuffle+groupby-50": Case(real_graphs.shuffle_and_groupby, 50, 4, 2.5),
+    "bag-200": Case(real_graphs.bag, 200, 5, 4),
+    "rechunk-1GB": Case(real_graphs.rechunk, 16, 2, 1.3),
+}
+CASES: dict[str, Case] = SHORT | GENERAL | REAL

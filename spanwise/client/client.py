@@ -49,6 +49,7 @@ from spanwise.client.reason import open_error
 from spanwise.client.scatter import scatter
 from spanwise.client.session import Session, dump
 from spanwise.errors import ClusterError, SchedulerLost
+from spanwise.graph.collector import rare_collections
 from spanwise.graph.spans import span as _span  # noqa: F401  (re-exported by the package)
 from spanwise.graph.task_options import TaskOptions
 from spanwise.notices import tell
@@ -449,7 +450,8 @@ class Client(Queries, EventMethods, MetadataMethods, PluginMethods, ClusterContr
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         # A graph may be submitted without options and carry annotations of its own.
         options = options or TaskOptions(self._look_for, {})
-        entries = self._session.submit_graph(dsk, flat, options)
+        with rare_collections():
+            entries = self._session.submit_graph(dsk, flat, options)
         if not sync:
             return rebuild_nested(layout, [Future(entry, self) for entry in entries])
         if self.asynchronous:

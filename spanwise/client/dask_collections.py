@@ -15,6 +15,7 @@ from spanwise.client.entries import Entry
 from spanwise.client.future import Future
 from spanwise.client.futures_of import is_collection
 from spanwise.client.session import Session
+from spanwise.graph.collector import rare_collections
 from spanwise.graph.private_dask import FinalizeCompute
 from spanwise.graph.task_options import TaskOptions
 
@@ -54,15 +55,15 @@ def compute_collections(
     entries: list[Entry | None] = [None] * len(collections)
     for places in _by_type(collections):
         group = [collections[place] for place in places]
-        expression = FinalizeCompute(collections_to_expr(group, optimize_graph)).optimize()
-        keys = list(flatten(expression.__dask_keys__()))
-        if len(keys) != len(places):
-            raise RuntimeError(
-                f"Dask gave {len(keys)} keys for {len(places)} {type(group[0]).__name__}s"
-            )
-        for place, entry in zip(
-            places, session.submit_graph(expression, keys, options), strict=True
-        ):
+        with rare_collections():
+            expression = FinalizeCompute(collections_to_expr(group, optimize_graph)).optimize()
+            keys = list(flatten(expression.__dask_keys__()))
+            if len(keys) != len(places):
+                raise RuntimeError(
+                    f"Dask gave {len(keys)} keys for {len(places)} {type(group[0]).__name__}s"
+                )
+            found = session.submit_graph(expression, keys, options)
+        for place, entry in zip(places, found, strict=True):
             entries[place] = entry
     return entries  # type: ignore[return-value]
 
@@ -78,10 +79,11 @@ def persist_collections(
     kept: list[Any] = [None] * len(collections)
     for places in _by_type(collections):
         group = [collections[place] for place in places]
-        expression = collections_to_expr(group, optimize_graph).optimize()
-        keys = [list(flatten(each)) for each in expression.__dask_keys__()]
-        flat = [key for each in keys for key in each]
-        entries = iter(session.submit_graph(expression, flat, options))
+        with rare_collections():
+            expression = collections_to_expr(group, optimize_graph).optimize()
+            keys = [list(flatten(each)) for each in expression.__dask_keys__()]
+            flat = [key for each in keys for key in each]
+            entries = iter(session.submit_graph(expression, flat, options))
         for place, collection, own in zip(places, group, keys, strict=True):
             futures = {key: Future(next(entries), client) for key in own}
             rebuild, state = collection.__dask_postpersist__()

@@ -62,6 +62,11 @@ class Attribution:
         #: The newest name that was not found: neighbours in a graph mostly share a name.
         self._unknown: Any = None
 
+    @property
+    def by_name(self) -> bool:
+        """Whether all keys of one name have one source."""
+        return not self._by_key
+
     def of(self, key: Any) -> Source:
         """The source of a key of the graph, or of a key inside a fused task."""
         if self._by_key:

@@ -32,65 +32,47 @@ def cull(
     RuntimeError
         Tasks wait for each other.
     """
-    requested = list(dict.fromkeys(requested))
     nodes: dict[Key, GraphNode] = {}
     external: set[Key] = set()
     find = graph.get
     if not held:
         held = ()  # asked once per key: an empty tuple answers in a third of the time
-    work = requested.copy()
-    is_shared = False
+    #: Tasks whose inputs come first, and are under way.
+    opened: set[Key] = set()
+    work = list(dict.fromkeys(requested))
+    work.reverse()
     while work:
-        key = work.pop()
+        key = work[-1]
         if key in nodes:
-            is_shared = True
+            work.pop()
             continue
         node = find(key)
         if node is None or key in held:
             external.add(key)
-            continue
-        nodes[key] = node
-        if node._dependencies:
-            work.extend(inputs_of(node))
-    if is_shared:
-        return _inputs_first(nodes, requested), external
-    # Each task has one user at most and was met after it.
-    return dict(reversed(nodes.items())), external
-
-
-def _inputs_first(nodes: dict[Key, GraphNode], requested: list[Key]) -> dict[Key, GraphNode]:
-    """The nodes in the order in which a walk from the requested keys leaves them."""
-    ordered: dict[Key, GraphNode] = {}
-    opened: set[Key] = set()
-    work = requested[::-1]
-    while work:
-        key = work[-1]
-        if key in ordered or key not in nodes:
             work.pop()
             continue
-        node = nodes[key]
         if node._dependencies and key not in opened:
-            opened.add(key)
-            waiting = [each for each in inputs_of(node) if each in nodes and each not in ordered]
+            waiting = [each for each in inputs_of(node) if each not in nodes]
             if waiting:
+                opened.add(key)
                 if not opened.isdisjoint(waiting):
-                    raise RuntimeError("The graph has a cycle: " + _cycle(nodes, key))
+                    raise RuntimeError("The graph has a cycle: " + _cycle(graph, held, key))
                 waiting.reverse()
-                work.extend(waiting)
+                work += waiting
                 continue
-        ordered[key] = node
+        nodes[key] = node
         work.pop()
-    return ordered
+    return nodes, external
 
 
-def _cycle(nodes: dict[Key, GraphNode], start: Key) -> str:
+def _cycle(graph: dict[Key, GraphNode], held: Container[Key], start: Key) -> str:
     """One loop that `start` is in, each key needing the next."""
     needed_by: dict[Key, Key] = {}
     work = [start]
     while start not in needed_by:
         key = work.pop(0)
-        for each in inputs_of(nodes[key]):
-            if each in nodes and each not in needed_by:
+        for each in inputs_of(graph[key]):
+            if each in graph and each not in held and each not in needed_by:
                 needed_by[each] = key
                 work.append(each)
     loop = [start, needed_by[start]]
@@ -102,9 +84,21 @@ def _cycle(nodes: dict[Key, GraphNode], start: Key) -> str:
 def inputs_of(node: GraphNode) -> Iterable[Key]:
     """The keys a node needs, each once, in the order of its arguments."""
     dependencies = node._dependencies
-    count = len(dependencies)
-    if count <= 1:
+    if len(dependencies) <= 1:
         return dependencies
+    found = named_inputs(node)
+    if found is not None:
+        return found
+    # Dask sorts the arguments of fused tasks by their hashes.
+    try:
+        return sorted(dependencies)
+    except TypeError:
+        return sorted(dependencies, key=str)
+
+
+def named_inputs(node: GraphNode) -> Iterable[Key] | None:
+    """The same of a node with several inputs, if its arguments tell the order."""
+    count = len(node._dependencies)
     if isinstance(node, Task) and node.func is not execute_subgraph:
         # As keys of a dictionary each counts once, however often a task names it.
         found = dict.fromkeys([each.key for each in node.args if isinstance(each, TaskRef)])
@@ -112,11 +106,7 @@ def inputs_of(node: GraphNode) -> Iterable[Key]:
             found = dict.fromkeys(_references(node))
         if len(found) == count:
             return found
-    # Dask sorts the arguments of fused tasks by their hashes.
-    try:
-        return sorted(dependencies)
-    except TypeError:
-        return sorted(dependencies, key=str)
+    return None
 
 
 def _references(node: Task) -> Iterable[Key]:

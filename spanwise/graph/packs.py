@@ -26,7 +26,8 @@ from dask.sizeof import sizeof
 from spanwise.graph.attribution import Attribution
 from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.key_text import KeyTexts
-from spanwise.graph.places import shape_of
+from spanwise.graph.patterns import Patterns
+from spanwise.graph.places import Shape
 from spanwise.graph.prepare import PreparedGraph
 from spanwise.graph.private_dask import (
     Alias,
@@ -256,6 +257,7 @@ class _Packing:
         self.options: TaskOptions | None = None
         #: By signature. These hold ids of functions, which the graph keeps alive meanwhile.
         self.groups: dict[Any, _Group] = {}
+        self.patterns = Patterns(self.naming, self._group_of, graph.attribution.by_name)
         self._clear()
 
     def _clear(self) -> None:
@@ -456,13 +458,15 @@ class _Packing:
             if group is None:
                 group = self._new_group("data", Template(identity, (-1,)), False)
             return group, (), (node.value,)
-        shape = shape_of(node, self.naming)
+        return self.patterns.take_apart(node)
+
+    # -- templates and chunks ---------------------------------------------
+
+    def _group_of(self, shape: Shape) -> _Group:
         group = self.groups.get(shape.signature)
         if group is None:
             group = self._new_group(shape.signature, shape.build(), shape.fused)
-        return group, shape.inputs, tuple(shape.literals)
-
-    # -- templates and chunks ---------------------------------------------
+        return group
 
     def _new_group(self, signature: Any, template: Template, fused: bool) -> _Group:
         blob = self.dump(template)

@@ -76,6 +76,10 @@ class PackedRun:
         self.next_id += len(graph.nodes)
         return _nested(keys, {key: self.values[ids[key]] for key in wanted})
 
+    def call(self, run: Any, literals: Any, values: list[Any]) -> Any:
+        """The value of one part, or of one plain task."""
+        return run(literals, values)
+
     def _run(self, message: SubmitMessage) -> None:
         fields = message.fields
         assert fields["firstName"] == len(self.texts)
@@ -115,7 +119,7 @@ class PackedRun:
             for part_name, span, run, drops in parts or [plain]:
                 self.current = PartRun(part_name, self.tags[span], tasks["origin"][i], bool(parts))
                 self.runs.append(self.current)
-                values.append(run(literals, values))
+                values.append(self.call(run, literals, values))
                 for index in drops:
                     values[index] = None
             self.current = None
