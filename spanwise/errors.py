@@ -12,6 +12,7 @@ __all__ = [
     "ClusterError",
     "KilledWorker",
     "RemoteTraceback",
+    "Reschedule",
     "RemoteTaskError",
     "SchedulerLost",
     "StallError",
@@ -43,6 +44,14 @@ class StallError(RuntimeError):
 
 class TooManyTasks(ClusterError):
     """The scheduler had no room for a graph; its tasks were not taken."""
+
+
+class Reschedule(Exception):
+    """Raise it in a task to have the scheduler place the task anew.
+
+    The run counts neither as done nor as failed, and uses up none of the `retries`. A task that
+    raises it a thousand times has failed.
+    """
 
 
 class AbsentAttribute(NotImplementedError, AttributeError):

@@ -159,6 +159,15 @@ class Client(Queries, EventMethods, MetadataMethods, PluginMethods, ClusterContr
     # -- starting and ending ----------------------------------------------
 
     def _start(self) -> None:
+        cluster = self._join()
+        self._private = cluster
+        self._session = cluster.session
+        self._calls = Calls(self._session)
+        # Not through the client: one that is forgotten is to go at once.
+        self._observed = Observed(self._session, lambda: cluster.observer)
+        self.status = "running"
+
+    def _join(self) -> PrivateCluster | JoinedCluster:
         cluster: PrivateCluster | JoinedCluster
         if self._made_from is not None:
             cluster = self._made_from._lend(self)
@@ -168,12 +177,7 @@ class Client(Queries, EventMethods, MetadataMethods, PluginMethods, ClusterContr
             cluster = PrivateCluster(*self._options)
         if self._made_from is None or isinstance(cluster, JoinedCluster):
             cluster.start(self._timeout)
-        self._private = cluster
-        self._session = cluster.session
-        self._calls = Calls(self._session)
-        # Not through the client: one that is forgotten is to go at once.
-        self._observed = Observed(self._session, lambda: cluster.observer)
-        self.status = "running"
+        return cluster
 
     @property
     def _scheduler(self) -> NodeProcess | None:

@@ -70,6 +70,8 @@ def default_client(c: Any = None) -> Any:
         There is none.
     """
     found = c if c is not None else dask.config.get("scheduler", default=None)
+    # In a worker the settings hold what answers for each task.
+    found = getattr(found, "client_here", lambda: found)()
     if not hasattr(found, "_session"):
         raise ValueError("No Spanwise client is open: make one with spanwise.Client()")
     return found
@@ -98,17 +100,3 @@ def sampled(c: Any = None) -> Any:
             "spanwise.Client(), or observe Dask's own schedulers with spanwise.observe()"
         )
     return max(observations, key=lambda each: each.began)
-
-
-def get_client(address: str | None = None, timeout: float | None = None) -> Any:
-    """Return the current client; named as distributed's.
-
-    Raises
-    ------
-    ValueError
-        There is none, or another address is asked for.
-    """
-    client = default_client()
-    if address is not None and client.address != address:
-        raise ValueError(f"The current client is of {client.address}, not {address}")
-    return client

@@ -12,7 +12,6 @@ from spanwise.errors import AbsentAttribute, AbsentImport
 
 _LAYER = "nothing to plug in: the scheduler is no Python process"
 _PANEL = "open the {} panel"
-_TASK = "use submit(): a task's inputs are there when it starts"
 _ALONE = "use distributed: Spanwise starts its own processes on this machine"
 
 #: Names of `distributed.Client`, also some that its instances alone have.
@@ -82,7 +81,6 @@ MODULE: dict[str, str] = {
     "MultiLock": "several Lock, taken in the order of their names",
     "Nanny": "Client(): the scheduler replaces workers that die",
     "NannyPlugin": "Client.run() prepares the workers",
-    "Reschedule": "submit(…, retries=…)",
     "SSHCluster": _ALONE,
     "Scheduler": _ALONE,
     "SchedulerPlugin": _LAYER,
@@ -95,15 +93,11 @@ MODULE: dict[str, str] = {
     "connect": _ALONE,
     "get_task_metadata": "Client.get_task_stream()",
     "get_task_stream": "Client.get_task_stream(start=…)",
-    "local_client": _TASK,
     "performance_report": "Client.spans(), fine_metrics() and the panels",
     "print": "return the text",
-    "rejoin": _TASK,
     "rpc": _ALONE,
-    "secede": _TASK,
     "sync": "asyncio.run() for coroutines of your own",
     "warn": "warnings.warn(): it goes to the scheduler's log",
-    "worker_client": _TASK,
 }
 
 
@@ -144,7 +138,7 @@ NOTES: dict[str, str] = {
     "Queue": "refuses futures",
     "Semaphore": "leases are held while their process lives; free at once when that ends",
     "Variable": "refuses futures",
-    "get_client": "for the process that made the client; tasks cannot submit tasks",
+    "get_client": "one for all code of a worker, which `close()` leaves open",
     "progress": "shows its bars wherever it stands in a cell, also without ipywidgets; tells "
     "failed, lost and cancelled tasks apart; a terminal keeps its last line",
     "span": "is a context manager; as many tags as wanted; survives graph optimisation",

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from spanwise.client.cluster_file import ClusterPlace
 from spanwise.client.forked import stay_out_of_forks
+from spanwise.client.needs import Around
 from spanwise.client.private_cluster import launch_of_client
 from spanwise.client.session import Session
 from spanwise.errors import ClusterError
@@ -26,6 +27,8 @@ class JoinedCluster:
     ----------
     find
         Where the cluster is; asked when it starts.
+    worker, around
+        The worker in whose process this is, and what is known there of the task that asks.
 
     Attributes
     ----------
@@ -40,8 +43,15 @@ class JoinedCluster:
     #: The process belongs to the cluster's owner.
     scheduler = None
 
-    def __init__(self, find: Callable[[], ClusterPlace]) -> None:
+    def __init__(
+        self,
+        find: Callable[[], ClusterPlace],
+        worker: int | None = None,
+        around: Around | None = None,
+    ) -> None:
         self._find = find
+        self._worker = worker
+        self._around = around
         self.address = ""
         self.observer: ObserverAddress | None = None
         self.session: Session
@@ -59,8 +69,9 @@ class JoinedCluster:
         place = self._find()
         self.address, self.observer = place.address, place.observer
         self._pid = place.pid
-        self._link = _dial(place, TIME_LIMIT if timeout is None else min(timeout, TIME_LIMIT))
-        self.session = Session(self._link, place.secret)
+        limit = TIME_LIMIT if timeout is None else min(timeout, TIME_LIMIT)
+        self._link = _dial(place, limit, self._worker)
+        self.session = Session(self._link, place.secret, around=self._around)
         stay_out_of_forks(self.session)
         # A forgotten client's threads would keep the connection for as long as the program runs.
         # At exit it ends by itself.
@@ -87,8 +98,8 @@ def _leave_soon(session: Session) -> None:
         return  # the interpreter ends, and the connection with it
 
 
-def _dial(place: ClusterPlace, timeout: float) -> Link:
-    intro = {"name": "client", "guest": True, "launch": launch_of_client()}
+def _dial(place: ClusterPlace, timeout: float, worker: int | None = None) -> Link:
+    intro = {"name": "client", "guest": True, "worker": worker, "launch": launch_of_client()}
     try:
         return dial(place.address, place.secret, "client", intro, timeout)
     except HandshakeRefused as refused:

@@ -13,6 +13,18 @@ from spanwise.client.peers import Peers
 from spanwise.wire.frame import Message
 
 
+class Around(Protocol):
+    """What a worker's client knows of the task that uses it."""
+
+    def within(self) -> int | None: ...
+
+    def span(self) -> int: ...
+
+    def wait(self, waiter: Waiter, timeout: float | None) -> bool: ...
+
+    def wait_in_loop(self) -> None: ...
+
+
 class Asked(Protocol):
     """A session that asks its scheduler, and waits for the answer."""
 

@@ -36,13 +36,14 @@ from spanwise.client.events import Subscriptions
 from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
 from spanwise.client.imported import imported_modules
+from spanwise.client.needs import Around
 from spanwise.client.peers import Peers
 from spanwise.client.reason import FoundHere, cancelled
 from spanwise.errors import (
     ClusterError,
     SchedulerLost,
 )
-from spanwise.graph.dictionaries import Names, Spans
+from spanwise.graph.dictionaries import Names, Spans, SpansOfTasks
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import Packer, SubmitMessage
 from spanwise.graph.prepare import PreparedGraph, prepare
@@ -98,6 +99,8 @@ class Session:
         The cluster's, for the workers' peer doors.
     on_lost
         Called with the workers' pids, by the reader, when the scheduler has died.
+    around
+        Of a worker's client: what is known of the task that uses it.
     """
 
     def __init__(
@@ -105,7 +108,9 @@ class Session:
         link: Link,
         secret: bytes,
         on_lost: Callable[[list[int]], None] = lambda pids: None,
+        around: Around | None = None,
     ) -> None:
+        self._around = around
         self._on_lost = on_lost
         welcome = link.welcome
         self.pid = os.getpid()
@@ -121,7 +126,11 @@ class Session:
         self.dead: str | None = None
         self.provenance = remember_provenance()
         self.names = Names()
-        self.spans = Spans(self._span_closed, link.clock_offset)
+        self.spans = (
+            Spans(self._span_closed, link.clock_offset)
+            if around is None
+            else SpansOfTasks(around.span, self._span_closed, link.clock_offset)
+        )
         self.packer = Packer(dump, self.names, self.spans)
         self.peers = Peers(secret, welcome.get("client", 0))
         self._gathering = Gathering(self)
@@ -326,7 +335,13 @@ class Session:
 
     def send_submit(self, message: SubmitMessage) -> None:
         """Send a `submit`; under `sending`."""
-        launch = (list(sys.path), os.getcwd())  # noqa: PTH109 (a third of Path.cwd's time)
+        if self._around is not None:
+            # Its Python is a worker's: it has told it all.
+            message.fields["within"] = self._around.within()
+            launch = self._launch = ([], "")
+            self._module_count = len(sys.modules)
+        else:
+            launch = (list(sys.path), os.getcwd())  # noqa: PTH109 (a third of Path.cwd's time)
         if launch != self._launch or len(sys.modules) != self._module_count:
             self._module_count = len(sys.modules)
             modules = imported_modules()
@@ -441,6 +456,8 @@ class Session:
         `notify` runs under a lock, in any thread; it must neither wait nor raise. A caller
         that stops waiting earlier calls :meth:`unwatch`.
         """
+        if self._around is not None:
+            self._around.wait_in_loop()
         waiter = Waiter(1, notify)
         with self.lock:
             if first:
@@ -487,7 +504,7 @@ class Session:
                 return
         done = False
         try:
-            done = waiter.wait(timeout)
+            done = self._sleep(waiter, timeout)
         finally:
             if not done:
                 self.unwatch(entries, waiter)
@@ -502,9 +519,13 @@ class Session:
             if not self._watch_first(entries, waiter):
                 return True
         try:
-            return waiter.wait(timeout)
+            return self._sleep(waiter, timeout)
         finally:
             self.unwatch(entries, waiter)
+
+    def _sleep(self, waiter: Waiter, timeout: float | None) -> bool:
+        around = self._around
+        return waiter.wait(timeout) if around is None else around.wait(waiter, timeout)
 
     def when_done(
         self,

@@ -136,7 +136,7 @@ class Spans:
         found = self._by_id.get(record.id)
         if found is not None:
             return found
-        parent = 0 if record.parent is None else self._number(record.parent)
+        parent = self._root_of(record) if record.parent is None else self._number(record.parent)
         number = len(self._by_id) + 1
         if number >= LAST_SPAN:
             return LAST_SPAN
@@ -146,6 +146,13 @@ class Spans:
         if record.closed is None:
             record.watch(self._on_closed)
         return number
+
+    def _root_of(self, record: SpanRecord) -> int:
+        """The number that stands for the parent of a span without one."""
+        return 0
+
+    def _parent(self, record: SpanRecord) -> int:
+        return self._root_of(record) if record.parent is None else self._by_id[record.parent.id]
 
     def _row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
         return {
@@ -159,8 +166,7 @@ class Spans:
 
     def _on_closed(self, record: SpanRecord) -> None:
         number = self._by_id[record.id]
-        parent = 0 if record.parent is None else self._by_id[record.parent.id]
-        self._closed(self._row(number, record, parent))
+        self._closed(self._row(number, record, self._parent(record)))
 
     @property
     def first_unannounced(self) -> int:
@@ -178,5 +184,63 @@ class Spans:
         for number in range(first, len(self.records) + 1):
             if number not in waiting:
                 record = self.records[number]
-                parent = 0 if record.parent is None else self._by_id[record.parent.id]
-                self._new.append(self._row(number, record, parent))
+                self._new.append(self._row(number, record, self._parent(record)))
+
+
+class _SpanOfTask(SpanRecord):
+    """A span of the log, within which a task runs."""
+
+    __slots__ = ("same",)
+
+    def __init__(self, same: int) -> None:
+        super().__init__("", None, f"span {same} of the log")
+        self.same = same
+        self.closed = self.opened
+
+
+class SpansOfTasks(Spans):
+    """Numbers the spans of tasks: what they submit outside of a span of their own is of theirs.
+
+    Parameters
+    ----------
+    around
+        The log's number of the span of the task that runs in this thread; 0: none.
+    """
+
+    __slots__ = ("_around", "_roots")
+
+    def __init__(
+        self,
+        around: Callable[[], int],
+        closed: Callable[[dict[str, Any]], None],
+        clock_offset: float = 0.0,
+    ) -> None:
+        super().__init__(closed, clock_offset)
+        self._around = around
+        #: Id of a span without a parent → the number of that of its task.
+        self._roots: dict[str, int] = {}
+
+    def id(self, annotation: Annotation | None) -> int:
+        return self._root() if annotation is None else super().id(annotation)
+
+    def _number(self, record: SpanRecord) -> int:
+        if record.parent is None and record.id not in self._roots:
+            is_outer = isinstance(record, _SpanOfTask)
+            self._roots[record.id] = 0 if is_outer else self._root()
+        return super()._number(record)
+
+    def _root(self) -> int:
+        same = self._around()
+        if same == 0:
+            return 0
+        found = self._by_id.get(f"span {same} of the log")
+        return self._number(_SpanOfTask(same)) if found is None else found
+
+    def _root_of(self, record: SpanRecord) -> int:
+        return self._roots[record.id]
+
+    def _row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
+        row = super()._row(number, record, parent)
+        if isinstance(record, _SpanOfTask):
+            row["same"] = record.same
+        return row

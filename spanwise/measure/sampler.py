@@ -230,7 +230,11 @@ class ThreadSampler:
 
     def add(self, executor: Sampled) -> None:
         """Look at this thread too; it lives."""
-        self._lanes.append(_Lane(executor))
+        self._lanes = [*self._lanes, _Lane(executor)]
+
+    def remove(self, executor: Sampled) -> None:
+        """Look at this thread no more, from any thread; its samples stay."""
+        self._lanes = [lane for lane in self._lanes if lane.executor is not executor]
 
     def called(self, row: Any) -> object:
         """Return what a task calls; it stands for itself if it has no Python frames."""

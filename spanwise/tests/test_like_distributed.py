@@ -333,12 +333,15 @@ def lock() -> Any:
 
 
 CALLS = {
-    current_client: ("get_client", "Tasks cannot submit tasks here: submit from the process"),
-    client_of_the_worker: ("worker_client", "Tasks cannot submit tasks here"),
+    current_client: (
+        "get_client",
+        "In a task, spanwise.get_client() and",
+    ),
+    client_of_the_worker: ("worker_client", "In a task, spanwise.get_client()"),
     worker: ("get_worker", "Use spanwise.get_worker()"),
-    leave_the_pool: ("secede", "Leave the call out"),
-    wait_for_futures: ("wait", "Tasks cannot submit tasks here"),
-    iterate: ("as_completed", "Tasks cannot submit tasks here"),
+    leave_the_pool: ("secede", "Use spanwise.secede() and spanwise.rejoin()"),
+    wait_for_futures: ("wait", "In a task, spanwise.get_client()"),
+    iterate: ("as_completed", "In a task, spanwise.get_client()"),
     lock: ("Lock", "pass what has to be first as an argument"),
 }
 

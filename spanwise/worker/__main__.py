@@ -104,6 +104,7 @@ def _run(config: dict[str, Any]) -> int:
         link = wire_link.dial(config["scheduler"], secret, "worker", intro)
         fetching = Fetching(worker, secret)
         worker.connect(link.send, fetching.fetch, link.clock_offset)
+        worker.cluster = (config["scheduler"], secret, config.get("schedulerPid", 0))
         executors = [Executor(worker, i) for i in range(worker.threads)]
         worker.executors = [*executors]
         for executor in executors:

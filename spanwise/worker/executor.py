@@ -16,10 +16,12 @@ for the wall clock), so a run's cpu and duration cover the same stretch.
 
 from __future__ import annotations
 
+import math
 import threading
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
+from spanwise.errors import Reschedule
 from spanwise.measure.clocks import CoreWait
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
@@ -34,6 +36,7 @@ from spanwise.records.enumerations import (
     NONE_U32,
     RUN_FAILED,
     RUN_OK,
+    RUN_RESCHEDULED,
 )
 from spanwise.wire.rows import (
     PART_DURATION,
@@ -86,7 +89,18 @@ class Executor(threading.Thread):
     def __init__(self, worker: Executing, number: int) -> None:
         super().__init__(name=f"spanwise-executor-{number}", daemon=True)
         self.worker = worker
+        #: Its lane; of a run that has seceded one beside the threads', until the run ends.
         self.number = number
+        #: Of a run that has rejoined: the lane whose thread this is again; else -1.
+        self.lane = -1
+        #: The run goes on beside the worker's threads.
+        self.seceded = False
+        #: Another one has its place: it is to wait for one, or to end.
+        self.placeless = False
+        #: The run waits for other tasks.
+        self.waits = False
+        #: The run that has asked for the worker's client: see `spanwise.client.in_worker`.
+        self.client_run = -1
         #: Held while the thread is parked; releasing it wakes the thread.
         self.wakeup = threading.Lock()
         self.wakeup.acquire()
@@ -113,7 +127,7 @@ class Executor(threading.Thread):
     # ── the loop ──────────────────────────────────────────────────────────
 
     def run(self) -> None:
-        """Take, run, report, until the process ends."""
+        """Take, run, report, until the process ends, or others have all places."""
         worker = self.worker
         self.core_wait = Waits(worker.ledger)
         templates = worker.library.templates
@@ -122,6 +136,8 @@ class Executor(threading.Thread):
         while True:
             if entry is None:
                 entry = self._idle()
+                if entry is None:
+                    return
             else:
                 report = worker.report
                 if report.runs:
@@ -152,16 +168,22 @@ class Executor(threading.Thread):
         self.cpu = thread_time()
         self.clock = perf_counter()
 
-    def _idle(self) -> Entry:
+    def _idle(self) -> Entry | None:
         worker = self.worker
         idle_since = self.clock
         self.row = None
         while True:
             worker.flush()
+            entry = None
             with worker.lock:
-                entry = worker.take()
-                if entry is None:
-                    worker.idle.append(self)
+                if self.placeless or worker.lanes.gives_way(self):
+                    if not worker.lanes.retire(self):
+                        return None
+                    idle_since = math.inf
+                else:
+                    entry = worker.take()
+                    if entry is None:
+                        worker.idle.append(self)
             if entry is not None:
                 break
             self.wakeup.acquire()
@@ -183,6 +205,15 @@ class Executor(threading.Thread):
 
     # ── one task ──────────────────────────────────────────────────────────
 
+    def _next(self) -> Entry | None:
+        """The next task for this thread; the lock is held."""
+        worker = self.worker
+        if self.seceded or self.lane >= 0:
+            worker.lanes.ended(self)
+            if self.placeless:
+                return None
+        return worker.take()
+
     def _run(self, entry: Entry) -> Entry | None:
         """Run one task and return the next one, if there is one."""
         worker = self.worker
@@ -191,7 +222,7 @@ class Executor(threading.Thread):
             # The task was released after it was taken: the thread may have sent or written
             # results since.
             with worker.lock:
-                return worker.take()
+                return self._next()
         self.began = start = self.clock
         self.began_cpu = cpu = self.cpu
         self.row = row
@@ -242,6 +273,8 @@ class Executor(threading.Thread):
                 nbytes = worker.sizes.fixed.get(type(value))
         except Unreadable as lost:
             return self._unreadable(row, lost)
+        except Reschedule:
+            return self._failed(row, waiting, start, cpu, parts, None)
         except BaseException as error:  # noqa: BLE001 (told to the client)
             if forks.is_child:
                 forks.leave(error)
@@ -303,7 +336,7 @@ class Executor(threading.Thread):
             )
             if parts is not None:
                 report.parts += parts
-            following = worker.take()
+            following = self._next()
             if woken and worker.idle:
                 worker.wake(woken if following is None else woken - 1)
         return following
@@ -398,12 +431,15 @@ class Executor(threading.Thread):
         start: float,
         cpu: float,
         parts: list[Part] | None,
-        error: BaseException,
+        error: BaseException | None,
     ) -> Entry | None:
+        """Report an error, or (None) that the scheduler shall have the task run anew."""
         worker = self.worker
-        described = describe(error)
-        # The traceback's frames hold the task's inputs. (The exception may forbid the plain way.)
-        BaseException.with_traceback(error, None)
+        if error is not None:
+            described = describe(error)
+            # The traceback's frames hold the task's inputs. (The exception may forbid the
+            # plain way.)
+            BaseException.with_traceback(error, None)
         stop_cpu = thread_time()
         stop = perf_counter()
         self.clock = stop
@@ -416,12 +452,13 @@ class Executor(threading.Thread):
             report = worker.report
             if not report.runs:
                 report.since = stop
-            report.errors.append((len(report.runs), described))
+            if error is not None:
+                report.errors.append((len(report.runs), described))
             report.runs.append(
                 (
                     row[TASK_ID],
                     row[TASK_RUN_ID],
-                    RUN_FAILED,
+                    RUN_RESCHEDULED if error is None else RUN_FAILED,
                     self.number,
                     start,
                     stop - start,
@@ -437,7 +474,7 @@ class Executor(threading.Thread):
             if parts is not None:
                 report.parts += parts
             worker.report_lacking(lacking)
-            return worker.take()
+            return self._next()
 
     def _unreadable(self, row: Row, lost: Unreadable) -> Entry | None:
         worker = self.worker
@@ -447,14 +484,14 @@ class Executor(threading.Thread):
         worker.lose(lost.task_id, lost.spilled)
         self._stamp()
         with worker.lock:
-            return worker.take()
+            return self._next()
 
     def _inputs_gone(self, row: Row, lost: int) -> Entry | None:
         worker = self.worker
         with worker.lock:
             lacking = worker.table.failed(row)
             worker.report_lacking([(row, [(lost, worker.number)]), *lacking])
-            return worker.take()
+            return self._next()
 
 
 def _waits(waiting: Any, row: Row, start: float) -> tuple[float, float]:

@@ -11,11 +11,11 @@ from spanwise.wire.foreign import message_of
 from spanwise.wire.tracebacks import TRACEBACK
 
 _SUBMIT = (
-    "Tasks cannot submit tasks here: submit from the process that made the spanwise.Client, and "
-    "pass futures as arguments; a task gets their values"
+    "In a task, spanwise.get_client() and spanwise.worker_client() give a client of its cluster, "
+    "and spanwise has wait and as_completed of its own: import them from there"
 )
 _SHARE = "Return the value, or pass what has to be first as an argument: a task waits for it"
-_THREAD = "Leave the call out: a task keeps its thread until it ends"
+_THREAD = "Use spanwise.secede() and spanwise.rejoin()"
 
 #: What is called, and what to do instead.
 _INSTEAD = {

@@ -30,8 +30,27 @@ class Lane(Sampled, Protocol):
 
     #: Held while the thread is parked; releasing it wakes the thread.
     wakeup: threading.Lock
+    #: Its run waits for other tasks; it goes on beside the worker's threads.
+    waits: bool
+    seceded: bool
+    #: The lane that it gets when its run has ended, or -1.
+    lane: int
+    #: Another thread has its place.
+    placeless: bool
+
+    def start(self) -> None: ...
 
     def run(self) -> None: ...
+
+
+class Places(Protocol):
+    """Which threads are at work, as these see it; the lock is held."""
+
+    def gives_way(self, executor: Lane) -> bool: ...
+
+    def ended(self, executor: Lane) -> None: ...
+
+    def retire(self, executor: Lane) -> bool: ...
 
 
 class Watching(Protocol):
@@ -42,6 +61,10 @@ class Watching(Protocol):
     def wake(self) -> None: ...
 
     def pause_if_short(self) -> None: ...
+
+    def sees(self, executor: Lane) -> None: ...
+
+    def forgets(self, executor: Lane) -> None: ...
 
 
 class Telling(Protocol):
@@ -156,6 +179,9 @@ class Executing(Reading, Spilling, Protocol):
 
     @property
     def spill(self) -> Room: ...
+
+    @property
+    def lanes(self) -> Places: ...
 
     @property
     def watch(self) -> Watching | None: ...

@@ -23,7 +23,7 @@ from spanwise.worker.spill_file import Spent
 from spanwise.worker.tasks import Row
 
 if TYPE_CHECKING:
-    from spanwise.worker.needs import Watched
+    from spanwise.worker.needs import Lane, Watched
 
     class Spillable(Watched, Protocol):
         """A worker, whose store the watch thread keeps in order."""
@@ -92,6 +92,15 @@ class Watch(threading.Thread):
         """Begin to sample: a task has begun."""
         self.parked = False
         self._unpark.set()
+
+    def sees(self, executor: Lane) -> None:
+        """Sample another thread too; it lives."""
+        with self._lock:
+            self.sampler.add(executor)
+
+    def forgets(self, executor: Lane) -> None:
+        """Sample a thread no more: it ends."""
+        self.sampler.remove(executor)
 
     def run(self) -> None:
         """Watch until the process ends."""
@@ -233,7 +242,7 @@ class Watch(threading.Thread):
             worker.paused
             and before == self._written_bytes
             and not worker.spill.is_writing
-            and all(executor.row is None for executor in worker.executors)
+            and all(each.row is None or each.waits for each in worker.executors)
         )
 
     def pause_if_short(self) -> None:

@@ -30,6 +30,7 @@ from spanwise.shared.requests import SharedRequests
 from spanwise.wire.clock import in_their_clock
 from spanwise.wire.rows import TASK_ID, TASK_RUN_ID
 from spanwise.worker.errors import Described
+from spanwise.worker.lanes import Lanes
 from spanwise.worker.library import Library
 from spanwise.worker.pinned import Pinned
 from spanwise.worker.report import Report
@@ -115,6 +116,12 @@ class Worker:
         self.sending = threading.Lock()
         self.executors: list[Lane] = []
         self.watch: Watching | None = None
+        self.lanes = Lanes(self)
+        #: The scheduler's address and process, and the cluster's secret: for the client that tasks
+        #: here use.
+        self.cluster: tuple[str, bytes, int] | None = None
+        #: That client, once one has asked for it.
+        self.client: Any = None
         #: From this process's clock to the scheduler's, in seconds.
         self.clock_offset = 0.0
         self._send: Send | None = None
@@ -320,7 +327,8 @@ class Worker:
 
     def take(self) -> Entry | None:
         """Return the next task to run; the lock is held by the caller."""
-        return None if self.paused else self.table.take()
+        # Who waits to have a thread's place again has it before the next task.
+        return None if self.paused or self.lanes.rejoining else self.table.take()
 
     def is_idle(self) -> bool:
         """Whether all threads are parked: no task runs, and none waits for one."""

@@ -8,7 +8,8 @@ export enum RunStatus {
   Ok = 0,
   Failed = 1,
   Lost = 2,
-  Missing = 3
+  Missing = 3,
+  Rescheduled = 4
 }
 
 export enum PartKind {
@@ -143,7 +144,7 @@ export function wordsOf<E extends Members>(
 /** The statuses that a filter may name. A run that was given back has none: its task runs again and is filtered by that run. */
 export const FILTERED_STATUSES = membersOf(RunStatus)
   .map(([word]) => word)
-  .filter(word => word !== 'missing');
+  .filter(word => word !== 'missing' && word !== 'rescheduled');
 export type FilteredStatus = (typeof FILTERED_STATUSES)[number];
 
 type Described<E extends Members> = {
@@ -170,7 +171,8 @@ export const ENUMERATIONS = {
       failed: 'it raised, or an input could not be opened',
       lost: 'it ended with its worker; only in the log',
       missing:
-        'it was given back for want of an input: it runs again, and counts as no run'
+        'it was given back for want of an input, or by its own Reschedule: it runs again, and counts as no run',
+      rescheduled: 'it raised Reschedule; the log has it as missing'
     }
   }),
   PartKind: described({

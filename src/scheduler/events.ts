@@ -22,6 +22,7 @@ export type SchedulerEvent =
   | WorkerResumed
   | StallGivenUp
   | TasksFinished
+  | TasksSeceded
   | ReplicasChanged
   | TakeBackAnswered;
 
@@ -45,6 +46,8 @@ export type GraphSubmitted = {
    * in the order of the whole. None is forgotten before.
    */
   readonly last: boolean;
+  /** The running task that submits it, which waits for it perhaps: it goes before that task's like; −1 or left out: none. */
+  readonly within?: number;
   /** Ids that are free now; inputs stand before their users. Of tasks that the static order does not tell apart, the first runs first. */
   readonly taskIds: DenseTaskIds;
   /** Larger runs first, before generation and static order; null: all 0. Clamped to ±2047. */
@@ -207,6 +210,19 @@ export type TasksFinished = {
   /** For runs with `InputsMissing`: pairs (input, worker that did not have it). */
   readonly missingInputs: DenseTaskIds;
   readonly missingWorkers: Uint16Array;
+};
+
+/** Runs that leave their worker's threads to others while they go on, or (`back`) hold a thread again. */
+export type TasksSeceded = {
+  readonly type: 'tasksSeceded';
+  readonly at: number;
+  readonly worker: number;
+  /** −1: a task that is not known any more. */
+  readonly taskIds: DenseTaskIds;
+  readonly runIds: Uint32Array;
+  /** Seconds for which each has held its thread. */
+  readonly duration: Float64Array;
+  readonly back: boolean;
 };
 
 /** A worker has copied results from its peers, or dropped its copies. */

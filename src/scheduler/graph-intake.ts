@@ -4,16 +4,23 @@ import { invariant } from '../base/assert';
 import { staticOrder } from '../order/static-order';
 import { NONE } from './edge-table';
 import type { DataPlaced, GraphSubmitted } from './events';
-import { rankOf } from './rank';
+import { placeIn, rankOf, urgencyOf } from './rank';
 import type { SchedulerState } from './scheduler-state';
 import { FailureReason, holdsInputs, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
 import { blame, dropIfUnneeded, move } from './transitions';
 
+/** By how much what a task submits goes before it in the order of all: more than any graph has tasks. */
+const STEP_WITHIN = 2 ** 23;
+
 /** The graph that a client is sending: where it begins in the order of all tasks, and its tasks so far. */
 type OpenGraph = {
   readonly generation: number;
   readonly firstPlace: number;
+  /** As `GraphSubmitted.userPriority`, of the task within which it is submitted. */
+  readonly boost: number;
+  /** Whose turn it takes. */
+  readonly turn: number;
   readonly tasks: Int32List;
   /** Edges between two of its tasks. */
   innerEdges: number;
@@ -200,7 +207,7 @@ export class GraphIntake {
     if (graph === undefined) {
       graph = {
         generation,
-        firstPlace: s.nextPlace,
+        ...placeOf(s, event),
         tasks: new Int32List(),
         innerEdges: 0
       };
@@ -225,8 +232,8 @@ export class GraphIntake {
       const boost = userPriority === null ? 0 : userPriority[i]!;
       tasks.add(
         task,
-        rankOf(place, boost),
-        event.client,
+        rankOf(place, boost + graph.boost),
+        graph.turn,
         event.functionIds[i]!,
         data !== null && data[i] === 1
           ? TaskFlag.Open | TaskFlag.Data
@@ -281,6 +288,26 @@ export function want(s: SchedulerState, task: number, client: number): void {
       // Under way: its outcome will be reported to all clients that want it.
       break;
   }
+}
+
+/**
+ * Where a graph begins in the order of all tasks. What a task submits goes before all that stand beside it: otherwise each of these would
+ * begin, and keep a thread or memory, before the first can end. It takes the turns of the client for which that task runs.
+ */
+function placeOf(
+  s: SchedulerState,
+  { client, within = NONE }: GraphSubmitted
+): Pick<OpenGraph, 'firstPlace' | 'boost' | 'turn'> {
+  const { state, rank, client: turns } = s.tasks;
+  if (within === NONE || state[within] === TaskState.Forgotten) {
+    return { firstPlace: s.nextPlace, boost: 0, turn: client };
+  }
+  const around = rank[within]!;
+  return {
+    firstPlace: Math.max(0, placeIn(around) - STEP_WITHIN),
+    boost: -urgencyOf(around),
+    turn: turns[within]!
+  };
 }
 
 function checkFree(s: SchedulerState, task: number): void {

@@ -2,7 +2,7 @@
 export { Scheduler, type SchedulerSetup } from './scheduler';
 export type * from './events';
 export type * from './instructions';
-export type { SchedulerOptions } from './options';
+export { DEFAULT_OPTIONS, type SchedulerOptions } from './options';
 export { CheapestPlacement } from './placement';
 export { FailureReason, TaskState } from './task-state';
 export { NONE } from './edge-table';

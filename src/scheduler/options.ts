@@ -2,6 +2,8 @@
 export type SchedulerOptions = {
   /** A task is blamed after so many + 1 deaths of workers on which it could have been running. */
   readonly allowedFailures: number;
+  /** A task fails that asks more often than this to be run anew. */
+  readonly mostReschedules: number;
   /** Estimated seconds of a function that has not run yet. */
   readonly unknownSeconds: number;
   /** Seconds of work that a worker should have per thread, running and ahead. */
@@ -22,6 +24,7 @@ export type SchedulerOptions = {
 
 export const DEFAULT_OPTIONS: SchedulerOptions = {
   allowedFailures: 3,
+  mostReschedules: 1000,
   unknownSeconds: 0.5,
   // A batch of finishes takes 0.2-0.5 ms to come in and be answered, and on a shared machine a process may have to wait some ms for its
   // core: 5 ms of work outlast that, and let workers report 256 finishes at a time.

@@ -8,6 +8,7 @@ import type { Restriction } from './events';
 import { InstructionBuffer } from './instruction-buffer';
 import type { SchedulerOptions } from './options';
 import type { IPlacementPolicy } from './placement';
+import { FIRST_PLACE } from './rank';
 import { Recommendations } from './recommendations';
 import { FailureReason, TaskState } from './task-state';
 import { TaskFlag, TaskTable } from './task-table';
@@ -45,7 +46,7 @@ export class SchedulerState {
   /** The run id of the next assignment. */
   nextRunId = 1;
   /** The place of the next task in the order of all, see `rank.ts`. */
-  nextPlace = 0;
+  nextPlace = FIRST_PLACE;
 
   constructor(
     readonly options: SchedulerOptions,
@@ -188,6 +189,31 @@ export class SchedulerState {
     worker.occupancy += seconds;
   }
 
+  /** A run leaves its worker's threads to others; it stays in the worker's list. */
+  secede(task: number, worker: WorkerRecord): void {
+    // It has begun: it will not be given back.
+    this.tasks.flags[task]! |= TaskFlag.Seceded | TaskFlag.TakeBackRefused;
+    worker.secededCount++;
+    this._leaveThread(task, worker);
+  }
+
+  /** A run that has seceded holds a thread again. */
+  rejoin(task: number, worker: WorkerRecord): void {
+    this.tasks.flags[task]! &= ~TaskFlag.Seceded;
+    worker.secededCount--;
+    worker.processingCount++;
+    worker.occupancy += this.tasks.estimate[task]!;
+  }
+
+  private _leaveThread(task: number, worker: WorkerRecord): void {
+    worker.processingCount--;
+    // Starting again from zero keeps rounding from adding up.
+    worker.occupancy =
+      worker.processingCount === 0
+        ? 0
+        : Math.max(0, worker.occupancy - this.tasks.estimate[task]!);
+  }
+
   /** Takes a task off its worker's list and books. */
   unlinkProcessing(task: number): WorkerRecord {
     const tasks = this.tasks;
@@ -205,13 +231,12 @@ export class SchedulerState {
       tasks.previousProcessing[next] = previous;
     }
     tasks.worker[task] = NONE;
+    if (tasks.hasFlag(task, TaskFlag.Seceded)) {
+      worker.secededCount--;
+    } else {
+      this._leaveThread(task, worker);
+    }
     tasks.flags[task]! &= ~RUN_FLAGS;
-    worker.processingCount--;
-    // Starting again from zero keeps rounding from adding up.
-    worker.occupancy =
-      worker.processingCount === 0
-        ? 0
-        : Math.max(0, worker.occupancy - tasks.estimate[task]!);
     return worker;
   }
 
@@ -276,7 +301,8 @@ export class SchedulerState {
 }
 
 // Flags of a run, not of a task.
-const RUN_FLAGS = TaskFlag.TakeBackAsked | TaskFlag.TakeBackRefused;
+const RUN_FLAGS =
+  TaskFlag.TakeBackAsked | TaskFlag.TakeBackRefused | TaskFlag.Seceded;
 
 function isMeant({ workers }: Restriction, worker: WorkerRecord): boolean {
   return workers.some(named => worker.answersTo(named));

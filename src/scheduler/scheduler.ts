@@ -35,6 +35,7 @@ import {
   replicasChanged,
   takeBackAnswered,
   tasksFinished,
+  tasksSeceded,
   workerJoined,
   workerLeft,
   workerPaused,
@@ -201,6 +202,8 @@ export class Scheduler {
         return giveUpStalled(s);
       case 'tasksFinished':
         return tasksFinished(s, event);
+      case 'tasksSeceded':
+        return tasksSeceded(s, event);
       case 'replicasChanged':
         return replicasChanged(s, event);
       case 'takeBackAnswered':

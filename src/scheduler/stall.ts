@@ -57,7 +57,7 @@ function askAllBack(s: SchedulerState, worker: WorkerRecord): void {
 export function isStalled(s: SchedulerState): boolean {
   let waiting = s.commonCount;
   for (const worker of s.workers.all) {
-    const hasWork = worker.processingCount > 0;
+    const hasWork = worker.underWayCount > 0;
     if (worker.full ? !worker.stalled : hasWork) {
       return false;
     }
@@ -75,10 +75,14 @@ export function giveUpStalled(s: SchedulerState): void {
     return;
   }
   for (const worker of s.workers.all) {
-    while (worker.firstProcessing !== NONE) {
-      const task = worker.firstProcessing;
-      s.output.release(worker, task, false);
-      fail(s, task);
+    for (let task = worker.firstProcessing; task !== NONE;) {
+      const next = s.tasks.nextProcessing[task]!;
+      // One that has seceded waits for others, which end here.
+      if (!s.tasks.hasFlag(task, TaskFlag.Seceded)) {
+        s.output.release(worker, task, false);
+        fail(s, task);
+      }
+      task = next;
     }
     while (worker.queuedCount > 0) {
       fail(s, s.peekQueue(worker));

@@ -45,7 +45,9 @@ export enum FailureReason {
   /** Every worker that could run it was full for so long that none of them ever will. */
   Stalled = 5,
   /** There was no room for the rest of its graph. */
-  NoRoom = 6
+  NoRoom = 6,
+  /** It asked to be run anew more often than is allowed. */
+  Rescheduled = 7
 }
 
 /** Whether a task in this state keeps its inputs: it counts among their waiters. */

@@ -20,7 +20,9 @@ export enum TaskFlag {
   /** Data and no work, see `GraphSubmitted`. */
   Data = 64,
   /** There was no room for the rest of its graph: it cannot run. */
-  Refused = 128
+  Refused = 128,
+  /** Its present run goes on beside the worker's threads, see `TasksSeceded`. */
+  Seceded = 256
 }
 
 /** What a forgotten row still tells: whether there ever was a result. */
@@ -34,7 +36,7 @@ export class TaskTable {
   /** {@link TaskState} */
   state = new Uint8Array(0);
   /** {@link TaskFlag} bits. */
-  flags = new Uint8Array(0);
+  flags = new Uint16Array(0);
   /** The order of running, smaller first: user priority, then generation, then static order, in one number. */
   rank = new Float64Array(0);
   /** The client that submitted it. */
@@ -72,6 +74,8 @@ export class TaskTable {
   retries = new Uint8Array(0);
   /** How many workers died while it could have been running. */
   suspicious = new Uint8Array(0);
+  /** How often it has asked to be run anew, see `SchedulerOptions.mostReschedules`. */
+  reschedules = new Uint16Array(0);
   /** `Erred`: the task that failed first, itself or an ancestor. */
   cause = new Int32Array(0);
   /** `Erred`: `FailureReason` of the cause. */
@@ -125,6 +129,7 @@ export class TaskTable {
     this.nbytes = grownColumn(this.nbytes, capacity);
     this.retries = grownColumn(this.retries, capacity);
     this.suspicious = grownColumn(this.suspicious, capacity);
+    this.reschedules = grownColumn(this.reschedules, capacity);
     this.cause = grownColumn(this.cause, capacity, NONE);
     this.reason = grownColumn(this.reason, capacity);
     this.restriction = grownColumn(this.restriction, capacity, NONE);
@@ -189,6 +194,7 @@ export class TaskTable {
     this.nbytes[task] = 0;
     this.retries[task] = 0;
     this.suspicious[task] = 0;
+    this.reschedules[task] = 0;
     this.cause[task] = NONE;
     this.restriction[task] = NONE;
     this.worker[task] = NONE;

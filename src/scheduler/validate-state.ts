@@ -229,6 +229,7 @@ function checkWorker(
 ): void {
   const t = s.tasks;
   let count = 0;
+  let seceded = 0;
   let occupancy = 0;
   let previous = NONE;
   for (
@@ -251,11 +252,16 @@ function checkWorker(
       'no answer is expected to its being asked back'
     );
     previous = task;
-    count++;
-    occupancy += t.estimate[task]!;
+    if (t.hasFlag(task, TaskFlag.Seceded)) {
+      seceded++;
+    } else {
+      count++;
+      occupancy += t.estimate[task]!;
+    }
   }
   invariant(worker.lastProcessing === previous, 'the list ends elsewhere');
   invariant(worker.processingCount === count, 'processing is miscounted');
+  invariant(worker.secededCount === seceded, 'seceded runs are miscounted');
   invariant(isNear(worker.occupancy, occupancy), 'occupancy is wrong');
   invariant(worker.queuedCount === queued, 'the queue is miscounted');
   let stored = 0;

@@ -4,6 +4,7 @@ import type {
   ReplicasChanged,
   TakeBackAnswered,
   TasksFinished,
+  TasksSeceded,
   WorkerJoined,
   WorkerLeft,
   WorkerPaused
@@ -190,7 +191,9 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
     switch (status[i] as RunStatus) {
       case RunStatus.Ok:
         tasks.nbytes[task] = nbytes[i]!;
-        s.durations.add(tasks.functionId[task]!, duration[i]!);
+        if (!tasks.hasFlag(task, TaskFlag.Seceded)) {
+          s.durations.add(tasks.functionId[task]!, duration[i]!);
+        }
         move(s, task, TaskState.Memory);
         break;
       case RunStatus.Failed:
@@ -202,8 +205,42 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
           move(s, task, TaskState.Erred);
         }
         break;
+      case RunStatus.Rescheduled:
+        if (++tasks.reschedules[task]! > s.options.mostReschedules) {
+          blame(s, task, task, FailureReason.Rescheduled);
+          move(s, task, TaskState.Erred);
+        } else {
+          move(s, task, TaskState.Waiting);
+        }
+        break;
       default:
         move(s, task, TaskState.Waiting);
+    }
+  }
+}
+
+export function tasksSeceded(s: SchedulerState, event: TasksSeceded): void {
+  const { tasks } = s;
+  const worker = s.workers.get(event.worker);
+  if (worker === undefined) {
+    return;
+  }
+  for (let i = 0; i < event.taskIds.length; i++) {
+    const task = event.taskIds[i]!;
+    if (
+      task < 0 ||
+      tasks.state[task] !== TaskState.Processing ||
+      tasks.runId[task] !== event.runIds[i] ||
+      tasks.hasFlag(task, TaskFlag.Seceded) !== event.back
+    ) {
+      continue;
+    }
+    if (event.back) {
+      s.rejoin(task, worker);
+    } else {
+      // What it takes beside the threads keeps nobody waiting for one.
+      s.durations.add(tasks.functionId[task]!, event.duration[i]!);
+      s.secede(task, worker);
     }
   }
 }

@@ -21,7 +21,9 @@ export class WorkerRecord {
   moving: Asked = new Map();
   /** It is full, nothing runs there, and nothing frees memory. */
   stalled = false;
-  /** Tasks in `Processing` here, and the two ends of their list, oldest first. */
+  /** Tasks in `Processing` here that run beside the threads, which others have. */
+  secededCount = 0;
+  /** The other tasks in `Processing` here, and the two ends of the list of all, oldest first. */
   processingCount = 0;
   firstProcessing = NONE;
   lastProcessing = NONE;
@@ -66,6 +68,11 @@ export class WorkerRecord {
   /** Answers to `takeBack` that are still to come. */
   get takeBacksPending(): number {
     return this.askedBack.size;
+  }
+
+  /** Tasks in `Processing` here. */
+  get underWayCount(): number {
+    return this.processingCount + this.secededCount;
   }
 
   /** It gets no tasks. */

@@ -3,6 +3,7 @@ import { Dictionary } from '../records/dictionary';
 import { LogWriter, type SealedBlock } from '../records/log-writer';
 import {
   CapacityState,
+  LARGEST_U16,
   NONE_U16,
   NONE_U32,
   RunStatus,
@@ -22,7 +23,8 @@ import { cutInTheMiddle } from './cut-text';
 import { GivenUpTasks } from './given-up-tasks';
 import type { JoinedWorker } from './joined-worker';
 import { type GoingRun, LaneRuns } from './lane-runs';
-import { laneOf, LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
+import { LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
+import { WorkerLanes } from './worker-lanes';
 import { NamesOf } from './names-of';
 import { StoredSums } from './stored-sums';
 import { nextAttempt, type TaskFacts } from './task-facts';
@@ -205,20 +207,18 @@ export class EmbeddedClusterLog {
 
   /** @param begins - whether it begins tasks from now on; else its first row of capacity says when. */
   workerJoined(now: number, joined: JoinedWorker, begins = true): void {
-    const firstLane = this._nextLane as LaneId;
-    this._nextLane += joined.threads;
-    for (let thread = 0; thread < joined.threads; thread++) {
-      this._table('lanes').append({
-        lane: laneOf(firstLane, thread),
-        worker: joined.worker,
-        thread
-      });
-    }
+    const lanes = new WorkerLanes(joined.threads, thread => {
+      const lane = this._nextLane as LaneId;
+      // The last one stands for all that come after.
+      this._nextLane = Math.min(this._nextLane + 1, LARGEST_U16);
+      this._table('lanes').append({ lane, worker: joined.worker, thread });
+      return lane;
+    });
     const logged: LoggedWorker = {
       joined,
       joinedAt: this.since(now),
       names: new NamesOf(this.names, true),
-      firstLane,
+      lanes,
       runs: new LaneRuns(joined.threads),
       stackIds: new LogIds(() => this._nextStack++),
       frameIds: new LogIds(() => this._nextFrame++)
@@ -243,7 +243,7 @@ export class EmbeddedClusterLog {
     }
     if (this._isRecording) {
       for (const [thread, run] of logged.runs.unreported()) {
-        this._lostRun(laneOf(logged.firstLane, thread), run, left);
+        this._lostRun(logged.lanes.of(thread), run, left);
         // The row of a forgotten task belongs to another task now.
         if (node[run.task] === run.node) {
           attempts[run.task] = run.attempt;
@@ -298,7 +298,6 @@ export class EmbeddedClusterLog {
       return;
     }
     const { node, functionId, span, unfinishedSince, attempts } = facts;
-    const { lastStarts, lastRuns } = logged.runs;
     let unknown = 0;
     let [from, to] = [Infinity, -Infinity];
     for (let i = 0; i < runs.rows; i++) {
@@ -310,8 +309,7 @@ export class EmbeddedClusterLog {
       const duration = runs.duration[i]!;
       const hasBegun = status === RunStatus.Ok || !Number.isNaN(waitThread);
       if (hasBegun) {
-        lastStarts[runs.thread[i]!] = start;
-        lastRuns[runs.thread[i]!] = runs.runId[i]!;
+        logged.runs.reported(runs.thread[i]!, start, runs.runId[i]!);
       }
       const gone = task < 0 ? this.givenUp.get(runs.taskId[i]!) : undefined;
       if (task < 0 && (gone === undefined || !hasBegun)) {
@@ -351,7 +349,7 @@ export class EmbeddedClusterLog {
         out.function[row] = gone.functionId;
         out.span[row] = gone.span;
       }
-      out.lane[row] = laneOf(logged.firstLane, runs.thread[i]!);
+      out.lane[row] = logged.lanes.of(runs.thread[i]!);
       out.status[row] = // A task that its worker gave back runs again, whatever the reason.
         status <= RunStatus.Failed ? status : RunStatus.Missing;
       out.start[row] = start;

@@ -1,5 +1,6 @@
 /** The public face of the sources. */
 export { EmbeddedClusterLog } from './embedded-cluster';
 export type { MeasuredTable } from './measured-log';
+export { MOST_SECEDED } from './worker-lanes';
 export { NamesOf } from './names-of';
 export type { PerTask, TaskFacts } from './task-facts';

@@ -25,26 +25,32 @@ export type GoingRun = {
  *                told 7 ── reported 7 ── told 8                   8 is going on
  */
 export class LaneRuns {
-  private readonly _going: (GoingRun | null)[];
+  private readonly _going: (GoingRun | null)[] = [];
   /** By thread: when the newest reported run began. Written for every run, so a column. */
-  readonly lastStarts: Float64Array;
+  private _lastStarts = new Float64Array(0);
   /**
    * By thread: that run's number. The start alone does not identify a run: in `running` and in `finished` a worker sends different clock
    * readings of it.
    */
-  readonly lastRuns: Uint32Array;
+  private _lastRuns = new Uint32Array(0);
 
   constructor(threads: number) {
-    this._going = new Array<GoingRun | null>(threads).fill(null);
-    this.lastStarts = new Float64Array(threads).fill(-Infinity);
-    this.lastRuns = new Uint32Array(threads).fill(NONE_U32);
+    this._reach(threads);
   }
 
   /** @param run - null: the thread is in no run that has lasted that long. */
   told(thread: number, run: GoingRun | null): void {
-    if (thread < this._going.length) {
-      this._going[thread] = run;
+    this._reach(thread + 1);
+    this._going[thread] = run;
+  }
+
+  /** A run has been reported, which ended. */
+  reported(thread: number, start: number, run: number): void {
+    if (thread >= this._lastRuns.length) {
+      this._reach(thread + 1);
     }
+    this._lastStarts[thread] = start;
+    this._lastRuns[thread] = run;
   }
 
   /** Runs that were begun and not reported, with their threads. */
@@ -52,11 +58,28 @@ export class LaneRuns {
     for (const [thread, run] of this._going.entries()) {
       if (
         run !== null &&
-        run.run !== this.lastRuns[thread] &&
-        run.started > this.lastStarts[thread]!
+        run.run !== this._lastRuns[thread] &&
+        run.started > this._lastStarts[thread]!
       ) {
         yield [thread, run];
       }
+    }
+  }
+
+  /** Makes room for so many threads: runs that go on beside a worker's threads come one by one. */
+  private _reach(threads: number): void {
+    const before = this._lastRuns.length;
+    if (threads <= before) {
+      return;
+    }
+    const starts = new Float64Array(threads).fill(-Infinity);
+    const runs = new Uint32Array(threads).fill(NONE_U32);
+    starts.set(this._lastStarts);
+    runs.set(this._lastRuns);
+    this._lastStarts = starts;
+    this._lastRuns = runs;
+    while (this._going.length < threads) {
+      this._going.push(null);
     }
   }
 }

@@ -2,13 +2,14 @@ import { NONE_U32 } from '../records/enumerations';
 import type { BlockBuilder } from '../records/block-builder';
 import type { LogWriter } from '../records/log-writer';
 import type { NumberIn } from '../base/typed-arrays';
-import type { DenseTaskId, LaneId, OuterTaskId } from '../records/ids';
+import type { DenseTaskId, OuterTaskId } from '../records/ids';
 import type { TableName, TABLES } from '../records/tables';
 import type { TablesOf } from '../wire/schema';
 import type { JoinedWorker } from './joined-worker';
 import type { GivenUpTasks } from './given-up-tasks';
 import type { LaneRuns } from './lane-runs';
 import type { NamesOf } from './names-of';
+import type { WorkerLanes } from './worker-lanes';
 import { nextAttempt, type TaskFacts } from './task-facts';
 
 type Measured = TablesOf<'worker', 'up', 'measured'>;
@@ -28,8 +29,7 @@ export type LoggedWorker = {
   readonly joined: JoinedWorker;
   readonly joinedAt: number;
   readonly names: NamesOf;
-  /** The lane of thread 0; the others follow. */
-  readonly firstLane: LaneId;
+  readonly lanes: WorkerLanes;
   readonly runs: LaneRuns;
   /** Added to the worker's ids of stacks and frames to get the log's. */
   readonly stackIds: LogIds;
@@ -88,7 +88,7 @@ export class MeasuredLog {
     if (logged === undefined) {
       return;
     }
-    const { names, frameIds, stackIds, firstLane } = logged;
+    const { names, frameIds, stackIds, lanes } = logged;
     this._copy('frames', frames, {
       frame: i => frameIds.of(frames.frame[i]!),
       function: i => names.logId(frames.function[i]!),
@@ -102,7 +102,7 @@ export class MeasuredLog {
     });
     this._copy('samples', samples, {
       second: i => this._second(samples.t[i]!),
-      lane: i => laneOf(firstLane, samples.thread[i]!),
+      lane: i => lanes.of(samples.thread[i]!),
       span: i => samples.span[i]!,
       function: i => names.logId(samples.function[i]!),
       stack: i => stackIds.of(samples.stack[i]!),
@@ -148,7 +148,7 @@ export class MeasuredLog {
       logged.runs.told(running.thread[i]!, node[i] === NONE_U32 ? null : going);
     }
     this._copy('running', running, {
-      lane: i => laneOf(logged.firstLane, running.thread[i]!),
+      lane: i => logged.lanes.of(running.thread[i]!),
       node: i => node[i]!,
       function: i => functionId[i]!,
       span: i => running.span[i]!,
@@ -244,11 +244,6 @@ export class LogIds {
     }
     return logId;
   }
-}
-
-/** The lane of a worker's thread. */
-export function laneOf(firstLane: LaneId, thread: number): LaneId {
-  return (firstLane + thread) as LaneId;
 }
 
 function nodeOf(task: DenseTaskId, facts: TaskFacts): number {

@@ -374,6 +374,7 @@ export class FakeCluster implements IFakeSurroundings {
       ) as DenseTaskIds;
     switch (message.type) {
       case 'finished': {
+        this._secede(worker.id, message.task, message.runId);
         const task = this._ids.resolve(message.task);
         const missing = message.missing.filter(
           m => this._ids.resolve(m.task) !== NONE
@@ -423,6 +424,22 @@ export class FakeCluster implements IFakeSurroundings {
           taken: Uint8Array.of(Number(message.taken))
         });
       }
+    }
+  }
+
+  /** Some runs have left their thread to others before they end, and some of these have one again. */
+  private _secede(worker: number, outer: number, runId: number): void {
+    for (const back of [false, true].slice(0, runId % 3)) {
+      const task = this._ids.resolve(outer);
+      this._handle({
+        type: 'tasksSeceded',
+        at: this._now,
+        worker,
+        taskIds: Int32Array.of(task) as DenseTaskIds,
+        runIds: Uint32Array.of(runId),
+        duration: Float64Array.of(0.01),
+        back
+      });
     }
   }
 

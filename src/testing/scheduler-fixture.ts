@@ -15,6 +15,8 @@ import { drawnGraph } from './drawn-graph';
 
 /** What may differ from a plain graph whose last task is wanted; names in one string, parted by blanks. */
 type SubmitOptions = {
+  /** The task that submits it. */
+  readonly within?: string;
   readonly want?: string;
   readonly retries?: Record<string, number>;
   readonly priority?: Record<string, number>;
@@ -111,6 +113,7 @@ export class SchedulerFixture {
       client: options.client ?? 0,
       generation: this._generation,
       last: options.last ?? true,
+      within: options.within === undefined ? -1 : this.id(options.within),
       taskIds: Int32Array.from(fresh, name => this.id(name)) as DenseTaskIds,
       data: null,
       userPriority: Int32Array.from(fresh, n => options.priority?.[n] ?? 0),
@@ -170,6 +173,20 @@ export class SchedulerFixture {
         this.id(name)
       ) as DenseTaskIds,
       missingWorkers: Uint16Array.from(missing, ([, holder]) => holder)
+    });
+  }
+
+  /** The present runs of these tasks leave their threads to others, or have one again. */
+  secede(worker: number, names: string, back = false): void {
+    const all = words(names);
+    this.handle({
+      type: 'tasksSeceded',
+      at: this._now,
+      worker,
+      taskIds: this._idsOf(names),
+      runIds: Uint32Array.from(all, name => this.runId(name)),
+      duration: new Float64Array(all.length).fill(0.001),
+      back
     });
   }
 

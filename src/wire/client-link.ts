@@ -38,6 +38,8 @@ const span = v.object({
     v.picklist(membersOf(SpanOrigin).map(([, origin]) => origin)),
     SpanOrigin.User
   ),
+  /** Of a worker's client: it is this span of the log, within which the client's tasks were submitted. */
+  same: v.optional(spanId),
   snippet: v.optional(
     v.object({ text: text, place: text, firstLine: v.optional(u32, 1) })
   )
@@ -77,6 +79,8 @@ export const CLIENT_LINK = {
       {
         generation: v.optional(u32, 0),
         last: v.optional(flag, true),
+        /** Of a worker's client: the task that submits it, as the worker calls it. */
+        within: v.optional(v.nullable(u32), null),
         ...NEW_NAMES,
         spans,
         templates: v.optional(v.array(v.object({ id: u32, blob })), []),
@@ -426,6 +430,8 @@ export const clientIntro = v.looseObject({
   name: v.optional(text, ''),
   /** It has not started the cluster, and the cluster does not end with it. */
   guest: v.optional(flag, false),
+  /** Of a guest: the worker in whose process it is, for the tasks there. */
+  worker: v.optional(v.nullable(u16), null),
   launch: v.looseObject({
     executable: text,
     path: v.array(text),

@@ -56,6 +56,14 @@ const counting = (length: number): Uint8Array =>
 
 function frameSamples(): Readonly<Record<string, FrameSample>> {
   return {
+    seceded: sample(
+      'two runs that leave the threads of their worker',
+      'worker',
+      'up',
+      'seceded',
+      {},
+      { tasks: { taskId: [7, 8], runId: [1, 2], seconds: [0.5, 0.25] } }
+    ),
     discard: sample(
       'two items that one client gave up, and all of another, which has gone',
       'worker',

@@ -141,6 +141,17 @@ export const WORKER_LINK = {
         status: 'u8'
       }
     }),
+    /** These runs leave the worker's threads to others, and go on beside them; or (`back`) hold a thread again. */
+    seceded: message(
+      { back: v.optional(flag, false) },
+      {
+        tasks: {
+          taskId: u32Of<OuterTaskId>(),
+          runId: 'u32',
+          seconds: f64Of<Seconds>()
+        }
+      }
+    ),
     /** stalled: it is paused, no task runs there, and nothing leaves its memory. Said when either changes. */
     state: message({
       paused: flag,

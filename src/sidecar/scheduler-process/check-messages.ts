@@ -2,6 +2,7 @@
  * Checks the content of messages whose form is right: offsets lie within what they point into, ids are possible, times are numbers. Checked
  * before any of the message is taken in, so that a refused message has changed nothing. In the scheduler process.
  */
+import { MOST_SECEDED } from '../../sources';
 import { NONE_U32, SubmitFlag } from '../../records/enumerations';
 import type { ArrayOf } from '../../base/typed-arrays';
 import type { ClientTaskId } from '../../records/ids';
@@ -30,6 +31,8 @@ type Borders = {
   readonly names: number;
   /** The generation of the graph of which some parts have come and others not. */
   readonly coming: number | null;
+  /** It is a worker's: what it says of the worker's tasks can be so. */
+  readonly isOfWorker: boolean;
 };
 
 /** @throws BrokenFrame */
@@ -40,6 +43,15 @@ export function checkFromClient(
   const { type } = message;
   if (type === 'submit' || type === 'scattered' || type === 'spans') {
     checkNames(type, message.fields.firstName, borders.names);
+    const isWithin = type === 'submit' && message.fields.within !== null;
+    if (
+      !borders.isOfWorker &&
+      (isWithin || message.fields.spans.some(({ same }) => same !== undefined))
+    ) {
+      throw new BrokenFrame(
+        `"${type}" is of a task that runs, and the client of no worker.`
+      );
+    }
   }
   if (type === 'submit') {
     checkSubmit(message, borders);
@@ -144,7 +156,7 @@ function checkScattered(
 }
 
 /**
- * @param threads - of the worker: each is a lane of the log.
+ * @param threads - of the worker: each is a lane of the log, as is each of those beside them.
  * @throws BrokenFrame
  */
 export function checkFromWorker(
@@ -164,6 +176,9 @@ export function checkFromWorker(
     checkNames('measured', message.fields.firstName & ~COINED, names);
     checkThreads('measured', samples.thread, samples.rows, threads);
     checkThreads('measured', running.thread, running.rows, threads);
+  } else if (message.type === 'seceded') {
+    const { seconds, rows } = message.tables.tasks;
+    checkAmounts('seceded', 'seconds', seconds, rows);
   } else if (message.type === 'replicas') {
     const { added } = message.tables;
     checkSizes('replicas', 'nbytes', added.nbytes, added.rows);
@@ -334,7 +349,7 @@ function checkThreads(
   threads: number
 ): void {
   for (let i = 0; i < rows; i++) {
-    if (values[i]! >= threads) {
+    if (values[i]! >= threads + MOST_SECEDED) {
       throw new BrokenFrame(`"${type}": thread ${values[i]} of ${threads}.`);
     }
   }

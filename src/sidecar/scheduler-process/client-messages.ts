@@ -85,13 +85,17 @@ export class ClientSession {
   /** Whether there was no room for that graph: the rest of it is not taken either. */
   private _refusing = false;
 
-  /** @param id - no other client of the cluster has had it; 0 is the owner. */
+  /**
+   * @param id - no other client of the cluster has had it; 0 is the owner.
+   * @param worker - in whose process it is; null: in a program of its own.
+   */
   constructor(
     readonly link: AcceptedLink<'client'>,
     private readonly _cluster: ClusterState,
     private readonly _names: NamesOf,
     private readonly _host: IClientHost,
-    readonly id: number
+    readonly id: number,
+    readonly worker: number | null
   ) {
     this.tasks = new ClientTasks(_cluster.rows, id);
     this._blobs = new ClientBlobs(_cluster.blobs);
@@ -130,7 +134,8 @@ export class ClientSession {
       tasks: this.tasks,
       blobs: this._blobs,
       names: this._names.size,
-      coming: this._coming
+      coming: this._coming,
+      isOfWorker: this.worker !== null
     });
     switch (message.type) {
       case 'submit':

@@ -75,7 +75,7 @@ export class ClientRoster {
    * @throws HandshakeRefused
    */
   admit(intro: Intro): number {
-    const { guest, launch } = check(
+    const { guest, launch, worker } = check(
       clientIntro,
       intro,
       'What the client says of itself'
@@ -94,7 +94,13 @@ export class ClientRoster {
       this._ownerCame = true;
       return OWNER;
     }
-    if (this._sessions.size >= MOST_CLIENTS || this._next >= MOST_NUMBERS) {
+    if (worker !== null && !this._cluster.workers.has(worker)) {
+      throw busy(
+        `The cluster ${this._name} has no worker ${worker}, whose client this would be.`
+      );
+    }
+    const isFull = worker === null && this._programs >= MOST_CLIENTS;
+    if (isFull || this._next >= MOST_NUMBERS) {
       throw busy(
         `The cluster ${this._name} has ${this._sessions.size} clients, and has had ${this._next}; close some, or make another with Client().`
       );
@@ -109,6 +115,15 @@ export class ClientRoster {
     return this._next++;
   }
 
+  /** Clients that are programs of their own; those of workers are as many as these. */
+  private get _programs(): number {
+    let count = 0;
+    for (const { worker } of this._sessions.values()) {
+      count += worker === null ? 1 : 0;
+    }
+    return count;
+  }
+
   came(link: AcceptedLink<'client'>, id: number): void {
     const names = new NamesOf(this._cluster.log.names, false);
     const session = new ClientSession(
@@ -116,7 +131,8 @@ export class ClientRoster {
       this._cluster,
       names,
       this._host,
-      id
+      id,
+      workerOf(link.intro)
     );
     this._sessions.set(id, session);
     this._links.set(id, link);
@@ -243,6 +259,11 @@ export class ClientRoster {
       this._host.launchChanged();
     }
   }
+}
+
+/** The worker in whose process a client is; null: in a program of its own. */
+function workerOf(intro: Intro): number | null {
+  return check(clientIntro, intro, 'What the client says of itself').worker;
 }
 
 function busy(sentence: string): HandshakeRefused {

@@ -169,6 +169,8 @@ type SpanRow = {
   readonly opened: number;
   readonly closed: number | null;
   readonly origin: number;
+  /** Of a worker's client: the span of the log that it is. */
+  readonly same?: SpanId | undefined;
 };
 
 /** The spans of one client, as the log numbers them. */
@@ -194,7 +196,12 @@ export class ClientSpans {
 
   /** Rows of the client as rows of the log. */
   announce<R extends SpanRow>(rows: readonly R[]): R[] {
-    return rows.map(row => {
+    return rows.flatMap(row => {
+      if (row.same !== undefined) {
+        this._announced.add(row.id);
+        this._bind(row.id, row.same);
+        return [];
+      }
       const id = this._numberOf(row.id);
       const said = { ...row, id, parent: this.outer(row.parent) };
       if (said.closed === null) {
@@ -217,12 +224,16 @@ export class ClientSpans {
     if (!this._announced.has(id)) {
       this._announced.add(id);
       const outer = this._numbers.take(id);
-      if (outer !== id) {
-        this._map ??= sameNumbers();
-        this._map[id] = (outer < 0 ? LAST_SPAN : outer) as SpanId;
-      }
+      this._bind(id, (outer < 0 ? LAST_SPAN : outer) as SpanId);
     }
     return this.outer(id);
+  }
+
+  private _bind(id: SpanId, outer: SpanId): void {
+    if (outer !== id) {
+      this._map ??= sameNumbers();
+      this._map[id] = outer;
+    }
   }
 }
 

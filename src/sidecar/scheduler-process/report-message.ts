@@ -1,6 +1,7 @@
 /** The message `report`: what became of the client's tasks in one turn. In the scheduler process. */
 import { NONE_U16, NONE_U32, ReportStatus } from '../../records/enumerations';
 import {
+  DEFAULT_OPTIONS,
   FailureReason,
   NONE,
   type Report,
@@ -237,6 +238,14 @@ export function describe(
       return {
         type: 'LostDependencies',
         message: `${key} needs a result that the cluster does not hold any more. Compute it again.`,
+        text: ''
+      };
+    case FailureReason.Rescheduled:
+      return {
+        type: 'TaskError',
+        message:
+          `${key} has raised Reschedule more than ${DEFAULT_OPTIONS.mostReschedules} times, and is given up. ` +
+          'Let it wait for what it needs, or submit it when that is there.',
         text: ''
       };
     case FailureReason.LostData:

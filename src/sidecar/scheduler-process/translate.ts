@@ -21,7 +21,7 @@ import type { EmbeddedClusterLog, NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
 import { own, UseCounter, type BlobStore } from './blob-store';
 import type { ClientBlobs, ClientSpans, ClientTasks } from './client-scope';
-import { type TaskRows } from './task-rows';
+import { NO_TASK, type TaskRows } from './task-rows';
 
 /** What the translation of a submission reads and fills. */
 export type SubmitContext = {
@@ -148,6 +148,10 @@ export function translateSubmit(
       client: context.tasks.client,
       generation: fields.generation,
       last: fields.last,
+      within:
+        fields.within === null
+          ? NO_TASK
+          : rows.ids.resolve(fields.within as OuterTaskId),
       taskIds,
       userPriority: pick(Int32Array, tasks.userPriority, picked),
       functionIds: pick(Uint32Array, rows.functionId, taskIds),

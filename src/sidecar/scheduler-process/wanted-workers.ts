@@ -20,10 +20,12 @@ export function wantedWorkers(
   let seconds = 0;
   let processing = 0;
   let queued = 0;
+  let seceded = 0;
   for (const worker of core.workers.all) {
     seconds += worker.occupancy + worker.queuedSeconds;
     processing += worker.processingCount;
     queued += worker.queuedCount;
+    seceded += worker.secededCount;
   }
   // Tasks that lie in the common queue, or wait for any worker at all, take as long as the others do.
   const others =
@@ -38,6 +40,9 @@ export function wantedWorkers(
     (seconds + others * mean) / TARGET_SECONDS / threads
   );
   const byCount = Math.ceil(tasks / threads);
-  const wanted = Math.max(Math.min(byTime, byCount), tasks > 0 ? 1 : 0);
+  const wanted = Math.max(
+    Math.min(byTime, byCount),
+    tasks + seceded > 0 ? 1 : 0
+  );
   return Math.min(Math.max(wanted, minimum), maximum);
 }

@@ -200,7 +200,7 @@ export class WorkerControl {
       return;
     }
     this._cluster.handle({ type: 'workerRetires', at, worker: id });
-    const { unmoved, processingCount } = core.workers.get(id)!;
+    const { unmoved, underWayCount } = core.workers.get(id)!;
     const waited = clock() - retirement.since;
     const hasTakers = core.workers.all.some(({ retiring }) => !retiring);
     const isLost = unmoved > 0 && !hasTakers;
@@ -213,7 +213,7 @@ export class WorkerControl {
           `${unmoved} of its results could not be moved within ${MOVE_SECONDS} s; the other workers may be full.`
         );
       }
-    } else if (processingCount === 0 || waited > GRACE_SECONDS) {
+    } else if (underWayCount === 0 || waited > GRACE_SECONDS) {
       if (isLost) {
         this._host.warn(
           `worker-${id} goes with ${unmoved} results that no other worker could take. They are computed again when there are workers; ` +
@@ -309,7 +309,7 @@ export class WorkerControl {
     const need = ({ id }: WorkerSession): [number, number] => {
       // The core does not know those that set up plugins.
       const known = core.workers.get(id);
-      return [known?.processingCount ?? 0, known?.storedBytes ?? 0];
+      return [known?.underWayCount ?? 0, known?.storedBytes ?? 0];
     };
     return this._staying()
       .map(session => ({ session, need: need(session) }))
@@ -336,7 +336,7 @@ export class WorkerControl {
     const here =
       this._staying().length + (this._host.fleet?.startingCount ?? 0);
     const idle = this._staying().filter(
-      ({ id }) => (core.workers.get(id)?.processingCount ?? 0) === 0
+      ({ id }) => (core.workers.get(id)?.underWayCount ?? 0) === 0
     ).length;
     const wanted = wantedWorkers(core, this._threads, this._range);
     this._looksWithFewer = wanted < here ? this._looksWithFewer + 1 : 0;

@@ -17,6 +17,7 @@ type FromWorker = Message<'worker', 'up'>;
 const OF_TASKS: ReadonlySet<FromWorker['type']> = new Set([
   'finished',
   'replicas',
+  'seceded',
   'takenBack'
 ] as const);
 
@@ -61,6 +62,19 @@ export function takeWorkerMessage(
         taskIds: denseIds(rows, taskId, count),
         runIds: runId,
         taken: ok
+      });
+      return null;
+    }
+    case 'seceded': {
+      const { taskId, runId, seconds, rows: count } = message.tables.tasks;
+      cluster.handle({
+        type: 'tasksSeceded',
+        at: cluster.at,
+        worker,
+        taskIds: denseIds(rows, taskId, count),
+        runIds: runId,
+        duration: seconds,
+        back: message.fields.back
       });
       return null;
     }

@@ -23,8 +23,7 @@ function report(
   run: number,
   started: number
 ): void {
-  lanes.lastRuns[thread] = run;
-  lanes.lastStarts[thread] = started;
+  lanes.reported(thread, started, run);
 }
 
 describe('the runs of a worker that dies', () => {

@@ -131,7 +131,8 @@ class World implements IClientHost {
       this.state,
       new NamesOf(this.state.log.names, false),
       this,
-      0
+      0,
+      null
     );
   }
 

@@ -67,7 +67,13 @@ describe('what a client says', () => {
     const rows = new TaskRows(new Scheduler().tasks);
     const tasks = new ClientTasks(rows, 0);
     try {
-      checkFromClient(message, { tasks, blobs, names: 0, coming: null });
+      checkFromClient(message, {
+        tasks,
+        blobs,
+        names: 0,
+        coming: null,
+        isOfWorker: false
+      });
     } catch (error) {
       return (error as Error).message;
     }
