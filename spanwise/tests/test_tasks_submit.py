@@ -6,8 +6,6 @@ import itertools
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 import dask
@@ -16,24 +14,11 @@ import pytest
 
 import spanwise
 from spanwise import Client, Event, Reschedule, as_completed, get_client, wait, worker_client
-
-#: A wait that ends by itself ends long before.
-LIMIT_SECONDS = 60.0
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 
 
 def square(x: int) -> int:
     return x * x
-
-
-def until(holds: Callable[[], Any], what: str) -> Any:
-    """Wait until something holds, and return it."""
-    end = time.monotonic() + LIMIT_SECONDS
-    while time.monotonic() < end:
-        found = holds()
-        if found:
-            return found
-        time.sleep(0.01)
-    raise AssertionError(f"It never came to this: {what}")
 
 
 def sum_of_squares(n: int) -> int:
@@ -248,7 +233,4 @@ def test_a_seceded_task_of_a_worker_that_dies_runs_again() -> None:
 
     with Client(n_workers=2, threads_per_worker=1) as client:
         assert client.submit(waits_once).result(LIMIT_SECONDS) == 81
-        worker = client.scheduler_info()["workers"]
-        assert until(lambda: len(client.scheduler_info()["workers"]) == 2, "there are two again"), (
-            worker
-        )
+        wait_until("there are two again", lambda: len(client.nthreads()) == 2)

@@ -1,5 +1,6 @@
 import type { DenseTaskId, SpanId } from '../records/ids';
 import { NONE_U32 } from '../records/enumerations';
+import { MOST_SECEDED } from './worker-lanes';
 
 /** A run that a worker reported as going on. */
 export type GoingRun = {
@@ -34,14 +35,17 @@ export class LaneRuns {
    */
   private _lastRuns = new Uint32Array(0);
 
-  constructor(threads: number) {
-    this._reach(threads);
+  /** @param _threads - of the worker; runs may go on beside them. */
+  constructor(private readonly _threads: number) {
+    this._reach(_threads);
   }
 
   /** @param run - null: the thread is in no run that has lasted that long. */
   told(thread: number, run: GoingRun | null): void {
-    this._reach(thread + 1);
-    this._going[thread] = run;
+    if (thread < this._threads + MOST_SECEDED) {
+      this._reach(thread + 1);
+      this._going[thread] = run;
+    }
   }
 
   /** A run has been reported, which ended. */

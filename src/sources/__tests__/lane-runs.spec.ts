@@ -1,3 +1,4 @@
+import { MOST_SECEDED } from '../worker-lanes';
 import { idOf, spanIds } from '../../testing/ids';
 import { LaneRuns, type GoingRun } from '../lane-runs';
 
@@ -59,10 +60,18 @@ describe('the runs of a worker that dies', () => {
 
   it('are in no thread that it does not have', () => {
     const lanes = new LaneRuns(2);
-    lanes.told(2, going(7, 1));
+    lanes.told(2 + MOST_SECEDED, going(7, 1));
     lanes.told(65_535, going(7, 1));
     expect(lost(lanes)).toEqual([]);
     lanes.told(1, going(7, 1));
     expect(lost(lanes)).toEqual([[1, 7]]);
+  });
+
+  it('may be on lanes beside the threads', () => {
+    const lanes = new LaneRuns(2);
+    lanes.told(1001, going(7, 1));
+    lanes.told(3, going(8, 1));
+    lanes.reported(3, 1, 8);
+    expect(lost(lanes)).toEqual([[1001, 7]]);
   });
 });

@@ -28,6 +28,7 @@ it('are taken as they are, also what only a newer build says', () => {
   const client = {
     ...CLIENT,
     guest: true,
+    worker: 3,
     newer: 1,
     launch: { ...CLIENT.launch, more: 2 }
   };
@@ -42,6 +43,7 @@ it('may leave out names, hosts and versions', () => {
   expect(check(clientIntro, { launch }, 'the intro')).toEqual({
     name: '',
     guest: false,
+    worker: null,
     launch: { ...launch, versions: {} }
   });
   const { worker, pid, threads, memoryLimit, address } = WORKER;
