@@ -19,7 +19,7 @@ _ALIVE = "connections are watched by themselves, without a setting"
 _LOG = "workers and scheduler write to a log, whose end errors show"
 _LIFETIME = "workers live as long as the cluster"
 _PRELOAD = "nothing is loaded first: run() a function that prepares the workers"
-_LIMITS = "the thresholds are those of docs/memory-limits.md"
+_LIMITS = "set distributed.worker.memory.target, spill, pause, terminate in dask.config instead"
 
 #: Keyword → what happens instead.
 INSTEAD: dict[str, str] = {

@@ -106,15 +106,33 @@ def processes_and_threads(n_workers: int | None, threads_per_worker: int | None)
 
 
 def memory_per_worker(memory_limit: Any, n_workers: int, threads: int) -> int:
-    """Bytes per worker; 0: no limit."""
+    """Bytes per worker; 0: no limit. As `distributed`, also of numbers as text.
+
+    Raises
+    ------
+    ValueError
+    """
     total = psutil.virtual_memory().total
-    if memory_limit is None or memory_limit == 0:
+    if memory_limit is None:
         return 0
     if memory_limit == "auto":
         return int(total * min(1.0, threads / cpu_count()))
-    if isinstance(memory_limit, float) and memory_limit <= 1:
-        return int(total * memory_limit)
-    return min(total, int(parse_bytes(memory_limit)))
+    try:
+        nbytes = float(memory_limit)
+    except (TypeError, ValueError):
+        try:
+            nbytes = float(parse_bytes(memory_limit))
+        except (TypeError, ValueError, AttributeError):
+            nbytes = -1.0
+    else:
+        if 0 < nbytes <= 1:
+            nbytes *= total
+    if isinstance(memory_limit, bool) or not 0 <= nbytes < math.inf:
+        raise ValueError(
+            'memory_limit is, per worker, "auto", a number of bytes, text such as "2 GiB", a '
+            f"share of the machine's memory up to 1.0, or None for no limit: not {memory_limit!r}"
+        )
+    return min(total, int(nbytes))
 
 
 def worker_ttl_seconds() -> float:

@@ -14,6 +14,7 @@ from spanwise.client.launch import (
     processes_and_threads,
     stall_seconds,
 )
+from spanwise.client.memory_settings import memory_settings
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.node_process import NodeProcess
 from spanwise.processes.process_state import started
@@ -57,6 +58,7 @@ def start_scheduler(
         "nWorkers": count,
         "threadsPerWorker": threads,
         "memoryLimit": memory_per_worker(memory_limit, count, threads),
+        "memory": memory_settings(),
         "launch": launch_spec(),
         "observer": None
         if observer is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from spanwise.processes.abandoned import remove_tree
 
 #: Exit codes of the worker program; see `spanwise/worker/__main__.py`.
 _EXITS = {
@@ -100,7 +101,7 @@ class StartedWorker:
         """Remove what a process that has ended left."""
         if self.process is not None and self.process.stdin is not None:
             self.process.stdin.close()
-        shutil.rmtree(folder / f"spill-{self.number}", ignore_errors=True)
+        remove_tree(folder / f"spill-{self.number}")
         (folder / f"worker-{self.number}.sock").unlink(missing_ok=True)
 
     def pause_seconds(self) -> float:

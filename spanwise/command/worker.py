@@ -20,6 +20,7 @@ from spanwise.client.cluster_control import command
 from spanwise.client.cluster_file import ClusterPlace, find_cluster
 from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.client.launch import launch_spec, memory_per_worker, processes_and_threads
+from spanwise.client.memory_settings import memory_settings
 from spanwise.client.session import Session
 from spanwise.command.options import add_worker_options, refuse, seconds
 from spanwise.command.started_worker import StartedWorker, WorkerSpec, exit_sentence
@@ -102,6 +103,7 @@ def run_worker(options: argparse.Namespace, out: TextIO) -> int:
                     "secretHex": place.secret.hex(),
                     "threads": threads,
                     "memoryLimit": memory_per_worker(options.memory_limit, count, threads),
+                    "memory": memory_settings(),
                     "recording": place.observer is not None,
                     "transport": _transport(folder),
                 },

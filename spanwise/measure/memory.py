@@ -13,11 +13,30 @@ import os
 import resource
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any, NamedTuple
 
 RECENT_SECONDS = 30.0
-#: Shares of the memory limit, as in Dask.
-PAUSE, TERMINATE = 0.80, 0.95
+
+
+class Thresholds(NamedTuple):
+    """Shares of the memory limit, as in Dask; infinite: never."""
+
+    #: Of results kept: more are written to disk.
+    target: float = 0.60
+    #: Of the process: results are written to disk; no task begins; it ends.
+    spill: float = 0.70
+    pause: float = 0.80
+    terminate: float = 0.95
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Thresholds:
+        """Those of the worker's first line; None in it: never."""
+        given = {name: settings[name] for name in cls._fields if name in settings}
+        return cls(**{name: inf if share is None else share for name, share in given.items()})
+
+
 #: Up to this share, modules may be imported before a task needs them: the rest is for results.
 IMPORT_AHEAD = 0.30
 
@@ -126,10 +145,18 @@ class MemoryMonitor:
         Bytes that the worker may use; 0: no limit.
     shared
         Bytes in memory shared with other processes that count as this one's.
+    thresholds
+        Shares of the limit.
     """
 
-    def __init__(self, limit: float, shared: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(
+        self,
+        limit: float,
+        shared: Callable[[], float] = lambda: 0.0,
+        thresholds: Thresholds = Thresholds(),  # noqa: B008 (it cannot be changed)
+    ) -> None:
         self.limit = limit
+        self._thresholds = thresholds
         self._shared = shared
         self._process = ProcessMemory()
         self._old = UnmanagedOld()
@@ -149,11 +176,11 @@ class MemoryMonitor:
 
     def is_short(self, process: float) -> bool:
         """Whether no new task may begin."""
-        return self.limit > 0 and process >= PAUSE * self.limit
+        return self.limit > 0 and process >= self._thresholds.pause * self.limit
 
     def is_over(self, process: float) -> bool:
         """Whether the worker must end before the system ends something else."""
-        return self.limit > 0 and process >= TERMINATE * self.limit
+        return self.limit > 0 and process >= self._thresholds.terminate * self.limit
 
     def has_room_for_modules(self) -> bool:
         """Whether the process is so small that modules may be imported ahead."""

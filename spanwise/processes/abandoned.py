@@ -26,6 +26,8 @@ END_SECONDS = 10.0
 _TRY_SECONDS = 1.0
 
 
+#: How folders begin that lie where `temporary-directory` says; `spanwise.worker.spill_file`.
+_ELSEWHERE = "spanwise-spill-"
 #: Names the process whose workers write into a folder in which no scheduler listens.
 _OWNER = "owner.json"
 
@@ -65,6 +67,7 @@ def remove_abandoned(base: Path) -> None:
     for folder in folders:
         try:
             if _is_own(folder) and _lost_its_owner(folder):
+                _try_to_remove(folder)
                 shutil.rmtree(folder, ignore_errors=True)
                 continue
             is_left = _is_own(folder) and _spilled_in(folder) and _is_dead(folder)
@@ -91,7 +94,7 @@ def _try_to_remove(folder: Path) -> OSError | None:
         return problem
     found: OSError | None = None
     for spilled in left:
-        shutil.rmtree(spilled, ignore_errors=True)
+        remove_tree(spilled)
         try:
             if spilled.exists():
                 shutil.rmtree(spilled)
@@ -100,6 +103,18 @@ def _try_to_remove(folder: Path) -> OSError | None:
         except OSError as problem:
             found = problem
     return found
+
+
+def remove_tree(spilled: Path) -> None:
+    """Remove what a worker has spilled as far as possible, also where a link of it leads."""
+    if spilled.is_symlink():
+        place = spilled.readlink()
+        if place.name.startswith(_ELSEWHERE):
+            shutil.rmtree(place, ignore_errors=True)
+            if not place.exists():
+                spilled.unlink(missing_ok=True)
+        return
+    shutil.rmtree(spilled, ignore_errors=True)
 
 
 def _spilled_in(folder: Path) -> list[Path]:

@@ -79,6 +79,7 @@ def _run(config: dict[str, Any]) -> int:
         config["threads"],
         config["memoryLimit"],
         Path(config["folder"]),
+        config.get("memory") or {},
     )
     server = Server(worker)
     door = wire_door.listen(

@@ -111,6 +111,11 @@ class Room(Protocol):
     @property
     def may_write(self) -> bool: ...
 
+    @property
+    def own_target(self) -> float: ...
+
+    def fits(self, process: float) -> bool: ...
+
     def make_room(self, worker: Spilling, coming: float = 0.0) -> Spent: ...
 
     def put_away(self, worker: Spilling, buffers: Sequence[payload.Buffer]) -> Spilled | None: ...
@@ -118,6 +123,9 @@ class Room(Protocol):
 
 class Sharing(Telling, Reading, Protocol):
     """Lends results to other processes, and sees theirs."""
+
+    @property
+    def spill(self) -> Room: ...
 
     def process_bytes(self) -> float: ...
 
@@ -161,8 +169,8 @@ class Shown(Telling, Protocol):
     address: str
     threads: int
     memory_limit: float
-    #: It is removed together with the spilled files of ended workers.
-    folder: Path
+
+    def make_folder(self) -> Path: ...
 
 
 class Executing(Reading, Spilling, Protocol):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from spanwise.wire.rows import TASK_CHUNK, TASK_TEMPLATE
-from spanwise.worker.spill import TARGET
 from spanwise.worker.spill_file import Spilled
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Pinned:
         """Keep memory free for results and running tasks: called when new blobs have come."""
         worker = self._worker
         limit = worker.spill.limit
-        if limit > 0 and (excess := worker.library.nbytes - TARGET * limit) > 0:
+        if limit > 0 and (excess := worker.library.nbytes - worker.spill.own_target) > 0:
             self.give_up(excess)
 
     def _write(self, buffers: list[Any]) -> Spilled | None:

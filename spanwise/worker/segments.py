@@ -31,7 +31,6 @@ from spanwise.wire import payload
 from spanwise.wire import segments as memory
 from spanwise.wire.foreign import said
 from spanwise.worker.segment import Segment
-from spanwise.worker.spill import SPILL
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Sharing
@@ -176,7 +175,7 @@ class Segments:
 
     def _fits(self, worker: Sharing, nbytes: int) -> bool:
         """Whether a copy would leave the process below the share at which results are spilled."""
-        return self.limit <= 0 or worker.process_bytes() + nbytes < SPILL * self.limit
+        return worker.spill.fits(worker.process_bytes() + nbytes)
 
     def _add(self, segment: Segment) -> None:
         with self._lock:

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spanwise.measure.fine import Ledger
+from spanwise.measure.memory import Thresholds
 from spanwise.processes import forks
 from spanwise.wire import payload
 from spanwise.worker.spill_file import Piece, Spent, Spilled, SpillFile, SpillFiles
@@ -29,8 +31,6 @@ from spanwise.worker.spill_file import Piece, Spent, Spilled, SpillFile, SpillFi
 if TYPE_CHECKING:
     from spanwise.worker.needs import Spilling
 
-#: Shares of the memory limit, as in Dask: of results kept, and of the whole process.
-TARGET, SPILL = 0.60, 0.70
 #: A marker takes 48 to 80 bytes, so smaller results stay in memory.
 SMALLEST_BYTES = 128
 #: A larger result has a file to itself, and is not copied on its way there.
@@ -68,17 +68,32 @@ class SpillStore:
         Where files go.
     limit
         The worker's memory limit in bytes; 0: nothing is ever spilled.
+    thresholds
+        Shares of it.
+    quota
+        Bytes of all files at most.
+    elsewhere
+        A folder in which the files are to lie, behind a link.
     """
 
-    def __init__(self, folder: Path, limit: float, ledger: Ledger) -> None:
-        self.files = SpillFiles(folder)
+    def __init__(
+        self,
+        folder: Path,
+        limit: float,
+        ledger: Ledger,
+        thresholds: Thresholds = Thresholds(),  # noqa: B008 (it cannot be changed)
+        quota: float = inf,
+        elsewhere: Path | None = None,
+    ) -> None:
+        self.files = SpillFiles(folder, quota, elsewhere)
         self.limit = limit
+        self._thresholds = thresholds
         #: Other users of memory, which count as if they were results.
         self.sources: list[Source] = []
         #: The one of them that loses nothing by letting go: asked before results are written.
         self.spare: Source | None = None
         #: Results kept may take this much; more while nothing else can be spilled.
-        self.target = self._goal = TARGET * limit if limit > 0 else float("inf")
+        self.target = self._goal = thresholds.target * limit if limit > 0 else inf
         #: Whether anything has ever been spilled: else there are no markers to look for.
         self.used = False
         #: Why nothing can be written now; empty: writing works, or was not tried.
@@ -118,13 +133,26 @@ class SpillStore:
         """Free about `wanted` of these bytes; False: no more can be freed."""
         return any(source.give_up(wanted) for source in self.sources)
 
+    @property
+    def own_target(self) -> float:
+        """Bytes that results and sources may take together."""
+        return self._thresholds.target * self.limit
+
     def give_up_spare(self, wanted: float) -> bool:
         """Free about `wanted` bytes that nothing lies in; False: there are none."""
         return self.spare is not None and self.spare.give_up(wanted) > 0
 
     def is_short(self, process: float) -> bool:
         """Whether the process is so large that results should leave it."""
-        return self.limit > 0 and process >= SPILL * self.limit
+        return self.limit > 0 and process >= self._thresholds.spill * self.limit
+
+    def fits(self, process: float) -> bool:
+        """Whether a process so large is below all shares at which something happens."""
+        return self.limit <= 0 or process < min(self._thresholds[1:]) * self.limit
+
+    def beyond(self, process: float) -> float:
+        """Bytes by which the process is above that share."""
+        return process - self._thresholds.spill * self.limit
 
     # ── making room ───────────────────────────────────────────────────────
 
@@ -132,7 +160,7 @@ class SpillStore:
         """Set how much memory the sources leave to results; called now and then."""
         if self.limit <= 0:
             return
-        goal = max(0.0, TARGET * self.limit - self.held_beside() + worker.elsewhere)
+        goal = max(0.0, self.own_target - self.held_beside() + worker.elsewhere)
         if self.target == self._goal or worker.table.managed < goal:
             self.target = goal
         self._goal = goal

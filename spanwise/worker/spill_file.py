@@ -13,13 +13,16 @@ A large result has a file to itself; small ones share one, for a file costs 100 
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
+import secrets
 import threading
 from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +30,8 @@ from spanwise.wire import payload
 
 #: Only the user may read results, whatever the folder's mode is.
 MODE = 0o600
+#: How folders begin that lie elsewhere than in the cluster's; who removes them looks for it.
+ELSEWHERE = "spanwise-spill-"
 #: This much may lie dead before anything is rewritten.
 LITTLE_BYTES = 2 * 2**20
 
@@ -141,10 +146,16 @@ class SpillFiles:
     ----------
     folder
         Created when first needed; the process that watches the worker removes it.
+    quota
+        Bytes of all files at most.
+    elsewhere
+        A folder in which the files are to lie; `folder` is then a link.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, quota: float = inf, elsewhere: Path | None = None) -> None:
         self.folder = folder
+        self._quota = quota
+        self._elsewhere = elsewhere
         self._serials = itertools.count(1)
         self._owner = os.getpid()
         #: Around what is counted: the files, the living pieces of each, their sums.
@@ -167,7 +178,11 @@ class SpillFiles:
         """
         path = self.folder / str(next(self._serials))
         file = SpillFile(self, path, pieces)
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        if self.disk_bytes + file.disk_bytes > self._quota:
+            raise OSError(
+                errno.EDQUOT, f"max-spill allows {self._quota / 2**20:.0f} MiB for each worker"
+            )
+        self.make_folder()
         buffers = [buffer for piece in pieces for buffer in piece[2]]
         if len(pieces) > 1:
             # A call per number of a pickle would cost more than copying them.
@@ -185,6 +200,15 @@ class SpillFiles:
             self.written_bytes += file.disk_bytes
         self._count_ended()
         return [Spilled(file, index) for index in range(len(pieces))]
+
+    def make_folder(self) -> None:
+        """Make the folder, or the link and what it leads to."""
+        if self._elsewhere is not None and not self.folder.is_symlink():
+            # The link comes first: whatever ends this process, what it has made is found.
+            place = self._elsewhere / f"{ELSEWHERE}{os.getpid()}-{secrets.token_hex(8)}"
+            with suppress(FileExistsError):  # another thread was faster
+                self.folder.symlink_to(place)
+        self.folder.resolve().mkdir(mode=0o700, exist_ok=True)
 
     def mostly_dead(self) -> list[SpillFile]:
         """Return the files of which less than half is still needed.

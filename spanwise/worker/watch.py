@@ -13,12 +13,12 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Protocol
 
 from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
-from spanwise.measure.memory import MemoryMonitor, give_back_free_memory
+from spanwise.measure.memory import MemoryMonitor, Thresholds, give_back_free_memory
 from spanwise.records.enumerations import NONE_U32
 from spanwise.wire.rows import TASK_FUNCTION, TASK_ID, TASK_RUN_ID, TASK_SPAN
 from spanwise.worker.executor_sampler import Sampler
 from spanwise.worker.fetch import Fetching
-from spanwise.worker.spill import SPILL, SpillStore
+from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import Spent
 from spanwise.worker.tasks import Row
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
         @property
         def spill(self) -> SpillStore: ...
+
+        thresholds: Thresholds
 
 
 #: Seconds between measurements of memory, until the scheduler sets another rate.
@@ -77,7 +79,9 @@ class Watch(threading.Thread):
         self._worker = worker
         self._fetching = fetching
         self._end = end
-        self._memory = MemoryMonitor(worker.memory_limit, worker.segments.counted_bytes)
+        self._memory = MemoryMonitor(
+            worker.memory_limit, worker.segments.counted_bytes, worker.thresholds
+        )
         self._unpark = threading.Event()
         #: Around what is collected and not yet sent.
         self._lock = threading.Lock()
@@ -211,7 +215,7 @@ class Watch(threading.Thread):
             spent = spill.spill(worker, 0.0)
             if spent is not None:
                 self._book(spent)
-            elif spill.give_up_beside(row[1] - SPILL * spill.limit + 1.0):
+            elif spill.give_up_beside(spill.beyond(row[1]) + 1.0):
                 gc.collect()  # functions by value lie in circles
             else:
                 break

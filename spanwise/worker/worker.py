@@ -16,14 +16,16 @@ it. `sending` is held while a message goes to the scheduler; it is taken before
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import inf
 from pathlib import Path
 from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.measure.fine import Ledger
-from spanwise.measure.memory import ProcessMemory
+from spanwise.measure.memory import ProcessMemory, Thresholds
 from spanwise.measure.names import Names
 from spanwise.measure.sizes import Sizes
 from spanwise.shared.requests import SharedRequests
@@ -34,7 +36,7 @@ from spanwise.worker.lanes import Lanes
 from spanwise.worker.library import Library
 from spanwise.worker.pinned import Pinned
 from spanwise.worker.report import Report
-from spanwise.worker.segments import Segments
+from spanwise.worker.segments import SHARE_BYTES, Segments
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable
@@ -65,10 +67,18 @@ class Worker:
         Bytes; 0: none.
     folder
         The cluster's, for what is spilled.
+    memory
+        What to do as memory fills: `memory` of the settings (docs/contracts.md §8).
     """
 
     def __init__(
-        self, number: int, name: str, threads: int, memory_limit: float, folder: Path
+        self,
+        number: int,
+        name: str,
+        threads: int,
+        memory_limit: float,
+        folder: Path,
+        memory: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.number = number
         self.name = name
@@ -86,9 +96,18 @@ class Worker:
         self.ledger = Ledger()
         #: What it writes to disk.
         self.folder = folder / f"spill-{number}"
-        self.spill = SpillStore(self.folder, memory_limit, self.ledger)
+        self.thresholds = Thresholds.of(memory)
+        quota, elsewhere = memory.get("maxSpill"), memory.get("folder")
+        self.spill = SpillStore(
+            self.folder,
+            memory_limit,
+            self.ledger,
+            self.thresholds,
+            inf if quota is None else quota,
+            None if elsewhere is None else Path(elsewhere),
+        )
         self.pinned = Pinned(self)
-        self.segments = Segments(memory_limit)
+        self.segments = Segments(memory_limit, int(memory.get("share", SHARE_BYTES) or 0))
         self._process = ProcessMemory()
         self.spill.sources += [self.segments, self.pinned]
         self.spill.spare = self.segments
@@ -306,6 +325,11 @@ class Worker:
     def elsewhere(self) -> float:
         """Bytes of results here that lie in memory of another process."""
         return self.segments.elsewhere_bytes(self)
+
+    def make_folder(self) -> Path:
+        """Return the folder of its files, which goes with it."""
+        self.spill.files.make_folder()
+        return self.folder
 
     def process_bytes(self) -> float:
         """Bytes that the process takes, with the shared ones that count here."""

@@ -81,9 +81,7 @@ class WorkerObject:
         OSError
             It cannot be made.
         """
-        folder = self._worker.folder
-        folder.mkdir(mode=0o700, exist_ok=True)
-        own = folder / "files"
+        own = self._worker.make_folder() / "files"
         own.mkdir(mode=0o700, exist_ok=True)
         return str(own)
 

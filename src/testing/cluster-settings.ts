@@ -13,6 +13,7 @@ export function drawnClusterSettings(
     nWorkers: 1,
     threadsPerWorker: 1,
     memoryLimit: 0,
+    memory: {},
     launch: {
       executable: 'python',
       path: [],

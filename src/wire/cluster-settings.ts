@@ -16,6 +16,20 @@ const launch = v.object({
   modules: v.optional(v.array(v.string()), [])
 });
 
+const share = v.optional(v.nullable(v.pipe(v.number(), v.minValue(0))));
+
+/** What workers do as their memory fills, passed on to them: shares of the limit, and bytes; null: never. Without one: the worker's own default. */
+const workerMemory = v.object({
+  target: share,
+  spill: share,
+  pause: share,
+  terminate: share,
+  maxSpill: share,
+  share,
+  /** Where spilled results lie; null: in the cluster's folder. */
+  folder: v.optional(v.nullable(v.string()))
+});
+
 const clusterSettings = v.object({
   protocol: v.literal(PROTOCOL),
   clusterId: v.string(),
@@ -31,6 +45,7 @@ const clusterSettings = v.object({
   threadsPerWorker: v.pipe(v.number(), v.integer(), v.minValue(1)),
   /** Bytes per worker; 0: no limit. */
   memoryLimit: v.number(),
+  memory: v.optional(workerMemory, {}),
   launch,
   observer: v.optional(
     v.nullable(v.object({ address: v.string(), secretFile: v.string() })),
@@ -73,6 +88,7 @@ const clusterSettings = v.object({
 
 export type ClusterSettings = v.InferOutput<typeof clusterSettings>;
 export type ClientProcess = NonNullable<ClusterSettings['client']>;
+export type WorkerMemory = ClusterSettings['memory'];
 export type LaunchSpec = v.InferOutput<typeof launch>;
 
 /**

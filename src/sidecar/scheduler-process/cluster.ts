@@ -373,6 +373,7 @@ export class Cluster implements IRosterHost {
       transport: settings.transport,
       threads: settings.threadsPerWorker,
       memoryLimit: settings.memoryLimit,
+      memory: settings.memory,
       recording: isRecorded(settings),
       takeNumber,
       onExit,

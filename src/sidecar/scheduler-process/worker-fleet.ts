@@ -5,10 +5,14 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { basename, delimiter, join } from 'node:path';
 import { pid } from 'node:process';
-import type { ClientProcess, LaunchSpec } from '../../wire/cluster-settings';
+import type {
+  ClientProcess,
+  LaunchSpec,
+  WorkerMemory
+} from '../../wire/cluster-settings';
+import { removeOwn } from '../own-folder';
 import { processState } from './process-state';
 
 /** Starts in a row that may fail before the fleet gives up. */
@@ -35,6 +39,8 @@ export type FleetOptions = {
   readonly threads: number;
   /** Bytes; 0: no limit. */
   readonly memoryLimit: number;
+  /** What workers do as it fills; passed on to them. */
+  readonly memory: WorkerMemory;
   /** Whether workers sample stacks and report what only panels show. */
   readonly recording: boolean;
   /** A number that no worker has had. */
@@ -250,6 +256,7 @@ export class WorkerFleet implements IWorkerFleet {
         name: `worker-${worker}`,
         threads: this._options.threads,
         memoryLimit: this._options.memoryLimit,
+        memory: this._options.memory,
         recording: this._options.recording,
         folder,
         path: launch.path,
@@ -313,7 +320,7 @@ export class WorkerFleet implements IWorkerFleet {
     const { folder, note } = this._options;
     const removal = Promise.all(
       [`spill-${worker}`, `worker-${worker}.sock`].map(name =>
-        rm(join(folder, name), { recursive: true, force: true, maxRetries: 3 })
+        removeOwn(join(folder, name))
       )
     )
       .then(() => undefined)

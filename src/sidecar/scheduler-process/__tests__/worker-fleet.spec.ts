@@ -73,6 +73,7 @@ describe('the fleet of workers', () => {
       transport: 'unix',
       threads: 2,
       memoryLimit: 1000,
+      memory: {},
       recording: true,
       onExit: (worker, why) => {
         exits.push([worker, why]);
@@ -111,6 +112,7 @@ describe('the fleet of workers', () => {
       secretHex: 'ab',
       threads: 2,
       memoryLimit: 1000,
+      memory: {},
       path: ['/somewhere']
     });
     await fleet.close();
