@@ -49,4 +49,16 @@ describe('the coverage of bins', () => {
       }
     );
   });
+
+  it('adds nothing for what has no length, and holds what one bin does', () => {
+    const coverage = new Coverage(4, 0, 4);
+    coverage.add(1, 1);
+    coverage.add(2, 1);
+    coverage.add(NaN, 3);
+    expect([...coverage.read()]).toEqual([0, 0, 0, 0]);
+    // Within a bin: exactly its length, where the way by both ends would round.
+    const narrow = new Coverage(3, 0, 0.3);
+    narrow.add(0.11, 0.13);
+    expect([...narrow.read()]).toEqual([0, 0.13 - 0.11, 0]);
+  });
 });

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { RunStatus } from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
-import { rowsToBlock } from '../../testing/rows-to-block';
+import {
+  blockOfZeros,
+  rowsToBlock,
+  type Row
+} from '../../testing/rows-to-block';
 import type { RecordsResult, TimeRange } from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
@@ -57,6 +61,10 @@ function pagesOf(
     next = page.next;
   } while (next !== null && pages.length < 1000);
   return pages;
+}
+
+function rowsOf(count: number, row: (i: number) => Row): Row[] {
+  return Array.from({ length: count }, (_, i) => row(i));
 }
 
 /** A run per length, which is its number of parts. */
@@ -226,7 +234,16 @@ describe('records of runs', () => {
       partOffset: [0.5],
       partDuration: [1.25]
     });
-    expect([...names].sort()).toEqual([...new Set(names)].sort());
+    // As they are met first.
+    expect(names).toEqual([
+      'one',
+      'worker-4',
+      'ok',
+      'two',
+      'worker-6',
+      'failed',
+      'compute'
+    ]);
     expect(spans).toEqual([['x', 'y'], ['x']]);
   });
 
@@ -234,6 +251,129 @@ describe('records of runs', () => {
     const pages = pagesOf(fused(new Array<number>(14_000).fill(0)));
     expect(pages.flatMap(({ run }) => run)).toHaveLength(14_000);
     pages.forEach(({ run }) => expect(run.length).toBeLessThan(7_000));
+  });
+
+  // Three bytes a character, so that what a page may hold is what it does hold.
+  const WIDE = '\u2014';
+  it.each<[string, Record<'names' | 'spans' | 'nodes' | 'runs', Row[]>]>([
+    [
+      'keys',
+      {
+        names: [],
+        spans: [],
+        nodes: rowsOf(2000, i => ({ node: i, suffix: WIDE.repeat(300) + i })),
+        runs: rowsOf(2000, i => ({ node: i }))
+      }
+    ],
+    [
+      'functions',
+      {
+        names: rowsOf(600, i => ({ id: i, text: WIDE.repeat(1000) + i })),
+        spans: [],
+        nodes: [],
+        runs: rowsOf(600, i => ({ function: i }))
+      }
+    ],
+    [
+      'tags',
+      {
+        names: [],
+        spans: rowsOf(600, i => ({ id: i + 1, tag: WIDE.repeat(1000) + i })),
+        nodes: [],
+        runs: rowsOf(600, i => ({ span: i + 1 }))
+      }
+    ],
+    [
+      'short tags, one below another',
+      {
+        names: [],
+        spans: rowsOf(1000, i => ({ id: i + 1, parent: i, tag: WIDE })),
+        nodes: [],
+        runs: rowsOf(1000, i => ({ span: i + 1 }))
+      }
+    ]
+  ])('fill pages that fit in a message with %s', (_, tables) => {
+    const store = new LogStore('wide');
+    const blocks = [
+      rowsToBlock(1, 'names', tables.names),
+      rowsToBlock(2, 'spans', tables.spans),
+      rowsToBlock(3, 'workers', [{ worker: 0, name: 'w', left: NaN }]),
+      rowsToBlock(4, 'lanes', [{ lane: 0, worker: 0, thread: 0 }]),
+      rowsToBlock(5, 'nodes', tables.nodes),
+      rowsToBlock(
+        6,
+        'runs',
+        tables.runs.map((row, i) => ({ run: i, start: i, duration: 1, ...row }))
+      )
+    ];
+    blocks.forEach(block => ingestBlock(store, block));
+    const pages = pagesOf(store);
+    expect(pages.flatMap(({ run }) => run)).toEqual(
+      tables.runs.map((_, i) => i)
+    );
+    for (const page of pages) {
+      const bytes = new TextEncoder().encode(JSON.stringify(page)).length;
+      expect(bytes).toBeLessThan(2 ** 20);
+      // Nor so few that there are more pages than need be.
+      if (page.next !== null) {
+        expect(bytes).toBeGreaterThan(2 ** 17);
+      }
+    }
+  });
+
+  it('tell the parts of a run whose key fills the page alone', () => {
+    const store = new LogStore('one long key');
+    const blocks = [
+      rowsToBlock(1, 'nodes', [{ node: 0, suffix: 'k'.repeat(200_000) }]),
+      rowsToBlock(2, 'parts', [
+        { run: 5, kind: 4, duration: 0.25 },
+        { run: 5, kind: 1, duration: 0.5 }
+      ]),
+      rowsToBlock(3, 'runs', [{ run: 5, duration: 1 }])
+    ];
+    blocks.forEach(block => ingestBlock(store, block));
+    const pages = pagesOf(store);
+    expect(pages.map(({ partDuration }) => partDuration)).toEqual([
+      [0.25],
+      [0.5]
+    ]);
+  });
+
+  it('say what the log says of statuses and kinds that nobody knows', () => {
+    const store = new LogStore('unknown');
+    const blocks = [
+      rowsToBlock(1, 'parts', [{ run: 5, kind: 77 }]),
+      rowsToBlock(2, 'runs', [{ run: 5, status: 99 }])
+    ];
+    blocks.forEach(block => ingestBlock(store, block));
+    const { names, status, partKind } = ask(store, 'records');
+    expect([names[status[0]!], names[partKind[0]!]]).toEqual(['ok', '']);
+  });
+
+  it('go on after a page, the newest so many or not', () => {
+    const params = { newest: true, limit: 1, after: [1, 0] };
+    expect(ask(log, 'records', { params }).start).toEqual([2]);
+  });
+
+  it('begin with whole runs where those before were dropped', () => {
+    const CHUNK = 65_536;
+    const store = new LogStore('dropped', { runs: CHUNK });
+    const old = blockOfZeros(1, 'runs', CHUNK);
+    old.columns['run']!.forEach((_, i, runs) => (runs[i] = i));
+    ingestBlock(store, old);
+    const blocks = [
+      rowsToBlock(2, 'parts', [
+        { run: CHUNK, kind: 4, duration: 0.25 },
+        { run: CHUNK, kind: 4, duration: 0.5 }
+      ]),
+      rowsToBlock(3, 'runs', [{ run: CHUNK, start: 7, duration: 1 }])
+    ];
+    blocks.forEach(block => ingestBlock(store, block));
+    expect(store.runs.firstRow).toBe(CHUNK);
+    const { run, partDuration } = ask(store, 'records', {
+      params: { after: [3, 1] }
+    });
+    expect([run, partDuration]).toEqual([[CHUNK], [0.25, 0.5]]);
   });
 
   it('stand anything that a viewer may send', () => {

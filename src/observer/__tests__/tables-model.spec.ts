@@ -106,19 +106,20 @@ function compare(
 }
 
 describe('the task table of a drawn cluster', () => {
-  it('has the runs that pass, sorted by each column, page by page', () => {
-    const logs = DRAWN.map(takenIn);
+  const logs = DRAWN.map(takenIn);
+
+  // A table: drawn beside all else, a column of eighteen would come up too seldom to be seen.
+  it.each(Object.keys(sortedBy))('is sorted by %s, page by page', sort => {
     fc.assert(
       fc.property(
         anyDrawn,
         anySelection,
         anyTime,
-        fc.constantFrom(...Object.keys(sortedBy)),
         fc.boolean(),
         fc.option(fc.nat(60), { nil: undefined }),
         fc.option(fc.integer({ min: 1, max: 40 }), { nil: undefined }),
         fc.constantFrom(undefined, '', 'UM', '-1', 'fit-f3-'),
-        (drawn, selection, time, sort, descending, offset, limit, search) => {
+        (drawn, selection, time, descending, offset, limit, search) => {
           const facts = DRAWN[drawn]!;
           const result = ask(logs[drawn]!, 'tasks', {
             filter: selection.filter,
@@ -149,7 +150,10 @@ describe('the task table of a drawn cluster', () => {
           );
         }
       ),
-      { numRuns: 150 }
+      {
+        numRuns: 15,
+        examples: [[0, DRAWN_SELECTIONS[0]!, 'all', true, 0, 500, undefined]]
+      }
     );
   });
 });

@@ -1,5 +1,9 @@
 import fc from 'fast-check';
+import { NONE_U32 } from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
+import { rowsToBlock } from '../../testing/rows-to-block';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
 import { PageCandidates, selectPage } from '../folds/select-page';
 import { SeededRandom } from '../../base/seeded-random';
 import { ask } from './ask';
@@ -61,6 +65,49 @@ describe('the tasks table', () => {
     });
     expect(result.total).toBe(4);
     expect(result.rows.map(({ start }) => start)).toEqual([2, 2]);
+  });
+
+  it('has a run without length that ends with the log', () => {
+    const of = new LogStore('log');
+    [
+      rowsToBlock(1, 'lanes', [{ lane: 0, worker: 0 }]),
+      rowsToBlock(2, 'runs', [
+        { run: 0, start: 1, duration: 4 },
+        { run: 1, start: 5, duration: 0 }
+      ])
+    ].forEach(block => ingestBlock(of, block));
+    expect(ask(of, 'tasks').rows.map(({ run }) => run)).toEqual([0, 1]);
+  });
+
+  it('puts runs last that waited for nothing known, or had no error', () => {
+    const [nan, waits] = [NaN, ['waitReady', 'waitInputs', 'waitThread']];
+    const unknown = Object.fromEntries(waits.map(name => [name, nan]));
+    const of = new LogStore('log');
+    [
+      rowsToBlock(1, 'names', [{ id: 0, text: 'task-failed' }]),
+      rowsToBlock(2, 'lanes', [{ lane: 0, worker: 0 }]),
+      rowsToBlock(3, 'events', [
+        { kind: 0, run: NONE_U32, text: 'of no run' },
+        { kind: 0, run: 2, text: 'in g\nTypeError: z' },
+        { kind: 0, run: 3, text: 'in f\nKeyError: a' },
+        { kind: 0, run: 4, text: 'in h\nTypeError: z' }
+      ]),
+      rowsToBlock(4, 'runs', [
+        { run: 0, start: 0, ...unknown },
+        { run: 1, start: 1, ...unknown, waitInputs: 2 },
+        { run: 2, start: 2, waitReady: 1, waitInputs: 2, waitThread: 4 },
+        { run: 3, start: 3, ...unknown, waitReady: 0 },
+        { run: 4, start: 4, ...unknown, waitThread: 3 }
+      ])
+    ].forEach(block => ingestBlock(of, block));
+    const sorted = (sort: string, descending: boolean): number[] =>
+      ask(of, 'tasks', { params: { sort, descending } }).rows.map(
+        ({ run }) => run
+      );
+    expect(sorted('waited', true)).toEqual([2, 4, 1, 3, 0]);
+    expect(sorted('waited', false)).toEqual([0, 3, 1, 4, 2]);
+    expect(sorted('error', true)).toEqual([2, 4, 3, 0, 1]);
+    expect(sorted('error', false)).toEqual([0, 1, 3, 2, 4]);
   });
 
   it('finds keys by any part of them, upper and lower case alike', () => {

@@ -53,7 +53,7 @@ export class Coverage {
   }
 
   private _bin(t: number): number {
-    const bin = Math.floor((t - this.from) / this.width);
-    return bin < 0 ? 0 : bin >= this.bins ? this.bins - 1 : bin;
+    // The range's own end belongs to the last bin, as does what rounds to it.
+    return Math.min(Math.floor((t - this.from) / this.width), this.bins - 1);
   }
 }

@@ -100,7 +100,6 @@ export class PageCandidates {
     const rankOf = new Map<number, number>();
     rows.forEach((row, i) => rankOf.set(row, this._ranks[i]!));
     this._worst = rankOf.get(best[best.length - 1]!)!;
-    best.sort();
     best.forEach((row, i) => {
       this._rows[i] = row;
       this._ranks[i] = rankOf.get(row)!;
