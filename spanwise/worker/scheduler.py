@@ -159,6 +159,7 @@ class SchedulerLink:
     def _rates(self, message: Message) -> None:
         wanted = message.fields["memorySeconds"]
         self._watch.memory_seconds = min(max(_LEAST_MEMORY_SECONDS, wanted), _MOST_MEMORY_SECONDS)
+        self._watch.wake()
 
     def _plugin(self, message: Message) -> None:
         fields = message.fields

@@ -1,7 +1,7 @@
 """The watch thread: samples stacks, measures memory, tells of long tasks and of late calls.
 
 Wakes every 9 ms while a task computes, every 40 ms while tasks only wait, and while
-there are none only to measure memory (every 0.2 s).
+there are none only to measure memory: every 0.2 s, and after a while every 0.8 s.
 """
 
 from __future__ import annotations
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 #: Seconds between measurements of memory, until the scheduler sets another rate.
 MEMORY_SECONDS = 0.2
+#: The same of a worker that has had no task for :data:`RESTS_AFTER_SECONDS`, if its results are
+#: as they were and nobody samples memory. The scheduler looks each second who is silent.
+RESTING_MEMORY_SECONDS = 0.8
+RESTS_AFTER_SECONDS = 2.0
 #: Samples are sent this often.
 SAMPLES_SECONDS = 1.0
 #: Looks at idle threads after which the sampler rests.
@@ -110,7 +114,8 @@ class Watch(threading.Thread):
         """Watch until the process ends."""
         idle_looks = 0
         interval = LOOK_SECONDS
-        next_memory = next_look = next_samples = perf_counter()
+        next_memory = next_look = next_samples = last_busy = perf_counter()
+        managed = -1.0
         while True:
             now = perf_counter()
             if self.recording:
@@ -121,6 +126,8 @@ class Watch(threading.Thread):
                 busy = sum(executor.row is not None for executor in self._worker.executors)
                 moved = False
             idle_looks = 0 if busy else idle_looks + 1
+            if busy:
+                last_busy = now
             if moved or not busy:
                 interval = LOOK_SECONDS
             else:
@@ -129,7 +136,9 @@ class Watch(threading.Thread):
             self.look_also()
             if now >= next_memory:
                 self._measure_memory(now)
-                next_memory = max(next_memory + self.memory_seconds, now)
+                before, managed = managed, self._worker.managed
+                rests = now - last_busy > RESTS_AFTER_SECONDS and managed == before
+                next_memory = max(next_memory + self._memory_pause(rests), now)
                 with_samples = now >= next_samples or idle_looks > 0
                 if now >= next_samples:
                     next_samples = now + SAMPLES_SECONDS
@@ -139,9 +148,12 @@ class Watch(threading.Thread):
                 self.parked = True
                 rest = max(0.0, next_memory - perf_counter())
                 # (asked after `clear`: who wakes this thread from here on ends the wait)
-                self._unpark.wait(min(rest, MEMORY_SECONDS) if self.look_also() else rest)
+                woken = self._unpark.wait(min(rest, MEMORY_SECONDS) if self.look_also() else rest)
                 self.parked = False
                 next_look = perf_counter()
+                if not woken and rest > LOOK_SECONDS:
+                    continue
+                next_memory = min(next_memory, next_look + self.memory_seconds)
             # Looks that were missed are not made up for; the next stands for them.
             now = perf_counter()
             next_look += interval
@@ -149,6 +161,13 @@ class Watch(threading.Thread):
                 sleep(next_look - now)
             else:
                 next_look = now
+
+    def _memory_pause(self, rests: bool) -> float:
+        """Seconds until memory is measured again."""
+        # The scheduler asks for a shorter time while somebody samples.
+        if rests and self.memory_seconds == MEMORY_SECONDS and not self._worker.paused:
+            return RESTING_MEMORY_SECONDS
+        return self.memory_seconds
 
     def send_measured(self, with_samples: bool = True) -> None:
         """Send what has been collected."""

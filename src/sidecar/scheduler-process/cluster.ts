@@ -37,6 +37,8 @@ import type { WorkerSession } from './worker-session';
 
 /** How often workers measure memory when nobody asks for more. */
 const MEMORY_SECONDS = 0.2;
+/** The same while somebody samples memory, if not oftener: a worker without work would measure less often otherwise. */
+const SAMPLED_SECONDS = 0.1;
 /** How long the end of the cluster may wait for workers' last measurements, and for the observer. */
 const LAST_WORDS_SECONDS = 2;
 /** How long a question about measurements waits for a worker that does not answer. */
@@ -176,8 +178,9 @@ export class Cluster implements IRosterHost {
   }
 
   memoryRatesChanged(): void {
-    const shortest = this.memoryRuns.shortestSeconds ?? Infinity;
-    const memorySeconds = Math.min(MEMORY_SECONDS, shortest);
+    const shortest = this.memoryRuns.shortestSeconds;
+    const memorySeconds =
+      shortest === null ? MEMORY_SECONDS : Math.min(SAMPLED_SECONDS, shortest);
     for (const { link } of this._state.workers.values()) {
       link.send('rates', { memorySeconds });
     }
