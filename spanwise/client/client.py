@@ -21,6 +21,7 @@ from spanwise.client.calls import Calls
 from spanwise.client.closed_session import ClosedSession
 from spanwise.client.cluster_control import ClusterControl
 from spanwise.client.cluster_file import copy_cluster_file, find_cluster
+from spanwise.client.copies import CopyMethods
 from spanwise.client.current import CurrentClient, default_client
 from spanwise.client.dask_collections import (
     compute_collections,
@@ -68,7 +69,7 @@ _ANSWER_SECONDS = 30.0
 _AS_IT_IS = (None, None, "auto")
 
 
-class Client(Queries, EventMethods, MetadataMethods, PluginMethods, ClusterControl):
+class Client(Queries, CopyMethods, EventMethods, MetadataMethods, PluginMethods, ClusterControl):
     """A cluster on this machine, and the way to use it.
 
     Parameters

@@ -16,7 +16,7 @@ _ALONE = "use distributed: Spanwise starts its own processes on this machine"
 
 #: Names of `distributed.Client`, also some that its instances alone have.
 CLIENT: dict[str, str] = {
-    "amm": "scatter(data, broadcast=True) for copies; otherwise workers keep what is used",
+    "amm": "replicate() makes and drops copies; otherwise workers keep what is used",
     "benchmark_hardware": "run() your own measurement on the workers",
     "dump_cluster_state": "spans(), fine_metrics() and get_task_stream()",
     "forward_logging": "return it from the function, or write it to a file",
@@ -29,8 +29,6 @@ CLIENT: dict[str, str] = {
     "normalize_collection": "persist() returns the collection that holds the futures",
     "profile": _PANEL.format("Profile"),
     "publish_dataset": "keep the future or the persisted collection",
-    "rebalance": "the scheduler takes tasks back from busy workers by itself",
-    "replicate": "scatter(data, broadcast=True)",
     "run_on_scheduler": "run(): the scheduler runs no Python",
     "scheduler": "scheduler_info(); the scheduler is no Python process",
     "start": "Client() starts; await an asynchronous one",
@@ -112,6 +110,8 @@ NOTES: dict[str, str] = {
     "Client.run": "workers have no nanny",
     "Client.restart": "`timeout` counts for the workers that come",
     "Client.retire_workers": "what runs there has ten seconds to end",
+    "Client.rebalance": "evens out the results of this client, not the memory of processes",
+    "Client.replicate": "waits for what is not done yet; what a task needs is not dropped",
     "Client.scatter": "waits until the values are announced; one scatter at a time",
     "Client.scheduler_info": "fewer figures of each worker",
     "Client.as_current": "for all threads, not for the one that enters it",

@@ -57,6 +57,8 @@ class TaskSeen(NamedTuple):
     worker: int
     nbytes: float
     holders: tuple[int, ...]
+    #: The id under which this client holds it, -1 if it does not.
+    client_id: int = -1
 
 
 def tasks_seen(
@@ -108,6 +110,7 @@ def _page(session: Session, answer: Any, given: Mapping[int, Entry]) -> Iterator
             -1 if worker == NONE_U16 else worker,
             nbytes,
             tuple(holders.get(row, ())),
+            -1 if entry is None else entry.id,
         )
 
 

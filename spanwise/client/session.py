@@ -69,6 +69,7 @@ ANSWER_TO = {
     "askEvents": "events",
     "command": "done",
     "reserve": "done",
+    "copy": "copied",
     "plugin": "pluginDone",
     "follow": "followed",
 }
@@ -789,6 +790,7 @@ class Session:
             "flushed": self._on_answer,
             "answer": self._on_answer,
             "done": self._on_answer,
+            "copied": self._on_answer,
             "memoryRunEnded": self._on_memory_run,
             "problem": self._on_problem,
             "closed": self._on_closed,

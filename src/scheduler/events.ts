@@ -18,6 +18,8 @@ export type SchedulerEvent =
   | WorkerLeft
   | WorkerRetires
   | WorkerStays
+  | CopiesAsked
+  | CopiesDropped
   | WorkerPaused
   | WorkerResumed
   | StallGivenUp
@@ -190,6 +192,23 @@ type WorkerStays = {
   readonly type: 'workerStays';
   readonly at: number;
   readonly worker: number;
+};
+
+/** The worker is to have copies of these results, for no task's sake. */
+export type CopiesAsked = {
+  readonly type: 'copiesAsked';
+  readonly at: number;
+  readonly worker: number;
+  /** −1: the task is gone. */
+  readonly taskIds: DenseTaskIds;
+};
+
+/** The worker need not have copies of these results, as far as others have. */
+export type CopiesDropped = {
+  readonly type: 'copiesDropped';
+  readonly at: number;
+  readonly worker: number;
+  readonly taskIds: DenseTaskIds;
 };
 
 /** Runs that ended, in the order in which they ended. */

@@ -8,6 +8,7 @@ import {
   clientRetries,
   clientWants
 } from './client-events';
+import { copiesAsked, copiesDropped } from './copies';
 import type { SchedulerEvent } from './events';
 import { GraphIntake } from './graph-intake';
 import type { Instruction } from './instructions';
@@ -198,6 +199,10 @@ export class Scheduler {
         return workerRetires(s, event);
       case 'workerStays':
         return workerStays(s, event.worker);
+      case 'copiesAsked':
+        return copiesAsked(s, event);
+      case 'copiesDropped':
+        return copiesDropped(s, event);
       case 'stallGivenUp':
         return giveUpStalled(s);
       case 'tasksFinished':

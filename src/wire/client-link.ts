@@ -213,6 +213,14 @@ export const CLIENT_LINK = {
       maximum: v.optional(v.nullable(u16), null)
     }),
     /**
+     * Workers are to have copies of results; drop: they need not have them any more, as far as others have. → `copied`, once they have come or
+     * cannot come.
+     */
+    copy: message(
+      { request: u32, drop: v.optional(flag, false) },
+      { pairs: { id: u32Of<ClientTaskId>(), worker: 'u16' } }
+    ),
+    /**
      * Numbers for workers that this client's program is going to start itself, under these names (or as many without). It looks after them:
      * see `order`. → `done`: the numbers, or why there are none.
      */
@@ -387,6 +395,11 @@ export const CLIENT_LINK = {
       workers: v.array(u16),
       sentence: v.optional(text, '')
     }),
+    /** missing: what has not come, or with drop stays; why: of the last of them. */
+    copied: message(
+      { request: u32, why: v.optional(text, '') },
+      { missing: { id: u32Of<ClientTaskId>(), worker: 'u16' } }
+    ),
     /**
      * What the client's program is to do with a worker that it has started. kill: end its process. replace: end it and start another. leave: no
      * other takes its place when it ends. stay: another does, after all. → `workerEnded`, once it has.

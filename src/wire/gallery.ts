@@ -207,6 +207,22 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
         sentence: 'worker-3: No other worker is there to take its results.'
       }
     ),
+    copy: sample(
+      'two results are to be at worker 3 too',
+      'client',
+      'up',
+      'copy',
+      { request: 10 },
+      { pairs: { id: [4, 9], worker: [3, 3] } }
+    ),
+    copied: sample(
+      'one of them has come',
+      'client',
+      'down',
+      'copied',
+      { request: 10, why: 'The result is not in memory any more.' },
+      { missing: { id: [9], worker: [3] } }
+    ),
     reserve: sample(
       'another program is going to start two workers',
       'client',

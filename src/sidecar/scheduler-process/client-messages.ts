@@ -119,6 +119,7 @@ export class ClientSession {
     }
     rows.removeClient(this.id);
     this._cluster.follows.clientLeft(this.id);
+    this._cluster.copies.clientLeft(this.link);
     this._cluster.moves++;
     this._cluster.handle({
       type: 'clientLeft',
@@ -182,6 +183,8 @@ export class ClientSession {
           this.link.send('done', { request, workers: [...workers], sentence })
         );
       }
+      case 'copy':
+        return this._cluster.copies.take(message, this.tasks, this.link);
       case 'reserve': {
         const { request, count, names } = message.fields;
         const answer = this._host.reserve(this, count, names);

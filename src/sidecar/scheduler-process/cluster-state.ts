@@ -11,6 +11,7 @@ import type { SealedBlock } from '../../records/log-writer';
 import { LARGEST_U16, LARGEST_U32 } from '../../records/enumerations';
 import { BlobStore } from './blob-store';
 import { SharedNumbers } from './client-scope';
+import { Copies } from './copies';
 import { Follows } from './follows';
 import { describe, type InlineResult, type TaskError } from './report-message';
 import { TaskRows } from './task-rows';
@@ -34,6 +35,7 @@ export class ClusterState {
   readonly requests = new WorkerRequests();
   readonly shared: SharedState;
   readonly follows = new Follows(this);
+  readonly copies: Copies;
   /** Spans of all clients, and memory runs. The last span stands for those beyond. */
   readonly spanNumbers = new SharedNumbers(LARGEST_U16 - 1);
   readonly memoryRunNumbers = new SharedNumbers(LARGEST_U32);
@@ -68,6 +70,7 @@ export class ClusterState {
   ) {
     this.core = new Scheduler(options === undefined ? {} : { options });
     this.shared = new SharedState(clock, this.workers, this.requests, gather);
+    this.copies = new Copies(this, gather);
     this.rows = new TaskRows(this.core.tasks, mostTasks);
     this.log = new EmbeddedClusterLog(start, emit, isRecording);
   }

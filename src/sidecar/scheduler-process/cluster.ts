@@ -319,6 +319,7 @@ export class Cluster implements IRosterHost {
     this._stalls.close();
     this._idle.close();
     this._state.shared.close();
+    this._state.copies.close();
     for (const { id, link } of workers.values()) {
       log.capacity(clock(), id, CapacityState.Closing);
       link.send('close', {});

@@ -196,7 +196,11 @@ export class InstructionPerformer {
       {
         items: {
           taskId: outerIds(rows, taskIds),
-          worker: tasks.map(task => core.tasks.holdersOf(task)[0]!),
+          worker: tasks.map(task => {
+            // Several that ask for the same ask different holders.
+            const holders = core.tasks.holdersOf(task);
+            return holders[worker % holders.length]!;
+          }),
           nbytes: tasks.map(task => core.tasks.nbytes[task]!)
         }
       }
