@@ -67,7 +67,7 @@ def run_scheduler(options: argparse.Namespace, out: TextIO) -> int:
     with signals_as_events(events), notices_as_lines("spanwise scheduler"):
         try:
             cluster.start(_START_SECONDS)
-        except (ClusterError, TimeoutError) as error:
+        except (ClusterError, TimeoutError, ValueError) as error:
             raise ClusterError(_why_not(error, options)) from None
         file = None
         try:

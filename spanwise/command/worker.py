@@ -103,7 +103,7 @@ def run_worker(options: argparse.Namespace, out: TextIO) -> int:
                     "secretHex": place.secret.hex(),
                     "threads": threads,
                     "memoryLimit": memory_per_worker(options.memory_limit, count, threads),
-                    "memory": memory_settings(),
+                    "memory": _memory(options.local_directory),
                     "recording": place.observer is not None,
                     "transport": _transport(folder),
                 },
@@ -182,6 +182,20 @@ def _folder(base: str | None) -> Path:
     mark_as_own(folder)
     remove_abandoned(folder.parent)
     return folder
+
+
+def _memory(local_directory: str | None) -> dict[str, Any]:
+    """What workers do as memory fills; a folder that is given goes before the settings' own.
+
+    Raises
+    ------
+    ClusterError
+    """
+    try:
+        settings = memory_settings()
+    except ValueError as error:
+        raise ClusterError(str(error)) from None
+    return settings if local_directory is None else {**settings, "folder": None}
 
 
 def _transport(folder: Path) -> str:

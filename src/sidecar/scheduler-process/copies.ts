@@ -8,11 +8,15 @@
  */
 import { arrayOf } from '../../base/typed-arrays';
 import type { ClientTaskId, DenseTaskId, OuterTaskId } from '../../records/ids';
-import { TaskState } from '../../scheduler';
+import {
+  TaskState,
+  type SchedulerEvent,
+  type TaskTable
+} from '../../scheduler';
 import type { AcceptedLink } from '../../link/door';
 import type { Message } from '../../wire/schema';
 import type { ClientTasks } from './client-scope';
-import type { ClusterState } from './cluster-state';
+import type { TaskRows } from './task-rows';
 
 const LOOK_SECONDS = 0.02;
 const ASK_AGAIN_SECONDS = 5;
@@ -40,6 +44,23 @@ type Job = {
   why: string;
 };
 
+/** What copying needs of the cluster. */
+interface ICopiedCluster {
+  readonly core: {
+    readonly tasks: TaskTable;
+    readonly workers: {
+      readonly all: readonly unknown[];
+      get(
+        id: number
+      ): { readonly retiring: boolean; readonly full: boolean } | undefined;
+    };
+  };
+  readonly rows: TaskRows;
+  readonly at: number;
+  clock(): number;
+  handle(event: SchedulerEvent): void;
+}
+
 export class Copies {
   private readonly _jobs = new Set<Job>();
   /** By worker, when a copy came there last, or was first awaited. */
@@ -49,7 +70,7 @@ export class Copies {
 
   /** @param _gather - does something in the scheduler's turn. */
   constructor(
-    private readonly _cluster: ClusterState,
+    private readonly _cluster: ICopiedCluster,
     private readonly _gather: (act: () => void) => void
   ) {}
 

@@ -1,7 +1,6 @@
 import type { AcceptedLink } from '../../../link/door';
 import { TaskState } from '../../../scheduler';
 import type { ClientTasks } from '../client-scope';
-import type { ClusterState } from '../cluster-state';
 import { Copies } from '../copies';
 
 type Message = Parameters<Copies['take']>[0];
@@ -43,7 +42,10 @@ function made(): {
     handle: (event: { worker: number; taskIds: Int32Array }) =>
       asked.push([event.worker, [...event.taskIds]])
   };
-  const copies = new Copies(cluster as unknown as ClusterState, act => act());
+  const copies = new Copies(
+    cluster as unknown as ConstructorParameters<typeof Copies>[0],
+    act => act()
+  );
   const link = {
     send: (
       _: string,
