@@ -35,7 +35,11 @@ class CancelledError(_FuturesCancelledError):
 
 
 class KilledWorker(RuntimeError):
-    """The task was running on several workers when they died, and is blamed for it."""
+    """The task was running on several workers when they died, and is blamed for it.
+
+    The message says how the last one ended, what memory it last used of how much, and which tasks
+    ran there.
+    """
 
 
 class StallError(RuntimeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import os
+import re
 import signal
 import socket
 import time
@@ -377,8 +378,13 @@ def test_the_task_that_needs_too_much_is_blamed_in_the_end() -> None:
     with cluster() as client:
         fits = client.submit(filled, 1, 1_000_000)
         future = client.submit(keep_and_sleep, 400 * MIB, 30.0)
-        with pytest.raises(KilledWorker, match="more memory than its limit"):
+        with pytest.raises(KilledWorker, match="more memory than its limit") as raised:
             future.result(LIMIT_SECONDS)
+        message = str(raised.value)
+        told = re.search(r"last used (\d+) MiB of the (\d+) MiB that it might use", message)
+        assert told is not None, message
+        assert float(told[1]) >= 0.95 * float(told[2]) - 1
+        assert f"There ran {future.key}." in message
         assert fits.result(LIMIT_SECONDS) == filled(1, 1_000_000)
 
 

@@ -251,6 +251,7 @@ class Watch(threading.Thread):
             worker.pause(False)
             return
         if self._memory.is_over(process) and not spill.is_writing:
+            self.send_measured(False)  # whoever tells of its end says what it used
             self._end(
                 f"Worker {worker.number} uses {process / 2**20:.0f} MiB of the "
                 f"{self._memory.limit / 2**20:.0f} MiB that it may use, and ends."

@@ -7,6 +7,7 @@ import type { Message } from '../../wire/schema';
 import { check } from '../../wire/validate';
 import { workerIntro } from '../../wire/worker-link';
 import type { AcceptedLink } from '../../link/door';
+import { deathSentence } from './death-sentence';
 import type { ClusterState } from './cluster-state';
 import { DiskNotices } from './disk-notices';
 import { Liveness } from './liveness';
@@ -396,7 +397,7 @@ export class Roster {
     const worker = session.id;
     const hasDied = this._host.phase !== 'closing' && session.leaving === null;
     const isHopeless = hasDied && this._host.isHopeless(session);
-    this._cluster.deathSentence = why;
+    this._cluster.deathSentence = deathSentence(this._cluster, session, why);
     this._cluster.moves++;
     this._disk.ended(worker);
     workers.delete(worker);

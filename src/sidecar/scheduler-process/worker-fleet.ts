@@ -12,6 +12,7 @@ import type {
   LaunchSpec,
   WorkerMemory
 } from '../../wire/cluster-settings';
+import { OomKills } from '../oom-kills';
 import { removeOwn } from '../own-folder';
 import { processState } from './process-state';
 
@@ -95,6 +96,7 @@ export class WorkerFleet implements IWorkerFleet {
   /** Starts that wait for the end of a pause. */
   private readonly _pauses = new Set<NodeJS.Timeout>();
   /** Removals of what ended workers left behind. */
+  private readonly _oomKills = new OomKills();
   private readonly _removals = new Set<Promise<void>>();
   private _isClosing = false;
 
@@ -243,7 +245,7 @@ export class WorkerFleet implements IWorkerFleet {
       this._exited(
         worker,
         child,
-        signal !== null ? `was ended by ${signal}` : exitSentence(code)
+        signal !== null ? this._signalSentence(signal) : exitSentence(code)
       )
     );
     // The process may end before it has read its first line.
@@ -267,6 +269,17 @@ export class WorkerFleet implements IWorkerFleet {
         transport
       })}\n`
     );
+  }
+
+  private _signalSentence(signal: string): string {
+    // Asked in any case: what has happened until now is not the next worker's.
+    const isOutOfMemory = this._oomKills.haveRisen();
+    if (signal === 'SIGKILL' && isOutOfMemory) {
+      return "was ended by SIGKILL, and the system's OOM killer has just ended a process: the machine, or its container, was out of memory";
+    }
+    return CRASHES.has(signal)
+      ? `crashed (${signal}), as code of a library may do`
+      : `was ended by ${signal}`;
   }
 
   private _exited(worker: number, child: Child, why: string): void {
@@ -337,6 +350,15 @@ function isStopped({ pid }: ChildProcess): boolean {
 }
 
 /** Exit codes of the worker program. */
+/** Signals that a process brings upon itself. */
+const CRASHES: ReadonlySet<string> = new Set([
+  'SIGSEGV',
+  'SIGBUS',
+  'SIGILL',
+  'SIGFPE',
+  'SIGABRT'
+]);
+
 const EXIT_SENTENCES: Readonly<Record<number, string>> = {
   0: 'has closed',
   3: 'was refused by the scheduler',

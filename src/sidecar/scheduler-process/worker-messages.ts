@@ -262,6 +262,14 @@ function takeMeasured(
       spilled: memory.spilled[last]!
     };
   }
+  for (let i = 0; i < running.rows; i++) {
+    const task = taskOf(running.taskId[i]!);
+    if (task === NO_TASK) {
+      session.running.delete(running.thread[i]!);
+    } else {
+      session.running.set(running.thread[i]!, task);
+    }
+  }
   const { measured } = log;
   measured.memory(worker, memory);
   measured.fine(worker, tables.fine);

@@ -1,5 +1,6 @@
 /** One worker that has joined: its link and what it was told. In the scheduler process. */
 import { CapacityState } from '../../records/enumerations';
+import type { DenseTaskId } from '../../records/ids';
 import type { WorkerIntro } from '../../wire/worker-link';
 import type { AcceptedLink } from '../../link/door';
 import type { WorkerBlobs } from './blob-store';
@@ -38,6 +39,8 @@ export class WorkerSession {
   hasWorked = false;
   /** The newest measurement. */
   memory: MemoryUse = { process: 0, managed: 0, spilled: 0 };
+  /** Thread → the task that has run there for some time, as far as it has said. */
+  readonly running = new Map<number, DenseTaskId>();
 
   constructor(
     readonly link: AcceptedLink<'worker'>,
