@@ -79,6 +79,12 @@ PARTS = {
     "first-graph": Part(
         "start of a cluster and its first graph", "benchmarks.first_graph", ("--smoke",)
     ),
+    "standing": Part(
+        "a cluster before and beside its work, against distributed",
+        "benchmarks.standing",
+        ("--smoke",),
+        limits=3,
+    ),
     "worker": Part("a tiny task in the worker", "benchmarks.worker_tiny_tasks", ("--tasks", "500")),
     "sampling": Part(
         "sampled shares against thread CPU time",
