@@ -48,14 +48,24 @@ SIZES = {
 FEW = SIZES["few"]
 
 
+#: What is done to each source. The tests of spans set it, to know where sources are counted.
+on_source: list[Callable[[Callable[[], Any]], Any]] = []
+
+
+def source(make: Callable[[], Any]) -> Any:
+    return on_source[-1](make) if on_source else make()
+
+
 def _array(s: Size) -> da.Array:
     rows, columns = 12 * s.scale, 20 * s.scale
-    return da.from_array(np.arange(float(rows * columns)).reshape(rows, columns), chunks=s.chunks)
+    values = np.arange(float(rows * columns)).reshape(rows, columns)
+    return source(lambda: da.from_array(values, chunks=s.chunks))
 
 
 def _random(s: Size) -> da.Array:
     rows = 60 * s.scale
-    return da.random.default_rng(42).normal(size=(rows, 8), chunks=(rows // s.partitions + 7, 8))
+    size, chunks = (rows, 8), (rows // s.partitions + 7, 8)
+    return source(lambda: da.random.default_rng(42).normal(size=size, chunks=chunks))
 
 
 def table(s: Size) -> pd.DataFrame:
@@ -72,12 +82,12 @@ def table(s: Size) -> pd.DataFrame:
 
 
 def _frame(s: Size) -> dd.DataFrame:
-    return dd.from_pandas(table(s), npartitions=s.partitions)
+    return source(lambda: dd.from_pandas(table(s), npartitions=s.partitions))
 
 
 def _other(s: Size) -> dd.DataFrame:
     other = pd.DataFrame({"k": np.arange(7), "z": np.arange(7) ** 2})
-    return dd.from_pandas(other, npartitions=min(2, s.partitions))
+    return source(lambda: dd.from_pandas(other, npartitions=min(2, s.partitions)))
 
 
 def words(s: Size) -> list[str]:
@@ -85,7 +95,11 @@ def words(s: Size) -> list[str]:
 
 
 def _words(s: Size) -> db.Bag:
-    return db.from_sequence(words(s), npartitions=s.partitions)
+    return source(lambda: db.from_sequence(words(s), npartitions=s.partitions))
+
+
+def _range(s: Size, count: int) -> db.Bag:
+    return source(lambda: db.range(count * s.scale, npartitions=s.partitions))
 
 
 class Pair(NamedTuple):
@@ -249,9 +263,7 @@ COMPUTATIONS: dict[str, Callable[[Size], Any]] = {
     "frame-to-array": lambda s: _frame(s)[["v", "w"]].to_dask_array(lengths=True).sum(axis=0),
     "frame-from-array": lambda s: dd.from_dask_array(_random(s), columns=list("abcdefgh")).a.sum(),
     # bags
-    "bag-fold": lambda s: db.range(50 * s.scale, npartitions=s.partitions).fold(
-        operator.add, initial=0
-    ),
+    "bag-fold": lambda s: _range(s, 50).fold(operator.add, initial=0),
     "bag-frequencies": lambda s: _words(s).frequencies(sort=True),
     "bag-topk": lambda s: _words(s).topk(4),
     "bag-distinct": lambda s: _words(s).distinct(),
@@ -264,16 +276,12 @@ COMPUTATIONS: dict[str, Callable[[Size], Any]] = {
         .map(lambda a: a * 2)
     ),
     "bag-groupby": lambda s: (
-        db.range(30 * s.scale, npartitions=s.partitions)
+        _range(s, 30)
         .groupby(lambda x: x % 4, shuffle="tasks")
         .map(lambda pair: (pair[0], sorted(pair[1])))
     ),
-    "bag-foldby": lambda s: db.range(30 * s.scale, npartitions=s.partitions).foldby(
-        lambda x: x % 2, operator.add, 0, operator.add, 0
-    ),
-    "bag-join-accumulate": lambda s: db.range(10 * s.scale, npartitions=s.partitions).accumulate(
-        operator.add
-    ),
+    "bag-foldby": lambda s: _range(s, 30).foldby(lambda x: x % 2, operator.add, 0, operator.add, 0),
+    "bag-join-accumulate": lambda s: _range(s, 10).accumulate(operator.add),
     "bag-to-dataframe": lambda s: db.from_sequence(
         [{"a": i, "b": str(i)} for i in range(10 * s.scale)], npartitions=s.partitions
     ).to_dataframe(),

@@ -1,11 +1,6 @@
 """The operations of the attribution tests on a real cluster, held against marks of its tasks.
 
-The truth is made here and knows no name of the product: functions of the user's code note,
-in the worker's process, the span in which they were written and the time. Which part of which
-task ran there then, and in which span it is counted, is what the cluster says::
-
-    worker's thread   ├── part ──┤├─── part ───┤├ part ┤      get_task_stream()
-    marks                  ^A          ^B                     noted in the worker
+What came out is what Dask's threads make of the same collection.
 
 Source in A, operation in B, follow-up in C, computed in D: what no mark lies in is B's work,
 but for the few tasks with which `compute` puts a result together.
@@ -15,9 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask
 import dask.array as da
@@ -29,51 +22,11 @@ import pytest
 from dask import delayed
 
 from spanwise import Client, span
+from spanwise.tests.computations import threaded
+from spanwise.tests.marks import judge, mark_a, mark_b, mark_c, now_of, tags_of, taken
+from spanwise.tests.same_results import assert_same
 from spanwise.tests.test_attribution import ARRAYS
 from spanwise.tests.test_attribution_frames import OPERATIONS, make_other, make_source
-
-#: (name, time) of each mark that was met in this process.
-_met: list[tuple[str, float]] = []
-#: A mark lies so far within its part: clocks are told to 0.25 us.
-MARGIN_SECONDS = 20e-6
-
-
-class Mark:
-    """A function of the span `name`: notes that it ran, and returns its argument."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __call__(self, value: Any = None, *rest: Any, **options: Any) -> Any:
-        before = perf_counter()
-        while (now := perf_counter()) < before + MARGIN_SECONDS:
-            pass
-        _met.append((self.name, now))
-        while perf_counter() < now + MARGIN_SECONDS:
-            pass
-        return value
-
-    def __dask_tokenize__(self) -> Any:
-        return ("mark", self.name)
-
-
-mark_a, mark_b, mark_c = Mark("A"), Mark("B"), Mark("C")
-
-
-def taken() -> list[tuple[str, float]]:
-    """The marks of this process since the last time."""
-    met = _met.copy()
-    _met.clear()
-    return met
-
-
-class Part(NamedTuple):
-    """The cluster's account of a stretch of a thread."""
-
-    worker: str
-    start: float
-    stop: float
-    tags: tuple[str, ...]
 
 
 @pytest.fixture(scope="module")
@@ -85,43 +38,6 @@ def client() -> Iterator[Client]:
 @pytest.fixture(autouse=True)
 def _fresh(client: Client) -> None:
     client.run(taken)
-
-
-def parts_of(client: Client, since: float) -> list[Part]:
-    """The parts since then in which functions of the user's ran."""
-    return [
-        Part(record["worker"], part["start"], part["stop"], tuple(part["span"]))
-        for record in client.get_task_stream(start=since)
-        for part in record["startstops"]
-        if part["action"] == "compute"
-    ]
-
-
-def judge(client: Client, since: float) -> tuple[set[str], list[Part]]:
-    """Fail if a mark was met in another span than its own; return the marks and the other parts."""
-    parts = parts_of(client, since)
-    session = client._session
-    marked: set[Part] = set()
-    names: set[str] = set()
-    for address, met in client.run(taken).items():
-        worker = Path(address).stem
-        for name, at in met:
-            when = at - session.scheduler_start + session.wall_epoch
-            (found,) = [p for p in parts if p.worker == worker and p.start <= when <= p.stop]
-            assert found.tags == (name,), f"written in {name}, counted in {found.tags}"
-            marked.add(found)
-            names.add(name)
-    return names, [part for part in parts if part not in marked]
-
-
-def now_of(client: Client) -> float:
-    """Now, on the cluster's clock: what ended before is another test's."""
-    session = client._session
-    return perf_counter() - session.scheduler_start + session.wall_epoch
-
-
-def tags_of(parts: list[Part]) -> set[str]:
-    return {"/".join(part.tags) for part in parts}
 
 
 # -- arrays ----------------------------------------------------------------
@@ -150,7 +66,8 @@ def test_array_operation(client: Client, name: str) -> None:
     with span("C"):
         z = y.map_blocks(mark_c, dtype=y.dtype)
     with span("D"):
-        z.compute()
+        result = z.compute()
+    assert_same(result, threaded(z))
     names, others = judge(client, since)
     assert names == {"A", "B", "C"}
     # What `da.block` and `from_delayed` do about the source is A's.
@@ -183,7 +100,8 @@ def test_dataframe_operation(client: Client, name: str) -> None:
     with span("C"):
         made = made.map_partitions(mark_c)
     with span("D"):
-        made.compute()
+        result = made.compute()
+    assert_same(result, threaded(made))
     names, others = judge(client, since)
     assert names == {"A", "B", "C"}
     assert tags_of(others) <= {"A", "B", "D"}
@@ -214,7 +132,8 @@ def test_bag_operation(client: Client, name: str) -> None:
     with span("C"):
         made = made.map(mark_c)
     with span("D"):
-        made.compute()
+        result = made.compute()
+    assert_same(result, threaded(made))
     # (a part of C's without a mark: no item of a partition passed the filter)
     assert judge(client, since)[0] == {"A", "B", "C"}
 
@@ -272,7 +191,8 @@ def test_delayed(client: Client, name: str, fuse: bool) -> None:
     since = now_of(client)
     collection = DELAYED[name]()
     with dask.config.set({"optimization.fuse.delayed": fuse}), span("D"):
-        dask.compute(collection)
+        (result,) = dask.compute(collection)
+    assert_same(result, threaded(collection))
     assert judge(client, since)[0] == {"A", "B", "C"}
 
 
