@@ -9,11 +9,12 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable
+from math import inf
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Protocol
 
 from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
-from spanwise.measure.memory import MemoryMonitor, Thresholds, give_back_free_memory
+from spanwise.measure.memory import FreeMemory, MemoryMonitor, Thresholds, give_back_free_memory
 from spanwise.records.enumerations import NONE_U32
 from spanwise.wire.rows import TASK_FUNCTION, TASK_ID, TASK_RUN_ID, TASK_SPAN
 from spanwise.worker.executor_sampler import Sampler
@@ -86,6 +87,7 @@ class Watch(threading.Thread):
         self._memory = MemoryMonitor(
             worker.memory_limit, worker.segments.counted_bytes, worker.thresholds
         )
+        self._free = FreeMemory()
         self._unpark = threading.Event()
         #: Around what is collected and not yet sent.
         self._lock = threading.Lock()
@@ -135,6 +137,8 @@ class Watch(threading.Thread):
             self._push_overdue(now)
             self.look_also()
             if now >= next_memory:
+                if idle_looks >= IDLE_LOOKS:
+                    self._give_back_idle()
                 self._measure_memory(now)
                 before, managed = managed, self._worker.managed
                 rests = now - last_busy > RESTS_AFTER_SECONDS and managed == before
@@ -218,6 +222,12 @@ class Watch(threading.Thread):
         if report.runs and now - report.since > OVERDUE_SECONDS:
             self._worker.flush()
 
+    def _give_back_idle(self) -> None:
+        """Return memory that tasks, and results that were released, have freed."""
+        worker = self._worker
+        busy = [executor.busy_since for executor in worker.executors]
+        self._free.give_back_idle((busy, worker.table.managed))
+
     def _measure_memory(self, now: float) -> None:
         worker = self._worker
         spill = worker.spill
@@ -228,7 +238,7 @@ class Watch(threading.Thread):
             # Results from peers: no task of this worker made room for them.
             self._book(spill.make_room(worker))
         row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
-        if spill.is_short(row[1]) and spill.give_up_spare(float("inf")):
+        if spill.is_short(row[1]) and (spill.give_up_spare(inf) | self._free.give_back()):
             row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         while spill.is_short(row[1]):
             spent = spill.spill(worker, 0.0)
