@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by scripts/run and scripts/test: what both need before they can begin.
+# Sourced by the other scripts: what they need before they can begin.
 #
 #   .venv           tools (Node, yarn, the wheel's builder); scripts/run adds JupyterLab
 #   node_modules    what yarn.lock says

@@ -61,7 +61,7 @@ from spanwise.wire import payload
 from spanwise.wire.foreign import type_name
 from spanwise.wire.tracebacks import leave_tasks_frames
 
-#: Time that the results of `run` may take to come back after the call itself.
+#: `run` waits for its results without a limit.
 _NO_LIMIT = None
 #: How long questions that workers answer wait for one that does not.
 _ANSWER_SECONDS = 30.0
@@ -739,7 +739,7 @@ class Client(Queries, CopyMethods, EventMethods, MetadataMethods, PluginMethods,
         limit: float | None = _NO_LIMIT,
         what: str = "a function",
     ) -> Any:
-        """`limit`: workers that do not answer in so many seconds are left out, with a warning."""
+        """`limit`: workers that do not answer in this many seconds are left out, with a warning."""
         end = None if limit is None else time.monotonic() + limit
         patience = Patience()
         session = self._session
@@ -763,7 +763,7 @@ class Client(Queries, CopyMethods, EventMethods, MetadataMethods, PluginMethods,
                         tell(run_sentence(session.workers, what, waiting, patience.told()))
                         continue
                     silent = ", ".join(f"worker-{each}" for each in sorted(waiting))
-                    tell(f"{silent} did not answer within {limit:g} s, and is left out.")
+                    tell(f"Without {silent}: no answer came from there within {limit:g} s.")
                     break
                 worker = answer.fields["worker"]
                 if worker not in waiting:

@@ -209,9 +209,9 @@ def _described(path: Path) -> dict[str, Any]:
 def _own_content(path: Path) -> bytes:
     """What a file holds, if nobody else can have written it.
 
-    Who joins opens what the cluster sends it: a file of another user's could name a cluster of his.
-    What is checked is what has been opened, since a path may lead elsewhere a moment later; a pipe
-    at its place lets nobody wait.
+    A client unpickles what its cluster sends, so a file of another user must not choose the
+    cluster. The open descriptor is checked, since the path may change; with O_NONBLOCK a pipe in
+    the place of the file does not block.
 
     Raises
     ------

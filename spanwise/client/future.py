@@ -55,8 +55,8 @@ class Future(TaskRef):
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(
             f"The future {self.key!r} is inside something that is sent to a worker (what a "
-            "function refers to, a default argument, an attribute of an object), where nobody "
-            "would put its value in its place. Pass the future as an argument of the call, by "
+            "function refers to, a default argument, an attribute of an object), where the worker "
+            "cannot replace it by its value. Pass the future as an argument of the call, by "
             "itself or within lists, tuples, sets and dicts: the function then gets the value. "
             "Or send what its result() returns."
         )
@@ -248,6 +248,8 @@ async def wait_async(
         await asyncio.wait_for(done.wait(), timeout)
     except TimeoutError:
         late = sum(entry.status == PENDING for entry in entries)
-        raise TimeoutError(f"{late} of {len(entries)} tasks not done after {timeout:g} s") from None
+        raise TimeoutError(
+            f"{late} of {len(entries)} tasks were not done after {timeout:g} s"
+        ) from None
     finally:
         session.unwatch(entries, waiter)

@@ -96,8 +96,8 @@ class Gathering:
 
         `until`: when the caller's patience ends, in seconds of the monotonic clock.
         """
-        # The time is counted from the first missing result. A transfer may take longer than
-        # this, and so may a stalled worker, before its results have to be asked for elsewhere.
+        # The limit begins at the first missing result: a transfer, or the wait for a stalled
+        # worker, may itself take longer before a result turns out to be missing.
         give_up: float | None = None
         pause = 0.01
         while entries:
@@ -197,14 +197,14 @@ class Gathering:
 
 
 def open_result(opens: Callable[[Any], Any], blob: Any, key: Any) -> Any:
-    """A value of the user's out of its pickle.
+    """Unpickle a user's value.
 
     Raises
     ------
     RemoteTaskError
         Instead of SystemExit and its like, which would end the program.
     ClusterError
-        The payload is none.
+        The bytes are no valid payload.
     """
     try:
         return opens(blob)

@@ -25,7 +25,7 @@ class Patience:
         return max(0.0, self._due - time.monotonic())
 
     def told(self) -> float:
-        """Put the next notice off; returns for how many seconds there has been waited."""
+        """Put the next notice off; return the seconds waited so far."""
         now = time.monotonic()
         self._pause = min(2 * self._pause, _LONGEST_SECONDS)
         self._due = now + self._pause
@@ -47,5 +47,5 @@ def run_sentence(
     return (
         f"run() has waited {seconds:.0f} s for {said}, where {what} runs or waits for a thread. "
         "If it waits for something that does not come, interrupt this call; "
-        f"restart_workers({names}) ends the function there. wait=False does not wait."
+        f"restart_workers({names}) ends the function there. With wait=False, run() returns at once."
     )

@@ -87,7 +87,7 @@ class Reason(ABC):
         if failure is None:
             failure = Failure(self._make())
             self._opened = weakref.ref(failure)
-        # (It may forbid the plain way.)
+        # Not `error.with_traceback(…)`: the exception's class may override it.
         BaseException.with_traceback(failure.error, failure.trace)
         if failure.trace is None:
             with_remote_traceback(failure.error, self.text)

@@ -86,9 +86,6 @@ FEW_ROWS = 64
 TASK_COLUMNS = link_type("client").message("up", "submit").by_name["tasks"].columns
 
 
-#: Of what is asked of a client after its end.
-
-
 class Session:
     """Speaks the client link.
 
@@ -511,7 +508,7 @@ class Session:
                 self.unwatch(entries, waiter)
         if not done:
             late = sum(entry.status == PENDING for entry in entries)
-            raise TimeoutError(f"{late} of {len(entries)} tasks not done after {timeout:g} s")
+            raise TimeoutError(f"{late} of {len(entries)} tasks were not done after {timeout:g} s")
 
     def wait_first(self, entries: Sequence[Entry], timeout: float | None) -> bool:
         """Sleep until at least one entry is done."""

@@ -29,7 +29,7 @@ class DoneAndNotDone(NamedTuple):
 
 
 class _NothingToWaitFor(DoneAndNotDone):
-    """The answer for no futures: usable at once, and awaitable, since no client tells which."""
+    """What `wait` returns for no futures: used directly or awaited, as no client says which."""
 
     __slots__ = ()
 
@@ -44,7 +44,7 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
     Parameters
     ----------
     fs
-        A future, a persisted collection, or containers of those, in each other.
+        A future, a persisted collection, or nested containers of those.
     timeout
         Seconds, or a text such as ``"2s"``.
     return_when

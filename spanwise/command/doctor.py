@@ -105,4 +105,4 @@ def verdict(findings: Iterable[Finding]) -> str:
     wrong = [each.what for each in findings if each.state is State.BAD]
     if not wrong:
         return "Spanwise works here."
-    return f"{len(wrong)} wrong: {', '.join(wrong)}. What helps stands below each."
+    return f"{len(wrong)} wrong: {', '.join(wrong)}. The remedy is printed below each."

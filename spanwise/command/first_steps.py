@@ -20,7 +20,7 @@ def look_at_observer() -> Iterator[Finding]:
         yield bad(
             "observer",
             f"it could not be started: {error}",
-            "mend what is wrong above; if nothing is, the sentence says what to do",
+            "fix the faults above; if there are none, follow the message",
         )
         return
     observer.close()
@@ -39,7 +39,7 @@ def look_at_cluster() -> Iterator[Finding]:
         yield bad(
             "cluster",
             f"a task did not run: {error}",
-            "mend what is wrong above; if nothing is, the sentence says what to do",
+            "fix the faults above; if there are none, follow the message",
         )
         return
     assert answer == 42

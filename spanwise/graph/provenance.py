@@ -39,16 +39,16 @@ from spanwise.graph.private_dask import Alias, Expr, Task, TaskRef, execute_subg
 Annotation = Mapping[str, Any]
 
 #: Names kept for layers; the oldest are forgotten first. They take 31 MB, two thirds of it the
-#: dict at its largest. A delayed call brings five: of itself, its function and an attribute
-#: that Dask looks for, and of the first two when the graph is optimised.
+#: dict at its largest. A delayed call adds five: its own, its function's, that of an attribute
+#: that Dask looks up, and the first two again in the optimised graph.
 LAYER_NAMES = 200_000
 
 #: How deep below a rewritten expression a source is looked for. Dask's rules move
 #: an operation past one input at a time; two levels cover rules that look through.
 SOURCE_DEPTH = 2
 
-#: At most so many expressions of a class that were made of one expression are compared
-#: with the next one.
+#: Of the expressions of one class that Dask made of one expression, only this many, the
+#: newest, are compared with the next.
 SIBLINGS = 32
 
 _REUSE_SUFFIX = re.compile(r"-[0-9a-f]{32}$")
@@ -77,7 +77,10 @@ class Source:
 
 
 class Pinned(Source):
-    """The layer of a delayed value or attribute is made long after it was written."""
+    """A source that a later layer of the same name does not replace.
+
+    Dask builds the layer of a delayed value or attribute long after the user wrote it.
+    """
 
     __slots__ = ()
 
@@ -158,8 +161,8 @@ class Provenance:
 
     def __init__(self) -> None:
         #: Hash of a layer's name → Source, or the name of the layer that it is part of. A
-        #: hash takes 36 bytes where Dask's names take 90 to 120, which nobody else keeps; that
-        #: two of 200,000 names have one is as likely as 1 in 10⁹.
+        #: hash takes 36 bytes; the names take 90 to 120, and nothing else keeps them. Two of
+        #: 200,000 names share a hash with a chance of 1 in 10⁹.
         self._layers: dict[int, Source | str] = {}
         #: The last source: most of what follows was written in the same span.
         self._last = Source(None, True)
@@ -167,8 +170,8 @@ class Provenance:
         #: The layers as users wrote them.
         self._living = LivingLayers()
         self._expressions: dict[str, tuple[weakref.ref[Expr], Source]] = {}
-        #: How many expressions users have written: tells derivations before the newest
-        #: from those after it.
+        #: How many expressions users have written: an expression that was derived at a lower
+        #: count is derived again.
         self._written = 0
         self._frames = _Frames()
         self._lock = threading.Lock()
@@ -370,7 +373,7 @@ class Provenance:
                  span C    span B        Add: class of the input → B
                                          Projection: class of T → C
 
-        Projections are also coined by the optimiser, so one with other columns
+        The optimiser also adds projections of its own, so one with other columns
         than its candidate's is only inferred. Without a candidate the new
         expression is a step of T, exact if T's inputs are in T's span.
         """

@@ -5,7 +5,8 @@ The twin of what ``src/link/observer-link.ts`` does for clusters::
     tried ──refused─▶ 0.1 s ─▶ tried ──refused─▶ 0.2 s … 2 s at most
                         └── took blocks, and did not refuse within 60 s: 0.1 s again
 
-Refusals are counted until a link ends that nobody refused, however long each held.
+The count starts again when an open link ends without a refusal; how long a refused link lasted
+does not matter.
 
 An observer that opens each link and soon refuses it does not reset the pause: each new link
 sends it all blocks again.
@@ -24,7 +25,7 @@ LONGEST_PAUSE_SECONDS = 2.0
 GOOD_SECONDS = 60.0
 #: The codes of refusals that do not pass by themselves.
 LASTING_REFUSALS = frozenset(("secret", "protocol"))
-#: Other refusals (a busy machine, a broken frame) are told the user after so many.
+#: Other refusals (a busy machine, a broken frame) are reported to the user after this many.
 PASSING_REFUSALS = 5
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 30.0
-#: A process that lived this long has not died of its start.
+#: A process that lived this long did not fail at its start.
 GOOD_LIFE_SECONDS = 60.0
 #: A request during a pause waits this long for the next start; then it is told.
 PATIENCE_SECONDS = 3.0

@@ -32,7 +32,7 @@ def set_metadata(keys: list[Any], value: Any) -> Steps[None]:
         if answer.outcome == "done":
             return
     raise ClusterError(
-        f"Others change the metadata of {first!r} all the time: use a key of its own"
+        f"Others kept changing the metadata of {first!r} meanwhile: use another first key"
     )
 
 

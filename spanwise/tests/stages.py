@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-#: They hold seconds and shares of them against bounds: nothing runs beside them. Those that
-#: compare with stamps of their own, or have a clock of their own, do not belong here: while these
-#: run the second core has nothing to do.
+#: They compare seconds, or shares of them, with fixed bounds: nothing runs beside them, and one
+#: core is idle meanwhile.
 ALONE = frozenset(
     {
         "test_executor",

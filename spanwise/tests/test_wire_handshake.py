@@ -58,7 +58,7 @@ def test_the_caller_checks_first():
 def test_a_reflected_proof_is_refused():
     b = acceptor()
     _, challenge = b.receive(message(initiator().hello()))
-    with pytest.raises(HandshakeRefused, match="is not this door's"):
+    with pytest.raises(HandshakeRefused, match="has the wrong secret"):
         b.receive(message(("proof", {"proof": challenge["proof"], "intro": {}})))
 
 

@@ -32,8 +32,8 @@ TIME_LIMIT = 10.0
 MOST_STRANGERS = 64
 #: Told to a caller that is turned away and has done nothing wrong.
 CROWD_SENTENCE = (
-    f"More than {MOST_STRANGERS} callers were shaking hands at this door, "
-    "and this one for the longest time. Try again."
+    f"More than {MOST_STRANGERS} connections were waiting for their handshake; "
+    "this one, the oldest, was closed. Try again."
 )
 
 #: role -> who dials, who answers.
@@ -208,7 +208,7 @@ class Acceptor:
         if message.type == "proof" and self._theirs is not None and self.intro is None:
             expected = proof_of("initiator", self._secret, self.role, self._theirs, self._nonce)
             if not hmac.compare_digest(expected, bytes(fields["proof"])):
-                raise HandshakeRefused("The secret is not this door's.", "secret")
+                raise HandshakeRefused("The caller has the wrong secret.", "secret")
             self.intro = fields["intro"]
             return None
         raise HandshakeRefused(f'"{message.type}" does not belong here.', "order")

@@ -237,7 +237,7 @@ class TaskTable:
         return fetches, here
 
     def release(self, task_ids: Iterable[int]) -> list[Lacking]:
-        """Forget results, replicas and runs; a running task may end, and its result is dropped.
+        """Forget results, replicas and runs. A running task runs on; its result is not kept.
 
         Returns
         -------

@@ -1,5 +1,5 @@
 /**
- * The colours of every role, light and dark, as ui.md section 4 gives them. `style/palette.css` holds the same values as custom
+ * The colours of every role, light and dark. `style/palette.css` holds the same values as custom
  * properties for HTML (a spec compares them); canvases and plotly take them from here.
  */
 export type Shade = 'light' | 'dark';

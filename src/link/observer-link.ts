@@ -19,7 +19,7 @@ const LONGEST_PAUSE_SECONDS = 2;
 /** Time limit for `resume`: an observer that lets this cluster in says at once which blocks it has. */
 const RESUME_SECONDS = 10;
 /**
- * The codes of refusals that do not pass by themselves. Other refusals (a busy machine, a broken frame) are told the user after this many.
+ * The codes of refusals that do not pass by themselves. Other refusals (a busy machine, a broken frame) are reported to the user after this many.
  */
 const LASTING_REFUSALS: readonly string[] = ['secret', 'protocol'];
 const PASSING_REFUSALS = 5;
@@ -71,10 +71,11 @@ export class ObserverLink {
   private _isConnecting = false;
   private _lastNote = '';
   private _refusedBecause = '';
-  /** One after another. */
+  /** Refusals in a row. */
   private _refusals = 0;
-  /** When the link of now was opened, and whether its observer has acknowledged a block since. */
+  /** When the present link was opened. */
   private _openedAt = 0;
+  /** Whether the observer has acknowledged a block on it. */
   private _isBelieved = false;
   private _resumeLimit: NodeJS.Timeout | undefined;
   constructor(private readonly _options: ObserverLinkOptions) {

@@ -1,4 +1,4 @@
-/** Colours of one dozen; ui.md §4. */
+/** Colours of one dozen. */
 const SLOTS = 12;
 /** The third dozen is the last with a colour of its own. */
 const ROUNDS = 3;

@@ -155,7 +155,7 @@ function isDue(
       if (from === Released) {
         return tasks.isNeeded(task);
       }
-      // An input was lost, or given up: then a task shipped with it is useless where it is.
+      // An input was lost or given up. A task that was shipped with this input cannot run at its worker.
       return (
         tasks.waitingOn[task]! > 0 &&
         (from === Queued ||
@@ -163,7 +163,7 @@ function isDue(
           (from === Processing && !keepsItsInputs(s, task)))
       );
     case Queued:
-      // Also when nothing needs it now: that may change before its release, recommended later, is judged.
+      // Even if nothing needs it now: something may need it again before its recommended release is judged.
       return (
         (from === Waiting || from === NoWorker) && tasks.waitingOn[task] === 0
       );
@@ -197,7 +197,7 @@ function isDue(
   }
 }
 
-/** Recommends the release of a task that is not needed (any more). */
+/** If a task is not needed: recommends to release it, or to forget it if it is released or erred and has no dependents. */
 export function dropIfUnneeded(s: SchedulerState, task: number): void {
   const tasks = s.tasks;
   if (tasks.isNeeded(task)) {
@@ -349,7 +349,7 @@ function startRun(s: SchedulerState, task: number, worker: WorkerRecord): void {
   s.output.assign(worker, task, runId);
 }
 
-/** Recommends the dependents of a task that is being made for shipping behind it. */
+/** Recommends to ship the waiting dependents of a processing task to its worker. */
 export function recommendShipping(s: SchedulerState, task: number): void {
   const { edges, state, firstDependent } = s.tasks;
   for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {

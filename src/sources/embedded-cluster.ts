@@ -29,7 +29,7 @@ import { NamesOf } from './names-of';
 import { StoredSums } from './stored-sums';
 import { nextAttempt, type TaskFacts } from './task-facts';
 
-/** Characters of a traceback in `events`. Two thousand, 6 MB, are written so; of later ones (a hundred thousand tasks may fail) the last line. */
+/** Characters of a traceback in `events`. The first 2,000 tracebacks (6 MB) are written up to this length; of later ones only the last line. */
 const TRACEBACK_CHARACTERS = 3000;
 const MOST_TRACEBACKS = 2000;
 const LINE_CHARACTERS = 200;

@@ -40,7 +40,7 @@ export const HANDSHAKE_SECONDS = 10;
 /** Callers that may be within their handshakes at one door; beyond that the oldest is turned away. */
 export const MOST_STRANGERS = 64;
 /** Told to a caller that is turned away and has done nothing wrong. */
-export const CROWD_SENTENCE = `More than ${MOST_STRANGERS} callers were shaking hands at this door, and this one for the longest time. Try again.`;
+export const CROWD_SENTENCE = `More than ${MOST_STRANGERS} connections were waiting for their handshake; this one, the oldest, was closed. Try again.`;
 
 /** The calling and the answering side of each role, in words. */
 const SIDES: Readonly<Record<Role, readonly [string, string]>> = {
@@ -265,7 +265,10 @@ export class Acceptor {
         this._nonce
       ]);
       if (!this._crypto.equal(expected, message.fields.proof)) {
-        throw new HandshakeRefused('secret', "The secret is not this door's.");
+        throw new HandshakeRefused(
+          'secret',
+          'The caller has the wrong secret.'
+        );
       }
       this.known = { role, intro: message.fields.intro };
       return null;

@@ -206,7 +206,7 @@ export type ClusterInfo = {
   readonly kind: 'embedded' | 'dask' | 'local' | 'recording';
   readonly logId: string;
   readonly state: ClusterState;
-  /** When ended or reconnecting: a sentence from ui.md §7, without the title. */
+  /** When ended or reconnecting: a sentence, without the title. */
   readonly why?: string;
   /** Wall clock seconds. */
   readonly startedAt: number;

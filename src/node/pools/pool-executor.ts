@@ -30,9 +30,9 @@ import { findUnsendable, unsendable } from './unsendable-task';
 import type { WorkerEnd } from './worker-transport';
 import type { WorkerPool } from './worker-pool';
 
-/** After an abort its workers are waited for so long: a thread inside a call of the system, such as `execSync`, ends only after that. */
+/** How long to wait after an abort for the pool's workers to end: a thread in a system call, such as `execSync`, ends only when the call returns. */
 const KILL_MS = 1000;
-/** So many workers may die with one task waiting in them; then its run fails. */
+/** How many workers may die with one task waiting in them; then its run fails. */
 const MAX_LOSSES = 3;
 
 type PoolExecutorOptions = {

@@ -36,7 +36,7 @@ export const HONOURED: Readonly<
 > = {
   'fine-metrics': {
     time: approximate(
-      'CPU time of what the range cuts counts in proportion; waiting for the GIL and work outside tasks count by whole seconds.'
+      'Tasks that the range cuts count CPU time in proportion; waiting for the GIL and work outside tasks count by whole seconds.'
     ),
     span: WHOLLY,
     function: WHOLLY,
@@ -45,7 +45,7 @@ export const HONOURED: Readonly<
   },
   'task-stream': {
     time: approximate(
-      'The chart shows the range in its place; legend and lanes count the whole run.'
+      'The chart marks the range; legend and lanes count the whole run.'
     ),
     span: WHOLLY,
     function: WHOLLY,
@@ -73,7 +73,7 @@ export const HONOURED: Readonly<
     span: WHOLLY,
     function: WHOLLY,
     worker: WHOLLY,
-    status: approximate('Samples do not know how a task ends.')
+    status: approximate('Samples do not record how a task ends.')
   },
   'memory: managed': {
     time: WHOLLY,

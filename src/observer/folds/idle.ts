@@ -74,11 +74,12 @@ type IdleQuestion = {
  *           task waits for a thread
  *           there
  *
- * A run that was runnable without any transfer waited for the scheduler's answer. While a worker is paused or stopped, that is the cause.
+ * If the run needed no transfer, the time since it was runnable counts as waiting for the scheduler. While the worker was paused or stopped,
+ * that is the cause.
  *
  * A filter by workers chooses lanes: capacity, runs and idle time are of these lanes alone. Spans, functions and statuses choose tasks, and get a
- * share: within each of some thousand bins, idle time is divided among the tasks that were unfinished then, wherever they ran, by how
- * long they were so. Both ways the figures of disjoint selections add up to the whole.
+ * share: within each bin (64 to 1,024 of them) idle time is divided among the tasks that were unfinished then, wherever they ran, by how
+ * long they were so. In both cases the figures of disjoint selections add up to the whole.
  */
 export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
   const { log } = question;
@@ -147,7 +148,7 @@ function disorderedLanes(log: LogStore): IndexedBy<LaneId, Uint8Array> {
   return table;
 }
 
-/** Runs of lanes on which they overlap or came out of order, by start. */
+/** Adds the runs of lanes whose runs overlap or arrived out of order, sorted by start. */
 function addInOrder(log: LogStore, rows: number[], gaps: GapWalk): void {
   const startOf = (row: number): number =>
     log.runs.chunkOf(row)!.columns.start[row & CHUNK_MASK]!;
@@ -158,7 +159,7 @@ function addInOrder(log: LogStore, rows: number[], gaps: GapWalk): void {
   }
 }
 
-/** When some task was unfinished: a task that runs now has been so at least since its start. */
+/** The intervals in which some task was unfinished; a task that runs now counts from its start at the latest. */
 export function activeWithRunning(log: LogStore, to: number): IntervalUnion {
   if (log.shape.running.size === 0) {
     return log.active;
@@ -287,7 +288,7 @@ class GapWalk {
     };
   }
 
-  /** Seconds of [from, to) in which the lane had capacity and the cluster was not wholly idle: the lane worked. */
+  /** Adds the seconds of [from, to) in which the lane worked: it had capacity and the cluster was not wholly idle. */
   private _busy(lane: LaneWalk, from: number, until: number): void {
     const to = until < this._range.to ? until : this._range.to;
     const { stretches } = lane.capacity;
@@ -313,7 +314,7 @@ class GapWalk {
     }
   }
 
-  /** Books the same seconds of a gap, each part to its cause. `row` −1: no run came after the gap. */
+  /** Books a gap, limited in the same way, each part to its cause. `row` −1: no run came after the gap. */
   private _gap(
     lane: LaneWalk,
     from: number,

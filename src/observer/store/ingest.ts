@@ -31,7 +31,7 @@ import {
  * A block that is here already (a source that replays after a break) changes nothing. Missing numbers tell nothing: the source says in rows
  * of `gaps` what it could not keep.
  *
- * @throws ImplausibleBlock before anything of a block is taken in that cannot be true
+ * @throws ImplausibleBlock if the block states something impossible; nothing of it is taken in
  */
 export function ingestBlock(log: LogStore, block: BlockRows): void {
   if (block.seq <= log.seq) {

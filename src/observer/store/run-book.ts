@@ -118,7 +118,7 @@ export function bookRun(
 }
 
 /**
- * CPU time never exceeds the time it was spent in, and waiting for a core never what is left then; where CPU time is unknown, the whole is
+ * CPU time is cut to the part's time, and waiting for a core to what CPU time leaves of it; where CPU time is unknown, the whole is
  * `compute`.
  */
 function bookCompute(

@@ -72,7 +72,7 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
           {moved.length > 0 && (
             <Block
               title={trans.__('Data moved')}
-              aside={trans.__('behind other work; not part of the bar above')}
+              aside={trans.__('in the background; not part of the bar above')}
             >
               <ul
                 className="sw-metricList"

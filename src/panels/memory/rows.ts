@@ -225,7 +225,7 @@ function titleOfCluster(measure: string | null, trans: Trans): string {
     case 'unmanaged':
       return trans.__('Unmanaged memory of the cluster');
     case 'spilled':
-      return trans.__('Spilled to disk of the cluster');
+      return trans.__('Spilled memory of the cluster');
     case null:
       return trans.__('Memory of the cluster');
     default:
@@ -242,7 +242,7 @@ function titleOfWorkers(measure: string, trans: Trans): string {
     case 'unmanaged':
       return trans.__('Unmanaged memory of each worker');
     case 'spilled':
-      return trans.__('Spilled to disk of each worker');
+      return trans.__('Spilled memory of each worker');
     default:
       return trans.__('%1 of each worker', measure);
   }

@@ -116,7 +116,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
           icon: this.face.icon,
           title: trans.__('No samples yet.'),
           sentence: trans.__(
-            'Threads are looked at about 100 times a second while they run tasks; very short runs leave none.'
+            'Threads are sampled about 100 times a second while they run tasks; very short runs get no sample.'
           )
         };
   }

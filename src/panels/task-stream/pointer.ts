@@ -1,5 +1,5 @@
 /**
- * Pointer and keys over the lanes, after ui.md section 6: drag pans, Ctrl-wheel
+ * Pointer and keys over the lanes: drag pans, Ctrl-wheel
  * zooms at the pointer, Shift-wheel pans, wheel scrolls, Shift-drag chooses a
  * range, click selects, double click zooms to a task. Holds what is hovered; the card shows it after 80 ms.
  */

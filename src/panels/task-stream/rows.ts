@@ -487,7 +487,7 @@ function asideText(
     return trans.__('running');
   }
   if (box.inStrip) {
-    return trans.__('behind other work');
+    return trans.__('in the background');
   }
   if (detail === null) {
     return box.kind === 'failed' ? trans.__('failed or lost') : '';
@@ -546,7 +546,7 @@ export function waitText(detail: RunDetail, trans: Trans): string {
 
 // -------------------------------------------------------------- whole chart
 
-/** What a screen reader hears for the picture: a sentence a figure, since a sentence has one plural. */
+/** What a screen reader says for the picture: one sentence per figure, since a translated sentence has one plural form. */
 export function summaryText(result: TaskStreamResult, trans: Trans): string {
   const { tasks, executions, workers, lanes, running, kinds } = result;
   const sentences = [

@@ -158,7 +158,7 @@ function RunFacts(props: {
             <span className="sw-legend-name">
               {part.held
                 ? part.label
-                : trans.__('%1 (behind other work)', part.label)}
+                : trans.__('%1 (in the background)', part.label)}
             </span>
             <span className="sw-legend-figure">
               {formatDuration(part.seconds)}

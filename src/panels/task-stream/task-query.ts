@@ -53,7 +53,8 @@ export function askTasks(
         if (answered.failure !== null || result?.view !== 'tasks') {
           reject(
             new Error(
-              answered.failure ?? trans.__('The observer gave another view.')
+              answered.failure ??
+                trans.__('The observer sent the wrong kind of answer.')
             )
           );
         } else {

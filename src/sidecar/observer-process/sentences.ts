@@ -1,4 +1,4 @@
-/** The sentences that the observer says to people, as section 7 of the visual design words them. */
+/** The sentences that the observer says to people. */
 
 import { formatCount, formatDuration } from '../../panels/format';
 
@@ -7,7 +7,7 @@ export type EndWhy =
 
 const BECAUSE: Readonly<Record<Exclude<EndWhy, 'scheduler-lost'>, string>> = {
   closed: 'the client was closed',
-  'kernel-ended': 'the kernel was restarted',
+  'kernel-ended': 'the program that started it has ended',
   stopped: 'stopped by you',
   idle: 'idle for 30 min'
 };

@@ -22,7 +22,7 @@ import { WaitingClients } from './waiting-clients';
 
 /** The number of the client that has started the cluster. */
 const OWNER = 0;
-/** Each has a thread or two of its own that ask and are told: more are a mistake in a loop. */
+/** More clients than this were most likely opened by mistake, in a loop. */
 const MOST_CLIENTS = 256;
 /** As the wire and the log hold them. */
 const MOST_NUMBERS = LARGEST_U16;
@@ -99,10 +99,14 @@ export class ClientRoster {
         `The cluster ${this._name} has no worker ${worker}, whose client this would be.`
       );
     }
-    const isFull = worker === null && this._programs >= MOST_CLIENTS;
-    if (isFull || this._next >= MOST_NUMBERS) {
+    if (worker === null && this._programs >= MOST_CLIENTS) {
       throw busy(
-        `The cluster ${this._name} has ${this._sessions.size} clients, and has had ${this._next}; close some, or make another with Client().`
+        `The cluster ${this._name} has ${MOST_CLIENTS} clients, the most that it takes: close some, or make another cluster with Client().`
+      );
+    }
+    if (this._next >= MOST_NUMBERS) {
+      throw busy(
+        `The cluster ${this._name} has given out all its ${MOST_NUMBERS} client numbers: make another cluster with Client().`
       );
     }
     const difference = environmentsDiffer(this._launch, launch);
@@ -279,7 +283,7 @@ function environmentsDiffer(
   if (own === other) {
     return '';
   }
-  return `This cluster's workers run in another environment than this client: they in ${own}, it in ${other}.`;
+  return `This cluster's workers run in another environment than this client. Workers: ${own}. Client: ${other}.`;
 }
 
 function facts({

@@ -1,5 +1,5 @@
 /**
- * What other programs of this user join a cluster with: a file beside its socket. In the scheduler's process.
+ * Writes the file with which other programs of this user join the cluster, beside its socket. In the scheduler's process.
  *
  * ```
  *   spanwise-XXXX/            0700
@@ -21,7 +21,7 @@ const PART = 'cluster.json.part';
 
 /**
  * Where a guest finds a cluster; docs/contracts.md §8. A cluster that was killed may have left its file in the folder: no guest is to read
- * that, also if the new one cannot be written.
+ * that, even if the new one cannot be written.
  */
 export async function writeClusterFile(
   folder: string,

@@ -560,7 +560,8 @@ function stoppedSentence(workers: readonly number[]): string {
     return '';
   }
   const names = workers.map(worker => `worker-${worker}`).join(', ');
-  return `${names} is stopped (SIGSTOP or a debugger): what ran there last is missing in these figures.`;
+  const verb = workers.length === 1 ? 'is' : 'are';
+  return `${names} ${verb} stopped (SIGSTOP or a debugger): what ran there last is missing in these figures.`;
 }
 
 /** Without an observer nobody would ever read the log. */

@@ -1,4 +1,4 @@
-/** Follows how far the tasks are that clients ask about: those they name and all that these need. In the scheduler process. */
+/** Counts, for clients that ask, how far their tasks and all inputs of these are. In the scheduler process. */
 import type { ArrayOf } from '../../base/typed-arrays';
 import { Int32List } from '../../base/int-list';
 import {
@@ -111,8 +111,8 @@ class Tasks {
 /**
  * The tasks that clients follow.
  *
- * Nothing happens while tasks move: who asks how far they are has all of his that are not forgotten looked at, a few ns each. Only a task
- * that is forgotten and has not ended well is noted, for its row tells nothing any more.
+ * Following costs nothing while tasks move. When a client asks for the counts, the scheduler reads the state of each followed task that is
+ * not forgotten, a few ns each. When a followed task is forgotten and was not done, its end is noted, because its row will be reused.
  *
  * ```
  *   open: ids ─► all that they need ─► groups        count: state of each ─► counts by group        forgotten: done, or noted here

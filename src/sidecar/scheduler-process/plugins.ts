@@ -149,7 +149,7 @@ export class Plugins {
         }
         if (kept.length > 0) {
           this.host?.warn(
-            `The plugin that was called "${name}" could not be torn down on ${kept.join(', ')}. The one in its place is set up all the same.`
+            `The plugin that was called "${name}" could not be torn down on ${kept.join(', ')}. The new plugin is set up all the same.`
           );
         }
         done(failures);
@@ -225,7 +225,7 @@ function slowSentence(what: string, orders: readonly Order[]): string {
     names.length === 1 ? 'has been' : 'have been'
   ];
   const remedy = joining
-    ? 'A new worker gets no task before that: if it waits for something that does not come, unregister_worker_plugin(name) has it replaced.'
+    ? 'A new worker gets no task until its plugins are set up. If the setup is stuck, call unregister_worker_plugin(name): the worker is then replaced.'
     : 'If it waits for something that does not come, interrupt the call that waits for it, ' +
       `then restart_workers([${names.map(name => `"${name}"`).join(', ')}]) ends it there.`;
   return `${who} ${verb} ${what}. ${remedy}`;

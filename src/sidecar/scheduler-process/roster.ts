@@ -322,7 +322,7 @@ export class Roster {
     const { clock } = this._cluster;
     const sentence =
       `Plugin "${name}" cannot be set up on a new worker (${why}), which is replaced and gets no task. ` +
-      'Mend the plugin and register it again, or end it with unregister_worker_plugin(name).';
+      'Fix the plugin and register it again, or end it with unregister_worker_plugin(name).';
     this._host.note(sentence);
     if (clock() >= this._unfitTold + QUIET_SECONDS) {
       this._unfitTold = clock();

@@ -19,7 +19,10 @@ import type { WorkerSession } from './worker-session';
 
 /** How often to look. */
 const LOOK_SECONDS = 1;
-/** So many times the deaths that convict one task, for each worker: as many workers may end without progress. */
+/**
+ * For each worker, this many times the deaths after which one task is blamed (`allowedFailures` + 1). If more workers than that run out of
+ * memory without progress, their tasks fail.
+ */
 const MOST_FRUITLESS = 2;
 /** How many kinds of results are named. */
 const MOST_KINDS = 3;
@@ -161,7 +164,7 @@ export class StallWatch {
         this._giveUp();
       }
     } else if (clock() - this._since >= this._seconds) {
-      // Told once per stall. Releases, pauses and resumes do not end a stall; only a run that ended well does.
+      // Told once per stall. Releases, pauses and resumes do not end a stall; only a task that fails, or finishes for the first time, does.
       const isNews =
         core.stepsAhead !== this._warnedAt &&
         this._since - this._lastUnawaited >= this._quietSeconds;
@@ -169,7 +172,7 @@ export class StallWatch {
       this._warnedAt = core.stepsAhead;
       if (isNews) {
         this._host.warn(
-          `${this._whyStalled()} Your program waits for no task now, so no task fails: they go on when results are released.`
+          `${this._whyStalled()} Your program is not waiting for a task, so none is failed. The tasks go on when results are released.`
         );
       }
     }
@@ -179,8 +182,8 @@ export class StallWatch {
     const { log, clock } = this._cluster;
     const sentence =
       `${this._whyStalled()} ` +
-      'Release results that are not needed any more, give workers more memory (Client(memory_limit=…)), or make room where results are ' +
-      'written to. (How long to wait: spanwise.scheduler.stall-timeout in the configuration of Dask.)';
+      'Release results that are not needed any more, give workers more memory (Client(memory_limit=…)), or free space on the disk ' +
+      'that workers spill to. (How long to wait: spanwise.scheduler.stall-timeout in the configuration of Dask.)';
     this._cluster.stallSentence = sentence;
     this._host.note(sentence);
     log.event(clock(), 'stall-given-up', null, sentence);

@@ -84,14 +84,14 @@ export class UnplacedTasks {
         );
       case 'bound':
         return (
-          `${which} for a worker that is not there: workers= names none that the cluster has now and that takes tasks. ` +
-          `${they} when such a worker joins; else cancel what waits and submit it again.`
+          `${which} for a worker that is not there: the cluster has none that workers= names and that takes tasks. ` +
+          `${they} when such a worker joins; otherwise cancel what waits and submit it again.`
         );
       case 'none came':
         return (
           `${which}, and none of the workers that are being started has come for ${NONE_CAME_SECONDS} s. ` +
-          'Others are tried again and again. If the machine is not merely busy, close this cluster and look at what the workers print: ' +
-          'python -m spanwise.worker.'
+          'The cluster keeps starting others. If the machine is not just busy, read in the log of the scheduler what they print, before you ' +
+          'close the cluster.'
         );
     }
   }

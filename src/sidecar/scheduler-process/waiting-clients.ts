@@ -1,13 +1,13 @@
 /** Whether any client waits for a task, asked of all. In the scheduler's process. */
 
-/** `asked`: in this round; `silent`: in an earlier one, and it has not answered: it may be stopped, and is asked no more. */
+/** `asked`: asked in this round. `silent`: asked earlier, no answer since; it may be stopped, and is not asked again until it answers. */
 type Answer = 'asked' | 'silent' | boolean;
 
 /**
  * ```
- *   ask ─► first   waits      ─► true: what stalls counts
+ *   ask ─► first   waits      ─► true: the stalled time counts
  *       └► second  waits not  ─► (nothing: another waits)
- *       └► third   is stopped ─► of no account from the next round on
+ *       └► third   is stopped ─► ignored from the next round on
  * ```
  */
 export class WaitingClients<C> {

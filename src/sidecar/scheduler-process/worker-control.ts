@@ -1,4 +1,4 @@
-/** How many workers there are: more, fewer, others. What the client commands, and the policy that adapts their number. In the scheduler process. */
+/** Changes the number of workers: restart, retire, scale, adapt. In the scheduler process. */
 import type { Message } from '../../wire/schema';
 import type { ClusterState } from './cluster-state';
 import type { Roster } from './roster';
@@ -10,11 +10,11 @@ import type { WorkerSession } from './worker-session';
 const LOOK_SECONDS = 0.05;
 /** Its results must have moved by then, or it stays. */
 const MOVE_SECONDS = 60;
-/** What runs there may end until then; later it runs again elsewhere. */
+/** Tasks on a retiring worker have this long to end; then they run again elsewhere. */
 const GRACE_SECONDS = 10;
 /** A worker that was told to close is killed after this long. */
 const CLOSE_SECONDS = 5;
-/** How often the number of workers is adapted, and how many times in a row fewer must do before any goes. */
+/** How often the number of workers is adapted, and in how many looks in a row fewer workers must suffice before one is retired. */
 const ADAPT_SECONDS = 1;
 const LOOKS_UNTIL_FEWER = 3;
 
@@ -94,7 +94,7 @@ export class WorkerControl {
     );
   }
 
-  // ---- others in their place
+  // ---- restart
 
   /** What they hold is computed again; no task is blamed. */
   private _restart(ids: readonly number[]): number[] {
@@ -110,7 +110,7 @@ export class WorkerControl {
     return sessions.map(({ id }) => id);
   }
 
-  // ---- fewer
+  // ---- retire
 
   private _retireAll(
     ids: readonly number[],
@@ -260,9 +260,9 @@ export class WorkerControl {
     this._host.workersChanged();
   }
 
-  // ---- so many
+  // ---- scale and adapt
 
-  /** @param isCommanded - by the user, who means all workers by 0, also those that were retired and not to close. */
+  /** @param isCommanded - the user asked for this count; 0 then also closes workers that retired without closing. */
   private _scale(count: number, isCommanded = false): void {
     const { fleet } = this._host;
     if (fleet === null) {
@@ -270,7 +270,7 @@ export class WorkerControl {
     }
     const closesAll = isCommanded && count === 0;
     if (closesAll) {
-      // Those that go already hand over what they hold if somebody takes it, and go all the same.
+      // Workers that are already retiring hand over their results if another worker can take them, and close in any case.
       this._retirements.forEach(retirement => {
         retirement.closes = true;
         retirement.isForced = true;

@@ -52,8 +52,8 @@ export class WorkerSession {
   }
 
   /**
-   * Writes into the log whether the worker begins tasks, if that has changed. A stopped worker is stopped whether its memory is full or
-   * not. One that sets up plugins has none yet.
+   * Writes into the log whether the worker begins tasks, if that has changed. *Stopped* wins over *paused*. While
+   * the worker sets up plugins, nothing is written.
    */
   logCapacity(log: CapacityLog, t: number): void {
     const state = this.isRetiring

@@ -96,7 +96,7 @@ describe('the handshake', () => {
       type: 'proof',
       fields: { proof: challenge?.fields.proof, intro: {} }
     };
-    expect(() => b.receive(up(reflected))).toThrow("is not this door's");
+    expect(() => b.receive(up(reflected))).toThrow('has the wrong secret');
   });
 
   it('is bound to the role and to this door', () => {

@@ -273,7 +273,7 @@ describe('the words of memory', () => {
     ['process', 'Process memory of', 'process'],
     ['managed', 'Managed memory of', 'managed'],
     ['unmanaged', 'Unmanaged memory of', 'unmanaged'],
-    ['spilled', 'Spilled to disk of', 'spilled'],
+    ['spilled', 'Spilled memory of', 'spilled'],
     ['other', 'other of', 'other']
   ])('name the measure %s', (measure, title, word) => {
     expect(titles(measure, 'cluster')).toBe(`${title} the cluster`);
@@ -292,7 +292,7 @@ describe('the words of memory', () => {
       show: 'cluster' | 'workers' = 'cluster'
     ): string => titleOf({ ...result, runs }, align, show, english);
     expect(title([one], 'zero')).toBe(
-      'Spilled to disk of the cluster, 1 run from zero'
+      'Spilled memory of the cluster, 1 run from zero'
     );
     expect(title([one], 'clock')).toBe(
       'Unmanaged memory of the cluster, 1 run by clock'
@@ -305,7 +305,7 @@ describe('the words of memory', () => {
     );
     // Runs are of the cluster, also where each worker is asked for.
     expect(title([one], 'zero', 'workers')).toBe(
-      'Spilled to disk of the cluster, 1 run from zero'
+      'Spilled memory of the cluster, 1 run from zero'
     );
   });
 

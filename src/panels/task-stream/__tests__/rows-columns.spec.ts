@@ -560,7 +560,7 @@ describe('the card of a box', () => {
       ).aside;
     expect(aside({}, null)).toBe('');
     expect(aside({ kind: 'failed' }, null)).toBe('failed or lost');
-    expect(aside({ inStrip: true }, { attempt: 2 })).toBe('behind other work');
+    expect(aside({ inStrip: true }, { attempt: 2 })).toBe('in the background');
     expect(aside({}, {})).toBe('');
     expect(aside({}, { attempt: 2 })).toBe('attempt 2');
     expect(aside({}, { status: 'lost' })).toBe('lost');

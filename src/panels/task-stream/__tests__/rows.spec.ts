@@ -312,7 +312,7 @@ describe('the hover card', () => {
       english
     );
     expect(card.title).toBe('transfer for fit_fold');
-    expect(card.aside).toBe('behind other work');
+    expect(card.aside).toBe('in the background');
   });
 
   it('names both, the part under the pointer and the fused task it is in', () => {

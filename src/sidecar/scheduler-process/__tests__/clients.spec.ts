@@ -186,7 +186,7 @@ describe('clients of one cluster', () => {
     await expect(
       WireClient.join(shared.cluster.address, secret, true, launch)
     ).rejects.toThrow(
-      /they in python, python 3\.11, it in another-python, python 2\.7, numpy 1\./
+      /Workers: python, python 3\.11\. Client: another-python, python 2\.7, numpy 1\./
     );
   });
 

@@ -107,6 +107,6 @@ it('tells what the teardown of a replaced plugin has raised, and fails nothing',
   answer('0 twice', true, 'KeyError: 7');
   expect(done).toHaveBeenCalledWith([]);
   expect(told).toEqual([
-    'The plugin that was called "twice" could not be torn down on worker-0 (KeyError: 7). The one in its place is set up all the same.'
+    'The plugin that was called "twice" could not be torn down on worker-0 (KeyError: 7). The new plugin is set up all the same.'
   ]);
 });
