@@ -46,8 +46,10 @@ _PUBLIC: dict[str, str] = {
     "UploadFile": "spanwise.plugins",
     "WorkerPlugin": "spanwise.plugins",
     "observe": "spanwise.local.observe",
+    "print": "spanwise.worker.told",
     "progress": "spanwise.diagnostics.progressbar",
     "span": "spanwise.graph.spans",
+    "warn": "spanwise.worker.told",
     "wait": "spanwise.client.waiting",
 }
 

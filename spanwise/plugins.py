@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import logging
 import os
 import signal
 import subprocess
@@ -301,3 +302,59 @@ class WorkerCallback(WorkerPlugin):
 
         takes = "dask_worker" in inspect.signature(self.function).parameters
         return self.function(dask_worker=worker) if takes else self.function()
+
+
+class ForwardLogging(WorkerPlugin):
+    """Has what a logger says on workers logged as events: see `Client.forward_logging`.
+
+    Parameters
+    ----------
+    logger_name
+        None: the root logger.
+    level
+        Of the records that are forwarded.
+    topic
+        Of the events.
+    """
+
+    def __init__(self, logger_name: str | None, level: int, topic: str) -> None:
+        self.logger_name = logger_name
+        self.level = level
+        self.topic = topic
+        self._handler: logging.Handler | None = None
+
+    def setup(self, worker: Any) -> None:
+        """Listen to the logger."""
+        self._handler = _EventHandler(worker, self.topic, self.level)
+        logging.getLogger(self.logger_name).addHandler(self._handler)
+
+    def teardown(self, worker: Any) -> None:
+        """Listen no more."""
+        if self._handler is not None:
+            logging.getLogger(self.logger_name).removeHandler(self._handler)
+            self._handler = None
+
+
+class _EventHandler(logging.Handler):
+    """Logs each record as an event: what of it is numbers and texts."""
+
+    #: An event takes 1 MiB.
+    _MOST_CHARACTERS = 100_000
+
+    def __init__(self, worker: Any, topic: str, level: int) -> None:
+        super().__init__(level)
+        self._worker = worker
+        self._topic = topic
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log it."""
+        try:
+            plain = (str, int, float, bool, type(None))
+            told = {name: each for name, each in vars(record).items() if type(each) in plain}
+            told |= {"msg": record.getMessage()[: self._MOST_CHARACTERS], "args": None}
+            if record.exc_info:
+                text = logging.Formatter().formatException(record.exc_info)
+                told["exc_text"] = text[-self._MOST_CHARACTERS :]
+            self._worker.log_event(self._topic, told)
+        except Exception:  # noqa: BLE001  (a handler tells of its own failures so)
+            self.handleError(record)

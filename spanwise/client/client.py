@@ -39,6 +39,7 @@ from spanwise.client.html import cluster_facts_html
 from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.client.keywords import take_keywords
 from spanwise.client.local_cluster import LocalCluster
+from spanwise.client.logs import DEFAULT_HANDLERS, LogMethods
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.metadata import MetadataMethods
 from spanwise.client.observed import Observed
@@ -69,7 +70,9 @@ _ANSWER_SECONDS = 30.0
 _AS_IT_IS = (None, None, "auto")
 
 
-class Client(Queries, CopyMethods, EventMethods, MetadataMethods, PluginMethods, ClusterControl):
+class Client(
+    Queries, CopyMethods, LogMethods, EventMethods, MetadataMethods, PluginMethods, ClusterControl
+):
     """A cluster on this machine, and the way to use it.
 
     Parameters
@@ -116,6 +119,8 @@ class Client(Queries, CopyMethods, EventMethods, MetadataMethods, PluginMethods,
 
     #: Methods that wait return coroutines.
     asynchronous: bool = False
+    #: Whether what tasks print for clients is printed here.
+    _hears_tasks = True
 
     def __init__(
         self,
@@ -166,6 +171,8 @@ class Client(Queries, CopyMethods, EventMethods, MetadataMethods, PluginMethods,
         self._calls = Calls(self._session)
         # Not through the client: one that is forgotten is to go at once.
         self._observed = Observed(self._session, lambda: cluster.observer)
+        if self._hears_tasks:
+            self._session.subscriptions.add_defaults(DEFAULT_HANDLERS)
         self.status = "running"
 
     def _join(self) -> PrivateCluster | JoinedCluster:

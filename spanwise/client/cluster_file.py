@@ -99,6 +99,16 @@ def copy_cluster_file(address: str, target: str | os.PathLike[str]) -> None:
         raise
 
 
+def folder_of(address: str) -> Path:
+    """The private folder of a running cluster, in which its scheduler's log lies.
+
+    Raises
+    ------
+    ClusterError
+    """
+    return _at_address(address)[0].parent
+
+
 def _at_address(address: str) -> tuple[Path, dict[str, Any]]:
     """The file of the cluster whose scheduler listens there, and what was read from it."""
     if not address.startswith("unix:"):

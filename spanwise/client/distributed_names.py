@@ -18,12 +18,8 @@ _ALONE = "use distributed: Spanwise starts its own processes on this machine"
 CLIENT: dict[str, str] = {
     "amm": "replicate() makes and drops copies; otherwise workers keep what is used",
     "benchmark_hardware": "run() your own measurement on the workers",
-    "dump_cluster_state": "spans(), fine_metrics() and get_task_stream()",
-    "forward_logging": "return it from the function, or write it to a file",
     "get_dataset": "keep the future or the persisted collection",
     "get_executor": "submit() and map() give futures; as_completed() waits for them",
-    "get_scheduler_logs": "errors of the cluster show the end of its log",
-    "get_worker_logs": "workers write to the scheduler's log, whose end errors show",
     "list_datasets": "keep the futures or the persisted collections",
     "loop": "there is no event loop: the client has threads",
     "normalize_collection": "persist() returns the collection that holds the futures",
@@ -33,7 +29,6 @@ CLIENT: dict[str, str] = {
     "scheduler": "scheduler_info(); the scheduler is no Python process",
     "start": "Client() starts; await an asynchronous one",
     "sync": "asyncio.run() for coroutines of your own",
-    "unforward_logging": "return it from the function, or write it to a file",
     "unpublish_dataset": "let go of the future or the persisted collection",
     "unregister_scheduler_plugin": _LAYER,
 }
@@ -92,10 +87,8 @@ MODULE: dict[str, str] = {
     "get_task_metadata": "Client.get_task_stream()",
     "get_task_stream": "Client.get_task_stream(start=…)",
     "performance_report": "Client.spans(), fine_metrics() and the panels",
-    "print": "return the text",
     "rpc": _ALONE,
     "sync": "asyncio.run() for coroutines of your own",
-    "warn": "warnings.warn(): it goes to the scheduler's log",
 }
 
 
@@ -110,6 +103,9 @@ NOTES: dict[str, str] = {
     "Client.run": "workers have no nanny",
     "Client.restart": "`timeout` counts for the workers that come",
     "Client.retire_workers": "what runs there has ten seconds to end",
+    "Client.dump_cluster_state": "writes JSON, without values; of tasks, this client's states",
+    "Client.get_scheduler_logs": "lines of the scheduler's log, without levels, and what tasks "
+    "printed",
     "Client.rebalance": "evens out the results of this client, not the memory of processes",
     "Client.replicate": "waits for what is not done yet; what a task needs is not dropped",
     "Client.scatter": "waits until the values are announced; one scatter at a time",

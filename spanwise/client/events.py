@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import threading
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -178,15 +178,15 @@ class Subscriptions:
                     "others, or log what belongs together under one topic."
                 )
             self._handlers[topic] = handler, loop
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._serve, name="spanwise-events", daemon=True
-                )
-                self._thread.start()
-                threading.Thread(
-                    target=self._watch, name="spanwise-slow-handlers", daemon=True
-                ).start()
+            self._begin()
         self._session.send("subscribe", {"topic": topic, "on": True})
+
+    def add_defaults(self, handlers: Mapping[str, Handler]) -> None:
+        """Call these handlers from now on; the thread for it starts with the first event."""
+        with self._lock:
+            self._handlers.update({topic: (handler, None) for topic, handler in handlers.items()})
+        for topic in handlers:
+            self._session.send("subscribe", {"topic": topic, "on": True})
 
     def remove(self, topic: str) -> None:
         """Call its handler no more.
@@ -201,8 +201,18 @@ class Subscriptions:
                 raise ValueError(f"No event handler known for topic {topic!r}.")
         self._session.send("subscribe", {"topic": topic, "on": False})
 
+    def _begin(self) -> None:
+        """Start the thread unless it runs, or has ended; under the lock."""
+        if self._thread is None and not self._ended.is_set():
+            self._thread = threading.Thread(target=self._serve, name="spanwise-events", daemon=True)
+            self._thread.start()
+            threading.Thread(target=self._watch, name="spanwise-slow-handlers", daemon=True).start()
+
     def came(self, message: Message) -> None:
         """Take an event; called by the thread that reads the link, which must not wait."""
+        if self._thread is None:
+            with self._lock:
+                self._begin()
         if self._waiting.qsize() >= MOST_WAITING:
             self._lost += 1 + message.fields["lost"]
         else:

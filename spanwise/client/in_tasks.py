@@ -163,6 +163,9 @@ class TasksClient(Client):
         Share its connection.
     """
 
+    # The programs' own clients print what tasks do.
+    _hears_tasks = False
+
     def __init__(
         self,
         worker: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import logging
 import os
 import platform
 import struct
@@ -46,6 +47,16 @@ def versions_here(packages: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
             **{name: _version(name) for name in (*PACKAGES, *packages)},
         },
     }
+
+
+def logs_here(n: int | None) -> tuple[tuple[str, str], ...]:
+    """What this worker keeps of its logs, the newest first; see `spanwise/worker/logs.py`."""
+    for handler in logging.getLogger("spanwise.worker").handlers:
+        kept = getattr(handler, "kept", None)
+        if kept is not None:
+            newest = tuple(reversed(kept.copy()))
+            return newest if n is None else newest[: max(0, n)]
+    return ()
 
 
 def _version(name: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -92,6 +93,7 @@ def _called(client: LocalClient, name: str, **given: Any) -> Any:
         "Client.close": lambda **k: (client.close(**k), client.status),
         "Client.compute": lambda **k: client.compute(two, **k).result(20),
         "Client.current": spanwise.Client.current,
+        "Client.dump_cluster_state": lambda **k: _dumped(client, k),
         "Client.gather": lambda **k: client.gather([future], **k),
         "Client.get": lambda **k: client.get({"x": (abs, -3)}, "x", **k),
         "Client.get_task_stream": client.get_task_stream,
@@ -110,6 +112,13 @@ def _called(client: LocalClient, name: str, **given: Any) -> Any:
         "Semaphore": lambda **k: spanwise.Semaphore(1, "x", **k).name,
     }
     return calls[name](**given)
+
+
+def _dumped(client: LocalClient, given: dict[str, Any]) -> list[str]:
+    parts = ("scheduler", "workers", "tasks", "events", "logs", "versions")
+    with tempfile.TemporaryDirectory() as folder:
+        client.dump_cluster_state(f"{folder}/x", exclude=parts, **given)
+        return [each.name for each in Path(folder).iterdir()]
 
 
 def _made(given: dict[str, Any]) -> str:

@@ -36,6 +36,7 @@ from spanwise.worker.lifeline import (
     take_stdin,
     watch_lifeline,
 )
+from spanwise.worker.logs import LOGGER, keep_logs
 from spanwise.worker.scheduler import SchedulerLink
 from spanwise.worker.watch import Watch
 from spanwise.worker.worker import Worker
@@ -60,6 +61,7 @@ def main() -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     follow_launch(config.get("path") or [], config.get("cwd") or "")
     _stay_sequential()
+    keep_logs()
     forks.end_with_worker(lambda: wire_link.replace_sockets(forks.came_back))
     give_back_freed_memory()
     try:
@@ -140,9 +142,8 @@ def _run(config: dict[str, Any]) -> int:
 
 
 def _complain(sentence: str) -> None:
-    """Write to the scheduler's log, which is where stderr goes."""
-    sys.stderr.write(sentence + "\n")
-    sys.stderr.flush()
+    """Keep it in this worker's log, and write it to the scheduler's, which is where stderr goes."""
+    LOGGER.warning("%s", sentence)
 
 
 def _stay_sequential() -> None:
