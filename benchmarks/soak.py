@@ -2,9 +2,11 @@
 
     python -m benchmarks soak [-- --seconds 600]
 
-Two workers with 400 MB each. Every four seconds one of them is killed, or stopped for six
-seconds (its limit is four, so that some are taken out and some are not). A third and two
-thirds of the way the disk is full for 20 s (less of a shorter run). Meanwhile, in rounds:
+Two to four workers with 400 MB each, and two clients: the one whose cluster it is, and one that
+joined. Every five seconds a worker is killed, stopped for up to six seconds (its limit is four,
+so that some are taken out and some are not) or retired, or the cluster gets another size. A third
+and two thirds of the way the disk is full for 20 s (less of a shorter run). Meanwhile each client,
+in rounds:
 
 * many small results that do not fit into memory, and a sum of them;
 * large ones, read back by others;
@@ -12,8 +14,9 @@ thirds of the way the disk is full for 20 s (less of a shorter run). Meanwhile, 
 * tasks that raise, of which the next ones fail;
 * data scattered to the workers, which is lost with them.
 
-It fails for a wrong result, an error that does not say its cause, a wait that takes longer than
-`ROUND_SECONDS`, and for files, processes and descriptors that are left.
+It fails for a wrong result, memory of the scheduler or of this program that grows, an error that
+does not say its cause, a wait that takes longer than `ROUND_SECONDS`, and for files, processes and
+descriptors that are left.
 """
 
 from __future__ import annotations
@@ -31,9 +34,10 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
 import dask
@@ -47,7 +51,8 @@ from spanwise.errors import ClusterError, RemoteTaskError
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
 
 MEMORY = 400 * 10**6
-EVERY_SECONDS = 4.0
+FEWEST_WORKERS, MOST_WORKERS = 2, 4
+EVERY_SECONDS = 5.0
 STOPPED_SECONDS = 6.0
 TTL_SECONDS = 4.0
 FULL_SECONDS = 20.0
@@ -56,12 +61,18 @@ ROUND_SECONDS = 150.0
 #: On a busy machine more may be lost every four seconds than is made: a round that takes longer
 #: is left in peace from here on, so that what hangs can be told from what is only slow.
 CALM_AFTER_SECONDS = 60.0
+#: A shorter run has smaller rounds, in which there are fewer results.
+WHOLE_ROUNDS_SECONDS = 60.0
 #: Of the disk that fills up.
 DISK_BYTES = 12 * 10**8
 #: Wrong results, errors without their cause, what is left: none.
 MOST_WRONG = 0
 #: What may be there more at the end than at the beginning.
 MOST_DESCRIPTORS = 5
+#: Median memory of the last third of a run, against the second third: what is not flat grows more.
+MOST_GROWTH_BYTES = 60 * 10**6
+#: A shorter run is still filling its caches.
+LEAST_SECONDS_OF_MEMORY = 60.0
 #: An error says its cause if it is one of these, or was raised by the task itself.
 CAUSES: tuple[type[BaseException], ...] = (KilledWorker, StallError)
 #: What errors of lost data say.
@@ -95,9 +106,9 @@ def raising(i: int) -> int:
 # ── the work ──────────────────────────────────────────────────────────────
 
 
-def small_results(client: Client, chance: random.Random) -> int:
+def small_results(client: Client, chance: random.Random, share: float = 1.0) -> int:
     """8,000 x 60 kB: 480 MB, of two times 240 that may stay."""
-    count = chance.choice([2000, 5000, 8000])
+    count = 100 * max(1, round(share * chance.choice([20, 50, 80])))
     key = chance.random()
     made = [
         client.submit(filled, i, 60_000, key=f"small-{key}-{i}", retries=1) for i in range(count)
@@ -116,8 +127,8 @@ def sums_of(values: list[bytes], first: int, nbytes: int) -> int:
     return sum(checked(value, first + i, nbytes) for i, value in enumerate(values))
 
 
-def large_results(client: Client, chance: random.Random) -> int:
-    count, nbytes = 40, 20_000_000
+def large_results(client: Client, chance: random.Random, share: float = 1.0) -> int:
+    count, nbytes = max(4, round(40 * share)), 20_000_000
     made = client.map(filled, range(count), nbytes=nbytes, pure=False)
     parts = [client.submit(checked, m, i, nbytes) for i, m in enumerate(made)]
     wait(parts, timeout=ROUND_SECONDS)
@@ -127,16 +138,16 @@ def large_results(client: Client, chance: random.Random) -> int:
     return count
 
 
-def arrays(client: Client, chance: random.Random) -> int:
+def arrays(client: Client, chance: random.Random, share: float = 1.0) -> int:
     x = da.ones((4000, 4000), chunks=(500, 500))
     y = (x + x.T).rechunk((4000, 250)).sum(axis=0)
-    total = float(y.sum().compute())
+    total = float(client.compute(y.sum()).result(ROUND_SECONDS))
     if total != 2.0 * 4000 * 4000:
         raise Wrong(f"the array's sum is {total}")
     return 64
 
 
-def failing(client: Client, chance: random.Random) -> int:
+def failing(client: Client, chance: random.Random, share: float = 1.0) -> int:
     futures = client.map(raising, range(20), pure=False)
     after = client.submit(sum, futures, pure=False)
     wait([*futures, after], timeout=ROUND_SECONDS)
@@ -149,7 +160,7 @@ def failing(client: Client, chance: random.Random) -> int:
     return 21
 
 
-def scattered(client: Client, chance: random.Random) -> int:
+def scattered(client: Client, chance: random.Random, share: float = 1.0) -> int:
     data = client.scatter([filled(i, 100_000) for i in range(10)])
     parts = [client.submit(checked, d, i, 100_000) for i, d in enumerate(data)]
     wait(parts, timeout=ROUND_SECONDS)
@@ -159,13 +170,16 @@ def scattered(client: Client, chance: random.Random) -> int:
     return 10
 
 
-WORK: tuple[Callable[[Client, random.Random], int], ...] = (
+Work = Callable[[Client, random.Random, float], int]
+WORK: tuple[Work, ...] = (
     small_results,
     large_results,
     arrays,
     failing,
     scattered,
 )
+#: Both clients' large results together would fill the disk by themselves.
+GUEST_WORK = tuple(each for each in WORK if each is not large_results)
 
 
 def cause_of(error: BaseException) -> str:
@@ -187,35 +201,54 @@ def cause_of(error: BaseException) -> str:
 
 
 class Disturber(threading.Thread):
-    """Kills or stops a worker every now and then."""
+    """Kills, stops or retires a worker every now and then, or changes how many there are."""
 
-    def __init__(self, pids: Callable[[], list[int]], seed: int, every: float) -> None:
+    def __init__(self, client: Client, rounds: list[Rounds], seed: int, every: float) -> None:
         super().__init__(name="disturber", daemon=True)
-        self._pids = pids
+        self._client = client
+        self._rounds = rounds
         self._chance = random.Random(seed)
         self._every = every
         self._over = threading.Event()
-        #: When the round began that is under way.
-        self.round_began = time.monotonic()
         self.done: Counter[str] = Counter()
+        self.wrong: list[str] = []
 
     def run(self) -> None:
+        kinds: list[Callable[[dict[str, Any]], None]] = []
         while not self._over.wait(self._every):
-            pids = [pid for pid in self._pids() if psutil.pid_exists(pid)]
-            if not pids or time.monotonic() - self.round_began > CALM_AFTER_SECONDS:
+            rows = [row for row in workers_of(self._client) if psutil.pid_exists(row["pid"])]
+            began = min(each.round_began for each in self._rounds)
+            if not rows or time.monotonic() - began > CALM_AFTER_SECONDS:
                 continue
-            pid = self._chance.choice(pids)
+            row = self._chance.choice(rows)
+            if not kinds:  # each as often as the others, in a short run, too
+                kinds = [self.kill, self.stop, self.retire, self.scale]
+                self._chance.shuffle(kinds)
+            how = kinds.pop()
             try:
-                if self._chance.random() < 0.5:
-                    os.kill(pid, signal.SIGKILL)
-                    self.done["killed"] += 1
-                else:
-                    os.kill(pid, signal.SIGSTOP)
-                    self.done["stopped"] += 1
-                    seconds = STOPPED_SECONDS * self._chance.random()
-                    threading.Timer(seconds, self._go_on, (pid,)).start()
+                how(row)
+                self.done[how.__name__] += 1
             except ProcessLookupError:
                 continue
+            except Exception as error:  # noqa: BLE001 (judged here)
+                if not cause_of(error):
+                    self.wrong.append(f"{how.__name__}: {type(error).__name__}: {error}"[:500])
+
+    def kill(self, row: dict[str, Any]) -> None:
+        os.kill(row["pid"], signal.SIGKILL)
+
+    def stop(self, row: dict[str, Any]) -> None:
+        os.kill(row["pid"], signal.SIGSTOP)
+        seconds = STOPPED_SECONDS * self._chance.random()
+        threading.Timer(seconds, self._go_on, (row["pid"],)).start()
+
+    def retire(self, row: dict[str, Any]) -> None:
+        self._client.retire_workers([row["id"]])
+        # What was retired does not come back by itself.
+        self._client.scale(max(FEWEST_WORKERS, len(workers_of(self._client))))
+
+    def scale(self, row: dict[str, Any]) -> None:
+        self._client.scale(self._chance.randint(FEWEST_WORKERS, MOST_WORKERS))
 
     @staticmethod
     def _go_on(pid: int) -> None:
@@ -227,6 +260,10 @@ class Disturber(threading.Thread):
     def end(self) -> None:
         self._over.set()
         self.join()
+
+
+def workers_of(client: Client) -> list[dict[str, Any]]:
+    return list(client._session.workers.values())
 
 
 class Disk:
@@ -285,68 +322,140 @@ def descriptors(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
+class Rounds:
+    """One client's work, a round after the other, and what came of it."""
+
+    def __init__(
+        self, client: Client, work: Sequence[Work], chance: random.Random, share: float
+    ) -> None:
+        self._client = client
+        self._work = work
+        self._chance = chance
+        self._share = share
+        #: When the round began that is under way.
+        self.round_began = time.monotonic()
+        self.done: Counter[str] = Counter()
+        self.causes: Counter[str] = Counter()
+        self.wrong: list[str] = []
+        self.tasks = 0
+        self.slowest_seconds = 0.0
+
+    def run(self, until: float) -> None:
+        number = 0
+        while time.monotonic() < until:
+            work = self._work[number % len(self._work)]
+            number += 1
+            self.round_began = time.monotonic()
+            try:
+                self.tasks += work(self._client, self._chance, self._share)
+                self.done["right"] += 1
+            except (Exception, CancelledError) as error:  # noqa: BLE001 (judged here)
+                cause = cause_of(error)
+                self.done["failed"] += 1
+                self.causes[f"{work.__name__}: {cause}"] += 1
+                if not cause:
+                    self.wrong.append(f"{work.__name__}: {type(error).__name__}: {error}"[:500])
+            taken = time.monotonic() - self.round_began
+            self.slowest_seconds = max(self.slowest_seconds, taken)
+        # No round is under way any more.
+        self.round_began = float("inf")
+
+
+class MemoryWatch(threading.Thread):
+    """Memory of processes, each second."""
+
+    def __init__(self, pids: dict[str, int]) -> None:
+        super().__init__(name="memory", daemon=True)
+        self._processes = {name: psutil.Process(pid) for name, pid in pids.items()}
+        self._over = threading.Event()
+        self.nbytes: dict[str, list[int]] = {name: [] for name in pids}
+
+    def run(self) -> None:
+        while not self._over.wait(1.0):
+            for name, process in self._processes.items():
+                self.nbytes[name].append(process.memory_info().rss)
+
+    def end(self) -> None:
+        self._over.set()
+        self.join()
+
+    def thirds(self) -> dict[str, list[float]]:
+        """Process to the medians of each third of the run, in MB."""
+        found = {}
+        for name, nbytes in self.nbytes.items():
+            third = max(1, len(nbytes) // 3)
+            parts = [nbytes[i * third : (i + 1) * third] for i in range(3)]
+            found[name] = [round(median(part) / 1e6, 1) for part in parts if part]
+        return found
+
+    def growth(self) -> list[str]:
+        return [
+            f"memory of the {name} grew: {medians} MB"
+            for name, medians in self.thirds().items()
+            if medians[-1] - medians[1] > MOST_GROWTH_BYTES / 1e6
+        ]
+
+
 def soak(seconds: float, seed: int, folder: Path) -> dict[str, Any]:
     """Run for so long; what came of it, with what is wrong under ``wrong``."""
-    chance = random.Random(seed)
     wrong: list[str] = []
-    rounds: Counter[str] = Counter()
-    causes: Counter[str] = Counter()
-    tasks = 0
-    slowest = 0.0
     full_seconds = min(FULL_SECONDS, seconds / 6)
+    share = min(1.0, seconds / WHOLE_ROUNDS_SECONDS)
     disk = Disk(folder)
     tempfile.tempdir = str(folder)
     known = set(marked_processes())
     try:
         with dask.config.set({"spanwise.scheduler.worker-ttl": TTL_SECONDS}):
-            client = Client(n_workers=2, threads_per_worker=1, memory_limit=MEMORY)
+            client = Client(n_workers=FEWEST_WORKERS, threads_per_worker=1, memory_limit=MEMORY)
         with client:
             assert client._scheduler is not None
             scheduler = client._scheduler.process.pid
             cluster_folder = client._scheduler.folder
             client.gather(client.map(filled, range(10), nbytes=8))
-            pids = lambda: [row["pid"] for row in list(client._session.workers.values())]  # noqa: E731
+            pids = lambda: [row["pid"] for row in workers_of(client)]  # noqa: E731
             before = (descriptors(scheduler), descriptors(os.getpid()))
-            disturber = Disturber(pids, seed, min(EVERY_SECONDS, seconds / 3))
-            begin = time.monotonic()
-            disturber.start()
-            filling = threading.Thread(
-                target=fill_twice, args=(disk, pids, begin, seconds, full_seconds), daemon=True
-            )
-            filling.start()
-            number = 0
-            while time.monotonic() - begin < seconds:
-                work = WORK[number % len(WORK)]
-                number += 1
-                started = disturber.round_began = time.monotonic()
-                try:
-                    tasks += work(client, chance)
-                    rounds["right"] += 1
-                except (Exception, CancelledError) as error:  # noqa: BLE001 (judged here)
-                    cause = cause_of(error)
-                    rounds["failed"] += 1
-                    causes[f"{work.__name__}: {cause}"] += 1
-                    if not cause:
-                        wrong.append(f"{work.__name__}: {type(error).__name__}: {error}"[:500])
-                slowest = max(slowest, time.monotonic() - started)
-            disturber.end()
-            filling.join()
-            disk.free(pids())
-            wrong += after_the_storm(client, cluster_folder, scheduler, before)
+            with Client(client.address, set_as_default=False) as guest:
+                rounds = [
+                    Rounds(client, WORK, random.Random(seed), share),
+                    Rounds(guest, GUEST_WORK, random.Random(seed + 1), share),
+                ]
+                disturber = Disturber(client, rounds, seed, min(EVERY_SECONDS, seconds / 6))
+                memory = MemoryWatch({"scheduler": scheduler, "program": os.getpid()})
+                begin = time.monotonic()
+                guests = threading.Thread(target=rounds[1].run, args=(begin + seconds,))
+                filling = threading.Thread(
+                    target=fill_twice, args=(disk, pids, begin, seconds, full_seconds), daemon=True
+                )
+                for thread in (disturber, memory, filling, guests):
+                    thread.start()
+                rounds[0].run(begin + seconds)
+                guests.join()
+                disturber.end()
+                memory.end()
+                filling.join()
+                disk.free(pids())
+            client.scale(FEWEST_WORKERS)
+            wrong += after_the_storm(client, cluster_folder, scheduler, before, share)
         wrong += [f"a process is left: {line}" for line in wait_until_gone(known, 30)]
         left = [str(path) for path in folder.rglob("*")]
         wrong += [f"a file is left: {path}" for path in left]
+        wrong += disturber.wrong
+        wrong += [line for each in rounds for line in each.wrong]
+        if seconds >= LEAST_SECONDS_OF_MEMORY:
+            wrong += memory.growth()
     finally:
         tempfile.tempdir = None
         disk.end()
     return {
         "seconds": seconds,
         "disk": "mounted" if disk.is_mounted else "limited",
-        "tasks": tasks,
-        "rounds": dict(rounds),
-        "causes": dict(causes),
+        "tasks": sum(each.tasks for each in rounds),
+        "tasks of the guest": rounds[1].tasks,
+        "rounds": dict(sum((each.done for each in rounds), Counter())),
+        "causes": dict(sum((each.causes for each in rounds), Counter())),
         "disturbances": dict(disturber.done),
-        "slowest_round_seconds": slowest,
+        "slowest_round_seconds": max(each.slowest_seconds for each in rounds),
+        "memory_MB": memory.thirds(),
         "wrong": wrong,
     }
 
@@ -362,7 +471,7 @@ def fill_twice(
 
 
 def after_the_storm(
-    client: Client, folder: Path, scheduler: int, before: tuple[int, int]
+    client: Client, folder: Path, scheduler: int, before: tuple[int, int], share: float
 ) -> list[str]:
     """Compute something undisturbed, and see that nothing is left."""
     gc.collect()  # the tracebacks of failed rounds hold futures
@@ -371,9 +480,9 @@ def after_the_storm(
     while wrong and time.monotonic() < end:
         time.sleep(0.5)
         wrong = []
-        rows = list(client._session.workers.values())
+        rows = workers_of(client)
         running = [row for row in rows if row["state"] == "running"]
-        if len(running) != 2:
+        if len(running) != FEWEST_WORKERS:
             wrong.append(f"the workers are {rows}")
         living = {f"worker-{row['id']}.sock" for row in rows}
         for path in folder.glob("worker-*.sock"):
@@ -386,7 +495,7 @@ def after_the_storm(
                 wrong.append(f"the {name} has {count} descriptors, {then} at the beginning")
     if not wrong:
         try:
-            small_results(client, random.Random(0))
+            small_results(client, random.Random(0), share)
         except Exception as error:  # noqa: BLE001 (told)
             wrong.append(f"afterwards: {type(error).__name__}: {error}")
     return wrong
@@ -426,8 +535,10 @@ def figures_of(found: dict[str, Any]) -> list[Figure]:
         count("tasks", "higher", found["tasks"]),
         count("rounds, all right", "higher", found["rounds"].get("right", 0)),
         count("rounds with an error that says its cause", "lower", sum(found["causes"].values())),
-        count("workers killed", "higher", disturbed.get("killed", 0)),
-        count("workers stopped", "higher", disturbed.get("stopped", 0)),
+        count("workers killed", "higher", disturbed.get("kill", 0)),
+        count("workers stopped", "higher", disturbed.get("stop", 0)),
+        count("workers retired", "higher", disturbed.get("retire", 0)),
+        count("changes of size", "higher", disturbed.get("scale", 0)),
         count("slowest round, s", "lower", found["slowest_round_seconds"]),
     ]
 
