@@ -56,6 +56,8 @@ describe('a fold in slices', () => {
     ],
     ['the first records', 'records', { params: { limit: 9 } }, 0],
     ['all tasks', 'tasks', {}, 2],
+    ['idle time by span', 'spans', {}, 3],
+    ['seconds of a worker', 'fine-metrics', { filter: { workers: [0] } }, 5],
     ['some tasks', 'tasks', { time: { from: 9000, to: 9500 } }, 0],
     ['half of the tasks', 'tasks', { time: { from: 9000, to: 18_000 } }, 1]
   ])('stops so often: %s', (_, view, asked, breaks) => {

@@ -152,3 +152,43 @@ describe('spans', () => {
     expect(log.spans.pathOf(idOf(7))).toEqual(['c', 'b']);
   });
 });
+
+describe('more spans than are shown', () => {
+  it('leave out the smallest, whose figures are added to their parents', () => {
+    const MOST = 1500;
+    const COUNT = 1600;
+    // A root, and children of unlike lengths; of equal ones the later go.
+    const seconds = (id: number): number => 1 + ((id * 7) % 400);
+    const children = Array.from({ length: COUNT }, (_, i) => i + 2);
+    const of = new LogStore('many');
+    [
+      rowsToBlock(1, 'lanes', [{ lane: 0, worker: 0 }]),
+      rowsToBlock(2, 'spans', [
+        { id: 1, parent: 0, tag: 'root', closed: NaN },
+        ...children.map(id => ({ id, parent: 1, tag: `${id}`, closed: NaN }))
+      ]),
+      rowsToBlock(
+        3,
+        'runs',
+        children.map(id => ({ run: id, span: id, duration: seconds(id) }))
+      )
+    ].forEach(block => ingestBlock(of, block));
+    const kept = [...children]
+      .sort((a, b) => seconds(b) - seconds(a) || a - b)
+      .slice(0, MOST - 1)
+      .sort((a, b) => a - b);
+    const hidden = children.filter(id => !kept.includes(id));
+    const { rows } = ask(of, 'spans');
+    expect(rows.map(({ span }) => span)).toEqual([1, ...kept]);
+    expect(rows[0]!.ownTasks).toBe(hidden.length);
+    expect(rows[0]!.ownNanoseconds / 1e9).toBe(
+      hidden.reduce((sum, id) => sum + seconds(id), 0)
+    );
+    expect(rows[0]!.tasks).toBe(COUNT);
+    rows
+      .slice(1)
+      .forEach(({ parent, ownTasks }) =>
+        expect([parent, ownTasks]).toEqual([1, 1])
+      );
+  });
+});
