@@ -208,6 +208,9 @@ class Calls:
         options: TaskOptions | None,
     ) -> Iterator[SubmitMessage]:
         generation = self._session.packer.new_generation()
+        if len(rows) == 1 and not options:
+            yield self._one(_CallMessage(self, function, keywords), rows[0], entries[0], generation)
+            return
         for start in range(0, len(rows), _CALLS):
             stop = min(start + _CALLS, len(rows))
             message = _CallMessage(self, function, keywords)
@@ -265,6 +268,44 @@ class Calls:
         if options:
             fields["restrictions"] = options.restrictions
         return SubmitMessage(fields, columns, message.dependencies, message.blobs)
+
+    def _one(
+        self, message: _CallMessage, row: tuple[Any, ...], entry: Entry, generation: int
+    ) -> SubmitMessage:
+        """What :meth:`_message` makes of one call, without columns."""
+        packer = self._session.packer
+        names = packer.names
+        template, chunk, place = message.pack_one(row)
+        annotation = current_annotation()
+        group_text, rest, function = self._texts.cut(entry.key)
+        group, rest = names.group(group_text, rest)
+        tasks = {
+            "id": entry.id,
+            "group": group,
+            "suffix": 0,
+            "function": names.id_of(function),
+            "span": packer.spans.id(annotation),
+            "origin": ORIGIN_DEFAULT if annotation is None else ORIGIN_USER,
+            "template": template,
+            "chunk": chunk,
+            "row": place,
+            "flags": FLAG_WANTED,
+            "retries": 0,
+            "restriction": 0,
+            "userPriority": 0,
+            "firstDependency": 0,
+        }
+        message.blobs.append(rest.encode("utf-8", "surrogatepass"))
+        fields = {
+            "generation": generation,
+            "last": True,
+            **names.take_new(),
+            "spans": packer.spans.take_new(),
+            "templates": message.templates,
+            "chunks": message.chunks,
+            "keysBlob": len(message.blobs) - 1,
+        }
+        return SubmitMessage(fields, tasks, message.dependencies, message.blobs, True)
 
     def input_id(self, reference: TaskRef) -> int:
         """The task id of a future given as an argument."""
@@ -377,6 +418,17 @@ class _CallMessage:
             "row": places,
             "firstDependency": first,
         }
+
+    def pack_one(self, row: tuple[Any, ...]) -> tuple[int, int, int]:
+        """Template, chunk and row of the only call."""
+        order, literals = self._take_apart(row)
+        template = self._new_template(order)
+        if not literals:
+            return template, NONE_U32, 0
+        chunk = self._chunk = self._calls.new_chunk()
+        self._rows.append(literals)
+        self._close_chunk()
+        return template, chunk, 0
 
     def _take_apart(self, row: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
         """Slots and literals of one call; its futures go into the dependencies."""

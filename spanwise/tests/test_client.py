@@ -424,3 +424,47 @@ async def test_asynchronous(scheduler: ClientScheduler) -> None:
         assert await client.compute(delayed(increment)(4)) == 5
         await wait([future])
         assert await client.get({"x": (increment, 1)}, "x") == 2
+
+
+def test_a_lone_call_is_sent_as_one_of_several_would_be(client: LocalClient) -> None:
+    """Without columns, but with the same values in them."""
+    from spanwise.client.calls import _CallMessage
+
+    calls, session = client._calls, client._session
+    one, two = client.submit(increment, 5), client.submit(increment, 7)
+    client.gather([one, two])
+    rows: list[tuple[Any, ...]] = [
+        (),
+        (1,),
+        (one,),
+        (two, "text", one, two),
+        (np.arange(1_000), b"bytes" * 100),
+        (None, one, (1, 2)),
+    ]
+    for number, row in enumerate(rows * 2):
+        # (the end of a span is sent too)
+        with span("A") if number % 2 else span("A", "é"), session.sending:
+            with session.lock:
+                (entry,) = session.new_entries([f"{'é' * (number % 3)}lone-{number}"])
+
+            def columns(row: Any = row, entry: Any = entry) -> Any:
+                message = _CallMessage(calls, increment, {"word": 1})
+                return calls._message(message, message.pack([row]), [entry], None, 7)
+
+            def lone(row: Any = row, entry: Any = entry) -> Any:
+                return calls._one(_CallMessage(calls, increment, {"word": 1}), row, entry, 7)
+
+            columns()  # so that names, spans and templates are known to both
+            several, alone = columns(), lone()
+        assert {name: column[0] for name, column in several.tasks.items()} | {
+            "chunk": alone.tasks["chunk"]
+        } == alone.tasks
+        assert (several.last_id, several.is_one) == (alone.last_id, False)
+        assert (alone.tasks["chunk"] - several.tasks["chunk"][0]) == bool(
+            [each for each in row if each is not one and each is not two]
+        )
+        chunks = [chunk | {"id": alone.tasks["chunk"]} for chunk in several.fields["chunks"]]
+        assert several.fields | {"chunks": chunks} == alone.fields
+        assert several.blobs == alone.blobs
+        assert several.dependencies == alone.dependencies
+        session.drop([entry])
