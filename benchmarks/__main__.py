@@ -69,6 +69,13 @@ PARTS = {
         ("--real",),
         limits=5,
     ),
+    "compare-transfers": Part(
+        "against distributed, large results on their way",
+        "benchmarks.compare",
+        ("--smoke",),
+        ("--transfers",),
+        limits=3,
+    ),
     "decomposition": Part(
         "where the CPU time of a computation goes",
         "benchmarks.decomposition",

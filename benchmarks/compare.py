@@ -1,14 +1,16 @@
 """Against ``distributed``: all systems run the same graphs in turn, round after round, in one run.
 
-    python -m benchmarks compare compare-general compare-real [-- --rounds 5 --case merge-25K]
+    python -m benchmarks compare compare-general compare-real compare-transfers
+    python -m benchmarks compare -- --rounds 5 --case merge-25K
     python -m benchmarks compare-general -- --before FOLDER
 
-Three sets of cases (``graphs.py``): shapes that short ways serve, with ``--general`` the general
-path, and with ``--real`` everyday computations at the size where they take seconds. Every system
-warms up alike: its first round of each case is not counted. Results must be what they have to be,
-and the same of all systems. What counts is the ratio to the better of the peer's two settings. With
-``--before`` the peer is another release of Spanwise, whose package FOLDER holds (and nothing else);
-the goals are then that nothing has become slower.
+Four sets of cases (``graphs.py``): shapes that short ways serve, with ``--general`` the general
+path, with ``--real`` everyday computations at the size where they take seconds, and with
+``--transfers`` large results on their way. Every system warms up alike: its first round of each
+case is not counted. Results must be what they have to be, and the same of all systems. What counts
+is the ratio to the better of the peer's two settings. With ``--before`` the peer is another release
+of Spanwise, whose package FOLDER holds (and nothing else); the goals are then that nothing has
+become slower.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Any
 
 from benchmarks import records
 from benchmarks.driver import SYSTEMS
-from benchmarks.graphs import CASES, GENERAL, REAL, SHORT
+from benchmarks.graphs import CASES, GENERAL, REAL, SHORT, TRANSFERS
 from benchmarks.systems import (
     THREADS,
     WORKERS,
@@ -133,12 +135,22 @@ def main() -> int:
     parser.add_argument("--smoke", action="store_true", help="tiny sizes: shows that it runs")
     parser.add_argument("--general", action="store_true", help="the general path")
     parser.add_argument("--real", action="store_true", help="everyday computations, larger")
+    parser.add_argument("--transfers", action="store_true", help="large results on their way")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--case", action="append", choices=list(CASES))
     parser.add_argument("--before", type=Path, help="folder with another release's package")
     records.add_option(parser)
     options = parser.parse_args()
-    cases = options.case or list(REAL if options.real else GENERAL if options.general else SHORT)
+    chosen = (
+        TRANSFERS
+        if options.transfers
+        else REAL
+        if options.real
+        else GENERAL
+        if options.general
+        else SHORT
+    )
+    cases = options.case or list(chosen)
     rounds = 1 if options.smoke else options.rounds
     with ExitStack() as stack:
         drivers = [stack.enter_context(Driver(OURS, OURS))]

@@ -119,6 +119,8 @@ def measure(system: str, client: Any, case: str, size: int, salt: str) -> dict[s
     """
     work = CASES[case].build(salt, size)
     named = span_of(system, case) if case not in SHORT else contextlib.nullcontext()
+    if work.prepare is not None:
+        work.prepare(client)
     gc.collect()
     before = cpu_seconds()
     started = time.perf_counter()

@@ -10,7 +10,7 @@ from typing import Any
 
 from dask._task_spec import List, Task, TaskRef
 
-from benchmarks import general_path, real_graphs
+from benchmarks import general_path, real_graphs, transfers
 from benchmarks.work import Case, Work
 
 Key = str | tuple[str, int] | tuple[str, int, int]
@@ -119,4 +119,10 @@ REAL: dict[str, Case] = {
     "bag-200": Case(real_graphs.bag, 200, 5, 4),
     "rechunk-1GB": Case(real_graphs.rechunk, 16, 2, 1.3),
 }
-CASES: dict[str, Case] = SHORT | GENERAL | REAL
+#: Of large results on their way, in MiB, or in calls.
+TRANSFERS: dict[str, Case] = {
+    "128 MiB to a worker": Case(transfers.to_worker, 128, 2, 3),
+    "128 MiB to the client": Case(transfers.to_client, 128, 2, 6),
+    "1 MiB back to back": Case(transfers.back_to_back, 100, 5, 6),
+}
+CASES: dict[str, Case] = SHORT | GENERAL | REAL | TRANSFERS

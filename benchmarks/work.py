@@ -19,11 +19,14 @@ class Work:
         The result; a wrong one ends the benchmark.
     tasks
         How many tasks that is, or what counts them once the clock stands.
+    prepare
+        Takes the client before the clock starts.
     """
 
     run: Callable[[Any], Any]
     expected: Any
     tasks: int | Callable[[], int]
+    prepare: Callable[[Any], None] | None = None
 
 
 @dataclass(frozen=True)
