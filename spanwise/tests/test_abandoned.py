@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
+import sys
 import threading
 import warnings
 from pathlib import Path
 
 import pytest
 
-from spanwise.processes.abandoned import remove_abandoned, remove_spilled
+from spanwise.processes.abandoned import mark_as_own, remove_abandoned, remove_spilled
+from spanwise.processes.process_state import started
 from spanwise.tests.descriptors import without_descriptors
 
 
@@ -70,3 +74,17 @@ def test_only_what_was_spilled_is_removed(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     remove_spilled(tmp_path)
     assert (tmp_path / name).exists() == (name == "other")
+
+
+def test_the_folder_of_a_killed_worker_command_goes_and_no_other(tmp_path: Path) -> None:
+    folders = {name: tmp_path / f"spanwise-{name}" for name in ("lives", "ended", "unread")}
+    for folder in folders.values():
+        (folder / "spill-0").mkdir(parents=True, mode=0o700)
+    mark_as_own(folders["lives"])
+    ended = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    owner = {"pid": ended.pid, "started": started(ended.pid)}
+    ended.communicate()
+    (folders["ended"] / "owner.json").write_text(json.dumps(owner))
+    (folders["unread"] / "owner.json").write_text("nothing")
+    remove_abandoned(tmp_path)
+    assert {name for name, folder in folders.items() if folder.exists()} == {"lives", "unread"}
