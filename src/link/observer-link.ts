@@ -116,7 +116,12 @@ export class ObserverLink {
   }
 
   /** Sends what is left and why the log ends, waits until the observer has it, at most `limitSeconds`, and closes. */
-  async end(why: EndReason, at: number, limitSeconds: number): Promise<void> {
+  async end(
+    why: EndReason,
+    at: number,
+    limitSeconds: number,
+    told = ''
+  ): Promise<void> {
     const limit = performance.now() + limitSeconds * 1000;
     // A link that is just being opened is waited for; an observer that could not be reached is not.
     await this._until(
@@ -124,7 +129,7 @@ export class ObserverLink {
       limit
     );
     if (this._isOpen && this._link !== null) {
-      this._link.send('end', { why, at });
+      this._link.send('end', { why, at, told });
       this._link.flush();
       await this._until(
         () => this._ring.acknowledged >= this._ring.newest,

@@ -30,6 +30,7 @@ export function drawnClusterSettings(
     idleSeconds: 0,
     port: 0,
     notebook: null,
+    owner: 'program',
     wallEpoch: 0,
     ...settings
   };

@@ -208,6 +208,8 @@ export const CLIENT_LINK = {
       what: v.picklist(['restart', 'retire', 'scale', 'adapt']),
       workers: v.optional(v.array(u16), []),
       closes: v.optional(flag, true),
+      /** Do nothing while other clients are connected, and say how many they are. */
+      alone: v.optional(flag, false),
       count: v.optional(u16, 0),
       minimum: v.optional(u16, 0),
       maximum: v.optional(v.nullable(u16), null)
@@ -248,8 +250,11 @@ export const CLIENT_LINK = {
       idempotent: v.optional(flag, false)
     }),
     ...SHARING.up,
-    /** → `closed`. The scheduler then ends if it is the owner's, or if a guest says so (cluster). */
-    close: message({ cluster: v.optional(flag, false) })
+    /** → `closed`. The scheduler then ends if it is the owner's, or if a guest says so (cluster). why: of a Jupyter server, half a sentence for its clients. */
+    close: message({
+      cluster: v.optional(flag, false),
+      why: v.optional(text, '')
+    })
   },
   down: {
     /** Outcomes of tasks; one message per scheduler tick. Inline results stand in blob 0. */
@@ -389,11 +394,12 @@ export const CLIENT_LINK = {
       seq: count,
       note: v.optional(text, '')
     }),
-    /** workers: those that it was done to; sentence: why not to others. */
+    /** workers: those that it was done to; sentence: why not to others; others: for how many other clients it was left alone. */
     done: message({
       request: u32,
       workers: v.array(u16),
-      sentence: v.optional(text, '')
+      sentence: v.optional(text, ''),
+      others: v.optional(count, 0)
     }),
     /** missing: what has not come, or with drop stays; why: of the last of them. */
     copied: message(
@@ -433,8 +439,11 @@ export const CLIENT_LINK = {
     ...SHARING.down,
     /** Shown to the user as a warning, or fails all futures. */
     problem: message({ sentence: text, fatal: v.optional(flag, false) }),
-    /** why: half a sentence, for clients that did not ask for it. */
-    closed: message({ why: v.optional(text, '') })
+    /** why: half a sentence, for clients that did not ask for it. idle: it held nothing of anybody, and another may take its place. */
+    closed: message({
+      why: v.optional(text, ''),
+      idle: v.optional(flag, false)
+    })
   }
 } as const;
 
@@ -447,11 +456,21 @@ export const clientIntro = v.looseObject({
   worker: v.optional(v.nullable(u16), null),
   launch: v.looseObject({
     executable: text,
+    prefix: v.optional(text),
     path: v.array(text),
     cwd: text,
     versions: v.optional(map, {})
-  })
+  }),
+  /** The notebook whose kernel it is. */
+  notebook: v.optional(
+    v.nullable(
+      v.object({ kernelId: v.optional(text), path: v.optional(text) })
+    ),
+    null
+  )
 });
+
+export type ClientIntro = v.InferOutput<typeof clientIntro>;
 
 /** `welcome` for a client. */
 export const clientWelcome = v.looseObject({
@@ -465,5 +484,9 @@ export const clientWelcome = v.looseObject({
   clock: v.optional(seconds),
   wallEpoch: seconds,
   observer: v.optional(v.nullable(text), null),
-  workers: v.array(worker)
+  workers: v.array(worker),
+  /** How many more are being started. */
+  coming: v.optional(count, 0),
+  /** The folder in which workers run. */
+  cwd: v.optional(text, '')
 });

@@ -8,6 +8,8 @@ import { check } from './validate';
 
 const launch = v.object({
   executable: v.string(),
+  /** Where its packages are: environments may share an interpreter. */
+  prefix: v.optional(v.string()),
   path: v.array(v.string()),
   cwd: v.string(),
   env: v.optional(v.record(v.string(), v.string()), {}),
@@ -76,12 +78,14 @@ const clusterSettings = v.object({
   ),
   /** Waiting tasks fail after so many seconds in which all workers are full and nothing moves; 0: never. */
   stallSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 30),
-  /** The cluster ends when nothing has been computed for so long; 0: never. */
+  /** The cluster ends when nothing has been computed for so long (a server's: nor held, nor asked); 0: never. */
   idleSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 0),
   /** How many tasks there may be at a time: as many as there are ids, unless fewer for tests. */
   mostTasks: v.optional(
     v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_DENSE_IDS))
   ),
+  /** Who ends the cluster by ending: one program, or the Jupyter server, whose notebooks share it. */
+  owner: v.optional(v.picklist(['program', 'server']), 'program'),
   /** The wall clock's seconds at about the scheduler's start. */
   wallEpoch: v.number()
 });

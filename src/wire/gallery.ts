@@ -396,6 +396,13 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       {},
       [counting(12)]
     ),
+    join: sample(
+      'a kernel that asks for the cluster of its environment',
+      'doorbell',
+      'up',
+      'join',
+      { settings: { name: 'größe', nWorkers: 2 } }
+    ),
     close: sample('nothing but a type', 'client', 'up', 'close', {})
   };
 }

@@ -34,7 +34,9 @@ export const SOURCE_LINK = {
         'stopped',
         'idle'
       ]),
-      at: seconds
+      at: seconds,
+      /** Half a sentence that says more than `why`. */
+      told: v.optional(text, '')
     })
   },
   down: {

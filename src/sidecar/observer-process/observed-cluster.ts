@@ -122,10 +122,10 @@ export class ObservedCluster {
   }
 
   /** `at`: seconds since the cluster's start. */
-  end(why: EndWhy, at: number): void {
+  end(why: EndWhy, at: number, told = ''): void {
     this.state = 'ended';
     this._endedAt = this._open.wallEpoch + at;
-    this._why = endedSentence(why, this._endedAt, this._open.kind);
+    this._why = endedSentence(why, this._endedAt, this._open.kind, told);
     this.store.shape.running.clear();
     this._changed();
   }

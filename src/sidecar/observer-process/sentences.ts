@@ -23,7 +23,8 @@ const LOCAL_BECAUSE: Readonly<Record<EndWhy, string>> = {
 export function endedSentence(
   why: EndWhy,
   wallSeconds: number,
-  kind: 'embedded' | 'dask' | 'local' | 'recording' = 'embedded'
+  kind: 'embedded' | 'dask' | 'local' | 'recording' = 'embedded',
+  told = ''
 ): string {
   const clock = clockOf(wallSeconds);
   if (kind === 'local') {
@@ -31,7 +32,7 @@ export function endedSentence(
   }
   return why === 'scheduler-lost'
     ? `The scheduler stopped at ${clock}. Its tasks are lost, the history is kept.`
-    : `Ended at ${clock}: ${BECAUSE[why]}. The history is kept.`;
+    : `Ended at ${clock}: ${told || BECAUSE[why]}. The history is kept.`;
 }
 
 /** @param isAlive - whether the process that computes lives. */

@@ -51,7 +51,11 @@ export class SourceSession {
           break;
         case 'end':
           this._saidEnd = true;
-          this._cluster?.end(message.fields.why, message.fields.at);
+          this._cluster?.end(
+            message.fields.why,
+            message.fields.at,
+            message.fields.told
+          );
           this._clusters.keepBudget();
           break;
         default:

@@ -65,8 +65,13 @@ export interface IClientHost {
   ): { readonly workers: number[]; readonly sentence: string };
   /** A worker that the client's program started has ended. */
   workerEnded(client: ClientSession, worker: number, why: string): void;
-  /** @param endsAll - the cluster is to end, whoever started it. */
-  close(client: ClientSession, endsAll: boolean): void;
+  /** How many other clients are connected: those who compute, not a Jupyter server. */
+  othersThan(client: ClientSession): number;
+  /**
+   * @param endsAll - the cluster is to end, whoever started it.
+   * @param why - as a Jupyter server says it.
+   */
+  close(client: ClientSession, endsAll: boolean, why: string): void;
   warn(sentence: string): void;
 }
 
@@ -178,7 +183,12 @@ export class ClientSession {
       case 'memoryRun':
         return this._memoryRun(message);
       case 'command': {
-        const { request } = message.fields;
+        const { request, alone } = message.fields;
+        const others = alone ? this._host.othersThan(this) : 0;
+        if (others > 0) {
+          this.link.send('done', { request, workers: [], others });
+          return;
+        }
         return this._host.command(message.fields, (workers, sentence) =>
           this.link.send('done', { request, workers: [...workers], sentence })
         );
@@ -202,7 +212,11 @@ export class ClientSession {
       case 'giveUp':
         return this._cluster.shared.take(message, this.link);
       case 'close':
-        return this._host.close(this, message.fields.cluster);
+        return this._host.close(
+          this,
+          message.fields.cluster,
+          message.fields.why
+        );
       case 'hello':
       case 'proof':
       case 'refused':

@@ -5,11 +5,11 @@
  * file that only its user can read; with a guest only what is its own ends.
  */
 import { realpathSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { basename, isAbsolute, join } from 'node:path';
 import { LARGEST_U16 } from '../../records/enumerations';
 import { NamesOf } from '../../sources';
 import { BrokenFrame } from '../../wire/broken-frame';
-import { clientIntro } from '../../wire/client-link';
+import { clientIntro, type ClientIntro } from '../../wire/client-link';
 import type { LaunchSpec } from '../../wire/cluster-settings';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { FieldsInput, Message, TypeOf } from '../../wire/schema';
@@ -36,6 +36,8 @@ interface IClientRosterHost extends IClientHost {
   ownerLeft(): void;
   /** A guest has gone. */
   guestLeft(client: ClientSession): void;
+  /** A client has come, has gone, or has said something. */
+  used(): void;
   note(sentence: string): void;
 }
 
@@ -48,12 +50,16 @@ export class ClientRoster {
   private _ownerCame = false;
   readonly waiting: WaitingClients<ClientSession>;
 
-  /** @param _launch - what the workers were started with. */
+  /**
+   * @param _launch - what the workers were started with.
+   * @param _isServers - the owner is a Jupyter server, which computes nothing.
+   */
   constructor(
     private readonly _cluster: ClusterState,
     private readonly _host: IClientRosterHost,
     private readonly _name: string,
     private readonly _launch: LaunchSpec,
+    private readonly _isServers: boolean,
     tellWaiting: (waiting: boolean | null) => void
   ) {
     this.waiting = new WaitingClients(tellWaiting);
@@ -81,7 +87,8 @@ export class ClientRoster {
       'What the client says of itself'
     );
     if (this._host.phase === 'closing') {
-      throw busy(
+      throw new HandshakeRefused(
+        'closing',
         `The cluster ${this._name} is closing; make a new one with Client().`
       );
     }
@@ -129,6 +136,7 @@ export class ClientRoster {
   }
 
   came(link: AcceptedLink<'client'>, id: number): void {
+    this._host.used();
     const names = new NamesOf(this._cluster.log.names, false);
     const session = new ClientSession(
       link,
@@ -145,7 +153,9 @@ export class ClientRoster {
       messages: batch => this._host.gather(() => this._take(session, batch)),
       closed: () => this._host.gather(() => this._left(session))
     });
-    this._unsaid.splice(0).forEach(sentence => this.warn(sentence));
+    if (id !== OWNER || !this._isServers) {
+      this._unsaid.splice(0).forEach(sentence => this.warn(sentence));
+    }
   }
 
   /** Says something to all. */
@@ -165,7 +175,7 @@ export class ClientRoster {
   }
 
   warn(sentence: string): void {
-    if (this._sessions.size === 0) {
+    if (this._users().length === 0) {
       this._unsaid.push(sentence);
     } else {
       this.tell('problem', { sentence });
@@ -175,7 +185,10 @@ export class ClientRoster {
 
   /** Asks who waits for a task. */
   askWhetherTheyWait(): void {
-    for (const { link } of this.waiting.ask(this._sessions.values())) {
+    const asked = [...this._sessions.values()].filter(
+      ({ id }) => id !== OWNER || !this._isServers
+    );
+    for (const { link } of this.waiting.ask(asked)) {
       link.send('stalled', {});
       link.flush();
     }
@@ -194,6 +207,19 @@ export class ClientRoster {
   goodbye(session: ClientSession): void {
     session.link.send('closed', {});
     session.link.close('It said goodbye.');
+  }
+
+  /** How many clients compute here beside this one. */
+  othersThan(session: ClientSession): number {
+    return this._users().filter(other => other !== session).length;
+  }
+
+  /** What a client is called where others are told of it. */
+  nameOf(session: ClientSession): string {
+    const { notebook } = this._introOf(session);
+    return notebook?.path === undefined
+      ? 'another of its clients'
+      : `the notebook ${basename(notebook.path)}`;
   }
 
   isOwner(session: ClientSession): boolean {
@@ -227,10 +253,21 @@ export class ClientRoster {
     }
   }
 
+  private _users(): ClientSession[] {
+    return [...this._sessions.values()].filter(
+      ({ id, worker }) => worker === null && (id !== OWNER || !this._isServers)
+    );
+  }
+
+  private _introOf({ link }: ClientSession): ClientIntro {
+    return check(clientIntro, link.intro, 'What the client says of itself');
+  }
+
   private _take(
     session: ClientSession,
     batch: readonly Message<'client', 'up'>[]
   ): void {
+    this._host.used();
     for (const message of batch) {
       try {
         session.take(message);
@@ -246,6 +283,7 @@ export class ClientRoster {
   }
 
   private _left(session: ClientSession): void {
+    this._host.used();
     this._sessions.delete(session.id);
     this._links.delete(session.id);
     this._cluster.shared.clientLeft(session.link);
@@ -274,30 +312,37 @@ function busy(sentence: string): HandshakeRefused {
   return new HandshakeRefused('busy', sentence);
 }
 
+type Environment = {
+  readonly executable: string;
+  readonly prefix?: string | undefined;
+  readonly versions: object;
+};
+
 /** How a client's environment differs from the workers', as a sentence; empty: not at all. */
-function environmentsDiffer(
-  workers: { readonly executable: string; readonly versions: object },
-  client: { readonly executable: string; readonly versions: object }
-): string {
-  const [own, other] = [facts(workers), facts(client)];
+function environmentsDiffer(workers: Environment, client: Environment): string {
+  // (who says nothing of it has an older Spanwise)
+  const arePrefixesKnown =
+    workers.prefix !== undefined && client.prefix !== undefined;
+  const [own, other] = [
+    facts(workers, arePrefixesKnown),
+    facts(client, arePrefixesKnown)
+  ];
   if (own === other) {
     return '';
   }
   return `This cluster's workers run in another environment than this client. Workers: ${own}. Client: ${other}.`;
 }
 
-function facts({
-  executable,
-  versions
-}: {
-  readonly executable: string;
-  readonly versions: object;
-}): string {
+function facts(
+  { executable, prefix = '', versions }: Environment,
+  withPrefix: boolean
+): string {
   const of = versions as Readonly<Record<string, unknown>>;
   const listed = SHARED_PACKAGES.filter(name => of[name] !== undefined).map(
     name => `${name} ${String(of[name])}`
   );
-  return [realPath(executable), ...listed].join(', ');
+  const where = withPrefix ? [`packages of ${realPath(prefix)}`] : [];
+  return [realPath(executable), ...where, ...listed].join(', ');
 }
 
 function realPath(path: string): string {

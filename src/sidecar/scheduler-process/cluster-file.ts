@@ -44,7 +44,7 @@ async function writeFiles(
 ): Promise<void> {
   const secretFile = join(folder, SECRET);
   await writePrivate(secretFile, settings.secretHex);
-  const { executable, versions } = settings.launch;
+  const { executable, prefix, versions } = settings.launch;
   await writePrivate(
     join(folder, PART),
     `${JSON.stringify(
@@ -56,7 +56,7 @@ async function writeFiles(
         address,
         secretFile,
         pid: process.pid,
-        environment: { executable, versions },
+        environment: { executable, prefix, versions },
         observer: settings.observer
       },
       null,

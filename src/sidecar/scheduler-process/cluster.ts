@@ -18,7 +18,7 @@ import type { ClientSession, ExtraReport } from './client-messages';
 import { ClientRoster } from './client-roster';
 import { ClusterState } from './cluster-state';
 import { InstructionPerformer, type AlsoReported } from './instructions';
-import { IdleWatch } from './idle-watch';
+import { IdleWatch, idleTime } from './idle-watch';
 import { MemoryRuns } from './memory-runs';
 import { NameKeeper } from './name-keeper';
 import { OutsideWorkers } from './outside-workers';
@@ -35,6 +35,8 @@ import type { FinishedRuns } from './worker-messages';
 import { WorkerControl, type Command, type Done } from './worker-control';
 import type { WorkerSession } from './worker-session';
 
+/** Why a cluster of the Jupyter server ends with it. */
+const JUPYTER_ENDS = 'the Jupyter server that started it has ended';
 /** How often workers measure memory when nobody asks for more. */
 const MEMORY_SECONDS = 0.2;
 /** The same while somebody samples memory, if not oftener: a worker without work would measure less often otherwise. */
@@ -69,7 +71,6 @@ export class Cluster implements IRosterHost {
   private readonly _control: WorkerControl;
   private readonly _names: NameKeeper;
   private readonly _stalls: StallWatch;
-  private readonly _idle: IdleWatch;
   private readonly _logId = randomUUID().replaceAll('-', '');
   private _wallEpoch = 0;
   private _observer: ObserverLink | null = null;
@@ -77,9 +78,12 @@ export class Cluster implements IRosterHost {
   private _fleet: OutsideWorkers | null = null;
   private _nextWorker = 0;
   private readonly _clients: ClientRoster;
+  private readonly _idle: IdleWatch;
   /** The numbers of clients that have been welcomed and whose links have not come yet. */
   private readonly _admitted = new WeakMap<Intro, number>();
   private _phase: Phase = 'starting';
+  /** Counts what clients say. */
+  private _uses = 0;
   private _inbox: (() => void)[] = [];
   private _finished: FinishedRuns[] = [];
   /** By client, what the core does not report. */
@@ -113,6 +117,7 @@ export class Cluster implements IRosterHost {
       this,
       settings.name,
       settings.launch,
+      settings.owner === 'server',
       waiting => this._stalls.clientsWait(waiting)
     );
     this._names = new NameKeeper(this._state);
@@ -224,29 +229,56 @@ export class Cluster implements IRosterHost {
     this._fleet?.starterLeft(client);
   }
 
-  close(client: ClientSession, endsAll: boolean): void {
+  close(client: ClientSession, endsAll: boolean, why: string): void {
     if (this._clients.isOwner(client)) {
-      void this.end('closed', 'the program that started it has closed it');
+      void (this._isServers
+        ? this.end('stopped', why || JUPYTER_ENDS, why || JUPYTER_ENDS)
+        : this.end('closed', 'the program that started it has closed it'));
     } else if (endsAll) {
-      void this.end('closed', 'another of its clients has shut it down');
+      const who = this._clients.nameOf(client);
+      void this.end('closed', `${who} has shut it down`, `${who} shut it down`);
     } else {
       this._clients.goodbye(client);
     }
   }
 
-  /** A private cluster goes with its client. */
+  othersThan(client: ClientSession): number {
+    return this._clients.othersThan(client);
+  }
+
+  /** It goes with the program, or the Jupyter server, that has started it. */
   ownerLeft(): void {
-    void this.end('kernel-ended', 'the program that started it has ended');
+    void (this._isServers
+      ? this.end('stopped', JUPYTER_ENDS, JUPYTER_ENDS)
+      : this.end('kernel-ended', 'the program that started it has ended'));
+  }
+
+  used(): void {
+    this._uses++;
   }
 
   // ---- IIdleHost
 
   get clientsSeen(): number {
-    return this._clients.seen;
+    return this._clients.seen + (this._isServers ? this._uses : 0);
+  }
+
+  /** Who opens a notebook again after lunch is to find what he holds. */
+  get isHeld(): boolean {
+    const { rows, requests } = this._state;
+    return this._isServers && (rows.ids.size > 0 || requests.size > 0);
+  }
+
+  /** The owner is a Jupyter server, whose notebooks share the cluster. */
+  private get _isServers(): boolean {
+    return this._options.settings.owner === 'server';
   }
 
   idleTooLong(seconds: number): void {
-    void this.end('closed', `nothing was computed for ${seconds} s`);
+    const time = idleTime(seconds);
+    void (this._isServers
+      ? this.end('idle', `it was idle for ${time}`, `idle for ${time}`)
+      : this.end('closed', `nothing was computed for ${seconds} s`));
   }
 
   warn(sentence: string): void {
@@ -302,8 +334,9 @@ export class Cluster implements IRosterHost {
    * Ends workers, log and links. Twice is safe.
    *
    * @param told - why, for clients, as half a sentence.
+   * @param shown - the same for panels, if they are to say more than `why`.
    */
-  async end(why: EndReason, told = ''): Promise<void> {
+  async end(why: EndReason, told = '', shown = ''): Promise<void> {
     if (this._phase === 'closing') {
       await this.ended;
       return;
@@ -311,7 +344,7 @@ export class Cluster implements IRosterHost {
     this._phase = 'closing';
     const { log, workers, clock } = this._state;
     this._tellCluster();
-    this._clients.tell('closed', { why: told });
+    this._clients.tell('closed', { why: told, idle: why === 'idle' });
     this._clients.flush();
     this.memoryRuns.close();
     this._roster.close();
@@ -329,7 +362,7 @@ export class Cluster implements IRosterHost {
     await this._roster.emptied(LAST_WORDS_SECONDS);
     clearTimeout(this._sealTimer);
     log.seal(clock());
-    await this._observer?.end(why, this._state.at, LAST_WORDS_SECONDS);
+    await this._observer?.end(why, this._state.at, LAST_WORDS_SECONDS, shown);
     this._clients.close('The cluster was closed.');
     await this._door?.close();
     this._resolveEnded(why);
@@ -384,6 +417,10 @@ export class Cluster implements IRosterHost {
       onGiveUp: sentence => {
         this._control.startsFail();
         this._problem(sentence);
+        if (settings.owner === 'server') {
+          // Who joins next would wait in vain: another cluster is started for him.
+          void this.end('scheduler-lost', sentence);
+        }
       },
       note
     });
@@ -459,7 +496,9 @@ export class Cluster implements IRosterHost {
       clock: this._state.clock(),
       wallEpoch: this._wallEpoch,
       observer: settings.observer?.address ?? null,
-      workers: this._roster.list()
+      workers: this._roster.list(),
+      coming: this._fleet?.startingCount ?? 0,
+      cwd: settings.launch.cwd
     };
   }
 

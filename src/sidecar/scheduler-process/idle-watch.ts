@@ -9,6 +9,8 @@ interface IIdleHost {
   gather(act: () => void): void;
   /** Changes when a client comes or goes. */
   readonly clientsSeen: number;
+  /** Somebody holds what has been computed, and that counts here. */
+  readonly isHeld: boolean;
   idleTooLong(seconds: number): void;
 }
 
@@ -43,6 +45,7 @@ export class IdleWatch {
     const now = clock();
     // Tasks that nobody can run are work too: a worker may come for them.
     const isBusy =
+      this._host.isHeld ||
       core.queuedCount > 0 ||
       core.unplacedCount > 0 ||
       core.workers.all.some(({ processingCount }) => processingCount > 0);
@@ -55,4 +58,11 @@ export class IdleWatch {
       this._host.idleTooLong(this._seconds);
     }
   }
+}
+
+/** "30 min", "90 s" */
+export function idleTime(seconds: number): string {
+  return seconds >= 60 && seconds % 60 === 0
+    ? `${seconds / 60} min`
+    : `${seconds} s`;
 }

@@ -18,7 +18,10 @@ const CLOSE_SECONDS = 5;
 const ADAPT_SECONDS = 1;
 const LOOKS_UNTIL_FEWER = 3;
 
-export type Command = Message<'client', 'up', 'command'>['fields'];
+export type Command = Omit<
+  Message<'client', 'up', 'command'>['fields'],
+  'alone'
+>;
 /** What became of it: the workers that it was done to, and why not to the others. */
 export type Done = (workers: readonly number[], sentence: string) => void;
 

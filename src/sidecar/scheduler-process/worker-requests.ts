@@ -12,6 +12,11 @@ export class WorkerRequests {
   private readonly _pending = new Map<number, Pending>();
   private _next = 1;
 
+  /** How many answers are waited for. */
+  get size(): number {
+    return this._pending.size;
+  }
+
   /** Runs a function at a worker; the answer is null when the worker leaves before it answers. */
   run(
     session: WorkerSession,

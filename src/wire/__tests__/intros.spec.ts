@@ -29,6 +29,7 @@ it('are taken as they are, also what only a newer build says', () => {
     ...CLIENT,
     guest: true,
     worker: 3,
+    notebook: { kernelId: 'k', path: '/c/a.ipynb' },
     newer: 1,
     launch: { ...CLIENT.launch, more: 2 }
   };
@@ -44,7 +45,8 @@ it('may leave out names, hosts and versions', () => {
     name: '',
     guest: false,
     worker: null,
-    launch: { ...launch, versions: {} }
+    launch: { ...launch, versions: {} },
+    notebook: null
   });
   const { worker, pid, threads, memoryLimit, address } = WORKER;
   const rest = { worker, pid, threads, memoryLimit, address };

@@ -97,6 +97,11 @@ class ModelWorker {
  * the tape says that they arrive: whatever can cross does.
  */
 class World implements IClientHost {
+  othersThan(): number {
+    return 0;
+  }
+
+
   readonly state: ClusterState;
   readonly memoryRuns: MemoryRuns;
   readonly workers = new Map<number, ModelWorker>();

@@ -488,7 +488,10 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     let third: WireWorker;
 
     async function command(
-      fields: Omit<Message<'client', 'up', 'command'>['fields'], 'request'>
+      fields: Omit<
+        Message<'client', 'up', 'command'>['fields'],
+        'request' | 'alone'
+      >
     ): Promise<unknown> {
       const request = 10 + client.received.length;
       client.link.send('command', { request, ...fields });

@@ -1,5 +1,5 @@
 import type { ClusterState } from '../cluster-state';
-import { IdleWatch } from '../idle-watch';
+import { IdleWatch, idleTime } from '../idle-watch';
 
 describe('IdleWatch', () => {
   beforeEach(() => jest.useFakeTimers());
@@ -8,7 +8,7 @@ describe('IdleWatch', () => {
   function made(seconds: number): {
     core: { queuedCount: number; unplacedCount: number; stepsAhead: number };
     busy: { processingCount: number };
-    host: { clientsSeen: number };
+    host: { clientsSeen: number; isHeld: boolean };
     ended: number[];
     watch: IdleWatch;
   } {
@@ -22,6 +22,7 @@ describe('IdleWatch', () => {
     const ended: number[] = [];
     const host = {
       clientsSeen: 0,
+      isHeld: false,
       gather: (act: () => void) => act(),
       idleTooLong: () => ended.push(performance.now() / 1000)
     };
@@ -72,5 +73,24 @@ describe('IdleWatch', () => {
       host.clientsSeen += 1 - (i % 2);
     }
     expect(ended).toEqual([]);
+  });
+
+  it('what is held keeps it', () => {
+    const { host, ended } = made(10);
+    host.isHeld = true;
+    jest.advanceTimersByTime(60_000);
+    expect(ended).toEqual([]);
+    host.isHeld = false;
+    jest.advanceTimersByTime(13_000);
+    expect(ended).toHaveLength(1);
+  });
+
+  it('says times as people do', () => {
+    expect([1800, 90, 0.5, 60].map(idleTime)).toEqual([
+      '30 min',
+      '90 s',
+      '0.5 s',
+      '1 min'
+    ]);
   });
 });
