@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import sys
+import threading
 import time
 import warnings
 from collections import Counter
@@ -30,6 +31,7 @@ from spanwise.client.dask_collections import (
     rebuild_nested,
     split_collections,
 )
+from spanwise.client.default_cluster import DefaultCluster, NoDefaultCluster, shares_default
 from spanwise.client.entries import ERROR, Entry
 from spanwise.client.events import EventMethods
 from spanwise.client.future import Future, _seconds, wait_async
@@ -154,9 +156,11 @@ class Client(
         self._own_handle: LocalCluster | None = None
         self._private: PrivateCluster | JoinedCluster | None = None
         self._options = (n_workers, threads_per_worker, memory_limit, name)
+        self._shares = not joins and shares_default(self._options, kwargs)
         self._set_as_default = set_as_default
         self._current: CurrentClient | None = None
         self._memory_runs = itertools.count(1)
+        self._waking = threading.Lock()
         self._session: Session
         if not asynchronous:
             self._start()
@@ -181,11 +185,34 @@ class Client(
             cluster = self._made_from._lend(self)
         elif self._place is not None:
             cluster = JoinedCluster(partial(find_cluster, self._place))
+        elif self._shares:
+            cluster = DefaultCluster()
         else:
             cluster = PrivateCluster(*self._options)
         if self._made_from is None or isinstance(cluster, JoinedCluster):
-            cluster.start(self._timeout)
+            try:
+                cluster.start(self._timeout)
+            except NoDefaultCluster as why:
+                if str(why):
+                    tell(
+                        "This notebook gets a cluster of its own, and does not share that of its "
+                        f"environment. {why}"
+                    )
+                cluster = PrivateCluster(*self._options)
+                cluster.start(self._timeout)
         return cluster
+
+    def _wake(self) -> None:
+        """Join the default cluster again if it has ended for want of use, which lost nothing."""
+        if not isinstance(self._private, DefaultCluster) or self.asynchronous:
+            return
+        with self._waking:
+            ended = self._private
+            if self.status != "running" or not (self._session.was_idle and self._session.dead):
+                return
+            self._observed.close()
+            self._start()
+        ended.close()
 
     @property
     def _scheduler(self) -> NodeProcess | None:
@@ -335,6 +362,7 @@ class Client(
         """
         if actor or actors:
             raise _no_actors()
+        self._wake()
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         keys = None if key is None else [key]
         (entry,) = self._calls.submit(func, (args,), kwargs, keys, pure, options)
@@ -372,6 +400,7 @@ class Client(
         """
         if actor or actors:
             raise _no_actors()
+        self._wake()
         rows = list(zip(*iterables, strict=False))
         keys: list[Any] | str | None
         if isinstance(key, list):
@@ -458,6 +487,7 @@ class Client(
         sync
             False: return futures instead of values.
         """
+        self._wake()
         flat, layout = nested(keys)
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         # A graph may be submitted without options and carry annotations of its own.
@@ -524,6 +554,7 @@ class Client(
         traverse
             Accepted for compatibility: collections inside containers are found.
         """
+        self._wake()
         options = self._task_options(
             resources, retries or None, priority, workers, allow_other_workers
         )
@@ -556,6 +587,7 @@ class Client(
         -------
         The same collections, holding futures of their parts.
         """
+        self._wake()
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         single = not isinstance(collections, (list, tuple, set, frozenset))
         given = [collections] if single else list(collections)
@@ -634,6 +666,7 @@ class Client(
         hash
             Equal values share one key.
         """
+        self._wake()
         chosen = (
             None
             if workers is None
@@ -710,6 +743,7 @@ class Client(
         dict
             Worker address to result; None without `wait`.
         """
+        self._wake()
         if nanny:
             raise NotImplementedError("Spanwise workers have no nanny: the scheduler watches them")
         chosen = (
@@ -802,6 +836,7 @@ class Client(
 
     def wait_for_workers(self, n_workers: int, timeout: float | str | None = None) -> Any:
         """Wait until this many workers run."""
+        self._wake()
         return self._call(self._session.wait_for_workers, n_workers, _seconds(timeout))
 
     def scheduler_info(self, n_workers: int = -1, **kwargs: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from spanwise.client.future import _seconds
 from spanwise.client.launch import check_workers
 from spanwise.client.queries import info_of_workers, tasks_seen
 from spanwise.client.session import Session
+from spanwise.errors import ClusterError
 from spanwise.notices import tell
 
 #: The scheduler gives up moving results after a minute, and ends what still runs there ten
@@ -21,6 +22,15 @@ def command(
 ) -> tuple[list[int], str]:
     """The numbers of the workers that it was done to, and why not to others."""
     answer = session.ask("command", {"what": what, **fields}, timeout=timeout)
+    others = answer.fields["others"]
+    if others > 0:
+        are = "another client uses" if others == 1 else f"{others} other clients use"
+        raise ClusterError(
+            f"The cluster was not restarted: {are} it, whose tasks would run again and whose data "
+            "of scatter() would be lost. restart(force=True) restarts it all the same; "
+            "client.cancel(futures) gives up this client's own tasks alone, and "
+            "Client(n_workers=…) makes a cluster of its own."
+        )
     return answer.fields["workers"], answer.fields["sentence"]
 
 
@@ -141,7 +151,13 @@ class ClusterControl:
             tell(sentence)
         return {known[each]: infos[known[each]] for each in gone if each in known}
 
-    def restart(self, timeout: float | str | None = None, wait_for_workers: bool = True) -> Any:
+    def restart(
+        self,
+        timeout: float | str | None = None,
+        wait_for_workers: bool = True,
+        *,
+        force: bool = False,
+    ) -> Any:
         """Give up all tasks and results, and put new workers in the place of all.
 
         All futures are cancelled.
@@ -152,15 +168,22 @@ class ClusterControl:
             Seconds to wait for the workers; default: four times the client's.
         wait_for_workers
             Return when the new ones run.
+        force
+            Restart it although other clients use it: what they hold is computed again, and data
+            that they put there by `scatter` is lost.
 
         Raises
         ------
+        ClusterError
+            Other clients use it; nothing was done.
         TimeoutError
         """
-        return self._call(self._restart, _seconds(timeout), wait_for_workers)
+        return self._call(self._restart, _seconds(timeout), wait_for_workers, bool(force))
 
-    def _restart(self, timeout: float | None, wait: bool) -> None:
+    def _restart(self, timeout: float | None, wait: bool, force: bool) -> None:
         session = self._session
+        if not force:
+            command(session, "restart", workers=[], alone=True)
         session.cancel_all("The cluster was restarted.")
         rows = session.running_workers()
         done, _ = command(session, "restart", workers=[row["id"] for row in rows])

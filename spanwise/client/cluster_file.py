@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spanwise.errors import ClusterError
-from spanwise.observed.find_observer import secret_in
+from spanwise.observed.doorbell import secret_in
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.process_state import lives
 from spanwise.wire.handshake import SECRET_BYTES

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from spanwise.client.cluster_file import ClusterPlace
 from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.needs import Around
-from spanwise.client.private_cluster import launch_of_client
+from spanwise.client.private_cluster import intro_of_client
 from spanwise.client.session import Session
 from spanwise.errors import ClusterError
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.process_state import is_stopped, lives
 from spanwise.wire.errors import HandshakeRefused, LinkError
 from spanwise.wire.handshake import TIME_LIMIT
-from spanwise.wire.link import Link, dial
+from spanwise.wire.link import dial
 
 
 class JoinedCluster:
@@ -67,10 +67,18 @@ class JoinedCluster:
             It has ended, or refuses this client; the message says what to do.
         """
         place = self._find()
+        try:
+            self._connect(place, timeout)
+        except LinkError as error:
+            raise refusal_of(place, error) from error
+
+    def _connect(self, place: ClusterPlace, timeout: float | None) -> None:
+        """Connect; raises what the link says."""
+        intro = {**intro_of_client(), "guest": True, "worker": self._worker}
+        seconds = TIME_LIMIT if timeout is None else min(timeout, TIME_LIMIT)
+        self._link = dial(place.address, place.secret, "client", intro, seconds)
         self.address, self.observer = place.address, place.observer
         self._pid = place.pid
-        limit = TIME_LIMIT if timeout is None else min(timeout, TIME_LIMIT)
-        self._link = _dial(place, limit, self._worker)
         self.session = Session(self._link, place.secret, around=self._around)
         stay_out_of_forks(self.session)
         # A forgotten client's threads would keep the connection for as long as the program runs.
@@ -98,20 +106,17 @@ def _leave_soon(session: Session) -> None:
         return  # the interpreter ends, and the connection with it
 
 
-def _dial(place: ClusterPlace, timeout: float, worker: int | None = None) -> Link:
-    intro = {"name": "client", "guest": True, "worker": worker, "launch": launch_of_client()}
-    try:
-        return dial(place.address, place.secret, "client", intro, timeout)
-    except HandshakeRefused as refused:
-        if refused.code == "secret":
-            raise ClusterError(
+def refusal_of(place: ClusterPlace, error: LinkError) -> ClusterError:
+    """The error for a user whose client was not let in."""
+    if isinstance(error, HandshakeRefused):
+        if error.code == "secret":
+            return ClusterError(
                 f"What listens at {place.address} does not have the secret of the cluster "
                 f"{place.name!r}: that one has ended, or its secret file was changed. Ask its "
                 "program for its address again, or make a cluster with Client()."
-            ) from None
-        raise ClusterError(str(refused)) from None
-    except LinkError as error:
-        raise ClusterError(_why_silent(place, error)) from error
+            )
+        return ClusterError(str(error))
+    return ClusterError(_why_silent(place, error))
 
 
 def _why_silent(place: ClusterPlace, error: LinkError) -> str:

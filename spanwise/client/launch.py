@@ -50,6 +50,7 @@ def launch_spec() -> dict[str, Any]:
         environment.setdefault(name, "1")
     return {
         "executable": sys.executable,
+        "prefix": sys.prefix,
         "path": list(sys.path),
         "cwd": str(Path.cwd()),
         "env": environment,

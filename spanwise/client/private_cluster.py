@@ -10,7 +10,7 @@ import dask
 
 from spanwise.client.cluster_file import ClusterPlace
 from spanwise.client.forked import stay_out_of_forks
-from spanwise.client.launch import launch_spec, worker_ttl_seconds
+from spanwise.client.launch import launch_spec
 from spanwise.client.session import Session
 from spanwise.client.start_scheduler import start_scheduler
 from spanwise.errors import ClusterError
@@ -19,6 +19,7 @@ from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.abandoned import remove_spilled
 from spanwise.processes.node import NodeNotFound
 from spanwise.processes.node_process import NodeProcess
+from spanwise.processes.this_process import default_name, notebook
 from spanwise.wire.link import dial
 
 
@@ -68,7 +69,7 @@ class PrivateCluster:
             recording = bool(dask.config.get("spanwise.recording", True))
             self.observer = _find_observer() if recording else None
             self.scheduler, count = start_scheduler(
-                *self._options, self.observer, recording, worker_ttl_seconds(), **self._settings
+                *self._options, self.observer, recording, **self._settings
             )
         except NodeNotFound as error:
             raise ClusterError(str(error)) from None
@@ -80,7 +81,7 @@ class PrivateCluster:
                 self.scheduler.address,
                 self.scheduler.secret,
                 "client",
-                {"name": "client", "launch": launch_of_client()},
+                intro_of_client(),
             )
             lost = partial(remove_spilled, self.scheduler.folder)
             self.session = Session(link, self.scheduler.secret, lost)
@@ -127,11 +128,11 @@ class PrivateCluster:
                 owned.kill_if_stopped()
 
 
-def launch_of_client() -> dict[str, Any]:
+def intro_of_client() -> dict[str, Any]:
     """What a client says of itself when it connects."""
     launch = launch_spec()
     del launch["env"]  # the workers have it; the link does not need it
-    return launch
+    return {"name": default_name(), "launch": launch, "notebook": notebook()}
 
 
 def _find_observer() -> ObserverAddress | None:

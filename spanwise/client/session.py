@@ -122,6 +122,8 @@ class Session:
         self.state = "running"
         #: Why nothing can run any more, or None.
         self.dead: str | None = None
+        #: It has ended for want of use: nothing of this client was lost with it.
+        self.was_idle = False
         self.provenance = remember_provenance()
         self.names = Names()
         self.spans = (
@@ -919,6 +921,7 @@ class Session:
     def _on_closed(self, message: Message) -> None:
         with self.lock:
             self.state = "closed"
+            self.was_idle = message.fields["idle"]
             self._changed.notify_all()
         if not self._closing:
             # It may keep the connection open; waiting callers would wait on.

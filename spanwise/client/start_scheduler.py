@@ -1,4 +1,4 @@
-"""Starts the scheduler of a private cluster."""
+"""Starts the scheduler of a private cluster, and says how one is started."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from spanwise.client.launch import (
     memory_per_worker,
     processes_and_threads,
     stall_seconds,
+    worker_ttl_seconds,
 )
 from spanwise.client.memory_settings import memory_settings
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.node_process import NodeProcess
 from spanwise.processes.process_state import started
-from spanwise.processes.this_process import default_name, kernel_id, notebook_path
+from spanwise.processes.this_process import default_name, notebook
 from spanwise.wire.addresses import default_transport
 from spanwise.wire.schema import PROTOCOL
 
@@ -30,7 +31,6 @@ def start_scheduler(
     name: str | None,
     observer: ObserverAddress | None,
     recording: bool = True,
-    worker_ttl_seconds: float = 60.0,
     **settings: Any,
 ) -> tuple[NodeProcess, int]:
     """Start a private cluster; returns its scheduler and the number of workers.
@@ -40,35 +40,38 @@ def start_scheduler(
     **settings
         More of what `docs/contracts.md` §8 lists, over what is written otherwise.
     """
-    count, threads = processes_and_threads(n_workers, threads_per_worker)
     secret = secrets.token_bytes(32)
-    kernel = kernel_id()
-    notebook = None
-    if kernel is not None:
-        notebook = {"kernelId": kernel}
-        path = notebook_path()
-        if path:
-            notebook["path"] = path
+    own = cluster_settings(n_workers, threads_per_worker, memory_limit, recording)
     config = {
+        **own,
         "protocol": PROTOCOL,
         "clusterId": uuid.uuid4().hex[:16],
         "name": name or default_name(),
         "secretHex": secret.hex(),
         "transport": default_transport(),
+        "observer": None
+        if observer is None
+        else {"address": observer.address, "secretFile": observer.secret_file},
+        "client": {"pid": os.getpid(), "started": started(os.getpid())},
+        "notebook": notebook(),
+        "wallEpoch": time.time(),
+        **settings,
+    }
+    return NodeProcess("scheduler", config, secret), own["nWorkers"]
+
+
+def cluster_settings(
+    n_workers: int | None, threads_per_worker: int | None, memory_limit: Any, recording: bool
+) -> dict[str, Any]:
+    """What a scheduler is started with, whoever starts it."""
+    count, threads = processes_and_threads(n_workers, threads_per_worker)
+    return {
         "nWorkers": count,
         "threadsPerWorker": threads,
         "memoryLimit": memory_per_worker(memory_limit, count, threads),
         "memory": memory_settings(),
         "launch": launch_spec(),
-        "observer": None
-        if observer is None
-        else {"address": observer.address, "secretFile": observer.secret_file},
         "recording": recording,
-        "client": {"pid": os.getpid(), "started": started(os.getpid())},
-        "workerTtlSeconds": worker_ttl_seconds,
+        "workerTtlSeconds": worker_ttl_seconds(),
         "stallSeconds": stall_seconds(),
-        "notebook": notebook,
-        "wallEpoch": time.time(),
-        **settings,
     }
-    return NodeProcess("scheduler", config, secret), count

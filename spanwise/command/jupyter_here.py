@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spanwise.command.findings import Finding, bad, good, note
-from spanwise.observed.find_observer import read_secret
+from spanwise.observed.doorbell import read_secret
 from spanwise.processes.process_state import lives
 from spanwise.version import read_version
 from spanwise.wire.errors import LinkError

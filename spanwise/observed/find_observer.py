@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from time import monotonic
-from typing import Any
 
 from spanwise.errors import ClusterError
+from spanwise.observed.doorbell import connection_file, read_secret, ring
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.own_observer import OwnObserver
 from spanwise.processes.node_process import READY_SECONDS
-from spanwise.wire.errors import LinkError
-from spanwise.wire.handshake import SECRET_BYTES
-from spanwise.wire.link import dial
 
 #: The server may have to start its observer first, and reports itself when that takes too
 #: long.
@@ -34,16 +29,18 @@ def find_observer() -> ObserverAddress:
     folder = os.environ.get(OBSERVER_VARIABLE)
     if folder:
         return _named(Path(folder))
-    path = os.environ.get("SPANWISE_CONNECTION")
-    if path and Path(path).exists():
-        try:
-            return _ring(json.loads(Path(path).read_text("utf-8")))
-        except (OSError, ValueError, KeyError) as error:
-            raise ClusterError(
-                f"What the Jupyter server's Spanwise extension wrote to {path} cannot be used "
-                f"({type(error).__name__}: {error}): restart the Jupyter server, then this kernel."
-            ) from error
-    return OwnObserver()
+    file = connection_file()
+    if file is None:
+        return OwnObserver()
+    fields = ring(file, "ring", {}, ANSWER_SECONDS)
+    try:
+        secret = read_secret(fields["secretFile"])
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"The secret of the Jupyter server's observer cannot be read ({error}): restart the "
+            "Jupyter server, then this kernel."
+        ) from error
+    return ObserverAddress(fields["address"], secret, fields["secretFile"])
 
 
 def _named(folder: Path) -> ObserverAddress:
@@ -57,39 +54,3 @@ def _named(folder: Path) -> ObserverAddress:
             f"another with `spanwise observer`, or unset {OBSERVER_VARIABLE}."
         ) from None
     return ObserverAddress(address, secret, str(secret_file))
-
-
-def _ring(connection: dict[str, Any]) -> ObserverAddress:
-    secret = read_secret(connection["secretFile"])
-    try:
-        link = dial(connection["doorbell"], secret, "doorbell", timeout=READY_SECONDS)
-        try:
-            link.send("ring")
-            answer = link.read(monotonic() + ANSWER_SECONDS)
-        finally:
-            link.close()
-    except TimeoutError as error:
-        raise ClusterError(
-            f"The Jupyter server's Spanwise extension did not answer within {ANSWER_SECONDS:g} s: "
-            "the server is stopped or overloaded. Restart it, then this kernel."
-        ) from error
-    except LinkError as error:
-        raise ClusterError(
-            f"The Jupyter server's Spanwise extension did not answer: {error}"
-        ) from error
-    fields = answer.fields
-    return ObserverAddress(
-        fields["address"], read_secret(fields["secretFile"]), fields["secretFile"]
-    )
-
-
-def read_secret(path: str) -> bytes:
-    """The secret in a file, as :func:`secret_in` reads it."""
-    return secret_in(Path(path).read_bytes())
-
-
-def secret_in(content: bytes) -> bytes:
-    """A secret file holds its bytes, or two hexadecimal digits for each."""
-    if len(content) == SECRET_BYTES:
-        return content
-    return bytes.fromhex(content.decode("ascii").strip())

@@ -36,6 +36,15 @@ def notebook_path() -> str | None:
     return os.environ.get("JPY_SESSION_NAME")
 
 
+def notebook() -> dict[str, str] | None:
+    """The kernel's id, and the path of its notebook if it is known; None: it is no kernel."""
+    kernel = kernel_id()
+    if kernel is None:
+        return None
+    path = notebook_path()
+    return {"kernelId": kernel, **({"path": path} if path else {})}
+
+
 def default_name() -> str:
     """The notebook's or script's name, as panels show it."""
     path = notebook_path()

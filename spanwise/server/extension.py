@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Enum, Int
+from traitlets import Bool, Enum, Float, Int
 
 from spanwise.processes.node import NodeNotFound, find_node
 from spanwise.server.activity import ActivityWatch
+from spanwise.server.default_clusters import DefaultClusters
 from spanwise.server.doorbell import hang_doorbell
 from spanwise.server.panel_socket import PanelSocket, StatusHandler
 from spanwise.server.runtime_folder import RuntimeFolder
@@ -31,11 +32,23 @@ class SpanwiseExtension(ExtensionApp):  # type: ignore[misc]
     observer_budget_bytes = Int(
         1 << 30, help="Bytes that the observer may keep of all runs together."
     ).tag(config=True)
+    default_cluster = Bool(
+        True,
+        help="Whether Client() in a notebook joins the cluster that all notebooks of its "
+        "environment share, and which this server starts; else each gets a cluster of its own.",
+    ).tag(config=True)
+    default_cluster_idle_seconds = Float(
+        1800.0,
+        min=0.0,
+        help="A default cluster ends after so many seconds in which it holds no task and no "
+        "result, and hears of no notebook; 0: never.",
+    ).tag(config=True)
 
     _folder: RuntimeFolder | None = None
     _doorbell: Door | None = None
     _supervisor: Supervisor | None = None
     _activity: ActivityWatch | None = None
+    _clusters: DefaultClusters | None = None
 
     def initialize_settings(self) -> None:
         """Write the connection file and hang the doorbell; the observer waits for its first use."""
@@ -58,12 +71,20 @@ class SpanwiseExtension(ExtensionApp):  # type: ignore[misc]
             self.log,
             self._activity.follow,
         )
+        self._clusters = DefaultClusters(
+            self._supervisor,
+            transport,
+            self.default_cluster_idle_seconds,
+            self.default_cluster,
+            self.log,
+        )
         secret = new_secret()
         secret_file = folder.secret_file("doorbell-secret", secret)
         self._doorbell = hang_doorbell(
             folder.path,
             secret,
             self._supervisor,
+            self._clusters,
             transport,
             # Tornado's loops are asyncio's; this is the one that the server will run.
             serverapp.io_loop.asyncio_loop,  # type: ignore[attr-defined]
@@ -102,6 +123,8 @@ class SpanwiseExtension(ExtensionApp):  # type: ignore[misc]
             self._doorbell.close()
         for page in list(getattr(self, "_pages", ())):
             page.close(1001, "the server stops")
+        if self._clusters is not None:
+            await self._clusters.stop()
         if self._activity is not None:
             await self._activity.stop()
         if self._supervisor is not None:

@@ -17,7 +17,7 @@ from typing import Any
 from spanwise.client.calls import Calls
 from spanwise.client.client import Client
 from spanwise.client.forked import stay_out_of_forks
-from spanwise.client.private_cluster import launch_of_client
+from spanwise.client.private_cluster import intro_of_client
 from spanwise.client.session import Session, dump
 from spanwise.records.enumerations import (
     FLAG_ALIAS,
@@ -398,7 +398,7 @@ class LocalClient(Client):
             self.fake.door.address,
             self.fake.secret,
             "client",
-            {"name": "client", "launch": launch_of_client()},
+            intro_of_client(),
         )
         assert self.fake.linked.wait(60)
         self._session = Session(link, self.fake.secret)

@@ -239,7 +239,10 @@ def test_a_restart_by_a_guest_computes_again_what_others_hold(owner: Client) -> 
     with Client(owner.address, set_as_default=False) as guest:
         mine = guest.submit(abs, -8)
         assert mine.result(LIMIT_SECONDS) == 8
-        guest.restart()
+        with pytest.raises(ClusterError, match=r"another client uses it.*restart\(force=True\)"):
+            guest.restart()
+        assert mine.status == "finished", "nothing was done"
+        guest.restart(force=True)
         assert mine.status == "cancelled"
         assert guest.submit(abs, -9).result(LIMIT_SECONDS) == 9
     wait_until(
@@ -488,9 +491,10 @@ def test_a_secret_that_is_not_the_cluster_s(owner: Client, tmp_path: Path) -> No
 def test_another_environment_is_refused_with_both(
     owner: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    launch = joined_cluster.launch_of_client()
-    launch["versions"] = {**launch["versions"], "dask": "1.0"}
-    monkeypatch.setattr(joined_cluster, "launch_of_client", lambda: launch)
+    intro = joined_cluster.intro_of_client()
+    versions = {**intro["launch"]["versions"], "dask": "1.0"}
+    intro["launch"] = {**intro["launch"], "versions": versions}
+    monkeypatch.setattr(joined_cluster, "intro_of_client", lambda: intro)
     here = rf"another environment.*dask {dask.__version__}.*dask 1\.0.*cluster of your own"
     with pytest.raises(ClusterError, match=here):
         Client(owner.address)

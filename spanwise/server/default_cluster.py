@@ -1,0 +1,178 @@
+"""One cluster that notebooks share: its scheduler, and the owner's connection to it."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import secrets
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from spanwise.errors import ClusterError
+from spanwise.processes.node_process import NodeProcess
+from spanwise.processes.process_state import started
+from spanwise.wire.errors import LinkError
+from spanwise.wire.link import Link, dial
+from spanwise.wire.schema import PROTOCOL
+
+#: How long a command may wait for the scheduler.
+COMMAND_SECONDS = 30.0
+#: What a kernel may say of the cluster that it asks for; the rest is the server's.
+_ASKED_FOR = (
+    "name",
+    "nWorkers",
+    "threadsPerWorker",
+    "memoryLimit",
+    "memory",
+    "launch",
+    "recording",
+    "workerTtlSeconds",
+    "stallSeconds",
+)
+
+
+class DefaultCluster:
+    """A scheduler that the server started and owns.
+
+    All methods block; :class:`DefaultClusters` calls them in threads.
+
+    Parameters
+    ----------
+    asked
+        The settings that the first kernel asked for.
+    transport, idle_seconds
+        The server's.
+    observer
+        ``{"address", "secretFile"}``, or None: nothing is recorded.
+
+    Raises
+    ------
+    NodeNotFound, ClusterError, OSError
+        It could not be started.
+    """
+
+    def __init__(
+        self,
+        asked: Mapping[str, Any],
+        transport: str,
+        idle_seconds: float,
+        observer: Mapping[str, str] | None,
+        log: logging.Logger | logging.LoggerAdapter[logging.Logger],
+    ) -> None:
+        self._log = log
+        self.id = uuid.uuid4().hex[:16]
+        self.name = str(asked.get("name", "default"))
+        secret = secrets.token_bytes(32)
+        config = {
+            **{name: asked[name] for name in _ASKED_FOR if name in asked},
+            "protocol": PROTOCOL,
+            "clusterId": self.id,
+            "secretHex": secret.hex(),
+            "transport": transport,
+            "observer": observer,
+            "client": {"pid": os.getpid(), "started": started(os.getpid())},
+            "owner": "server",
+            "idleSeconds": idle_seconds,
+            "wallEpoch": time.time(),
+        }
+        self.process = NodeProcess("scheduler", config, secret)
+        self._requests = itertools.count(1)
+        self._waiting: dict[int, Future[Any]] = {}
+        self._lock = threading.Lock()
+        self._workers: list[int] = []
+        try:
+            self._link = self._dial(secret, asked)
+        except BaseException:
+            self.process.kill()
+            raise
+        threading.Thread(
+            target=self._read, args=(self._link,), name="spanwise-owner", daemon=True
+        ).start()
+
+    def _dial(self, secret: bytes, asked: Mapping[str, Any]) -> Link:
+        launch = {name: value for name, value in asked["launch"].items() if name != "env"}
+        intro = {"name": "Jupyter server", "launch": launch}
+        try:
+            return dial(self.process.address, secret, "client", intro)
+        except LinkError as error:
+            raise ClusterError(f"The cluster did not answer: {error}") from error
+
+    @property
+    def file(self) -> Path:
+        """What clients join by."""
+        return self.process.folder / "cluster.json"
+
+    @property
+    def lives(self) -> bool:
+        """Whether its scheduler runs."""
+        return self.process.process.poll() is None
+
+    def on_end(self, call: Callable[[], None]) -> None:
+        """Have `call` called in a thread when it has ended without :meth:`close`."""
+        self.process.on_death(call)
+
+    def _read(self, link: Link) -> None:
+        self._note_workers(link.welcome["workers"])
+        try:
+            while True:
+                message = link.read()
+                if message.type == "cluster":
+                    self._note_workers(message.fields["workers"])
+                elif message.type == "done":
+                    with self._lock:
+                        waiting = self._waiting.pop(message.fields["request"], None)
+                    if waiting is not None:
+                        waiting.set_result(message.fields["sentence"])
+                elif message.type == "problem":
+                    self._log.warning("Spanwise: %s: %s", self.name, message.fields["sentence"])
+        except LinkError as error:
+            self._log.debug("Spanwise: the cluster %s: %s", self.name, error)
+        finally:
+            link.close()
+            with self._lock:
+                left, self._waiting = self._waiting, {}
+            for each in left.values():
+                each.set_exception(ClusterError("The cluster has ended."))
+
+    def _note_workers(self, rows: list[dict[str, Any]]) -> None:
+        self._workers = [row["id"] for row in rows if row["state"] != "closing"]
+
+    def command(self, what: str, **fields: Any) -> str:
+        """Change its workers; returns what was not done, as a sentence, or nothing.
+
+        Raises
+        ------
+        ClusterError, TimeoutError
+        """
+        number = next(self._requests)
+        waiting: Future[Any] = Future()
+        with self._lock:
+            self._waiting[number] = waiting
+        if what == "restart":
+            fields["workers"] = self._workers
+        try:
+            self._link.send("command", {"request": number, "what": what, **fields})
+            return str(waiting.result(COMMAND_SECONDS))
+        except LinkError as error:
+            raise ClusterError(f"The cluster has ended: {error}") from error
+        finally:
+            with self._lock:
+                self._waiting.pop(number, None)
+
+    def close(self, why: str = "") -> None:
+        """End it; `why` is half a sentence for its clients. Twice is safe."""
+        if why:
+            try:
+                self._link.send("close", {"why": why})
+                # It ends by itself; one that is stopped or hangs is ended below.
+                self.process.kill_if_stopped()
+            except LinkError as error:
+                self._log.debug("Spanwise: the cluster %s: %s", self.name, error)
+        self.process.close()
+        self._link.close()

@@ -1,0 +1,321 @@
+"""One cluster for the notebooks of an environment: a real Jupyter server, real kernels."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from spanwise import Client
+from spanwise.client import default_cluster
+from spanwise.observed import doorbell
+from spanwise.server.default_clusters import NoCluster, environment_id
+from spanwise.tests.jupyter_server_process import JupyterServer
+from spanwise.tests.leftover import marked_processes
+from spanwise.tests.processes import processes_of, wait_until
+from spanwise.wire.door import listen
+from spanwise.wire.errors import LinkError
+from spanwise.wire.link import Link
+
+pytest.importorskip("jupyter_server")
+pytest.importorskip("ipykernel")
+kernels = pytest.importorskip("spanwise.tests.notebook_kernel")
+
+NotebookKernel = kernels.NotebookKernel
+#: What each notebook runs first.
+BEGIN = """
+import os, time, warnings
+from spanwise import Client, LocalCluster
+def mark_and_wait(path):
+    open(path, "w").close()
+    while not os.path.exists(path + ".gate"):
+        time.sleep(0.01)
+client = Client()
+client.id
+"""
+
+
+def server_in(folder: Path, *options: str) -> JupyterServer:
+    token = f"--IdentityProvider.token={kernels.TOKEN}"
+    return JupyterServer(folder, token, *options, JUPYTER_DATA_DIR=str(folder / "data"))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    made = server_in(tmp_path_factory.mktemp("jupyter"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def notebooks(server: JupyterServer) -> Iterator[list[NotebookKernel]]:
+    made = [NotebookKernel(server, name) for name in ("a.ipynb", "b.ipynb")]
+    yield made
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def pair(notebooks: list[NotebookKernel]) -> Iterator[tuple[NotebookKernel, NotebookKernel]]:
+    """Two notebooks on their default cluster."""
+    a, b = notebooks
+    assert a(BEGIN) == b(BEGIN), "they share one"
+    yield a, b
+    for each in notebooks:
+        each("client.close()")
+
+
+Pair = tuple[NotebookKernel, NotebookKernel]
+
+
+def until_it_prints(kernel: NotebookKernel, code: str, wanted: str) -> None:
+    wait_until(f"{code} is {wanted}", lambda: kernel(code) == wanted)
+
+
+def test_two_notebooks_share_a_cluster_and_no_keys(pair: Pair) -> None:
+    a, b = pair
+    assert a("client.submit(lambda: 'of a', key='same').result()") == "'of a'"
+    assert b("client.submit(lambda: 'of b', key='same').result()") == "'of b'"
+    assert a("kept = client.submit(abs, -7); kept.result()") == "7"
+    assert b("client.who_has()") == "{}"
+    assert b("client.cluster is None, client.name[:7]") == "(True, 'default')"
+
+
+def test_who_describes_a_cluster_gets_one_of_his_own(pair: Pair) -> None:
+    a, _ = pair
+    own = "with Client(%s, set_as_default=False) as own: print(own.id != client.id, own.name)"
+    assert a(own % "n_workers=1") == "True a\n"
+    assert a("c = LocalCluster(n_workers=1)\n" + own % "c" + "\nc.close()") == "True a\n"
+    assert a(own.replace("!=", "==") % "asynchronous=False").startswith("True default")
+
+
+def test_a_script_gets_a_cluster_of_its_own(server: JupyterServer) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", "from spanwise import Client; print(Client().name)"],
+        env={**server.environment, "SPANWISE_CONNECTION": str(server.connection_file)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout == "python\n"
+
+
+def test_restart_asks_as_long_as_others_are_connected(pair: Pair) -> None:
+    a, b = pair
+    b("kept = client.submit(abs, -3); kept.result()")
+    refused = a("client.restart()")
+    assert refused.startswith("ClusterError: The cluster was not restarted: another client uses it")
+    assert "restart(force=True)" in refused
+    assert b("kept.status") == "'finished'"
+    assert a("client.restart(force=True)") == ""
+    assert b("client.submit(str, kept).result()") == "'3'", "it is computed again"
+    assert b("client.close()") == ""
+    assert a("client.restart()") == "", "alone again"
+
+
+def test_an_interrupt_cancels_what_was_asked_and_nothing_else(pair: Pair, tmp_path: Path) -> None:
+    a, b = pair
+    b("waits = client.submit(time.sleep, 0.5, pure=False)")
+    begun = tmp_path / "computed"
+    slow = "import dask; dask.compute([dask.delayed(mark_and_wait)({!r}) for _ in range(9)])"
+    cell = a.begin(slow.format(str(begun)))
+    wait_until("a task runs", begun.exists)
+    a.interrupt()
+    assert a.outcome(cell).startswith("KeyboardInterrupt")
+    until_it_prints(a, "sum(map(len, client.processing().values()))", "0")
+    # (a thread cannot be stopped: what ran goes on to its end, for nobody)
+    Path(f"{begun}.gate").touch()
+    # A future is the user's: he may wait again.
+    begun = tmp_path / "submitted"
+    cell = a.begin(f"future = client.submit(mark_and_wait, {str(begun)!r}); future.result()")
+    wait_until("it runs", begun.exists)
+    a.interrupt()
+    assert a.outcome(cell).startswith("KeyboardInterrupt")
+    assert a("future.status") == "'pending'"
+    Path(f"{begun}.gate").touch()
+    assert a("print(future.result())") == "None\n"
+    assert a("client.submit(abs, -1).result()") == "1"
+    assert b("waits.result(); client.submit(abs, -2).result()") == "2"
+
+
+def test_a_restarted_and_a_killed_kernel_leave_nothing(pair: Pair, tmp_path: Path) -> None:
+    a, b = pair
+    begun = tmp_path / "begun"
+    a("kept = client.submit(bytes, 1000); kept.result()")
+    a(f"going = client.submit(mark_and_wait, {str(begun)!r})")
+    wait_until("it runs", begun.exists)
+    cluster = b("client.id")
+    held = "sum(client.run(lambda: len(threading.current_thread().worker.table.values)).values())"
+    assert b("import threading\n" + held) == "1"
+    a.restart()
+    until_it_prints(b, held, "0")
+    Path(f"{begun}.gate").touch()
+    assert a(BEGIN) == cluster, "the cluster stays"
+    a("kept = client.submit(bytes, 1000); kept.result()")
+    os.kill(a.pid, signal.SIGKILL)
+    until_it_prints(b, held, "0")
+    a.reconnect()
+    assert a(BEGIN) == cluster
+
+
+def test_a_cluster_that_is_shut_down_or_killed_is_followed_by_another(pair: Pair) -> None:
+    a, b = pair
+    ids = {a("client.id")}
+    assert b("client.shutdown()") == ""
+    told = a("client.submit(abs, -1)")
+    assert told.startswith("SchedulerLost") and "the notebook b.ipynb has shut it down" in told
+    again = a(BEGIN)
+    assert again == b(BEGIN)
+    pid = b("from spanwise.client.cluster_file import find_cluster as f\nf(client.address).pid")
+    os.kill(int(pid), signal.SIGKILL)
+    third = a(BEGIN)
+    assert third == b(BEGIN)
+    ids |= {again, third}
+    assert len(ids) == 3
+    assert a("client.submit(abs, -1).result()") == "1"
+
+
+def test_one_environment_s_cluster_is_not_another_s(
+    server: JupyterServer, pair: Pair, tmp_path: Path
+) -> None:
+    a, _ = pair
+    other = tmp_path / "analysis"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(other)], check=True)
+    (packages,) = other.glob("lib/*/site-packages")
+    (packages / "same.pth").write_text(str(Path(default_cluster.__file__).parents[2]))
+    spec = server.home.parent / "data" / "kernels" / "analysis"
+    spec.mkdir(parents=True)
+    command = [str(other / "bin" / "python"), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (spec / "kernel.json").write_text(json.dumps({"argv": command, "display_name": "analysis"}))
+    c = NotebookKernel(server, "c.ipynb", "analysis")
+    try:
+        assert c(BEGIN) != a("client.id")
+        assert c("client.name") == "'default (analysis)'"
+        assert c("client.run(lambda: os.sys.prefix).popitem()[1]") == repr(str(other))
+        refused = c(f"Client({a('print(client.address)').strip()!r})")
+        assert "another environment" in refused
+        assert str(other) in refused and a("print(os.sys.prefix)").strip() in refused
+        assert c("client.shutdown()") == ""
+    finally:
+        c.close()
+
+
+def test_a_cluster_that_nobody_uses_ends_and_comes_again(tmp_path: Path) -> None:
+    known = set(marked_processes())
+    server = server_in(
+        tmp_path,
+        "--SpanwiseExtension.default_cluster_idle_seconds=3",
+        "--MappingKernelManager.cull_idle_timeout=8",
+        "--MappingKernelManager.cull_interval=1",
+        "--MappingKernelManager.cull_connected=True",
+    )
+    try:
+        a = NotebookKernel(server, "a.ipynb")
+        first = a(BEGIN)
+        a("kept = client.submit(abs, -7); kept.result(); long = client.submit(time.sleep, 4)")
+        assert a("long.result(); kept.result(), client.id") == f"(7, {first})", "it is held"
+        a("del kept, long")
+        wait_until("its workers are gone", lambda: not processes_of("worker", known))
+        # Nothing of the notebook was lost: the next computation finds another.
+        again = a("client.submit(abs, -8).result(), client.id, client.status")
+        assert again.startswith("(8, ") and first not in again and again.endswith("'running')")
+        wait_until("the kernel is culled", lambda: not psutil.pid_exists(a.known_pid))
+        wait_until("the cluster has ended too", lambda: not processes_of("scheduler", known))
+        a.close()
+    finally:
+        server.close()
+    wait_until("nothing is left", lambda: not set(marked_processes()) - known)
+
+
+@pytest.mark.parametrize("end", ["terminated", "killed"])
+def test_the_server_s_end_ends_its_clusters(tmp_path: Path, end: str) -> None:
+    known = set(marked_processes())
+    server = server_in(tmp_path)
+    try:
+        a = NotebookKernel(server, "a.ipynb")
+        a(BEGIN)
+        assert a("client.submit(abs, -1).result()") == "1"
+        if end == "killed":
+            # Its kernels end with it too.
+            server.process.kill()
+            server.process.wait()
+        a.close()
+    finally:
+        server.close()
+    wait_until("nothing is left", lambda: not set(marked_processes()) - known)
+
+
+# ---- a server that gives none: `Client()` says why, and starts a cluster of its own
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (("order", '"join" does not belong here.'), "older version.*pip install --upgrade"),
+        (("no-cluster", "It could not be started: no Node."), "could not be started: no Node"),
+        (None, r"did not answer within 0\.3 s"),
+    ],
+)
+def test_without_a_default_cluster_a_notebook_gets_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: tuple[str, str] | None, told: str
+) -> None:
+    def serve(link: Link) -> None:
+        link.read()
+        if answer is not None:
+            link.refuse(*answer)
+            return
+        with suppress(LinkError):
+            link.read()  # until it hangs up
+
+    (tmp_path / "secret").write_bytes(bytes(32))
+    door = listen(tmp_path, "doorbell", bytes(32), ["doorbell"], serve)
+    file = tmp_path / "connection.json"
+    place = {"secretFile": str(tmp_path / "secret"), "doorbell": door.address, "pid": os.getpid()}
+    file.write_text(json.dumps(place))
+    monkeypatch.setenv("SPANWISE_CONNECTION", str(file))
+    monkeypatch.setattr(default_cluster, "kernel_id", lambda: "k")
+    monkeypatch.setattr(default_cluster, "ANSWER_SECONDS", 0.3)
+    try:
+        cluster = default_cluster.DefaultCluster()
+        with pytest.raises(default_cluster.NoDefaultCluster, match=told):
+            cluster.start(30)
+    finally:
+        door.close()
+
+
+def test_a_server_that_is_switched_off_is_not_spoken_of(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def off(*_: object) -> None:
+        raise doorbell.SwitchedOff("By its settings.")
+
+    monkeypatch.setenv("SPANWISE_CONNECTION", str(tmp_path))
+    monkeypatch.setattr(default_cluster, "kernel_id", lambda: "k")
+    monkeypatch.setattr(default_cluster, "ring", off)
+    monkeypatch.setattr("dask.config.global_config", {"spanwise": {"recording": False}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with Client() as client:
+            assert client.cluster is not None, "its own"
+
+
+def test_an_environment_is_its_interpreter_its_packages_and_their_versions(tmp_path: Path) -> None:
+    launch = {"executable": sys.executable, "prefix": "/a", "versions": {"python": "3.12"}}
+    one = environment_id({"launch": launch})
+    link = tmp_path / "python"
+    link.symlink_to(sys.executable)
+    same = {**launch, "executable": str(link), "cwd": "/elsewhere", "path": ["x"], "env": {}}
+    assert environment_id({"launch": same}) == one
+    for change in ({"executable": "/bin/sh"}, {"prefix": "/b"}, {"versions": {"python": "3.13"}}):
+        assert environment_id({"launch": {**launch, **change}}) != one
+    with pytest.raises(NoCluster, match="another version of Spanwise"):
+        environment_id({"launch": {"executable": None}})
