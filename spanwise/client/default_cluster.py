@@ -18,7 +18,7 @@ from spanwise.errors import ClusterError
 from spanwise.notices import tell
 from spanwise.observed.doorbell import SwitchedOff, connection_file, ring
 from spanwise.processes.node_process import READY_SECONDS
-from spanwise.processes.process_state import lives
+from spanwise.processes.process_state import is_stopped, lives
 from spanwise.processes.this_process import kernel_id
 from spanwise.wire.errors import HandshakeRefused, LinkError
 
@@ -139,10 +139,11 @@ class DefaultCluster(JoinedCluster):
         try:
             self._connect(place, timeout)
         except LinkError as error:
-            is_ending = isinstance(error, HandshakeRefused) and error.code == "closing"
-            if is_ending or not lives(place.pid):
-                return refusal_of(place, error)
-            raise refusal_of(place, error) from error
+            is_refused = isinstance(error, HandshakeRefused) and error.code != "closing"
+            if is_stopped(place.pid) or (is_refused and lives(place.pid)):
+                raise refusal_of(place, error) from error
+            # (one that ends lets the connection go too)
+            return refusal_of(place, error)
         return None
 
     @property
