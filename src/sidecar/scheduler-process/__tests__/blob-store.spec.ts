@@ -101,7 +101,6 @@ class World implements IClientHost {
     return 0;
   }
 
-
   readonly state: ClusterState;
   readonly memoryRuns: MemoryRuns;
   readonly workers = new Map<number, ModelWorker>();
