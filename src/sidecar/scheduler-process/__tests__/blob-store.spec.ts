@@ -97,10 +97,6 @@ class ModelWorker {
  * the tape says that they arrive: whatever can cross does.
  */
 class World implements IClientHost {
-  othersThan(): number {
-    return 0;
-  }
-
   readonly state: ClusterState;
   readonly memoryRuns: MemoryRuns;
   readonly workers = new Map<number, ModelWorker>();
@@ -138,6 +134,10 @@ class World implements IClientHost {
       0,
       null
     );
+  }
+
+  othersThan(): number {
+    return 0;
   }
 
   reportAlso(): void {}
