@@ -31,9 +31,11 @@ from spanwise.client.dask_collections import (
     rebuild_nested,
     split_collections,
 )
+from spanwise.client.datasets import DatasetMethods
 from spanwise.client.default_cluster import DefaultCluster, NoDefaultCluster, shares_default
 from spanwise.client.entries import ERROR, Entry
 from spanwise.client.events import EventMethods
+from spanwise.client.executor import ClientExecutor
 from spanwise.client.future import Future, _seconds, wait_async
 from spanwise.client.futures_of import futures_of, is_collection
 from spanwise.client.gathering import open_result
@@ -60,6 +62,7 @@ from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.questions import FineMetrics, SpanInfo, level_of_asker
 from spanwise.processes.node_process import NodeProcess
+from spanwise.shared.futures import CLIENTS
 from spanwise.wire import payload
 from spanwise.wire.foreign import type_name
 from spanwise.wire.tracebacks import leave_tasks_frames
@@ -73,7 +76,14 @@ _AS_IT_IS = (None, None, "auto")
 
 
 class Client(
-    Queries, CopyMethods, LogMethods, EventMethods, MetadataMethods, PluginMethods, ClusterControl
+    Queries,
+    CopyMethods,
+    LogMethods,
+    EventMethods,
+    MetadataMethods,
+    DatasetMethods,
+    PluginMethods,
+    ClusterControl,
 ):
     """A cluster on this machine, and the way to use it.
 
@@ -123,6 +133,8 @@ class Client(
     asynchronous: bool = False
     #: Whether what tasks print for clients is printed here.
     _hears_tasks = True
+    #: It is in a worker's process, for the tasks there.
+    is_of_worker: bool = False
 
     def __init__(
         self,
@@ -178,6 +190,7 @@ class Client(
         if self._hears_tasks:
             self._session.subscriptions.add_defaults(DEFAULT_HANDLERS)
         self.status = "running"
+        CLIENTS.add(self)
 
     def _join(self) -> PrivateCluster | JoinedCluster:
         cluster: PrivateCluster | JoinedCluster
@@ -460,6 +473,17 @@ class Client(
         there = ", ".join(f"worker-{row['id']}" for row in self._session.running_workers())
         wanted = " or ".join(repr(one) for one in named)
         return f"There is no worker {wanted}; there are {there or 'none'}."
+
+    def get_executor(self, **kwargs: Any) -> ClientExecutor:
+        """Return an executor of `concurrent.futures` whose calls are tasks of this client.
+
+        Parameters
+        ----------
+        **kwargs
+            For each call, as :meth:`submit`: `pure` (False), `workers`, `allow_other_workers`,
+            `retries`, `priority`, `resources`.
+        """
+        return ClientExecutor(self, **kwargs)
 
     # -- Dask's protocol --------------------------------------------------
 

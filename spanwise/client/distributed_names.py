@@ -18,18 +18,14 @@ _ALONE = "use distributed: Spanwise starts its own processes on this machine"
 CLIENT: dict[str, str] = {
     "amm": "replicate() makes and drops copies; otherwise workers keep what is used",
     "benchmark_hardware": "run() your own measurement on the workers",
-    "get_dataset": "keep the future or the persisted collection",
-    "get_executor": "submit() and map() give futures; as_completed() waits for them",
-    "list_datasets": "keep the futures or the persisted collections",
+    "dump_cluster_state": "spans(), fine_metrics() and get_task_stream()",
     "loop": "there is no event loop: the client has threads",
     "normalize_collection": "persist() returns the collection that holds the futures",
     "profile": _PANEL.format("Profile"),
-    "publish_dataset": "keep the future or the persisted collection",
     "run_on_scheduler": "run(): the scheduler runs no Python",
     "scheduler": "scheduler_info(); the scheduler is no Python process",
     "start": "Client() starts; await an asynchronous one",
     "sync": "asyncio.run() for coroutines of your own",
-    "unpublish_dataset": "let go of the future or the persisted collection",
     "unregister_scheduler_plugin": _LAYER,
 }
 
@@ -131,14 +127,11 @@ NOTES: dict[str, str] = {
     "LocalCluster.dashboard_link": "empty: the panels are in JupyterLab",
     "KilledWorker": "one argument, a sentence",
     "Lock": "held while its process lives, however busy; free at once when that ends",
-    "Queue": "refuses futures",
     "Semaphore": "leases are held while their process lives; free at once when that ends",
-    "Variable": "refuses futures",
     "get_client": "one for all code of a worker, which `close()` leaves open",
     "progress": "shows its bars wherever it stands in a cell, also without ipywidgets; tells "
     "failed, lost and cancelled tasks apart; a terminal keeps its last line",
     "span": "is a context manager; as many tags as wanted; survives graph optimisation",
-    "fire_and_forget": "for as long as the client is open",
     "futures_of": "looks into named tuples and frozen sets too",
     "wait": "wait([]) needs no client; takes iterators of futures too; refuses what is neither "
     "future nor collection",

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
 from spanwise.client.reason import Failure
+from spanwise.errors import ClusterError
 from spanwise.graph.private_dask import TaskRef
+from spanwise.shared.futures import HERE, find_adopter
 from spanwise.wire.tracebacks import leave_tasks_frames
 
 if TYPE_CHECKING:
@@ -53,13 +55,21 @@ class Future(TaskRef):
         return (type(self).__name__, self.key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(
-            f"The future {self.key!r} is inside something that is sent to a worker (what a "
-            "function refers to, a default argument, an attribute of an object), where the worker "
-            "cannot replace it by its value. Pass the future as an argument of the call, by "
-            "itself or within lists, tuples, sets and dicts: the function then gets the value. "
-            "Or send what its result() returns."
-        )
+        if HERE.found is not None:
+            HERE.found.append(self)
+        elif not self.client.is_of_worker:
+            raise TypeError(
+                f"The future {self.key!r} is inside something that is sent to a worker (what a "
+                "function refers to, a default argument, an attribute of an object), where the "
+                "worker cannot replace it by its value. Pass the future as an argument of the call, by "
+                "itself or within lists, tuples, sets and dicts: the function then gets the value. "
+                "Or send what its result() returns."
+            )
+        return _adopted, (self.client._session.cluster_id, *self._shared_name(), self.key)
+
+    def _shared_name(self) -> tuple[int, int]:
+        """Its client's number, and the client's number of its task."""
+        return self.client._session.number, self._alive().id
 
     def __copy__(self) -> Future:
         return self
@@ -207,6 +217,18 @@ class Future(TaskRef):
         except BaseException as error:
             leave_tasks_frames(error)
             raise
+
+
+def _adopted(cluster: str, number: int, task: int, key: Any) -> Future:
+    """A future of a client of this process, for the task of another client."""
+    client = find_adopter(cluster)
+    if client is None:
+        raise ClusterError(
+            f"The future {key!r} is of a cluster that no client is open of here: make one with "
+            "Client(address) first."
+        )
+    HERE.session = client._session
+    return Future(client._session.adopt(key, number, task), client)
 
 
 class CancelledFuture(RuntimeError):

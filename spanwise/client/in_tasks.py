@@ -67,7 +67,7 @@ def get_client(
     if worker is None:
         client = default_client()
     else:
-        client = _client_of(worker, timeout)
+        client = client_of(worker, timeout)
         row = getattr(thread, "row", None)
         if row is not None:
             thread.client_run = row[TASK_RUN_ID]  # type: ignore[attr-defined]
@@ -165,6 +165,7 @@ class TasksClient(Client):
 
     # The programs' own clients print what tasks do.
     _hears_tasks = False
+    is_of_worker = True
 
     def __init__(
         self,
@@ -208,7 +209,8 @@ class TasksClient(Client):
         """As `close`."""
 
 
-def _client_of(worker: Any, timeout: float | str | None) -> TasksClient:
+def client_of(worker: Any, timeout: float | str | None = None) -> TasksClient:
+    """The client of a worker's process; in a coroutine the asynchronous one."""
     with _MAKING:
         clients = worker.client
         if clients is None or clients[0]._session.dead is not None:

@@ -32,7 +32,7 @@ class MetadataMethods:
         Raises
         ------
         TypeError
-            A future, or what cannot be pickled.
+            It cannot be pickled.
         ValueError
             What is under the first key gets larger than 10 MiB.
         ClusterError
@@ -60,4 +60,4 @@ class MetadataMethods:
         return run(self._here(), get_metadata(found, default))
 
     def _here(self) -> Place:
-        return Place(self._session.shared, self.asynchronous)
+        return Place(self._session.shared, self.asynchronous, self)

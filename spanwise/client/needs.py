@@ -61,6 +61,10 @@ class Asking(Asked, Protocol):
 class Awaited(Protocol):
     """A session, as futures see it."""
 
+    cluster_id: str
+    #: The client's, in its cluster.
+    number: int
+
     def check_alive(self) -> None: ...
 
     def wait_for(self, entries: Sequence[Entry], timeout: float | None = None) -> None: ...
@@ -89,6 +93,8 @@ class Holder(Protocol):
     """A client, as its futures see it."""
 
     asynchronous: bool
+    #: Futures of it may be in results.
+    is_of_worker: bool
 
     @property
     def _session(self) -> Awaited: ...
@@ -103,3 +109,13 @@ class Holder(Protocol):
     ) -> Any: ...
 
     def retry(self, futures: Any, asynchronous: bool | None = None) -> Any: ...
+
+
+class Submitting(Protocol):
+    """A client, as its executors see it."""
+
+    asynchronous: bool
+
+    def submit(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
+
+    def map(self, func: Callable[..., Any], *iterables: Any, **kwargs: Any) -> Any: ...

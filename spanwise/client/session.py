@@ -114,6 +114,7 @@ class Session:
         self.pid = os.getpid()
         self.cluster_id: str = welcome["clusterId"]
         self.name: str = welcome["name"]
+        self.number: int = welcome.get("client", 0)
         self.log_id: str = welcome["logId"]
         self.scheduler_start: float = welcome["schedulerStart"]
         self.wall_epoch: float = welcome["wallEpoch"]
@@ -145,6 +146,8 @@ class Session:
         self.by_key: dict[Key, Entry] = {}
         self._by_id: dict[int, Entry] = {}
         self._failures = Failures()
+        #: Number of another client, and its id of a task → the id here.
+        self._adopted: dict[tuple[int, int], int] = {}
         self._next_id = 0
         self._requests = itertools.count(1)
         #: Request → the type of its answers, and where they go.
@@ -372,6 +375,44 @@ class Session:
     def entry_of(self, task_id: int) -> Entry | None:
         """What is held under one of the client's ids."""
         return self._by_id.get(task_id)
+
+    def adopt(self, key: Key, number: int, task: int) -> Entry:
+        """Hold a task that another client has submitted, or this one; counted once.
+
+        Parameters
+        ----------
+        number, task
+            Of the client, and its id of the task.
+        """
+        with self.lock:
+            self._check_alive()
+            own = task if number == self.number else self._adopted.get((number, task), -1)
+            entry = self._by_id.get(own)
+            if entry is not None:
+                entry.count += 1
+                return entry
+            fresh = self._next_id
+            self._next_id += 1
+            held = self.by_key.get(key)
+            entry = self._by_id[fresh] = Entry(key, fresh)
+            # A task of its own that has the key keeps it.
+            if held is None or held.status not in (PENDING, FINISHED):
+                self.by_key[key] = entry
+            entry.count = 1
+            if len(self._adopted) > 2 * len(self._by_id) + 1_000:
+                living = self._by_id
+                self._adopted = {
+                    name: each for name, each in self._adopted.items() if each in living
+                }
+            self._adopted[number, task] = fresh
+        self.send("adopt", {}, {"tasks": [(fresh, number, task)]})
+        return entry
+
+    def keep(self, entries: Sequence[Entry]) -> None:
+        """Have tasks run to their end, also when nobody holds them any more."""
+        ids = array("I", [entry.id for entry in entries if entry.id >= 0])
+        if ids:
+            self.send("keep", {}, {"ids": {"id": ids}})
 
     def reserve_ids(self, count: int) -> int:
         """Take ids for entries that are made later; under the lock."""

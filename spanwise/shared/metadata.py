@@ -9,7 +9,7 @@ from dask.typing import no_default
 from spanwise.errors import ClusterError
 from spanwise.shared.requests import Call
 from spanwise.shared.steps import Steps, checked
-from spanwise.shared.values import name_of, name_text, open_value, pack_value
+from spanwise.shared.values import name_of, name_text, open_values, pack_value
 
 #: Others that change the same key in between make one try in vain.
 _TRIES = 1_000
@@ -21,13 +21,15 @@ def set_metadata(keys: list[Any], value: Any) -> Steps[None]:
     first, rest = keys[0], keys[1:]
     name = name_text(first)
     if not rest:
-        yield from checked(Call("metadata", "set", name, value=pack_value(value)))
+        content, futures = pack_value(value)
+        yield from checked(Call("metadata", "set", name, value=content, futures=futures))
         return
     for _ in range(_TRIES):
         version, before = yield from _get(name)
         after = _changed(before, rest, value)
         fields = {"version": version}
-        call = Call("metadata", "set", name, fields=fields, value=pack_value(after))
+        content, futures = pack_value(after)
+        call = Call("metadata", "set", name, fields=fields, value=content, futures=futures)
         answer = yield from checked(call)
         if answer.outcome == "done":
             return
@@ -44,8 +46,9 @@ def get_metadata(keys: list[Any], default: Any) -> Steps[Any]:
         found = {} if found is _MISSING else {first: found}
     else:
         answer = yield from checked(Call("metadata", "list", ""))
-        pairs = zip(answer.names, answer.values, strict=True)
-        found = {name_of(text): open_value(value) for text, value in pairs}
+        names = [name_of(text) for text in answer.names]
+        values = open_values(answer.values, holds=[answer.hold])
+        found = dict(zip(names, values, strict=True))
     try:
         for key in keys:
             found = found[key]
@@ -60,7 +63,7 @@ def _get(name: str) -> Steps[tuple[int, Any]]:
     answer = yield from checked(Call("metadata", "get", name))
     if answer.outcome != "done":
         return 0, _MISSING
-    return answer.number, open_value(answer.values[0])
+    return answer.number, open_values(answer.values, holds=[answer.hold])[0]
 
 
 def _changed(before: Any, keys: list[Any], value: Any) -> Any:

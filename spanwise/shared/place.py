@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import dask
@@ -16,6 +17,14 @@ class Place(NamedTuple):
 
     shared: SharedRequests
     asynchronous: bool
+    #: That link's; None: the worker's.
+    client: Any = None
+
+    def of(self, futures: Sequence[Any]) -> Place:
+        """The link by which a value with these futures goes: behind what made them."""
+        if not futures:
+            return self
+        return self._replace(shared=futures[0].client._session.shared)
 
 
 def find_place(user: str, client: Any = None) -> Place:
@@ -36,7 +45,9 @@ def find_place(user: str, client: Any = None) -> Place:
             "task runs in this thread. Make a client with spanwise.Client(); in a task use it "
             "on the task's own thread."
         )
-    return Place(found._session.shared, found.asynchronous)
+    # In a worker the settings hold what answers for each task.
+    found = getattr(found, "client_here", lambda: found)()
+    return Place(found._session.shared, found.asynchronous, found)
 
 
 def _in_loop() -> bool:

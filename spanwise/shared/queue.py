@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from spanwise.shared.place import find_place
 from spanwise.shared.requests import Answer, Call
 from spanwise.shared.steps import Steps, checked, run
-from spanwise.shared.values import name_text, new_name, open_value, pack_value, seconds_of
+from spanwise.shared.values import name_text, new_name, open_values, pack_value, seconds_of
 
 
 class Queue:
     """A queue that clients and tasks share under a name.
 
-    The scheduler keeps the items: each at most 10 MiB. Futures are refused.
+    The scheduler keeps the items: each at most 10 MiB. Of a future in one, it is the task
+    that is kept: whoever gets the item has a future of that task.
 
     Parameters
     ----------
@@ -53,13 +54,14 @@ class Queue:
         TimeoutError
             It was full for so long.
         TypeError
-            A future, or what cannot be pickled.
+            It cannot be pickled.
         ValueError
             It is too large.
         ClusterError
-            The scheduler has no room for it.
+            The scheduler has no room for it, or a future in it was released.
         """
-        return self._run(self._put(pack_value(value), seconds_of(timeout)))
+        content, futures = pack_value(value)
+        return self._run(self._put(content, futures, seconds_of(timeout)), futures)
 
     def get(self, timeout: Any = None, batch: bool | int = False, **kwargs: Any) -> Any:
         """Take the oldest item out; wait while there is none.
@@ -95,50 +97,57 @@ class Queue:
         """Be done with it; when all who have opened it are, its items go."""
         return self._run(self._close())
 
-    def _run(self, steps: Steps[Any]) -> Any:
+    def _run(self, steps: Steps[Any], futures: Sequence[Any] = ()) -> Any:
         place = find_place("Queue", self._client)
         if not self._opened:
             place.shared.tell(self._call("open"))
             self._opened = True
-        return run(place, steps)
+        return run(place.of(futures), steps)
 
     def _call(self, what: str, seconds: float | None = 0.0, value: bytes | None = None) -> Call:
         fields = {"limit": max(0, self.maxsize)}
         return Call("queue", what, name_text(self.name), seconds, fields, value)
 
-    def _put(self, value: bytes, seconds: float | None) -> Steps[None]:
-        answer = yield from checked(self._call("put", seconds, value))
+    def _put(self, value: bytes, futures: list[Any], seconds: float | None) -> Steps[None]:
+        call = self._call("put", seconds, value)._replace(futures=futures)
+        answer = yield from checked(call)
         if answer.outcome != "done":
             raise TimeoutError(f"Queue {self.name!r} was full for {seconds:g} s")
 
     def _get_one(self, seconds: float | None) -> Steps[Any]:
-        (value,) = yield from self._take(1, seconds)
-        return open_value(value)
+        answer = yield from self._take(1, seconds)
+        return self._open(answer)[0]
 
     def _get_many(self, count: int) -> Steps[list[Any]]:
         taken: list[bytes] = []
+        holds: list[int] = []
         place = find_place("Queue", self._client)
         try:
             while len(taken) < count:
-                taken += yield from self._take(count - len(taken), None)
+                answer = yield from self._take(count - len(taken), None)
+                taken += answer.values
+                holds.append(answer.hold)
         except BaseException:
             for call in self._put_back(taken):
                 place.shared.tell_later(call)
             place.shared.be_ready_to_tell()
             raise
-        return [open_value(value) for value in taken]
+        return open_values(taken, self._client, holds)
 
     def _get_all(self) -> Steps[list[Any]]:
         call = self._call("getAll")._replace(undo=self._undo)
         answer = yield from checked(call)
-        return [open_value(value) for value in answer.values]
+        return self._open(answer)
 
-    def _take(self, most: int, seconds: float | None) -> Steps[list[bytes]]:
+    def _open(self, answer: Answer) -> list[Any]:
+        return open_values(answer.values, self._client, [answer.hold])
+
+    def _take(self, most: int, seconds: float | None) -> Steps[Answer]:
         call = self._call("get", seconds)._replace(undo=self._undo)
         answer = yield from checked(call._replace(fields={**call.fields, "count": most}))
         if answer.outcome != "done":
             raise TimeoutError(f"Nothing came into queue {self.name!r} in {seconds:g} s")
-        return [*answer.values]
+        return answer
 
     def _undo(self, answer: Answer) -> list[Call]:
         return self._put_back([*answer.values])

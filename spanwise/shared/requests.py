@@ -24,6 +24,8 @@ class Answer(NamedTuple):
     number: int = 0
     names: Sequence[str] = ()
     values: Sequence[bytes] = ()
+    #: The number under which futures in the values are held on their way; 0: there are none.
+    hold: int = 0
 
 
 class Call(NamedTuple):
@@ -38,6 +40,8 @@ class Call(NamedTuple):
     value: bytes | None = None
     #: What takes an answer back that comes when nobody waits for it any more.
     undo: Callable[[Answer], Sequence[Call]] | None = None
+    #: In the value.
+    futures: Sequence[Any] = ()
 
 
 #: Sends a message: type, fields, tables, blobs.
@@ -160,6 +164,7 @@ class SharedRequests:
             fields["count"],
             fields["names"],
             [bytes(blob) for blob in message.blobs],
+            fields["hold"],
         )
         with self._lock:
             take = self._waiting.pop(request, None)
@@ -201,7 +206,13 @@ class SharedRequests:
             "name": call.name,
             "seconds": call.seconds,
         }
-        self._send("share", fields, None, [] if call.value is None else [call.value])
+        tables = {"futures": [each._shared_name() for each in call.futures]}
+        self._send(
+            "share",
+            fields,
+            tables if call.futures else None,
+            [] if call.value is None else [call.value],
+        )
 
     def _give_up(self, request: int, call: Call) -> None:
         with self._lock:

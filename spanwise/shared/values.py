@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from dask.utils import parse_timedelta
 
+from spanwise.shared.futures import adopting, collecting
 from spanwise.wire import payload, plain
 
 #: As the scheduler allows.
@@ -19,8 +20,8 @@ _MOST_NAME = 1_000
 _PLAIN, _PICKLED = b"\0", b"\1"
 
 
-def pack_value(value: Any) -> bytes:
-    """A value as bytes: plain ones as msgpack, others pickled.
+def pack_value(value: Any) -> tuple[bytes, list[Any]]:
+    """A value as bytes, and the futures in it: plain ones as msgpack, others pickled.
 
     Raises
     ------
@@ -29,17 +30,14 @@ def pack_value(value: Any) -> bytes:
     ValueError
         It is too large.
     """
-    for each in (value, *_inside(value)):
-        if type(each).__module__ == "spanwise.client.future":
-            raise TypeError(
-                f"The future {each.key!r} cannot be shared under a name: its result would go with "
-                "the client's last future of it. Share what its result() returns, or, if that is "
-                "large, the key, and keep the future."
-            )
     try:
-        content = plain.pack(value) + _PLAIN
+        return _bounded(plain.pack(value) + _PLAIN), []
     except TypeError:
-        content = b"".join([*payload.dumps(value), _PICKLED])
+        with collecting() as found:
+            return _bounded(b"".join([*payload.dumps(value), _PICKLED])), found
+
+
+def _bounded(content: bytes) -> bytes:
     if len(content) > MOST_VALUE_BYTES:
         raise ValueError(
             f"A value that is shared has at most {MOST_VALUE_BYTES:,} bytes, this one has "
@@ -50,17 +48,31 @@ def pack_value(value: Any) -> bytes:
 
 
 def open_value(content: bytes) -> Any:
-    """The value that was packed; lists of plain values come out as tuples, as in `distributed`."""
+    """A value without futures; see :func:`open_values`."""
+    return open_values([content])[0]
+
+
+def open_values(
+    contents: Sequence[bytes], adopter: Any = None, holds: Sequence[int] = ()
+) -> list[Any]:
+    """The values that were packed; lists of plain values come out as tuples, as in `distributed`.
+
+    Parameters
+    ----------
+    adopter
+        The client that futures in them are of from now on; None: the current one.
+    holds
+        Under which the futures were held on their way here.
+    """
+    with adopting(adopter, [hold for hold in holds if hold]):
+        return [_open(content) for content in contents]
+
+
+def _open(content: bytes) -> Any:
     packed = memoryview(content)[:-1]
     if content[-1:] == _PLAIN:
         return plain.unpack(packed)
     return payload.loads(packed)
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, (list, tuple, set, frozenset)) else ()
 
 
 def name_text(name: Any) -> str:

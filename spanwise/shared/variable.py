@@ -7,13 +7,14 @@ from typing import Any
 from spanwise.shared.place import find_place
 from spanwise.shared.requests import Call
 from spanwise.shared.steps import Steps, checked, run
-from spanwise.shared.values import name_text, new_name, open_value, pack_value, seconds_of
+from spanwise.shared.values import name_text, new_name, open_values, pack_value, seconds_of
 
 
 class Variable:
     """A value that clients and tasks share under a name.
 
-    The scheduler keeps it: at most 10 MiB. Futures are refused.
+    The scheduler keeps it: at most 10 MiB. Of a future in it, it is the task that is
+    kept: whoever gets the value has a future of that task.
 
     Parameters
     ----------
@@ -40,13 +41,15 @@ class Variable:
         Raises
         ------
         TypeError
-            A future, or what cannot be pickled.
+            It cannot be pickled.
         ValueError
             It is too large.
         ClusterError
-            There is no room for it.
+            There is no room for it, or a future in it was released.
         """
-        return self._run(self._set(pack_value(value)))
+        content, futures = pack_value(value)
+        place = find_place("Variable", self._client).of(futures)
+        return run(place, self._set(content, futures))
 
     def get(self, timeout: Any = None, **kwargs: Any) -> Any:
         """Return its value; wait for the first one.
@@ -70,14 +73,15 @@ class Variable:
     def _run(self, steps: Steps[Any]) -> Any:
         return run(find_place("Variable", self._client), steps)
 
-    def _set(self, value: bytes) -> Steps[None]:
-        yield from checked(Call("variable", "set", name_text(self.name), value=value))
+    def _set(self, value: bytes, futures: list[Any]) -> Steps[None]:
+        name = name_text(self.name)
+        yield from checked(Call("variable", "set", name, value=value, futures=futures))
 
     def _get(self, seconds: float | None) -> Steps[Any]:
         answer = yield from checked(Call("variable", "get", name_text(self.name), seconds))
         if answer.outcome != "done":
             raise TimeoutError(f"Variable {self.name!r} got no value in {seconds:g} s")
-        return open_value(answer.values[0])
+        return open_values(answer.values, self._client, [answer.hold])[0]
 
     def _delete(self) -> Steps[None]:
         yield from checked(Call("variable", "delete", name_text(self.name)))

@@ -348,18 +348,6 @@ def test_arrays_and_classes_of_the_notebook_are_shared(cluster: Client) -> None:
     assert cluster.submit(lambda each: each.get().n, one, pure=False).result(LIMIT_SECONDS) == 5
 
 
-def test_futures_are_refused_with_what_to_do(cluster: Client) -> None:
-    future = cluster.submit(quick, 1)
-    for put in (
-        Variable("v").set,
-        Queue("q").put,
-        lambda value: cluster.set_metadata("m", value),
-    ):
-        for value in (future, [future], {"a": future}):
-            with pytest.raises(TypeError, match=r"future 'quick-.*result\(\)"):
-                put(value)
-
-
 # -- what ends a wait, and who holds -----------------------------------------
 
 
@@ -512,7 +500,14 @@ class Wire:
         self.sent.append((kind, fields, blobs))
 
     def answer(self, request: int, outcome: str, *blobs: bytes) -> None:
-        fields = {"request": request, "outcome": outcome, "why": "", "count": 0, "names": []}
+        fields = {
+            "request": request,
+            "outcome": outcome,
+            "why": "",
+            "count": 0,
+            "names": [],
+            "hold": 0,
+        }
         self.shared.came(SimpleNamespace(fields=fields, blobs=blobs))  # type: ignore[arg-type]
 
 

@@ -21,6 +21,7 @@ import cloudpickle
 
 from spanwise.measure.memory import MemoryMonitor, give_back_freed_memory
 from spanwise.processes import forks
+from spanwise.shared.futures import WORKER
 from spanwise.wire import door as wire_door
 from spanwise.wire import link as wire_link
 from spanwise.wire.errors import LinkClosed, LinkError, RefusedHere
@@ -107,6 +108,7 @@ def _run(config: dict[str, Any]) -> int:
         link = wire_link.dial(config["scheduler"], secret, "worker", intro)
         fetching = Fetching(worker, secret)
         worker.connect(link.send, fetching.fetch, link.clock_offset)
+        WORKER.append(worker)
         worker.cluster = (config["scheduler"], secret, config.get("schedulerPid", 0))
         executors = [Executor(worker, i) for i in range(worker.threads)]
         worker.executors = [*executors]

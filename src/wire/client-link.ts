@@ -126,6 +126,19 @@ export const CLIENT_LINK = {
     forget: message({ templates: v.array(u32) }),
     want: message({}, IDS),
     release: message({}, IDS),
+    /** Has tasks that other clients have submitted, under ids of its own. `letGo`: what was held on the way to it (`shared.hold`). */
+    adopt: message(
+      { letGo: v.optional(v.array(u32), []) },
+      {
+        tasks: {
+          id: u32Of<ClientTaskId>(),
+          client: 'u16',
+          theirs: u32Of<ClientTaskId>()
+        }
+      }
+    ),
+    /** These run to their end, also when nobody wants them any more. */
+    keep: message({}, IDS),
     retry: message({}, IDS),
     cancel: message({ force: v.optional(flag, false) }, IDS),
     /** → `located` */

@@ -4,9 +4,9 @@
  */
 import type { Seconds } from '../base/brand';
 import { LARGEST_U16, LARGEST_U32 } from '../records/enumerations';
-import type { SpanId } from '../records/ids';
+import type { ClientTaskId, SpanId } from '../records/ids';
 import * as v from 'valibot';
-import type { ArrayIn, NumberType } from '../base/typed-arrays';
+import { u32Of, type ArrayIn, type NumberType } from '../base/typed-arrays';
 
 /** Columns of a message. Text never travels in them: it goes as names (dictionary) or in a blob. */
 export type Columns = Readonly<Record<string, NumberType>>;
@@ -92,43 +92,48 @@ export const SHARING = {
      * Asks for, changes or waits for something that is shared by name. Blob 0: the value that is set or put, which the scheduler does not
      * open. → `shared`, unless `request` is 0
      */
-    share: message({
-      request: u32,
-      kind: v.picklist(SHARED_KINDS),
-      what: v.picklist([
-        'set',
-        'get',
-        'delete',
-        'list',
-        'clear',
-        'count',
-        'wait',
-        'register',
-        'acquire',
-        'release',
-        'abandon',
-        'close',
-        'open',
-        'put',
-        'putBack',
-        'getAll'
-      ]),
-      name: text,
-      /** How long to wait; null: without a limit. */
-      seconds: v.optional(v.nullable(seconds), 0 as Seconds),
-      /** A lease, as its holder calls it. */
-      lease: v.optional(text, ''),
-      /** Leases that there may be, items that a queue takes (0: any number). */
-      limit: v.optional(count, 0),
-      /** After how long an abandoned lease ends; null: never. */
-      leaseSeconds: v.optional(v.nullable(seconds), null),
-      /** The semaphore was registered before: it is an error if it is not there. */
-      isKnown: v.optional(flag, false),
-      /** How many items to take at most. */
-      count: v.optional(count, 1),
-      /** Set only if this is the version that is there, 0: if there is none. */
-      version: v.optional(v.nullable(count), null)
-    }),
+    share: message(
+      {
+        request: u32,
+        kind: v.picklist(SHARED_KINDS),
+        what: v.picklist([
+          'set',
+          'get',
+          'delete',
+          'list',
+          'names',
+          'clear',
+          'count',
+          'wait',
+          'register',
+          'acquire',
+          'release',
+          'abandon',
+          'close',
+          'open',
+          'put',
+          'putBack',
+          'getAll'
+        ]),
+        name: text,
+        /** How long to wait; null: without a limit. */
+        seconds: v.optional(v.nullable(seconds), 0 as Seconds),
+        /** A lease, as its holder calls it. */
+        lease: v.optional(text, ''),
+        /** Leases that there may be, items that a queue takes (0: any number). */
+        limit: v.optional(count, 0),
+        /** After how long an abandoned lease ends; null: never. */
+        leaseSeconds: v.optional(v.nullable(seconds), null),
+        /** The semaphore was registered before: it is an error if it is not there. */
+        isKnown: v.optional(flag, false),
+        /** How many items to take at most. */
+        count: v.optional(count, 1),
+        /** Set only if this is the version that is there, 0: if there is none. */
+        version: v.optional(v.nullable(count), null)
+      },
+      /** The futures in the value: whose client's, and by which of its ids. Their tasks are wanted as long as the value is there. */
+      { futures: { client: 'u16', id: u32Of<ClientTaskId>() } }
+    ),
     /** What this request waits for is not wanted any more; 0: nothing is, and all leases end. What has waited is answered `late`. */
     giveUp: message({ request: u32 })
   },
@@ -148,7 +153,9 @@ export const SHARING = {
       ]),
       why: v.optional(text, ''),
       count: v.optional(count, 0),
-      names: v.optional(v.array(text), [])
+      names: v.optional(v.array(text), []),
+      /** The futures in the values are held under this number until `adopt` lets go of it; 0: there are none. */
+      hold: v.optional(u32, 0)
     })
   }
 } as const;

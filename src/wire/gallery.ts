@@ -64,6 +64,22 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       {},
       { tasks: { taskId: [7, 8], runId: [1, 2], seconds: [0.5, 0.25] } }
     ),
+    adopt: sample(
+      'two tasks of other clients under ids of one',
+      'client',
+      'up',
+      'adopt',
+      { letGo: [3] },
+      { tasks: { id: [7, 8], client: [1, 2], theirs: [0, 5] } }
+    ),
+    keep: sample(
+      'two tasks that run to their end',
+      'client',
+      'up',
+      'keep',
+      {},
+      { ids: { id: [7, 8] } }
+    ),
     discard: sample(
       'two items that one client gave up, and all of another, which has gone',
       'worker',

@@ -62,6 +62,8 @@ export function checkFromClient(
     (type === 'plugin' && message.fields.setUp)
   ) {
     checkHasBlob(type, message.blobs);
+  } else if (type === 'adopt') {
+    checkIds('adopt', message.tables.tasks, borders.tasks);
   } else if (type === 'share') {
     checkShare(message);
   } else if (type === 'run' && message.blobs.length === 0) {

@@ -157,6 +157,14 @@ export class ClientSession {
         return this._want(message);
       case 'release':
         return this._release(message);
+      case 'adopt':
+        return this._adopt(message);
+      case 'keep':
+        return this._cluster.holds.keepUntilDone(
+          firstRows(message.tables.ids)
+            .map(id => this.tasks.resolve(id))
+            .filter(task => task >= 0)
+        );
       case 'cancel':
         return this._tell('clientCancels', message.tables.ids);
       case 'retry':
@@ -414,7 +422,7 @@ export class ClientSession {
         continue;
       }
       rows.flags[task]! |= SubmitFlag.Wanted;
-      if (rows.want(clientId, task)) {
+      if (rows.want(clientId, task, this.id)) {
         fresh.push(task);
       } else {
         this._reportPresent(clientId, task);
@@ -423,12 +431,45 @@ export class ClientSession {
     this._wants(arrayOf(Int32Array, fresh));
   }
 
+  /** Has tasks that others have submitted, under ids of its own. */
+  private _adopt({ fields, tables }: Message<'client', 'up', 'adopt'>): void {
+    const { rows, holds } = this._cluster;
+    const { id, client, theirs, rows: count } = tables.tasks;
+    const found: DenseTaskId[] = [];
+    const lost: ClientTaskId[] = [];
+    for (let i = 0; i < count; i++) {
+      const task = rows.resolve(client[i]!, theirs[i]!);
+      if (task < 0) {
+        lost.push(id[i]!);
+        this.tasks.skipTo(id[i]! + 1);
+        continue;
+      }
+      this.tasks.bind(id[i]!, task);
+      rows.flags[task]! |= SubmitFlag.Wanted;
+      if (rows.want(id[i]!, task, this.id)) {
+        found.push(task);
+      } else {
+        this._reportPresent(id[i]!, task);
+      }
+    }
+    this._wants(arrayOf(Int32Array, found));
+    if (lost.length > 0) {
+      this._host.refuse(this, {
+        clientIds: lost,
+        type: 'LostTask',
+        message:
+          'The cluster does not have this task any more: all who had a future of it have let go. Submit it again.'
+      });
+    }
+    holds.letGo(fields.letGo);
+  }
+
   private _release({ tables }: Message<'client', 'up', 'release'>): void {
     const cluster = this._cluster;
     const gone: DenseTaskId[] = [];
     for (const clientId of firstRows(tables.ids)) {
       const task = this.tasks.resolve(clientId);
-      if (task >= 0 && cluster.rows.unwant(clientId, task)) {
+      if (task >= 0 && cluster.rows.unwant(clientId, task, this.id)) {
         gone.push(task);
       }
     }
@@ -456,6 +497,9 @@ export class ClientSession {
         message:
           'The cluster does not have this task (any more), and cannot try it again. Submit it again.'
       });
+    }
+    if (type === 'clientCancels') {
+      cluster.holds.cancelled(tasks.filter(task => task >= 0));
     }
     cluster.handle({
       type,

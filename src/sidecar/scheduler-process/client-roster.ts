@@ -303,9 +303,10 @@ export class ClientRoster {
   }
 }
 
-/** The worker in whose process a client is; null: in a program of its own. */
+/** The worker in whose process a client is, as it was admitted; null: in a program of its own. */
 function workerOf(intro: Intro): number | null {
-  return check(clientIntro, intro, 'What the client says of itself').worker;
+  const worker: unknown = intro['worker'];
+  return typeof worker === 'number' ? worker : null;
 }
 
 function busy(sentence: string): HandshakeRefused {

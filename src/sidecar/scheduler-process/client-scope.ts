@@ -22,6 +22,9 @@ import { NO_OUTER_TASK, NO_TASK, type TaskRows } from './task-rows';
 /** The tasks of one client. */
 export class ClientTasks {
   private readonly _byClientId = new ClientIds(NO_OUTER_TASK);
+  /** See `IdsOfClient`; `TaskRows` counts. */
+  living = 0;
+  hasLeft = false;
 
   constructor(
     private readonly _rows: TaskRows,
@@ -39,10 +42,10 @@ export class ClientTasks {
     return task;
   }
 
-  /** Makes the unused `clientId` another id of a task of this client. */
+  /** Makes the unused `clientId` an id of a task that has one already, of this client or of another. */
   bind(clientId: ClientTaskId, task: DenseTaskId): void {
     this._byClientId.bind(clientId, this._rows.ids.outer(task));
-    this._rows.addName(task, clientId);
+    this._rows.addName(task, clientId, this.client);
   }
 
   /** The dense id that a client's id stands for, or −1. */

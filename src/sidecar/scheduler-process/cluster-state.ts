@@ -16,6 +16,7 @@ import { Follows } from './follows';
 import { describe, type InlineResult, type TaskError } from './report-message';
 import { TaskRows } from './task-rows';
 import { WorkerRequests } from './worker-requests';
+import { Holds, HOLDER } from './holds';
 import { SharedState } from './shared-state';
 import type { WorkerSession } from './worker-session';
 
@@ -34,6 +35,7 @@ export class ClusterState {
   readonly workers = new Map<number, WorkerSession>();
   readonly requests = new WorkerRequests();
   readonly shared: SharedState;
+  readonly holds: Holds;
   readonly follows = new Follows(this);
   readonly copies: Copies;
   /** Spans of all clients, and memory runs. The last span stands for those beyond. */
@@ -69,9 +71,21 @@ export class ClusterState {
     gather: (act: () => void) => void = act => act()
   ) {
     this.core = new Scheduler(options === undefined ? {} : { options });
-    this.shared = new SharedState(clock, this.workers, this.requests, gather);
-    this.copies = new Copies(this, gather);
     this.rows = new TaskRows(this.core.tasks, mostTasks);
+    this.holds = new Holds(
+      this.rows,
+      (type, taskIds) =>
+        this.handle({ type, at: this.at, client: HOLDER, taskIds }),
+      gather
+    );
+    this.shared = new SharedState(
+      clock,
+      this.workers,
+      this.requests,
+      gather,
+      this.holds
+    );
+    this.copies = new Copies(this, gather);
     this.log = new EmbeddedClusterLog(start, emit, isRecording);
   }
 

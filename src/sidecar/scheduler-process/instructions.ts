@@ -8,6 +8,7 @@ import { AssignBuilder } from './assign-message';
 import { UseCounter } from './blob-store';
 import type { ExtraReport } from './client-messages';
 import type { ClusterState } from './cluster-state';
+import { HOLDER } from './holds';
 import { ReportBuilder, type Refusal } from './report-message';
 import { outerIds } from './translate';
 
@@ -47,16 +48,18 @@ export class InstructionPerformer {
       reports ??= new Map();
       let report = reports.get(client);
       if (report === undefined) {
-        report = this._emptyReport();
+        report = this._emptyReport(client);
         reports.set(client, report);
       }
       return report;
     };
     for (const instruction of core.takeInstructions()) {
-      if (instruction.type === 'report') {
-        reportTo(instruction.client).add(instruction);
-      } else {
+      if (instruction.type !== 'report') {
         this._perform(instruction);
+      } else if (instruction.client === HOLDER) {
+        this._cluster.holds.reported(instruction);
+      } else {
+        reportTo(instruction.client).add(instruction);
       }
     }
     for (const [client, { reports: extra, refusals }] of also) {
@@ -120,7 +123,7 @@ export class InstructionPerformer {
     chunks.end();
   }
 
-  private _emptyReport(): ReportBuilder {
+  private _emptyReport(client: number): ReportBuilder {
     const cluster = this._cluster;
     return new ReportBuilder(
       cluster.rows,
@@ -128,7 +131,8 @@ export class InstructionPerformer {
       cluster.inlines,
       task => cluster.errors.get(task),
       task => cluster.keyOf(task),
-      cluster
+      cluster,
+      client
     );
   }
 

@@ -16,6 +16,7 @@ import {
   full,
   SHARED_LIMITS,
   SharedRoom,
+  type IRoomWatch,
   type ISharedKind,
   type SharedAnswer,
   type SharedCall,
@@ -37,7 +38,12 @@ const WAITING: Readonly<Record<SharedKind, readonly SharedCall['what'][]>> = {
   queue: ['get', 'put']
 };
 /** What changes nothing that anybody waits for. */
-const onlyAsks = new Set<SharedCall['what']>(['count', 'list', 'wait']);
+const onlyAsks = new Set<SharedCall['what']>([
+  'count',
+  'list',
+  'names',
+  'wait'
+]);
 
 type Wait<Owner> = {
   readonly call: SharedCall;
@@ -70,9 +76,10 @@ export class Primitives<Owner extends object> {
 
   constructor(
     private readonly _answer: Answering<Owner>,
-    private readonly _limits: SharedLimits = SHARED_LIMITS
+    private readonly _limits: SharedLimits = SHARED_LIMITS,
+    watch?: IRoomWatch
   ) {
-    this._room = new SharedRoom(_limits);
+    this._room = new SharedRoom(_limits, undefined, watch);
     this._roomOfWaits = new SharedRoom(_limits, 'calls that wait');
     this._semaphores = new SharedSemaphores(
       _limits,

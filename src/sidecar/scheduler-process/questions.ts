@@ -185,7 +185,7 @@ function takeAll(
     }
     const own = rows.clientId[task]!;
     const ids = [own];
-    rows.forEachWanted(task, id => id !== own && ids.push(id));
+    rows.forEachWanted(task, client, id => id !== own && ids.push(id));
     page.add(cluster, task, ids);
   }
   return stop < tasks.capacity ? stop : null;

@@ -66,6 +66,7 @@ export class ReportBuilder {
    * @param _errorOf - what a worker said of a task that raised.
    * @param _keyOf - a task's key as text.
    * @param _why - sentences that explain the reason.
+   * @param _client - who is told.
    */
   constructor(
     private readonly _rows: TaskRows,
@@ -73,7 +74,8 @@ export class ReportBuilder {
     private readonly _inlines: readonly InlineResult[],
     private readonly _errorOf: (task: DenseTaskId) => TaskError | undefined,
     private readonly _keyOf: (task: DenseTaskId) => string,
-    private readonly _why: FailureFacts
+    private readonly _why: FailureFacts,
+    private readonly _client = 0
   ) {}
 
   get isEmpty(): boolean {
@@ -88,11 +90,11 @@ export class ReportBuilder {
       const status = report.status[i]! as ReportStatus;
       const cause = report.cause[i]!;
       const reason = report.reason[i]! as FailureReason;
-      rows.forEachWanted(task, clientId =>
+      rows.forEachWanted(task, this._client, clientId =>
         this.addRow(clientId, task, status, cause, reason)
       );
       if (status === ReportStatus.Cancelled) {
-        rows.unwantAll(task);
+        rows.unwantAll(task, this._client);
       }
     }
   }
@@ -126,7 +128,7 @@ export class ReportBuilder {
       out.inlineLength.push(NONE_U32);
     }
     if (status === ReportStatus.Erred) {
-      out.cause.push(this._rows.clientId[cause]!);
+      out.cause.push(this._rows.numberFor(cause, this._client));
       this._addError(cause, reason);
     } else {
       out.cause.push(NO_CAUSE);
@@ -193,7 +195,7 @@ export class ReportBuilder {
       reason === FailureReason.Raised ? this._errorOf(cause) : undefined;
     const { type, message, text } = error ?? describe(reason, key, this._why);
     this._errors.set(cause, {
-      cause: this._rows.clientId[cause]!,
+      cause: this._rows.numberFor(cause, this._client),
       key,
       type,
       message,

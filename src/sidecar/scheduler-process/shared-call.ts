@@ -58,6 +58,12 @@ export const SHARED_LIMITS: SharedLimits = {
 /** What a value takes besides its bytes and its name, about. */
 const OVERHEAD_BYTES = 200;
 
+/** Is told which values are kept, or wait to be put. */
+export interface IRoomWatch {
+  took(value: Uint8Array): void;
+  gave(value: Uint8Array): void;
+}
+
 /** The room for values, or for what waits without one. */
 export class SharedRoom {
   private _bytes = 0;
@@ -65,7 +71,8 @@ export class SharedRoom {
   /** @param _what - what is kept in it, in the plural. */
   constructor(
     readonly limits: SharedLimits,
-    private readonly _what = 'values that are shared'
+    private readonly _what = 'values that are shared',
+    private readonly _watch?: IRoomWatch
   ) {}
 
   get bytes(): number {
@@ -92,16 +99,22 @@ export class SharedRoom {
       );
     }
     this._bytes += change;
+    this._watch?.took(value);
+    if (old !== null) {
+      this._watch?.gave(old);
+    }
     return null;
   }
 
   /** Takes room that was given a moment ago, also if there is no more. */
   takeAgain(name: string, value: Uint8Array): void {
     this._bytes += bytesOf(name, value);
+    this._watch?.took(value);
   }
 
   give(name: string, value: Uint8Array): void {
     this._bytes -= bytesOf(name, value);
+    this._watch?.gave(value);
   }
 }
 

@@ -7,7 +7,8 @@ import type { AcceptedLink } from '../../link/door';
 import type { Message } from '../../wire/schema';
 import { Plugins } from './plugins';
 import { Primitives } from './primitives';
-import type { SharedAnswer } from './shared-call';
+import type { Holds } from './holds';
+import { SHARED_LIMITS, type SharedAnswer } from './shared-call';
 import { Topics } from './topics';
 import type { WorkerRequests } from './worker-requests';
 import type { WorkerSession } from './worker-session';
@@ -36,7 +37,14 @@ export class SharedState {
   private readonly _lost = new Map<Client, number>();
 
   readonly plugins: Plugins;
-  private readonly _primitives = new Primitives<Sharer>(answerTo);
+  private readonly _primitives = new Primitives<Sharer>(
+    (sharer, request, answer) => this._answer(sharer, request, answer),
+    SHARED_LIMITS,
+    {
+      took: value => this._holds?.took(value),
+      gave: value => this._holds?.gave(value)
+    }
+  );
   private _expireTimer: NodeJS.Timeout | undefined;
   /** What the timer is set to. */
   private _expiresAt = Infinity;
@@ -44,12 +52,14 @@ export class SharedState {
   /**
    * @param _clock - the monotonic clock in seconds.
    * @param _gather - does something in this turn of the scheduler.
+   * @param _holds - what is held for the futures in shared values; null: there are none.
    */
   constructor(
     private readonly _clock: () => number,
     private readonly _workers: ReadonlyMap<number, WorkerSession>,
     requests: WorkerRequests,
-    private readonly _gather: (act: () => void) => void
+    private readonly _gather: (act: () => void) => void,
+    private readonly _holds: Holds | null = null
   ) {
     this.plugins = new Plugins(requests);
   }
@@ -76,7 +86,7 @@ export class SharedState {
 
   /** A client or a worker asks for something that is shared by name, or gives that up. */
   share(
-    message: Pick<Sharing, 'type' | 'fields' | 'blobs'>,
+    message: Pick<Sharing, 'type' | 'fields' | 'blobs' | 'tables'>,
     sharer: Sharer
   ): void {
     const at = this._clock();
@@ -91,12 +101,37 @@ export class SharedState {
       const until = seconds === null ? Infinity : at + seconds;
       // A copy: a view would keep the whole message for as long as the value.
       const value = message.blobs[0]?.slice() ?? nothing;
-      this._primitives.take({ ...call, until, value }, sharer, at);
+      const why = this._attach(value, message);
+      if (why === '') {
+        this._primitives.take({ ...call, until, value }, sharer, at);
+      } else {
+        this._answer(sharer, call.request, { outcome: 'refused', why });
+      }
     }
     this._setTimer();
   }
 
+  /** Notes which futures are in a value. @returns why they cannot be. */
+  private _attach(
+    value: Uint8Array,
+    message: Pick<Sharing, 'type' | 'tables'>
+  ): string {
+    const { futures } = (message as Message<'client', 'up', 'share'>).tables;
+    return this._holds === null || futures.rows === 0
+      ? ''
+      : this._holds.attach(value, futures);
+  }
+
+  private _answer(sharer: Sharer, request: number, answer: SharedAnswer): void {
+    const hold =
+      request === 0
+        ? 0
+        : (this._holds?.grant(sharer, answer.values ?? []) ?? 0);
+    answerTo(sharer, request, answer, hold);
+  }
+
   workerLeft(worker: Sharer): void {
+    this._holds?.left(worker);
     this._primitives.left(worker, this._clock());
     this._setTimer();
   }
@@ -125,6 +160,7 @@ export class SharedState {
   clientLeft(client: Client): void {
     this._topics.left(client);
     this._lost.delete(client);
+    this._holds?.left(client);
     this._primitives.left(client, this._clock());
     this._setTimer();
   }
@@ -235,12 +271,13 @@ const LONGEST_TIMER_SECONDS = 86_400;
 function answerTo(
   sharer: Sharer,
   request: number,
-  { outcome, why = '', count = 0, names = [], values = [] }: SharedAnswer
+  { outcome, why = '', count = 0, names = [], values = [] }: SharedAnswer,
+  hold: number
 ): void {
   // Both links have the same message.
   (sharer as Client).send(
     'shared',
-    { request, outcome, why, count, names: [...names] },
+    { request, outcome, why, count, names: [...names], hold },
     {},
     values
   );

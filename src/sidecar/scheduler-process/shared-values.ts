@@ -59,6 +59,8 @@ export class SharedValues implements ISharedKind<unknown> {
           names: [...this._kept.keys()],
           values: [...this._kept.values()].map(({ value }) => value)
         };
+      case 'names':
+        return { outcome: 'done', names: [...this._kept.keys()] };
       default:
         return {
           outcome: 'refused',

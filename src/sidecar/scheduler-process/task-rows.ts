@@ -20,11 +20,27 @@ import type {
 export const NO_TASK = -1 as DenseTaskId;
 export const NO_OUTER_TASK = NONE_U32 as OuterTaskId;
 
+/** From here on numbers stand for tasks of other clients, in one report. */
+const FOREIGN = 0x80000000;
+const NONE_ADOPTED: readonly Adopted[] = [];
+
 /** A client's side of its ids, see `ClientTasks`. */
 type IdsOfClient = {
   readonly client: number;
+  /** Tasks that it submitted and that are not forgotten. */
+  living: number;
+  /** The client has gone. */
+  hasLeft: boolean;
+  resolve(clientId: ClientTaskId): DenseTaskId;
   /** The task that this id stood for is forgotten. */
   free(clientId: ClientTaskId): void;
+};
+
+/** The id of a client for a task that another one has submitted. */
+type Adopted = {
+  readonly client: number;
+  readonly clientId: ClientTaskId;
+  wanted: boolean;
 };
 
 /** The texts of the keys of one message. */
@@ -35,7 +51,7 @@ type KeyTexts = {
 /**
  * Columns by dense task id. The ids are given out here: what the core calls 7, the worker and peer links call the outer id of 7 (see
  * `VersionedIds`), and its client calls by an id of its own (see `ClientTasks`). A task has one client and may have several ids of it: an
- * alias is another name of its dependency.
+ * alias is another name of its dependency. Other clients that have adopted the task have ids of their own for it.
  *
  * ```
  *   client id 12 ─┐
@@ -78,6 +94,8 @@ export class TaskRows implements TaskFacts {
   /** Head of the list of all ids that stand for the task besides `clientId`. */
   private _firstName: PerTask<Int32Array> = new Int32Array(0);
   private readonly _names = new ValueLists<ClientTaskId>();
+  /** Few tasks have any. */
+  private readonly _adopted = new Map<DenseTaskId, Adopted[]>();
 
   /**
    * @param _core - the scheduler's own columns, by the same ids.
@@ -98,9 +116,29 @@ export class TaskRows implements TaskFacts {
     this._clients.set(client.client, client);
   }
 
-  /** The client's ids stand for nothing any more. Its tasks are given back as the core forgets them. */
+  /** The client names nothing any more. Its ids stand for tasks as long as there are any, for others may have them from it. */
   removeClient(client: number): void {
-    this._clients.delete(client);
+    const ids = this._clients.get(client);
+    if (ids !== undefined) {
+      ids.hasLeft = true;
+      this._forgetIfEmpty(ids);
+    }
+    for (const [task, names] of this._adopted) {
+      const left = names.filter(each => each.client !== client);
+      if (left.length < names.length) {
+        this._setAdopted(task, left);
+      }
+    }
+  }
+
+  /** The task that a client's id stands for, whoever asks; −1: none (any more). */
+  resolve(client: number, clientId: ClientTaskId): DenseTaskId {
+    return this._clients.get(client)?.resolve(clientId) ?? NO_TASK;
+  }
+
+  /** How many tasks clients have from others. */
+  get adoptedCount(): number {
+    return this._adopted.size;
   }
 
   /** Takes a dense id for a client's task; −1 when there are too many tasks. */
@@ -114,15 +152,31 @@ export class TaskRows implements TaskFacts {
     }
     this.client[task] = client;
     this.clientId[task] = clientId;
+    const ids = this._clients.get(client);
+    if (ids !== undefined) {
+      ids.living++;
+    }
     this.attempts[task] = 0;
     this.wanted[task] = 0;
     this.inline[task] = 0;
     return task;
   }
 
-  /** Notes another of the client's ids for a task. */
-  addName(task: DenseTaskId, clientId: ClientTaskId): void {
-    this._firstName[task] = this._names.add(this._firstName[task]!, clientId);
+  /** Notes another id for a task, of its client or of one that adopts it. */
+  addName(task: DenseTaskId, clientId: ClientTaskId, client: number): void {
+    if (client === this.client[task]) {
+      this._firstName[task] = this._names.add(this._firstName[task]!, clientId);
+    } else {
+      const names = this._adopted.get(task) ?? [];
+      this._adopted.set(task, [...names, { client, clientId, wanted: false }]);
+    }
+  }
+
+  /** A number by which a client knows a task of any client; for reports, each of which explains its own. */
+  numberFor(task: DenseTaskId, client: number): ClientTaskId {
+    return client === this.client[task]
+      ? this.clientId[task]!
+      : ((FOREIGN + task) as ClientTaskId);
   }
 
   setKeyTexts(task: DenseTaskId, texts: KeyTexts): void {
@@ -139,8 +193,16 @@ export class TaskRows implements TaskFacts {
 
   // ---- wants, under each of the client's ids
 
-  /** @returns whether the task was not wanted before. */
-  want(clientId: ClientTaskId, task: DenseTaskId): boolean {
+  /** @returns whether the client did not want the task before. */
+  want(clientId: ClientTaskId, task: DenseTaskId, client: number): boolean {
+    if (client !== this.client[task]) {
+      const own = this._adoptedBy(task, client);
+      const isFirst = own.every(({ wanted }) => !wanted);
+      for (const each of own) {
+        each.wanted ||= each.clientId === clientId;
+      }
+      return isFirst;
+    }
     const isFirst = !this.isWanted(task);
     if (this.clientId[task] === clientId) {
       this.wanted[task] = 1;
@@ -153,8 +215,11 @@ export class TaskRows implements TaskFacts {
     return isFirst;
   }
 
-  /** @returns whether it was wanted under this id and now is not under any. */
-  unwant(clientId: ClientTaskId, task: DenseTaskId): boolean {
+  /** @returns whether the client wanted it under this id and now does not under any. */
+  unwant(clientId: ClientTaskId, task: DenseTaskId, client: number): boolean {
+    if (client !== this.client[task]) {
+      return this._unadopt(clientId, task, client);
+    }
     if (!this.isWanted(task)) {
       return false;
     }
@@ -169,8 +234,14 @@ export class TaskRows implements TaskFacts {
     return !this.isWanted(task);
   }
 
-  /** Drops the wants under all ids. */
-  unwantAll(task: DenseTaskId): void {
+  /** Drops the client's wants under all its ids. */
+  unwantAll(task: DenseTaskId, client: number): void {
+    if (client !== this.client[task]) {
+      for (const each of this._adoptedBy(task, client)) {
+        each.wanted = false;
+      }
+      return;
+    }
     this.wanted[task] = 0;
     while (this.firstAlias[task] !== EMPTY_LIST) {
       const head = this.firstAlias[task]!;
@@ -181,15 +252,25 @@ export class TaskRows implements TaskFacts {
     }
   }
 
+  /** Whether the client that submitted it wants it. */
   isWanted(task: DenseTaskId): boolean {
     return this.wanted[task] === 1 || this.firstAlias[task] !== EMPTY_LIST;
   }
 
-  /** The ids under which the client wants a task. */
+  /** The ids under which a client wants a task. */
   forEachWanted(
     task: DenseTaskId,
+    client: number,
     tell: (clientId: ClientTaskId) => void
   ): void {
+    if (client !== this.client[task]) {
+      for (const { clientId, wanted } of this._adoptedBy(task, client)) {
+        if (wanted) {
+          tell(clientId);
+        }
+      }
+      return;
+    }
     if (this.wanted[task] === 1) {
       tell(this.clientId[task]!);
     }
@@ -204,10 +285,19 @@ export class TaskRows implements TaskFacts {
 
   /** The core has forgotten the task. */
   giveBack(task: DenseTaskId): void {
-    this.unwantAll(task);
+    this.unwantAll(task, this.client[task]!);
     this._keyTexts[task] = undefined;
+    for (const { client, clientId } of this._adopted.get(task) ??
+      NONE_ADOPTED) {
+      this._clients.get(client)?.free(clientId);
+    }
+    this._adopted.delete(task);
     const ids = this._clients.get(this.client[task]!);
-    ids?.free(this.clientId[task]!);
+    if (ids !== undefined) {
+      ids.free(this.clientId[task]!);
+      ids.living--;
+      this._forgetIfEmpty(ids);
+    }
     while (this._firstName[task] !== EMPTY_LIST) {
       const head = this._firstName[task]!;
       const name = this._names.value(head);
@@ -215,6 +305,46 @@ export class TaskRows implements TaskFacts {
       ids?.free((name >>> 0) as ClientTaskId);
     }
     this.ids.giveBack(task);
+  }
+
+  private _adoptedBy(task: DenseTaskId, client: number): readonly Adopted[] {
+    return (this._adopted.get(task) ?? NONE_ADOPTED).filter(
+      each => each.client === client
+    );
+  }
+
+  /** The client lets go of an id of a task that it has adopted: it will not be used again. */
+  private _unadopt(
+    clientId: ClientTaskId,
+    task: DenseTaskId,
+    client: number
+  ): boolean {
+    const own = this._adoptedBy(task, client);
+    const going = own.find(each => each.clientId === clientId);
+    if (going === undefined) {
+      return false;
+    }
+    const names = this._adopted.get(task) ?? [];
+    this._setAdopted(
+      task,
+      names.filter(each => each !== going)
+    );
+    this._clients.get(client)?.free(clientId);
+    return going.wanted && own.every(each => each === going || !each.wanted);
+  }
+
+  private _setAdopted(task: DenseTaskId, names: Adopted[]): void {
+    if (names.length > 0) {
+      this._adopted.set(task, names);
+    } else {
+      this._adopted.delete(task);
+    }
+  }
+
+  private _forgetIfEmpty(ids: IdsOfClient): void {
+    if (ids.hasLeft && ids.living === 0) {
+      this._clients.delete(ids.client);
+    }
   }
 
   private _grow(extent: number): void {

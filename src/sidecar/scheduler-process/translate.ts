@@ -120,7 +120,7 @@ export function translateSubmit(
       }
     }
     if ((tasks.flags[i]! & SubmitFlag.Wanted) !== 0) {
-      rows.want(clientId, task);
+      rows.want(clientId, task, known.client);
     }
     ids.push(task);
     from.push(i);
@@ -133,7 +133,7 @@ export function translateSubmit(
   const fresh = aliases.length > 0 ? new Set(ids.toArray()) : null;
   for (const [clientId, target] of aliases) {
     rows.flags[target]! |= SubmitFlag.Wanted;
-    if (!rows.want(clientId, target)) {
+    if (!rows.want(clientId, target, known.client)) {
       alsoWanted.push([clientId, target]);
     } else if (!fresh!.has(target)) {
       newlyWanted.push(target);
@@ -222,7 +222,7 @@ export function translateScattered(
       rows.keySuffix(task)
     );
     if ((tasks.flags[i]! & SubmitFlag.Wanted) !== 0) {
-      rows.want(clientId, task);
+      rows.want(clientId, task, context.tasks.client);
     }
   }
   return {

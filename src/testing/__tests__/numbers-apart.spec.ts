@@ -53,9 +53,9 @@ const mistakes = {
     const client = submit.tables.tasks.id[0]!;
     const outer = tables.runs.taskId[0]!;
     const dense = own.resolve(client);
-    rows.want(client, dense);
+    rows.want(client, dense, 0);
     // @ts-expect-error in the wrong order
-    rows.want(dense, client);
+    rows.want(dense, client, 0);
     // @ts-expect-error a worker's id is none of the client's
     own.resolve(outer);
     // @ts-expect-error the client's id has no version

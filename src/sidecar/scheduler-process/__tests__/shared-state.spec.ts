@@ -202,7 +202,8 @@ describe('what the scheduler keeps for its clients', () => {
         limit: 1,
         lease: 'a'
       }),
-      blobs: []
+      blobs: [],
+      tables: { futures: { rows: 0 } }
     } as never;
     takeWorkerMessage(state, session, acquire);
     expect(worker.got).toEqual([]);

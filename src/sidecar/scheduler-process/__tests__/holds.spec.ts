@@ -1,0 +1,181 @@
+import * as fc from 'fast-check';
+import { ReportStatus } from '../../../records/enumerations';
+import type {
+  ClientTaskId,
+  DenseTaskId,
+  DenseTaskIds
+} from '../../../records/ids';
+import { Scheduler, type Report } from '../../../scheduler';
+import { ClientTasks } from '../client-scope';
+import { Holds, HOLDER } from '../holds';
+import { TaskRows } from '../task-rows';
+
+/** Holds over tasks 0 … 4 of client 3, and which of these the core is told to want. */
+class Fixture {
+  readonly wanted = new Set<number>();
+  readonly rows = new TaskRows(new Scheduler().tasks);
+  readonly tasks: DenseTaskId[];
+  private _later: (() => void)[] = [];
+  readonly holds = new Holds(
+    this.rows,
+    (type, taskIds) => {
+      for (const task of taskIds) {
+        if (type === 'clientWants') {
+          expect(this.wanted.has(task)).toBe(false);
+          this.wanted.add(task);
+        } else {
+          expect(this.wanted.delete(task)).toBe(true);
+        }
+      }
+    },
+    act => this._later.push(act)
+  );
+
+  constructor() {
+    const own = new ClientTasks(this.rows, 3);
+    this.tasks = [0, 1, 2, 3, 4].map(id => own.take(id as ClientTaskId));
+  }
+
+  /** A value with futures of these tasks. */
+  value(ids: readonly number[]): Uint8Array {
+    const value = new Uint8Array(1);
+    const why = this.holds.attach(value, {
+      rows: ids.length,
+      client: Uint16Array.from(ids, () => 3),
+      id: Uint32Array.from(ids) as never
+    });
+    expect(why).toBe('');
+    return value;
+  }
+
+  report(task: DenseTaskId, status: ReportStatus): void {
+    this.holds.reported({
+      type: 'report',
+      client: HOLDER,
+      taskIds: Int32Array.of(task) as DenseTaskIds,
+      status: Uint8Array.of(status),
+      cause: Int32Array.of(-1) as DenseTaskIds,
+      reason: Uint8Array.of(0)
+    } satisfies Report);
+    this.turn();
+  }
+
+  turn(): void {
+    this._later.splice(0).forEach(act => act());
+  }
+}
+
+describe('what the scheduler wants itself', () => {
+  it('is what lies in values, is on its way, or is to end, and nothing else', () => {
+    const owners = [{}, {}];
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.record({
+            what: fc.constantFrom('take', 'give', 'grant', 'let go', 'leave'),
+            which: fc.nat(4),
+            owner: fc.nat(1)
+          }),
+          { maxLength: 40 }
+        ),
+        steps => {
+          const f = new Fixture();
+          const values = [[0], [0, 1], [2, 2], [], [3, 1]].map(ids => ({
+            ids,
+            value: f.value(ids),
+            kept: 0
+          }));
+          const grants = new Map<number, { which: number; owner: number }>();
+          for (const { what, which, owner } of steps) {
+            const at = values[which]!;
+            if (what === 'take') {
+              f.holds.took(at.value);
+              at.kept++;
+            } else if (what === 'give' && at.kept > 0) {
+              f.holds.gave(at.value);
+              at.kept--;
+            } else if (what === 'grant') {
+              const number = f.holds.grant(owners[owner]!, [at.value]);
+              expect(number > 0).toBe(true);
+              grants.set(number, { which, owner });
+            } else if (what === 'let go') {
+              const [number] = grants.keys();
+              f.holds.letGo([number ?? 7, 99]);
+              grants.delete(number ?? 7);
+            } else if (what === 'leave') {
+              f.holds.left(owners[owner]!);
+              for (const [number, grant] of [...grants]) {
+                if (grant.owner === owner) {
+                  grants.delete(number);
+                }
+              }
+            }
+            f.turn();
+            const expected = new Set<number>();
+            const add = (index: number): void =>
+              values[index]!.ids.forEach(id => expected.add(f.tasks[id]!));
+            values.forEach(({ kept }, i) => kept > 0 && add(i));
+            grants.forEach(grant => add(grant.which));
+            expect([...f.wanted].sort()).toEqual([...expected].sort());
+          }
+        }
+      ),
+      { numRuns: 200 }
+    );
+  });
+
+  it('lets go of a value that is given and taken again in one turn without a word', () => {
+    const f = new Fixture();
+    const value = f.value([1]);
+    f.holds.took(value);
+    f.holds.gave(value);
+    f.holds.took(value);
+    f.turn();
+    expect([...f.wanted]).toEqual([f.tasks[1]]);
+  });
+
+  it('runs to its end once, and is let go then, or when it is cancelled', () => {
+    const f = new Fixture();
+    const [one, other] = [f.tasks[0]!, f.tasks[1]!];
+    f.holds.keepUntilDone([one, other]);
+    f.holds.keepUntilDone([one]);
+    expect(f.wanted.size).toBe(2);
+    f.report(one, ReportStatus.Lost);
+    expect(f.wanted.size).toBe(2);
+    f.report(one, ReportStatus.Memory);
+    expect([...f.wanted]).toEqual([other]);
+    f.holds.cancelled([other]);
+    f.turn();
+    expect(f.wanted.size).toBe(0);
+    expect(f.holds.size).toBe(0);
+  });
+
+  it('is refused of tasks that are not known any more', () => {
+    const f = new Fixture();
+    const why = f.holds.attach(new Uint8Array(1), {
+      rows: 1,
+      client: Uint16Array.of(3),
+      id: Uint32Array.of(77) as never
+    });
+    expect(why).toMatch('was released or cancelled');
+  });
+});
+
+describe('a client that has gone', () => {
+  it('is known by its ids as long as any of its tasks is there', () => {
+    const f = new Fixture();
+    const other = new ClientTasks(f.rows, 8);
+    other.bind(5 as ClientTaskId, f.tasks[2]!);
+    expect(f.rows.want(5 as ClientTaskId, f.tasks[2]!, 8)).toBe(true);
+    f.rows.removeClient(3);
+    expect(f.rows.resolve(3, 2 as ClientTaskId)).toBe(f.tasks[2]);
+    const seen: number[] = [];
+    f.rows.forEachWanted(f.tasks[2]!, 8, id => seen.push(id));
+    expect(seen).toEqual([5]);
+    expect(f.rows.unwant(5 as ClientTaskId, f.tasks[2]!, 8)).toBe(true);
+    expect(other.resolve(5 as ClientTaskId)).toBe(-1);
+    expect(f.rows.adoptedCount).toBe(0);
+    f.tasks.forEach(task => f.rows.giveBack(task));
+    expect(f.rows.resolve(3, 2 as ClientTaskId)).toBe(-1);
+  });
+});
