@@ -61,9 +61,9 @@ class Future(TaskRef):
             raise TypeError(
                 f"The future {self.key!r} is inside something that is sent to a worker (what a "
                 "function refers to, a default argument, an attribute of an object), where the "
-                "worker cannot replace it by its value. Pass the future as an argument of the call, "
-                "by itself or within lists, tuples, sets and dicts: the function then gets the value. "
-                "Or send what its result() returns."
+                "worker cannot replace it by its value. Pass the future as an argument of the "
+                "call, by itself or within lists, tuples, sets and dicts: the function then gets "
+                "the value. Or send what its result() returns."
             )
         return _adopted, (self.client._session.cluster_id, *self._shared_name(), self.key)
 
