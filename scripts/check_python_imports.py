@@ -4,7 +4,7 @@ Prints one line per import that is not allowed, per circle of modules that impor
 other (imports of types and imports within functions count), per private name of a package
 that is taken elsewhere than in the one file that the table names for it, and per row of the
 table that nothing on disk belongs to, and exits 1; says how many files it read otherwise.
-Tests may import anything; nothing shipped may import them.
+Tests may import anything; nothing outside `spanwise/tests` may import them.
 """
 
 from __future__ import annotations

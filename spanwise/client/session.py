@@ -288,7 +288,7 @@ class Session:
         mark = self.packer.mark()
         try:
             for message in messages:
-                sent = message  # also if Ctrl-C comes while it is sent: it arrives all the same
+                sent = message  # even if Ctrl-C comes while it is sent: it arrives all the same
                 self.send_submit(message)
         except BaseException as error:
             self.withdraw(made, error)

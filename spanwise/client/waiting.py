@@ -212,7 +212,7 @@ class as_completed:
         try:
             future = self._done.get(timeout=left)
         except Empty:
-            raise TimeoutError(f"{self._pending} tasks not done in time") from None
+            raise TimeoutError(f"{self._pending} tasks were not done in time") from None
         finally:
             self._waiting -= 1
         self._pending -= 1
@@ -260,7 +260,7 @@ class as_completed:
             try:
                 await asyncio.wait_for(woken.wait(), left)
             except TimeoutError:
-                raise TimeoutError(f"{self._pending} tasks not done in time") from None
+                raise TimeoutError(f"{self._pending} tasks were not done in time") from None
             finally:
                 self._waiting -= 1
 

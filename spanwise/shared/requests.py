@@ -249,6 +249,6 @@ def _unanswered(call: Call) -> TimeoutError:
 
 
 def _settle(answered: asyncio.Future[Any], answer: Answer | BaseException) -> None:
-    # A result, also if it is an error: a future that is given up must not complain of it.
+    # A result, even if it is an error: a future that is given up must not complain of it.
     if not answered.done():
         answered.set_result(answer)

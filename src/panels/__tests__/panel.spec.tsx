@@ -312,7 +312,7 @@ describe('SpanwisePanel', () => {
     expect(text).toContain('3 tasks');
   });
 
-  it('says that there is no observer also if its figures say no time', async () => {
+  it('says that there is no observer even if its figures say no time', async () => {
     const made = setUp({});
     panel = made.panel;
     made.feed.setClusters(clusterInfo());

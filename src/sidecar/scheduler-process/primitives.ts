@@ -7,8 +7,8 @@
  *                └─► not now ─► its line, until it can, its time is over, the caller gives up, or is gone
  * ```
  *
- * All in a line ask for the same, so that nobody passes another: if the first cannot go on, none can. Each call is answered once, but
- * those of an owner that has gone.
+ * All in a line ask for the same, so that nobody passes another: if the first cannot go on, none can. Each call is answered once; calls
+ * of an owner that has gone are not answered.
  */
 import { RankedHeap } from '../../base/ranked-heap';
 import {

@@ -106,7 +106,7 @@ export class SharedRoom {
     return null;
   }
 
-  /** Takes room that was given a moment ago, also if there is no more. */
+  /** Takes room that was given a moment ago, even if there is no more. */
   takeAgain(name: string, value: Uint8Array): void {
     this._bytes += bytesOf(name, value);
     this._watch?.took(value);

@@ -90,8 +90,8 @@ export class UnplacedTasks {
       case 'none came':
         return (
           `${which}, and none of the workers that are being started has come for ${NONE_CAME_SECONDS} s. ` +
-          'The cluster keeps starting others. If the machine is not just busy, read in the log of the scheduler what they print, before you ' +
-          'close the cluster.'
+          'The cluster keeps starting others. If the machine is not just busy, read what they print: ' +
+          'client.get_scheduler_logs().'
         );
     }
   }

@@ -8,7 +8,7 @@ import { hostname } from 'node:os';
 import type { WorkerIntro } from '../../wire/worker-link';
 import { MACHINE_NAMES } from './worker-limit';
 
-/** Names of one place; beyond that the oldest are forgotten, except the first two: number and name of the place's first worker. */
+/** Names of one place; beyond that the oldest are forgotten, except the first two, which the place's first worker has. */
 const MOST_NAMES = 256;
 
 export class WorkerPlaces {
