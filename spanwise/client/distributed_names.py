@@ -18,7 +18,6 @@ _ALONE = "use distributed: Spanwise starts its own processes on this machine"
 CLIENT: dict[str, str] = {
     "amm": "replicate() makes and drops copies; otherwise workers keep what is used",
     "benchmark_hardware": "run() your own measurement on the workers",
-    "dump_cluster_state": "spans(), fine_metrics() and get_task_stream()",
     "loop": "there is no event loop: the client has threads",
     "normalize_collection": "persist() returns the collection that holds the futures",
     "profile": _PANEL.format("Profile"),

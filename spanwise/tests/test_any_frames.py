@@ -53,16 +53,25 @@ def draw_body(chance: random.Random) -> bytes:
         request = chance.choice(EDGES)
     if chance.random() < 0.1:
         blobs = blobs[1:]
+    fields = {"request": request}
+    counts = [rows if chance.random() < 0.9 else chance.choice(EDGES)]
+    done: list[int] = []
+    if kind == "get":  # of segments that the caller does not have
+        if chance.random() < 0.3:
+            fields["share"] = chance.choice([0, 1, 64, *EDGES])
+        done = [chance.choice(EDGES)] * chance.choice([0, 0, 1, 3])
+        counts.append(len(done) if chance.random() < 0.97 else chance.choice(EDGES))
     header = {
         "t": kind,
-        "f": {"request": request},
-        "r": [rows if chance.random() < 0.9 else chance.choice(EDGES)],
+        "f": fields,
+        "r": counts,
         "b": [len(blob) if chance.random() < 0.97 else chance.choice(EDGES) for blob in blobs],
     }
     packed = msgpack.packb(header)
     body = struct.pack("<I", len(packed)) + packed
     ids = [chance.randrange(4) if chance.random() < 0.7 else chance.choice(EDGES)] * rows
-    for section in [struct.pack(f"<{rows}I", *ids), *blobs]:
+    columns = [struct.pack(f"<{rows}I", *ids), struct.pack(f"<{len(done)}I", *done)]
+    for section in [*columns, *blobs]:
         if section:
             body += bytes(-len(body) % 8) + section
     if chance.random() < 0.03:

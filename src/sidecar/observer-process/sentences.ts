@@ -7,7 +7,7 @@ export type EndWhy =
 
 const BECAUSE: Readonly<Record<Exclude<EndWhy, 'scheduler-lost'>, string>> = {
   closed: 'the client was closed',
-  'kernel-ended': 'the program that started it has ended',
+  'kernel-ended': 'the kernel or program that started it has ended',
   stopped: 'stopped by you',
   idle: 'idle for 30 min'
 };
