@@ -57,6 +57,9 @@ class ForkedSession(Session):
     wait_for: Any = _refuse
     wait_first: Any = _refuse
     when_done: Any = _refuse
+    adopt: Any = _refuse
+    keep: Any = _refuse
+    wait_until_ended: Any = _refuse
     gather_one: Any = _refuse
     gather: Any = _refuse
     values: Any = _refuse

@@ -6,10 +6,10 @@ import _thread
 import os
 import weakref
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from spanwise.client.cluster_file import ClusterPlace
 from spanwise.client.forked import stay_out_of_forks
-from spanwise.client.needs import Around
 from spanwise.client.private_cluster import intro_of_client
 from spanwise.client.session import Session
 from spanwise.errors import ClusterError
@@ -18,6 +18,9 @@ from spanwise.processes.process_state import is_stopped, lives
 from spanwise.wire.errors import HandshakeRefused, LinkError
 from spanwise.wire.handshake import TIME_LIMIT
 from spanwise.wire.link import dial
+
+if TYPE_CHECKING:
+    from spanwise.client.needs import Around
 
 
 class JoinedCluster:

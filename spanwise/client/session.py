@@ -20,7 +20,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanwise.client.check_messages import check_from_scheduler, check_rows
 from spanwise.client.closed_session import CLOSED
@@ -36,7 +36,6 @@ from spanwise.client.events import Subscriptions
 from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
 from spanwise.client.imported import imported_modules
-from spanwise.client.needs import Around
 from spanwise.client.peers import Peers
 from spanwise.client.reason import FoundHere, cancelled
 from spanwise.errors import (
@@ -58,6 +57,9 @@ from spanwise.wire.foreign import is_ctrl_c, said, type_name
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 from spanwise.wire.schema import link_type
+
+if TYPE_CHECKING:
+    from spanwise.client.needs import Around
 
 Key = Any
 

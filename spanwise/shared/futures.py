@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-import dask
-
 
 class _Here(threading.local):
     """What this thread is doing."""
@@ -69,6 +67,9 @@ def find_adopter(cluster: str) -> Any:
     if WORKER:
         # (in a worker no client may be there yet; not before one is needed is its code loaded)
         return import_module("spanwise.client.in_tasks").client_of(WORKER[0])
+    # (a worker starts without Dask: it reads settings that the worker makes for it)
+    import dask
+
     current = dask.config.get("scheduler", default=None)
     for client in (HERE.adopter, current, *CLIENTS):
         if getattr(client, "status", "") == "running" and client.id == cluster:

@@ -30,7 +30,8 @@ class Command:
         )
         self.said: list[str] = []
         self._lines: SimpleQueue[str | None] = SimpleQueue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -65,3 +66,8 @@ class Command:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        # (what it left running may hold the other end for a while)
+        self._reader.join(LIMIT_SECONDS)
+        assert self.process.stdout is not None
+        if not self._reader.is_alive():
+            self.process.stdout.close()

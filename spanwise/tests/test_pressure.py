@@ -213,7 +213,7 @@ def work_on_a_result() -> None:
             assert sorted(found) == [(6_000_000, i) for i in range(40)]
     told = [str(each.message) for each in caught if "has moved" in str(each.message)]
     assert len(told) == 1, "a program that looks instead of waiting is told once"
-    assert told[0].endswith("they go on when results are released.")
+    assert told[0].endswith("The tasks go on when results are released.")
 
 
 def test_a_long_task_is_no_stall(tmp_path: Path) -> None:

@@ -188,7 +188,8 @@ class TestFireAndForget:
 
         with Client(cluster.address, set_as_default=False) as other:
             fire_and_forget(other.submit(mark, "it ran"))
-            forgotten = other.submit(mark, "it did not run", workers=["nobody"], key="waits")
+            with pytest.warns(RuntimeWarning, match="nobody"):
+                forgotten = other.submit(mark, "it did not run", workers=["nobody"], key="waits")
             del forgotten
         Event("let it run").set()
         assert Event("it ran").wait(LIMIT_SECONDS)

@@ -119,7 +119,7 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
       closed: () => undefined
     });
     calling.send('end', { why: 'closed', at: 1.5 });
-    expect((await up.promise).fields).toEqual({ why: 'closed', at: 1.5 });
+    expect((await up.promise).fields).toEqual({ why: 'closed', at: 1.5, told: '' });
     expect((await down.promise).fields).toEqual({ seq: 12 });
   });
 
@@ -319,7 +319,7 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
     }
     await firstEnded.promise;
     expect(ended).toEqual([
-      expect.stringMatching(/^0: [^]*for the longest time\. Try again\./)
+      expect.stringMatching(/^0: [^]*the oldest, was closed\. Try again\./)
     ]);
     await call(address, 'source');
     await next;
