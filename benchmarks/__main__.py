@@ -119,7 +119,7 @@ PARTS = {
         "makespans in simulation against distributed's decisions",
         "benchmarks.makespan",
         ("--only", "wide", "--workers", "4"),
-        limits=21,
+        limits=1,
     ),
     "static-order": Part(
         "the static order against Dask's",

@@ -119,7 +119,11 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
       closed: () => undefined
     });
     calling.send('end', { why: 'closed', at: 1.5 });
-    expect((await up.promise).fields).toEqual({ why: 'closed', at: 1.5, told: '' });
+    expect((await up.promise).fields).toEqual({
+      why: 'closed',
+      at: 1.5,
+      told: ''
+    });
     expect((await down.promise).fields).toEqual({ seq: 12 });
   });
 
