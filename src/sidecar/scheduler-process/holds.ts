@@ -129,7 +129,6 @@ export class Holds {
       .filter(outer => !this._untilDone.has(outer));
     outers.forEach(outer => this._untilDone.add(outer));
     this._add(outers, 1);
-    this._settle();
   }
 
   /** These are not to run to their end any more. */
@@ -165,18 +164,19 @@ export class Holds {
     }
     this._total += by * outers.length;
     if (by > 0) {
-      // At once, before whoever has them lets go.
-      this._settle();
+      // At once, before whoever has them lets go. These alone: others may have been given for a moment.
+      this._settle(outers);
     } else {
       // Later: a value may be given for a moment, and taken again.
       this._gather(() => this._settle());
     }
   }
 
-  private _settle(): void {
+  private _settle(outers: Iterable<OuterTaskId> = [...this._changed]): void {
     const wanted: DenseTaskId[] = [];
     const released: DenseTaskId[] = [];
-    for (const outer of this._changed) {
+    for (const outer of outers) {
+      this._changed.delete(outer);
       const task = this._rows.ids.resolve(outer);
       if (this._counts.has(outer)) {
         if (!this._held.has(outer)) {
@@ -187,7 +187,6 @@ export class Holds {
         released.push(task);
       }
     }
-    this._changed.clear();
     this._say('clientWants', wanted);
     this._say('clientReleases', released);
   }

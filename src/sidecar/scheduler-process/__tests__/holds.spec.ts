@@ -178,4 +178,19 @@ describe('a client that has gone', () => {
     f.tasks.forEach(task => f.rows.giveBack(task));
     expect(f.rows.resolve(3, 2 as ClientTaskId)).toBe(-1);
   });
+
+  it('is not let go while several values are given and granted in one turn', () => {
+    const fixture = new Fixture();
+    const values = [0, 1, 2].map(id => fixture.value([id]));
+    values.forEach(value => fixture.holds.took(value));
+    // A queue gives what is taken from it, and the answer is held on its way; the core would forget what nobody wants at once.
+    const deleted = jest.spyOn(fixture.wanted, 'delete');
+    values.forEach(value => fixture.holds.gave(value));
+    const grant = fixture.holds.grant({}, values);
+    fixture.turn();
+    expect(deleted).not.toHaveBeenCalled();
+    fixture.holds.letGo([grant]);
+    fixture.turn();
+    expect(fixture.wanted.size).toBe(0);
+  });
 });
