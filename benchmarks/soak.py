@@ -138,9 +138,31 @@ def large_results(client: Client, chance: random.Random, share: float = 1.0) -> 
     return count
 
 
+def added(a: Any, b: Any) -> Any:
+    """Add two blocks of ones, and say which of them is wrong."""
+    total = a + b
+    for name, block, right in (("first", a, 1), ("second", b, 1), ("sum", total, 2)):
+        if block.shape != (500, 500) or not (block == right).all():
+            raise Wrong(
+                f"the {name} block has {sorted(set(block.flat))[:5]}, shape {block.shape}, "
+                f"own {block.flags.owndata}, in process {os.getpid()}"
+            )
+    return total
+
+
+def all_twos(block: Any) -> Any:
+    """Return a merged block, and say which of its pieces are wrong."""
+    wrong = [i for i in range(0, len(block), 500) if not (block[i : i + 500] == 2).all()]
+    if block.shape != (4000, 250) or wrong:
+        values = sorted(set(block.flat))[:5]
+        raise Wrong(f"a merged block has {values}, shape {block.shape}, wrong from rows {wrong}")
+    return block
+
+
 def arrays(client: Client, chance: random.Random, share: float = 1.0) -> int:
     x = da.ones((4000, 4000), chunks=(500, 500))
-    y = (x + x.T).rechunk((4000, 250)).sum(axis=0)
+    twos = da.map_blocks(added, x, x.T, dtype=float)
+    y = twos.rechunk((4000, 250)).map_blocks(all_twos, dtype=float).sum(axis=0)
     total = float(client.compute(y.sum()).result(ROUND_SECONDS))
     if total != 2.0 * 4000 * 4000:
         raise Wrong(f"the array's sum is {total}")
