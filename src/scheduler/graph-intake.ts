@@ -171,7 +171,7 @@ export class GraphIntake {
         task,
         s.nextPlace++,
         event.client,
-        event.functionIds[i]!,
+        s.durations.rowOf(event.functionIds[i]!),
         TaskFlag.Placed
       );
       tasks.nbytes[task] = event.nbytes[i]!;
@@ -234,7 +234,7 @@ export class GraphIntake {
         task,
         rankOf(place, boost + graph.boost),
         graph.turn,
-        event.functionIds[i]!,
+        s.durations.rowOf(event.functionIds[i]!),
         data !== null && data[i] === 1
           ? TaskFlag.Open | TaskFlag.Data
           : TaskFlag.Open

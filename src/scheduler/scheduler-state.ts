@@ -1,5 +1,6 @@
 import { ReportStatus } from '../records/enumerations';
 import { SeededRandom } from '../base/seeded-random';
+import type { BookedTime } from './booked-time';
 import { ClientQueue } from './client-queue';
 import { ClientTurns } from './client-turns';
 import { FunctionDurations } from './durations';
@@ -125,12 +126,10 @@ export class SchedulerState {
       this.commonQueue.push(task, rank, client);
       this.commonCount++;
     } else {
-      const seconds = this.durations.estimate(tasks.functionId[task]!);
       tasks.worker[task] = home.id;
-      tasks.estimate[task] = seconds;
       home.queue.push(task, rank, client);
       home.queuedCount++;
-      home.queuedSeconds += seconds;
+      this._book(task, home.queuedTime);
     }
   }
 
@@ -148,10 +147,7 @@ export class SchedulerState {
     }
     const home = this.workers.get(homeId)!;
     home.queuedCount--;
-    home.queuedSeconds =
-      home.queuedCount === 0
-        ? 0
-        : Math.max(0, home.queuedSeconds - tasks.estimate[task]!);
+    this._unbook(task, home.queuedTime);
     if (home.queue.length > 2 * home.queuedCount + 64) {
       home.queue.retain(other => this._isQueuedAt(other, homeId));
     }
@@ -173,10 +169,8 @@ export class SchedulerState {
   /** Enters a task into its worker's list and books. */
   linkProcessing(task: number, worker: WorkerRecord): void {
     const tasks = this.tasks;
-    const seconds = this.durations.estimate(tasks.functionId[task]!);
     const last = worker.lastProcessing;
     tasks.worker[task] = worker.id;
-    tasks.estimate[task] = seconds;
     tasks.previousProcessing[task] = last;
     tasks.nextProcessing[task] = NONE;
     if (last === NONE) {
@@ -186,7 +180,7 @@ export class SchedulerState {
     }
     worker.lastProcessing = task;
     worker.processingCount++;
-    worker.occupancy += seconds;
+    this._book(task, worker.processingTime);
   }
 
   /** A run leaves its worker's threads to others; it stays in the worker's list. */
@@ -202,16 +196,34 @@ export class SchedulerState {
     this.tasks.flags[task]! &= ~TaskFlag.Seceded;
     worker.secededCount--;
     worker.processingCount++;
-    worker.occupancy += this.tasks.estimate[task]!;
+    this._book(task, worker.processingTime);
+  }
+
+  /** Learns how long a task of a function held its thread; what is booked for others is booked anew if need be. */
+  learn(task: number, seconds: number): void {
+    const row = this.tasks.functionRow[task]!;
+    const change = this.durations.add(row, seconds);
+    if (change !== 0) {
+      for (const worker of this.workers.all) {
+        worker.processingTime.change(row, change);
+        worker.queuedTime.change(row, change);
+      }
+    }
+  }
+
+  private _book(task: number, time: BookedTime): void {
+    const row = this.tasks.functionRow[task]!;
+    time.add(row, this.durations.booked(row));
+  }
+
+  private _unbook(task: number, time: BookedTime): void {
+    const row = this.tasks.functionRow[task]!;
+    time.remove(row, this.durations.booked(row));
   }
 
   private _leaveThread(task: number, worker: WorkerRecord): void {
     worker.processingCount--;
-    // Starting again from zero keeps rounding from adding up.
-    worker.occupancy =
-      worker.processingCount === 0
-        ? 0
-        : Math.max(0, worker.occupancy - this.tasks.estimate[task]!);
+    this._unbook(task, worker.processingTime);
   }
 
   /** Takes a task off its worker's list and books. */

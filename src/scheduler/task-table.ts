@@ -41,7 +41,8 @@ export class TaskTable {
   rank = new Float64Array(0);
   /** The client that submitted it. */
   client = new Uint16Array(0);
-  functionId = new Uint32Array(0);
+  /** Its function's row in `FunctionDurations`. */
+  functionRow = new Uint32Array(0);
   /** Heads of the lists in {@link TaskTable.edges}. */
   firstInput = new Int32Array(0);
   firstDependent = new Int32Array(0);
@@ -57,8 +58,6 @@ export class TaskTable {
   worker = new Int32Array(0);
   /** `Processing`: the present run. Otherwise the last one. */
   runId = new Uint32Array(0);
-  /** Estimated seconds, as booked in the worker's `occupancy` or `queuedSeconds`. */
-  estimate = new Float64Array(0);
   /** Neighbours in the worker's list of processing tasks, oldest first. */
   previousProcessing = new Int32Array(0);
   nextProcessing = new Int32Array(0);
@@ -108,7 +107,7 @@ export class TaskTable {
     this.flags = grownColumn(this.flags, capacity);
     this.rank = grownColumn(this.rank, capacity);
     this.client = grownColumn(this.client, capacity);
-    this.functionId = grownColumn(this.functionId, capacity);
+    this.functionRow = grownColumn(this.functionRow, capacity);
     this.firstInput = grownColumn(this.firstInput, capacity, NONE);
     this.firstDependent = grownColumn(this.firstDependent, capacity, NONE);
     this.waitingOn = grownColumn(this.waitingOn, capacity);
@@ -117,7 +116,6 @@ export class TaskTable {
     this.firstReplica = grownColumn(this.firstReplica, capacity, EMPTY_LIST);
     this.worker = grownColumn(this.worker, capacity, NONE);
     this.runId = grownColumn(this.runId, capacity);
-    this.estimate = grownColumn(this.estimate, capacity);
     this.previousProcessing = grownColumn(
       this.previousProcessing,
       capacity,
@@ -140,14 +138,14 @@ export class TaskTable {
     task: number,
     rank: number,
     client: number,
-    functionId: number,
+    functionRow: number,
     flags: number
   ): void {
     this.state[task] = TaskState.Released;
     this.flags[task] = flags;
     this.rank[task] = rank;
     this.client[task] = client;
-    this.functionId[task] = functionId;
+    this.functionRow[task] = functionRow;
     this.reason[task] = 0;
     this._size++;
   }

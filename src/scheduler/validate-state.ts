@@ -256,7 +256,7 @@ function checkWorker(
       seceded++;
     } else {
       count++;
-      occupancy += t.estimate[task]!;
+      occupancy += s.durations.booked(t.functionRow[task]!);
     }
   }
   invariant(worker.lastProcessing === previous, 'the list ends elsewhere');
@@ -264,15 +264,23 @@ function checkWorker(
   invariant(worker.secededCount === seceded, 'seceded runs are miscounted');
   invariant(isNear(worker.occupancy, occupancy), 'occupancy is wrong');
   invariant(worker.queuedCount === queued, 'the queue is miscounted');
+  let queuedSeconds = 0;
   let stored = 0;
   let results = 0;
   for (let task = 0; task < t.capacity; task++) {
+    if (t.state[task] === TaskState.Queued && t.worker[task] === worker.id) {
+      queuedSeconds += s.durations.booked(t.functionRow[task]!);
+    }
     if (t.state[task] === TaskState.Memory && s.hasReplica(task, worker)) {
       stored += t.nbytes[task]!;
       results++;
       check(s, task, worker.results?.has(task) ?? true, 'is not among results');
     }
   }
+  invariant(
+    isNear(worker.queuedTime.seconds, queuedSeconds),
+    'the seconds of the queue are wrong'
+  );
   invariant(isNear(worker.storedBytes, stored), 'stored bytes are wrong');
   invariant(
     (worker.results?.size ?? results) === results,

@@ -192,7 +192,7 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
       case RunStatus.Ok:
         tasks.nbytes[task] = nbytes[i]!;
         if (!tasks.hasFlag(task, TaskFlag.Seceded)) {
-          s.durations.add(tasks.functionId[task]!, duration[i]!);
+          s.learn(task, duration[i]!);
         }
         move(s, task, TaskState.Memory);
         break;
@@ -239,7 +239,7 @@ export function tasksSeceded(s: SchedulerState, event: TasksSeceded): void {
       s.rejoin(task, worker);
     } else {
       // What it takes beside the threads keeps nobody waiting for one.
-      s.durations.add(tasks.functionId[task]!, event.duration[i]!);
+      s.learn(task, event.duration[i]!);
       s.secede(task, worker);
     }
   }

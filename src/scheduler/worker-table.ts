@@ -1,5 +1,6 @@
 import { Int32List } from '../base/int-list';
 import { Int32Queue } from '../base/int-queue';
+import { BookedTime } from './booked-time';
 import { ClientQueue } from './client-queue';
 import type { ClientTurns } from './client-turns';
 import { NONE } from './edge-table';
@@ -27,13 +28,13 @@ export class WorkerRecord {
   processingCount = 0;
   firstProcessing = NONE;
   lastProcessing = NONE;
-  /** Σ `estimate` of the processing tasks, in seconds. */
-  occupancy = 0;
+  /** Of those tasks. */
+  readonly processingTime = new BookedTime();
   /** Tasks in `Queued` that are meant for this worker because of where their inputs are. May hold dead entries. */
   readonly queue: ClientQueue;
-  /** The living entries of `queue`, and Σ of their `estimate` in seconds. */
+  /** The living entries of `queue`. */
   queuedCount = 0;
-  queuedSeconds = 0;
+  readonly queuedTime = new BookedTime();
   /** Tasks that were not shipped with their inputs only because there was no room. May hold dead entries. */
   readonly heldBack = new Int32Queue();
   /** Runs that the worker has been asked to give back and has not answered for: by id, for an answer may come twice. */
@@ -85,9 +86,16 @@ export class WorkerRecord {
     return named === this.id || this._names.has(String(named));
   }
 
+  /** Estimated seconds of work that the tasks in `Processing` have, those that have seceded apart. */
+  get occupancy(): number {
+    return this.processingTime.seconds;
+  }
+
   /** Estimated seconds until it has finished all tasks that are assigned to it or wait for it. */
   get load(): number {
-    return (this.occupancy + this.queuedSeconds) / this.threads;
+    return (
+      (this.processingTime.seconds + this.queuedTime.seconds) / this.threads
+    );
   }
 }
 

@@ -1,0 +1,40 @@
+import { grownColumn, nextCapacity } from '../base/growable-columns';
+
+/**
+ * The estimated seconds of some tasks: by function how many, and the sum. No amount is kept per task, so that the books are right again
+ * at once when a function's tasks turn out to take another time than was booked.
+ */
+export class BookedTime {
+  /** By the function's row in `FunctionDurations`. */
+  private _counts = new Int32Array(0);
+  private _count = 0;
+  private _seconds = 0;
+
+  get seconds(): number {
+    return this._seconds;
+  }
+
+  add(row: number, seconds: number): void {
+    if (row >= this._counts.length) {
+      const capacity = nextCapacity(this._counts.length, row + 1);
+      this._counts = grownColumn(this._counts, capacity);
+    }
+    this._counts[row]!++;
+    this._count++;
+    this._seconds += seconds;
+  }
+
+  remove(row: number, seconds: number): void {
+    this._counts[row]!--;
+    // Starting again from zero keeps rounding from adding up.
+    this._seconds =
+      --this._count === 0 ? 0 : Math.max(0, this._seconds - seconds);
+  }
+
+  /** Each task of a function takes so many seconds more than was booked. */
+  change(row: number, seconds: number): void {
+    if (row < this._counts.length) {
+      this._seconds = Math.max(0, this._seconds + this._counts[row]! * seconds);
+    }
+  }
+}
