@@ -1,26 +1,9 @@
-/**
- * The colours of every role, light and dark. `style/palette.css` holds the same values as custom
- * properties for HTML (a spec compares them); canvases and plotly take them from here.
- */
+/** The colours of every role, light and dark: custom properties for HTML and plotly, {@link COLOURS} for canvases. */
 export type Shade = 'light' | 'dark';
 
 /** Each has a second channel beside its colour, so that no figure depends on colour alone. */
 export type Pattern =
   'plain' | 'slash' | 'backslash' | 'horizontal' | 'vertical' | 'dots' | 'grid';
-
-export type Kind =
-  | 'transfer'
-  | 'disk'
-  | 'serialize'
-  | 'import'
-  | 'cpu'
-  | 'compute'
-  | 'core'
-  | 'gil'
-  | 'blocked'
-  | 'noncpu'
-  | 'other'
-  | 'failed';
 
 export const KIND_PATTERNS = {
   transfer: 'slash',
@@ -37,7 +20,9 @@ export const KIND_PATTERNS = {
   noncpu: 'dots',
   other: 'horizontal',
   failed: 'plain'
-} as const satisfies Readonly<Record<Kind, Pattern>>;
+} as const satisfies Readonly<Record<string, Pattern>>;
+
+export type Kind = keyof typeof KIND_PATTERNS;
 
 export type IdleCause =
   | 'nothing-runnable'
@@ -61,140 +46,108 @@ export const IDLE_PATTERNS: Readonly<Record<IdleCause, Pattern>> = {
 /** How strongly a bar fills what still runs with the colour of computing: paler than in the Task Stream, so that it is not taken for `blocked` or `gil`. */
 export const RUNNING_FILL = 0.4;
 
-export type ShadeColours = {
+/** The custom property `--sw-…` of each role: its colour in the light and in the dark shade. */
+const ROLES = {
   /** Compute by function, slots 0…11. */
-  readonly functions: readonly string[];
+  'fn-1': ['#2f86c4', '#6db9f5'],
+  'fn-2': ['#256001', '#5c9448'],
+  'fn-3': ['#7b094b', '#b24d7d'],
+  'fn-4': ['#a88d57', '#d9bf8c'],
+  'fn-5': ['#512383', '#825cb7'],
+  'fn-6': ['#815688', '#b389ba'],
+  'fn-7': ['#4d3a19', '#7f6c4d'],
+  'fn-8': ['#2c5564', '#618796'],
+  'fn-9': ['#633e3e', '#967070'],
+  'fn-10': ['#607a5c', '#92ac8f'],
+  'fn-11': ['#8590af', '#b6c2e0'],
+  'fn-12': ['#485ab5', '#798fe8'],
   /** Slot -1: from the 37th function on. */
-  readonly other: string;
-  readonly kinds: Readonly<Record<Kind, string>>;
+  'fn-other': ['#757575', '#a3a3a3'],
+  'kind-transfer': ['#d32f3f', '#ff5f6b'],
+  'kind-disk': ['#d97200', '#ff9d2e'],
+  'kind-serialize': ['#757575', '#a3a3a3'],
+  'kind-import': ['#1e00e1', '#ffff78'],
+  'kind-cpu': ['#2f6db5', '#6ba6e8'],
+  'kind-compute': ['#64a078', '#46783c'],
+  'kind-core': ['#22324a', '#e6ecc8'],
+  'kind-gil': ['#6f2c78', '#8468ac'],
+  'kind-blocked': ['#3aa0ad', '#7fe0dc'],
+  'kind-noncpu': ['#5a3200', '#aa8200'],
+  'kind-other': ['#4e4e4e', '#7e7e7e'],
+  'kind-failed': ['#1a1a1a', '#000000'],
   /** Outline of a failed box; only the dark shade needs one. */
-  readonly failedLine: string;
-  readonly idleFill: string;
-  readonly idleLine: string;
+  'failed-line': ['#1a1a1a', '#ffffff'],
+  'idle-fill': ['#f0f0f0', '#343434'],
+  'idle-line': ['#8a8a8a', '#8d8d8d'],
   /** What a filter hides. */
-  readonly filtered: string;
-  readonly unmanagedOld: string;
-  readonly unmanagedRecent: string;
+  filtered: ['#c0c0c0', '#5a5a5a'],
+  'unmanaged-old': ['#8fb3d9', '#4f7fb0'],
   /** Memory runs A, B, C, D. */
-  readonly runs: readonly string[];
-  readonly faster: string;
-  readonly slower: string;
-  readonly limit: string;
-  readonly link: string;
+  'run-1': ['#2f6db5', '#6ba6e8'],
+  'run-2': ['#a8437f', '#e487bd'],
+  'run-3': ['#256001', '#5c9448'],
+  'run-4': ['#4d3a19', '#d9bf8c'],
+  limit: ['#6a6a6a', '#b0b0b0'],
+  link: ['#1565c0', '#64b5f6'],
   /** Span bands by order of first appearance per level. */
-  readonly bands: readonly { readonly fill: string; readonly line: string }[];
-  readonly selectedFill: string;
+  'band-1-fill': ['#dbe9f6', '#1f3a52'],
+  'band-1-line': ['#2f6db5', '#6ba6e8'],
+  'band-2-fill': ['#e7e0f3', '#3a2f52'],
+  'band-2-line': ['#7a5bb0', '#b49be6'],
+  'band-3-fill': ['#dfeedd', '#2c4030'],
+  'band-3-line': ['#4f7f49', '#8fbc8f'],
+  'band-4-fill': ['#f4ead6', '#4a3a22'],
+  'band-4-line': ['#94702b', '#d9bf8c'],
+  'band-5-fill': ['#f6e0ec', '#472a3c'],
+  'band-5-line': ['#a8437f', '#e487bd'],
+  'band-6-fill': ['#d9eeee', '#2b4446'],
+  'band-6-line': ['#2f7d80', '#7fc0c4'],
+  'selected-fill': ['#e3f2fd', '#16344d'],
   /** Lines of a pattern over its colour. */
-  readonly patternLine: string;
-  /** How strongly a profile's frame is filled over the background. */
-  readonly frameFill: number;
-};
+  'pattern-line': ['rgba(255, 255, 255, 0.62)', 'rgba(0, 0, 0, 0.5)'],
+  share: ['#6b87a5', '#8aa4bf'],
+  track: ['#ececec', '#3a3a3a'],
+  'warning-fill': ['#fff3d6', '#43371c'],
+  'found-fill': ['#fff0a6', '#5c5014'],
+  running: ['#2e7d32', '#4caf50']
+} as const;
+
+type Role = keyof typeof ROLES;
+
+/** For style sheets: [name, value]. */
+export function customProperties(shade: Shade): [string, string][] {
+  const place = shade === 'light' ? 0 : 1;
+  return Object.entries(ROLES).map(([role, colours]) => [
+    `--sw-${role}`,
+    colours[place]
+  ]);
+}
+
+function coloursOf(shade: Shade) {
+  const of = (role: Role): string => ROLES[role][shade === 'light' ? 0 : 1];
+  const kinds = Object.keys(KIND_PATTERNS) as Kind[];
+  return {
+    functions: ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] as const).map(n =>
+      of(`fn-${n}`)
+    ),
+    other: of('fn-other'),
+    kinds: Object.fromEntries(
+      kinds.map(kind => [kind, of(`kind-${kind}`)])
+    ) as Readonly<Record<Kind, string>>,
+    failedLine: of('failed-line'),
+    bands: ([1, 2, 3, 4, 5, 6] as const).map(n => ({
+      fill: of(`band-${n}-fill`),
+      line: of(`band-${n}-line`)
+    })),
+    patternLine: of('pattern-line'),
+    /** How strongly a profile's frame is filled over the background. */
+    frameFill: shade === 'light' ? 0.34 : 0.46
+  };
+}
+
+export type ShadeColours = Readonly<ReturnType<typeof coloursOf>>;
 
 export const COLOURS: Readonly<Record<Shade, ShadeColours>> = {
-  light: {
-    functions: [
-      '#2f86c4',
-      '#256001',
-      '#7b094b',
-      '#a88d57',
-      '#512383',
-      '#815688',
-      '#4d3a19',
-      '#2c5564',
-      '#633e3e',
-      '#607a5c',
-      '#8590af',
-      '#485ab5'
-    ],
-    other: '#757575',
-    kinds: {
-      transfer: '#d32f3f',
-      disk: '#d97200',
-      serialize: '#757575',
-      import: '#1e00e1',
-      cpu: '#2f6db5',
-      compute: '#64a078',
-      core: '#22324a',
-      gil: '#6f2c78',
-      blocked: '#3aa0ad',
-      noncpu: '#5a3200',
-      other: '#4e4e4e',
-      failed: '#1a1a1a'
-    },
-    failedLine: '#1a1a1a',
-    idleFill: '#f0f0f0',
-    idleLine: '#8a8a8a',
-    filtered: '#c0c0c0',
-    unmanagedOld: '#8fb3d9',
-    unmanagedRecent: '#c7d9ec',
-    runs: ['#2f6db5', '#a8437f', '#256001', '#4d3a19'],
-    faster: '#2f6db5',
-    slower: '#b45309',
-    limit: '#6a6a6a',
-    link: '#1565c0',
-    bands: [
-      { fill: '#dbe9f6', line: '#2f6db5' },
-      { fill: '#e7e0f3', line: '#7a5bb0' },
-      { fill: '#dfeedd', line: '#4f7f49' },
-      { fill: '#f4ead6', line: '#94702b' },
-      { fill: '#f6e0ec', line: '#a8437f' },
-      { fill: '#d9eeee', line: '#2f7d80' }
-    ],
-    selectedFill: '#e3f2fd',
-    patternLine: 'rgba(255, 255, 255, 0.62)',
-    frameFill: 0.34
-  },
-  dark: {
-    functions: [
-      '#6db9f5',
-      '#5c9448',
-      '#b24d7d',
-      '#d9bf8c',
-      '#825cb7',
-      '#b389ba',
-      '#7f6c4d',
-      '#618796',
-      '#967070',
-      '#92ac8f',
-      '#b6c2e0',
-      '#798fe8'
-    ],
-    other: '#a3a3a3',
-    kinds: {
-      transfer: '#ff5f6b',
-      disk: '#ff9d2e',
-      serialize: '#a3a3a3',
-      import: '#ffff78',
-      cpu: '#6ba6e8',
-      compute: '#46783c',
-      core: '#e6ecc8',
-      gil: '#8468ac',
-      blocked: '#7fe0dc',
-      noncpu: '#aa8200',
-      other: '#7e7e7e',
-      failed: '#000000'
-    },
-    failedLine: '#ffffff',
-    idleFill: '#343434',
-    idleLine: '#8d8d8d',
-    filtered: '#5a5a5a',
-    unmanagedOld: '#4f7fb0',
-    unmanagedRecent: '#355474',
-    runs: ['#6ba6e8', '#e487bd', '#5c9448', '#d9bf8c'],
-    faster: '#5b9ad5',
-    slower: '#e0913f',
-    limit: '#b0b0b0',
-    link: '#64b5f6',
-    bands: [
-      { fill: '#1f3a52', line: '#6ba6e8' },
-      { fill: '#3a2f52', line: '#b49be6' },
-      { fill: '#2c4030', line: '#8fbc8f' },
-      { fill: '#4a3a22', line: '#d9bf8c' },
-      { fill: '#472a3c', line: '#e487bd' },
-      { fill: '#2b4446', line: '#7fc0c4' }
-    ],
-    selectedFill: '#16344d',
-    patternLine: 'rgba(0, 0, 0, 0.5)',
-    frameFill: 0.46
-  }
+  light: coloursOf('light'),
+  dark: coloursOf('dark')
 };

@@ -12,8 +12,7 @@ import {
 } from '../base/colour-arithmetic';
 import {
   COLOURS,
-  IDLE_PATTERNS,
-  type IdleCause,
+  customProperties,
   type Kind,
   KIND_PATTERNS,
   type Pattern,
@@ -65,6 +64,14 @@ export function readPalette(element: Element): Palette {
     uiFont: property('--jp-ui-font-family') || 'system-ui, sans-serif',
     codeFont: property('--jp-code-font-family') || 'monospace'
   };
+}
+
+/** Gives the page the colours of a shade; style sheets may also choose by the attribute. */
+export function setShade(body: HTMLElement, shade: Shade): void {
+  body.dataset.swShade = shade;
+  for (const [name, colour] of customProperties(shade)) {
+    body.style.setProperty(name, colour);
+  }
 }
 
 /** Colour of a function's slot; `round` is told by `topLines`. */
@@ -119,14 +126,6 @@ export class PatternFills {
       this._palette.kinds[kind],
       width < PATTERN_FROM_PX ? 'plain' : KIND_PATTERNS[kind],
       this._palette.patternLine
-    );
-  }
-
-  idle(cause: IdleCause, width: number): string | CanvasPattern {
-    return this._fill(
-      this._palette.idleFill,
-      width < PATTERN_FROM_PX ? 'plain' : IDLE_PATTERNS[cause],
-      this._palette.idleLine
     );
   }
 

@@ -1,6 +1,6 @@
 /** Keeps the page's shade and the canvases' palette in step with JupyterLab's theme. */
 import { type ISignal, Signal } from '@lumino/signaling';
-import { type Palette, readPalette } from '../charts/theme';
+import { type Palette, readPalette, setShade } from '../charts/theme';
 import type { ITheme } from '../panels/panel-context';
 
 export class ThemeShade implements ITheme {
@@ -27,8 +27,7 @@ export class ThemeShade implements ITheme {
 
   private _read(): Palette {
     const palette = readPalette(this._body);
-    // Style sheets choose by this attribute (style/palette.css).
-    this._body.dataset.swShade = palette.shade;
+    setShade(this._body, palette.shade);
     return palette;
   }
 }

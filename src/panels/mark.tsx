@@ -18,7 +18,7 @@ export type Mark =
     }
   | { readonly slot: number; readonly round: number }
   | { readonly idle: IdleCause }
-  /** A custom property of style/palette.css, plain. */
+  /** A custom property of src/charts/palette.ts, plain. */
   | { readonly property: string };
 
 /** Class and style of an element that shows `mark`; `className` is put before. */

@@ -1,8 +1,6 @@
-/** How colours are seen, by eyes that tell all of them and by eyes that do not, and which ones the style sheet has. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** How colours are seen, by eyes that tell all of them and by eyes that do not. */
 import { parseColour, type Rgb } from '../base/colour-arithmetic';
-import type { Shade } from '../charts/palette';
+import { customProperties, type Shade } from '../charts/palette';
 
 /** JupyterLab's own themes. */
 export const BACKGROUND: Record<Shade, Rgb> = {
@@ -18,14 +16,10 @@ export function rgb(colour: string): Rgb {
   return parsed;
 }
 
-/** The custom properties of one shade as the style sheet has them. */
+/** The custom properties of one shade, without `--sw-`. */
 export function properties(shade: Shade): Map<string, string> {
-  const css = readFileSync(join(__dirname, '../../style/palette.css'), 'utf8');
-  const block = css.split(`body[data-sw-shade='${shade}'] {`)[1]?.split('}')[0];
   return new Map(
-    [...(block ?? '').matchAll(/--sw-([a-z0-9-]+):\s*([^;]+);/g)].map(
-      ([, name, value]) => [name ?? '', value ?? '']
-    )
+    customProperties(shade).map(([name, value]) => [name.slice(5), value])
   );
 }
 

@@ -9,7 +9,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
-import { readPalette } from '../../charts/theme';
+import { readPalette, setShade } from '../../charts/theme';
 import { ClusterRef } from '../../feed/cluster-ref';
 import { SelectionModel } from '../../feed/selection';
 import { fineMetricsPanel } from '../../panels/fine-metrics';
@@ -25,7 +25,7 @@ import { ObservedPage } from './observed-page';
 
 const query = new URLSearchParams(window.location.search);
 const runs = Number(query.get('runs') ?? 0);
-document.body.dataset.swShade = query.get('shade') ?? 'light';
+setShade(document.body, query.get('shade') === 'dark' ? 'dark' : 'light');
 document.body.dataset.jpThemeLight = String(query.get('shade') !== 'dark');
 
 const isLive = query.has('live');
