@@ -14,7 +14,7 @@ from typing import Any
 import msgpack
 
 from spanwise.wire import payload
-from spanwise.wire.schema import _SCHEMA, FORMAT_OF
+from spanwise.wire.schema import FORMAT_OF, described_messages
 
 _EDGES: dict[str, list[Any]] = {
     "B": [0, 1, 2, 3, 7, 127, 255],
@@ -59,6 +59,13 @@ _ODD = [
     {"a": {}},
 ]
 
+_BOUNDS = {
+    "u16": (0, 2**16 - 1),
+    "u32": (0, 2**32 - 1),
+    "count": (0, 2**53 - 1),
+    "blobOrNone": (-1, None),
+}
+
 #: Values that are right where a column or field has this name: ids that are known, say.
 Known = Mapping[str, Callable[[], Any]]
 
@@ -76,7 +83,7 @@ class DrawnFrames:
         self, link: str, direction: str, random: Random, known: Known | None = None
     ) -> None:
         self.random = random
-        self._messages: dict[str, Any] = _SCHEMA["links"][link][direction]
+        self._messages = described_messages(link, direction)
         self._known = known or {}
         #: How often something of a message is wrong. Half of all draws are wrong in nothing but
         #: what ids and rows they name, so that what follows is looked at.
@@ -169,6 +176,8 @@ class DrawnFrames:
             return chance.randbytes(chance.randrange(40))
         if kind == "any":
             return chance.choice(_ODD)
+        if isinstance(kind, str):
+            kind = {"integer": _BOUNDS[kind]}
         ((word, inner), *_) = kind.items()
         if word in ("integer", "number"):
             least, most = inner

@@ -77,10 +77,10 @@ class MessageType:
 class LinkType:
     """The messages of a link by direction: ``up`` from who dialled, ``down`` back."""
 
-    def __init__(self, name: str, described: dict[str, Any]) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.up = {t: MessageType(t, d) for t, d in described["up"].items()}
-        self.down = {t: MessageType(t, d) for t, d in described["down"].items()}
+        self.up = {t: MessageType(t, d) for t, d in described_messages(name, "up").items()}
+        self.down = {t: MessageType(t, d) for t, d in described_messages(name, "down").items()}
 
     def direction(self, direction: str) -> dict[str, MessageType]:
         return self.up if direction == "up" else self.down
@@ -107,6 +107,11 @@ PROTOCOL: int = _SCHEMA["protocol"]
 ROLES: tuple[str, ...] = tuple(_SCHEMA["roles"])
 #: Bytes of a body: ``unauthenticated``, ``panel`` and ``link`` (elsewhere).
 BODY_LIMIT: dict[str, int] = _SCHEMA["bodyLimit"]
+
+
+def described_messages(link: str, direction: str) -> dict[str, Any]:
+    """What the schema says of the link's messages and of the handshake's, by type."""
+    return {**_SCHEMA["handshake"][direction], **_SCHEMA["links"][link][direction]}
 
 
 #: The welcome of roles from which nothing else is needed.
@@ -139,4 +144,4 @@ def link_type(name: str) -> LinkType:
     KeyError
         There is no such link.
     """
-    return LinkType(name, _SCHEMA["links"][name])
+    return LinkType(name)

@@ -1,45 +1,33 @@
 /** The messages of a link as text: what `jlpm build:schema` writes into docs/contracts.md. What each means stands there, beside it. */
-import {
-  ENUMERATIONS,
-  LARGEST_U16,
-  LARGEST_U32
-} from '../records/enumerations';
+import { ENUMERATIONS } from '../records/enumerations';
 import type { Direction } from './describe';
 import type { LinkName } from './schema';
 import { schemaForPython, type Kind } from './schema-json';
 
 /** A line fits a terminal of 100 columns. */
 const WIDTH = 98;
-/** Those of every link, in section 2 of the page. */
-const OF_EVERY_LINK = ['hello', 'challenge', 'proof', 'welcome', 'refused'];
-const INTEGERS: Readonly<Record<string, string>> = {
-  [`0,${LARGEST_U16}`]: 'u16',
-  [`0,${LARGEST_U32}`]: 'u32',
-  [`0,${Number.MAX_SAFE_INTEGER}`]: 'count',
-  '-1,': 'blob or -1'
-};
 
 /** A block of code that names every message, its fields and its tables. */
 export function messagesForContracts(
   link: LinkName,
   direction: Direction
 ): string {
-  const lines = Object.entries(schemaForPython().links[link]![direction]!)
-    .filter(([type]) => !OF_EVERY_LINK.includes(type))
-    .flatMap(([type, { fields, tables }]) => [
-      ...wrapped(
-        Object.keys(fields).length === 0 ? type : `${type}:`,
-        fieldTexts(fields, `${type}.`)
-      ),
-      ...tables.flatMap(([table, columns]) =>
-        wrapped(
-          `  ${table}:`,
-          columns.map(([column, number]) =>
-            columnText(`${type}.${table}.${column}`, column, number)
-          )
+  const lines = Object.entries(
+    schemaForPython().links[link]![direction]!
+  ).flatMap(([type, { fields, tables }]) => [
+    ...wrapped(
+      Object.keys(fields).length === 0 ? type : `${type}:`,
+      fieldTexts(fields, `${type}.`)
+    ),
+    ...tables.flatMap(([table, columns]) =>
+      wrapped(
+        `  ${table}:`,
+        columns.map(([column, number]) =>
+          columnText(`${type}.${table}.${column}`, column, number)
         )
       )
-    ]);
+    )
+  ]);
   return ['```text', ...lines, '```', ''].join('\n');
 }
 
@@ -70,9 +58,8 @@ function kindText(kind: Kind, path: string): string {
   const [[word, inner]] = Object.entries(kind) as [[string, unknown]];
   switch (word) {
     case 'integer':
-      return INTEGERS[(inner as unknown[]).join(',')] ?? 'integer';
     case 'number':
-      return 'number';
+      return word;
     case 'nullable':
       return `${kindText(inner as Kind, path)}|null`;
     case 'list':

@@ -3,27 +3,33 @@
  *
  * A field's kind is a word, or a map with one entry that wraps other kinds:
  *
- *     "text" "flag" "number" "integer" "bytes" "any"
+ *     "text" "flag" "number" "integer" "bytes" "any"   "u16" "u32" "count" "blobOrNone" integers of these bounds
  *     {"number": [least, most]}              {"integer": [least, most]}   null: no bound
  *     {"optional": kind, "default": value}   {"nullable": kind}   {"list": kind}   {"texts": kind} any keys
  *     {"map": {name: kind}}                  {"oneOf": [values]}  {"either": [kinds]}
  */
-import { PROTOCOL, ROLES } from './handshake-messages';
+import { LARGEST_U16, LARGEST_U32 } from '../records/enumerations';
+import { HANDSHAKE, PROTOCOL, ROLES } from './handshake-messages';
 import { BODY_LIMIT } from './frame';
-import type { MessageDescription } from './describe';
+import type {
+  Direction,
+  LinkDescription,
+  MessageDescription
+} from './describe';
 import { LINKS } from './schema';
 import { clientWelcome } from './client-link';
 import { workerWelcome } from './worker-link';
 
 export type Kind = string | { readonly [word: string]: unknown };
 
+/** Messages by direction and type. */
+type LinkAsData = Readonly<
+  Record<string, Readonly<Record<string, MessageAsData>>>
+>;
 type SchemaForPython = {
-  readonly links: Readonly<
-    Record<
-      string,
-      Readonly<Record<string, Readonly<Record<string, MessageAsData>>>>
-    >
-  >;
+  /** On all links. */
+  readonly handshake: LinkAsData;
+  readonly links: Readonly<Record<string, LinkAsData>>;
   readonly [other: string]: unknown;
 };
 
@@ -33,6 +39,14 @@ type MessageAsData = {
     name: string,
     columns: readonly (readonly [name: string, type: string])[]
   ])[];
+};
+
+/** Words of their own, by bounds. */
+const INTEGERS: Readonly<Record<string, string>> = {
+  [`0,${LARGEST_U16}`]: 'u16',
+  [`0,${LARGEST_U32}`]: 'u32',
+  [`0,${Number.MAX_SAFE_INTEGER}`]: 'count',
+  '-1,': 'blobOrNone'
 };
 
 /** What the schemas of valibot that describe.ts allows have in common, as far as needed here. */
@@ -95,8 +109,9 @@ function numberKind(steps: NonNullable<Loose['pipe']>): Kind {
     : 'number';
   const bound = (type: string): unknown =>
     steps.find(step => step.type === type)?.requirement ?? null;
-  const [least, most] = [bound('min_value'), bound('max_value')];
-  return least === null && most === null ? word : { [word]: [least, most] };
+  const bounds = [bound('min_value'), bound('max_value')];
+  const isFree = bounds.every(each => each === null);
+  return isFree ? word : (INTEGERS[`${bounds}`] ?? { [word]: bounds });
 }
 
 function inner(schema: Loose | undefined): Loose {
@@ -125,26 +140,35 @@ function describe(message: MessageDescription): MessageAsData {
   return { fields, tables };
 }
 
+function describeLink(
+  directions: LinkDescription,
+  isMeant: (direction: Direction, type: string) => boolean
+): LinkAsData {
+  const messagesOf = (direction: Direction) =>
+    Object.fromEntries(
+      Object.entries(directions[direction])
+        .filter(([type]) => isMeant(direction, type))
+        .map(([type, message]) => [type, describe(message)])
+    );
+  return { up: messagesOf('up'), down: messagesOf('down') };
+}
+
 /** The schema as JSON-able data. */
 export function schemaForPython(): SchemaForPython {
-  const links = Object.entries(LINKS).map(([link, directions]) => [
-    link,
-    Object.fromEntries(
-      Object.entries(directions).map(([direction, messages]) => [
-        direction,
-        Object.fromEntries(
-          Object.entries(
-            messages as Readonly<Record<string, MessageDescription>>
-          ).map(([type, message]) => [type, describe(message)])
-        )
-      ])
-    )
-  ]);
   return {
     protocol: PROTOCOL,
     roles: ROLES,
     bodyLimit: BODY_LIMIT,
-    links: Object.fromEntries(links) as SchemaForPython['links'],
+    handshake: describeLink(HANDSHAKE, () => true),
+    links: Object.fromEntries(
+      Object.entries(LINKS).map(([link, directions]) => [
+        link,
+        describeLink(
+          directions,
+          (direction, type) => !(type in HANDSHAKE[direction])
+        )
+      ])
+    ),
     welcomes: {
       client: kindsOf(clientWelcome.entries as never),
       worker: kindsOf(workerWelcome.entries as never)
