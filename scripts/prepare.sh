@@ -23,8 +23,10 @@ mkdir -p "$state"
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
-# Compiled once, outside of the sources: a process that imports pandas takes a second, else three.
+# Compiled once, outside of the sources: a process that imports pandas takes half a second of CPU,
+# else two. Images for containers often forbid Python to keep what it has compiled.
 export PYTHONPYCACHEPREFIX=$state/pycache
+unset PYTHONDONTWRITEBYTECODE
 # Settings and history of the user's own Jupyter, IPython and Dask stay out of it.
 export JUPYTER_CONFIG_DIR=$state/jupyter/config
 export JUPYTER_DATA_DIR=$state/jupyter/data
