@@ -47,10 +47,10 @@ def main() -> int:
     parser.add_argument("--case", action="append", choices=list(CASES))
     records.add_option(parser)
     options = parser.parse_args()
-    pairs = 1 if options.smoke else options.pairs
+    pairs, uncounted = (1, 0) if options.smoke else (options.pairs, 1)
     cases = options.case or list(SHORT)
     with Driver(RECORDED, RECORDED) as recorded, Driver(BARE, BARE) as bare:
-        measured = in_turn([recorded, bare], cases, pairs, options.smoke)
+        measured = in_turn([recorded, bare], cases, pairs, options.smoke, uncounted)
     figures = figures_of(measured)
     for figure in figures:
         values = figure.samples
@@ -61,7 +61,7 @@ def main() -> int:
         "smoke": options.smoke,
         "workers": WORKERS,
         "threadsPerWorker": THREADS,
-        "uncountedRounds": 1,
+        "uncountedRounds": uncounted,
     }
     records.hand_over(options, settings, figures)
     return 0

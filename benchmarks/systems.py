@@ -108,11 +108,13 @@ def total_cpu(answer: dict[str, Any]) -> float:
     return float(sum(answer["cpuSeconds"].values()))
 
 
-def in_turn(drivers: Sequence[Driver], cases: Sequence[str], rounds: int, smoke: bool) -> Measured:
+def in_turn(
+    drivers: Sequence[Driver], cases: Sequence[str], rounds: int, smoke: bool, uncounted: int = 1
+) -> Measured:
     """Alternate the systems, case by case.
 
-    Every system warms up alike: its first round of each case is not counted. Their order is
-    turned by one each round, so that none always follows the same one.
+    Every system warms up alike: its first `uncounted` rounds of each case are not counted. Their
+    order is turned by one each round, so that none always follows the same one.
 
     Raises
     ------
@@ -122,7 +124,7 @@ def in_turn(drivers: Sequence[Driver], cases: Sequence[str], rounds: int, smoke:
     measured: Measured = {case: {each.name: [] for each in drivers} for case in cases}
     for case in cases:
         size = CASES[case].smoke if smoke else CASES[case].full
-        for number in range(rounds + 1):
+        for number in range(uncounted + rounds):
             turn = number % len(drivers)
             salt = f"{os.getpid()}-{number}"
             answers = {
@@ -131,7 +133,7 @@ def in_turn(drivers: Sequence[Driver], cases: Sequence[str], rounds: int, smoke:
             }
             if len({each["digest"] for each in answers.values()}) != 1:
                 raise AssertionError(f"{case}: the systems gave different results.")
-            if number:
+            if number >= uncounted:
                 for name, answer in answers.items():
                     measured[case][name].append(answer)
     return measured

@@ -39,6 +39,7 @@ try:
 finally:
     sys.path.remove(str(CHECKOUT))
 
+PARTS = dict(runner.PARTS)
 BETTER = st.sampled_from(["lower", "higher"])
 TIMES = st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=40)
 #: Samples whose spread is no more than a fifth.
@@ -276,6 +277,35 @@ def test_a_part_that_fails_or_loses_its_limits_turns_red(
     monkeypatch.setitem(runner.PARTS, "planted", runner.Part("planted", "planted", (), limits=2))
     assert run() == 1
     assert run("--smoke") == 1
+
+
+def test_a_smoke_run_has_a_number_of_limits_of_its_own(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    smoke = ("--smoke",)
+    for limits, in_smoke, ends in ((2, 1, (1, 0)), (1, 2, (0, 1)), (1, 0, (0, 0))):
+        part = runner.Part("planted", "planted", smoke, limits=limits, limits_in_smoke=in_smoke)
+        monkeypatch.setitem(runner.PARTS, "planted", part)
+        assert (run(), run("--smoke")) == ends
+
+
+def test_a_smoke_run_leaves_out_parts_that_another_one_shows(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shown = runner.Part("shown", "planted", ("--smoke",), smoked_by="planted")
+    monkeypatch.setitem(runner.PARTS, "shown", shown)
+    for words, shows in (((), True), (("--smoke",), False), (("shown", "--smoke"), True)):
+        assert run(*words) == 0
+        assert ("══ shown" in capfd.readouterr().out) == shows
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_what_another_part_shows_in_smoke_has_that_one(part: runner.Part) -> None:
+    if part.smoked_by:
+        assert not PARTS[part.smoked_by].smoked_by
+        shown = [each for each in PARTS.values() if part.smoked_by == each.smoked_by]
+        limits = sum(each.limits for each in [PARTS[part.smoked_by], *shown])
+        assert PARTS[part.smoked_by].least_limits(smoke=True) == limits
 
 
 def test_the_record_says_all_that_it_must(run: Run, tmp_path: Path) -> None:
