@@ -47,6 +47,13 @@ export class RankedHeap {
     return top;
   }
 
+  /**
+   * The id at a place of the heap's array, 0 up to `length` − 1; 0 is that of the smallest rank. Ids at the end have larger ranks than most.
+   */
+  at(place: number): number {
+    return this._ids[place]!;
+  }
+
   clear(): void {
     this._length = 0;
   }

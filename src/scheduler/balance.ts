@@ -1,6 +1,6 @@
 import { NONE } from './edge-table';
 import { transferSeconds } from './placement';
-import { hasRoom } from './room';
+import { hasRoom, hasRoomToFetch } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { mayFollow } from './tasks-ahead';
 import { TaskFlag } from './task-table';
@@ -9,6 +9,12 @@ import type { WorkerRecord } from './worker-table';
 
 /** At most this many tasks are looked at per idle worker, so that a batch of finishes stays cheap however long the queues are. */
 const MAX_LOOKED_AT = 64;
+
+/**
+ * A task is moved only if the transfers of its inputs take at most so many times as long as the task itself. An idle thread might do with more,
+ * but the links are shared: others wait for what is behind.
+ */
+const MOST_TRANSFER = 4;
 
 /**
  * Finds work for workers that have threads free: first from another worker's queue, which costs nothing; else by asking a worker to give
@@ -23,9 +29,9 @@ export function balance(s: SchedulerState): boolean {
   }
   let hasMoved = false;
   for (const thief of workers) {
-    if (!thief.paused && thief.processingCount < thief.threads) {
+    if (!thief.paused && freeThreads(thief) > 0) {
       hasMoved = takeFromQueue(s, thief) || hasMoved;
-      if (thief.processingCount < thief.threads) {
+      if (freeThreads(thief) > 0) {
         askBack(s, thief);
       }
     }
@@ -33,39 +39,63 @@ export function balance(s: SchedulerState): boolean {
   return hasMoved;
 }
 
+/** Threads for which a worker has no task that could run, nor one whose inputs are on their way. */
+function freeThreads(worker: WorkerRecord): number {
+  return worker.threads - worker.runnableCount - worker.fetchingCount;
+}
+
 function takeFromQueue(s: SchedulerState, thief: WorkerRecord): boolean {
   const victim = mostLoaded(s, thief, other => other.queuedCount > 0);
   if (victim === null) {
     return false;
   }
-  const passedOver: number[] = [];
-  const share = Math.ceil(victim.queuedCount / 2);
-  let left = share;
-  for (
-    let looked = 0;
-    left > 0 && looked < MAX_LOOKED_AT && hasRoom(s, thief);
-    looked++
-  ) {
-    const task = s.peekQueue(victim);
-    if (task === NONE) {
+  let left = Math.ceil(victim.queuedCount / 2);
+  let hasMoved = false;
+  // The last ones: the victim would begin them last.
+  for (const task of [
+    ...victim.fetchQueue.lastOnes(MAX_LOOKED_AT),
+    ...victim.queue.lastOnes(MAX_LOOKED_AT)
+  ]) {
+    if (left === 0) {
       break;
     }
-    victim.queue.pop();
     if (
+      s.isQueuedAt(task, victim.id) &&
       s.isEligible(task, thief) &&
       mayFollow(s, task, thief) &&
-      transferSeconds(s, task, thief) < victim.load
+      isSoonerAt(s, task, thief, victim) &&
+      hasRoomFor(s, task, thief)
     ) {
-      assign(s, task, thief);
+      assign(s, task, thief, true);
+      hasMoved = true;
       left--;
-    } else {
-      passedOver.push(task);
     }
   }
-  for (const task of passedOver) {
-    victim.queue.push(task, s.tasks.rank[task]!, s.tasks.client[task]!);
-  }
-  return left < share;
+  return hasMoved;
+}
+
+function hasRoomFor(
+  s: SchedulerState,
+  task: number,
+  worker: WorkerRecord
+): boolean {
+  return s.hasInputs(task, worker)
+    ? hasRoom(s, worker)
+    : hasRoomToFetch(s, worker);
+}
+
+/** Whether the last task of a worker would end sooner at another one, and is worth the transfers. */
+function isSoonerAt(
+  s: SchedulerState,
+  task: number,
+  thief: WorkerRecord,
+  victim: WorkerRecord
+): boolean {
+  const own = s.durations.booked(s.tasks.functionRow[task]!);
+  const transfer = transferSeconds(s, task, thief);
+  return (
+    transfer <= MOST_TRANSFER * own && thief.load + transfer + own < victim.load
+  );
 }
 
 function askBack(s: SchedulerState, thief: WorkerRecord): void {
@@ -81,15 +111,11 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
     return;
   }
   const unstarted = probablyUnstarted(s, victim);
-  const wait = victim.load;
-  let left = Math.min(
-    thief.threads - thief.processingCount,
-    Math.ceil(unstarted.length / 2)
-  );
+  let left = Math.min(freeThreads(thief), Math.ceil(unstarted.length / 2));
   // The newest first: the worker would start them last.
   for (let i = unstarted.length - 1; left > 0 && i >= 0; i--) {
     const task = unstarted[i]!;
-    if (s.isEligible(task, thief) && transferSeconds(s, task, thief) < wait) {
+    if (s.isEligible(task, thief) && isSoonerAt(s, task, thief, victim)) {
       s.askBack(task, victim);
       left--;
     }
@@ -115,7 +141,10 @@ function probablyUnstarted(s: SchedulerState, worker: WorkerRecord): number[] {
     }
     if (running > 0) {
       running--;
-    } else if ((tasks.flags[task]! & asked) === 0) {
+    } else if (
+      (tasks.flags[task]! & asked) === 0 &&
+      !tasks.wasOftenTakenBack(task)
+    ) {
       unstarted.push(task);
     }
   }

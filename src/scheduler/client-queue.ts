@@ -41,6 +41,19 @@ export class ClientQueue {
     return heap.pop();
   }
 
+  /** Up to `most` entries, of each client those that are about the last. */
+  lastOnes(most: number): number[] {
+    const last: number[] = [];
+    for (const client of this._clients) {
+      const heap = this._heaps[client]!;
+      const end = Math.max(0, heap.length - most);
+      for (let place = heap.length - 1; place >= end; place--) {
+        last.push(heap.at(place));
+      }
+    }
+    return last;
+  }
+
   clear(): void {
     this._clients.forEach(client => (this._heaps[client] = undefined));
     this._clients = [];

@@ -21,7 +21,7 @@ export function copiesAsked(s: SchedulerState, event: CopiesAsked): void {
   }
 }
 
-/** A copy stays if no worker that stays has another, or if a task that was given to this worker needs it. */
+/** A copy stays if no worker that stays has another, or if a task that was given to this worker, or is queued for it, needs it. */
 export function copiesDropped(s: SchedulerState, event: CopiesDropped): void {
   const worker = s.workers.get(event.worker);
   if (worker === undefined) {
@@ -56,10 +56,6 @@ function isNeededAt(
   task: number,
   worker: WorkerRecord
 ): boolean {
-  const { state, worker: place } = s.tasks;
-  return s.tasks
-    .dependentsOf(task)
-    .some(
-      user => state[user] === TaskState.Processing && place[user] === worker.id
-    );
+  const { worker: place } = s.tasks;
+  return s.tasks.dependentsOf(task).some(user => place[user] === worker.id);
 }

@@ -8,8 +8,10 @@ export type SchedulerOptions = {
   readonly unknownSeconds: number;
   /** Seconds of work that a worker should have per thread, running and ahead. */
   readonly aheadSeconds: number;
-  /** Tasks per thread, running and ahead, that a worker may always have. */
+  /** Tasks per thread, running and ahead, that a worker may always have, of those that have their inputs there. */
   readonly aheadPerThread: number;
+  /** Tasks per thread whose inputs come from other workers, that a worker may always have: transfers begin before a thread is free. */
+  readonly fetchingPerThread: number;
   /** The most tasks, running and ahead, that a worker has, though it may always have `aheadPerThread` per thread. */
   readonly aheadMost: number;
   /** Bytes per second between two workers. */
@@ -30,6 +32,7 @@ export const DEFAULT_OPTIONS: SchedulerOptions = {
   // core: 5 ms of work outlast that, and let workers report 256 finishes at a time.
   aheadSeconds: 0.005,
   aheadPerThread: 2,
+  fetchingPerThread: 2,
   aheadMost: 1024,
   // Between processes of one machine by sockets; descriptor passing is faster, but only for large results.
   bandwidth: 500e6,

@@ -12,7 +12,8 @@ export function placeInQueue(s: SchedulerState, task: number): void {
     s.enqueue(task, null);
     return;
   }
-  s.enqueue(task, s.policy.choose(s, task, candidates(s, task)));
+  const home = s.policy.choose(s, task, candidates(s, task));
+  s.enqueue(task, home, !s.hasInputs(task, home));
 }
 
 // Paused workers only when there is no other: a task may be bound to them.

@@ -14,14 +14,56 @@ import type { WorkerRecord } from './worker-table';
 /** A task with more inputs is never shipped: looking at all of them each time one is assigned would be quadratic. */
 const MAX_SHIPPED_INPUTS = 8;
 
-/** Whether a worker may be given one task more. */
+/**
+ * Whether a worker may be given one more task that can run there at once. Those that wait for inputs do not count: threads would be idle
+ * behind them.
+ */
 export function hasRoom(s: SchedulerState, worker: WorkerRecord): boolean {
-  const { aheadPerThread, aheadMost, aheadSeconds } = s.options;
-  const count = worker.processingCount;
+  return hasRoomBeside(
+    s,
+    worker,
+    worker.runnableCount,
+    s.options.aheadPerThread
+  );
+}
+
+/** Whether a worker may be given one more task whose inputs must come from other workers. */
+export function hasRoomToFetch(
+  s: SchedulerState,
+  worker: WorkerRecord
+): boolean {
+  return hasRoomBeside(
+    s,
+    worker,
+    worker.fetchingCount,
+    s.options.fetchingPerThread
+  );
+}
+
+/** Whether a worker may be given one more task together with its unfinished inputs. */
+export function hasRoomToShip(
+  s: SchedulerState,
+  worker: WorkerRecord
+): boolean {
+  return hasRoomBeside(
+    s,
+    worker,
+    worker.processingCount,
+    s.options.aheadPerThread
+  );
+}
+
+function hasRoomBeside(
+  { options }: SchedulerState,
+  worker: WorkerRecord,
+  count: number,
+  perThread: number
+): boolean {
   return (
     !worker.paused &&
-    (count < aheadPerThread * worker.threads ||
-      (count < aheadMost && worker.occupancy < aheadSeconds * worker.threads))
+    (count < perThread * worker.threads ||
+      (worker.processingCount < options.aheadMost &&
+        worker.occupancy < options.aheadSeconds * worker.threads))
   );
 }
 

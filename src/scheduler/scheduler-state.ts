@@ -116,8 +116,8 @@ export class SchedulerState {
     return [...found];
   }
 
-  /** Puts a task into a queue: of one worker, or (null) the common one. */
-  enqueue(task: number, home: WorkerRecord | null): void {
+  /** Puts a task into a queue: of one worker, from whose peers some inputs must come perhaps, or (null) the common one. */
+  enqueue(task: number, home: WorkerRecord | null, lacksInputs = false): void {
     const tasks = this.tasks;
     const rank = tasks.rank[task]!;
     const client = tasks.client[task]!;
@@ -127,7 +127,13 @@ export class SchedulerState {
       this.commonCount++;
     } else {
       tasks.worker[task] = home.id;
-      home.queue.push(task, rank, client);
+      if (lacksInputs) {
+        tasks.flags[task]! |= TaskFlag.Lacks;
+      } else {
+        tasks.flags[task]! &= ~TaskFlag.Lacks;
+      }
+      const queue = lacksInputs ? home.fetchQueue : home.queue;
+      queue.push(task, rank, client);
       home.queuedCount++;
       this._book(task, home.queuedTime);
     }
@@ -141,33 +147,47 @@ export class SchedulerState {
     if (homeId === NONE) {
       this.commonCount--;
       if (this.commonQueue.length > 2 * this.commonCount + 64) {
-        this.commonQueue.retain(other => this._isQueuedAt(other, NONE));
+        this.commonQueue.retain(other => this.isQueuedAt(other, NONE));
       }
       return;
     }
     const home = this.workers.get(homeId)!;
     home.queuedCount--;
     this._unbook(task, home.queuedTime);
-    if (home.queue.length > 2 * home.queuedCount + 64) {
-      home.queue.retain(other => this._isQueuedAt(other, homeId));
+    const { queue, fetchQueue } = home;
+    if (queue.length + fetchQueue.length > 2 * home.queuedCount + 64) {
+      queue.retain(other => this.isQueuedAt(other, homeId));
+      fetchQueue.retain(other => this.isQueuedAt(other, homeId));
     }
   }
 
-  /** The best task of a queue (null: the common one), or NONE; drops dead entries on the way. */
-  peekQueue(home: WorkerRecord | null): number {
-    const queue = home === null ? this.commonQueue : home.queue;
+  /** A task that is queued for a worker, or (null) for any; or NONE. */
+  anyQueued(home: WorkerRecord | null): number {
+    if (home === null) {
+      return this.peekQueue(this.commonQueue, null);
+    }
+    const task = this.peekQueue(home.queue, home);
+    return task === NONE ? this.peekQueue(home.fetchQueue, home) : task;
+  }
+
+  /** The best task of a queue of a worker (null: the common one), or NONE; drops dead entries on the way. */
+  peekQueue(queue: ClientQueue, home: WorkerRecord | null): number {
     const homeId = home === null ? NONE : home.id;
     for (;;) {
       const task = queue.peek();
-      if (task === NONE || this._isQueuedAt(task, homeId)) {
+      if (task === NONE || this.isQueuedAt(task, homeId)) {
         return task;
       }
       queue.pop();
     }
   }
 
-  /** Enters a task into its worker's list and books. */
-  linkProcessing(task: number, worker: WorkerRecord): void {
+  /**
+   * Enters a task into its worker's list and books.
+   *
+   * @param mayLack - whether it could lack inputs there that other workers hold.
+   */
+  linkProcessing(task: number, worker: WorkerRecord, mayLack: boolean): void {
     const tasks = this.tasks;
     const last = worker.lastProcessing;
     tasks.worker[task] = worker.id;
@@ -181,6 +201,71 @@ export class SchedulerState {
     worker.lastProcessing = task;
     worker.processingCount++;
     this._book(task, worker.processingTime);
+    if (mayLack) {
+      this.countLacking(task, worker);
+    } else if (tasks.waitingOn[task] === 0) {
+      tasks.flags[task]! |= TaskFlag.Runnable;
+      worker.runnableCount++;
+    }
+  }
+
+  /** Looks anew which inputs of a processing task are still to come to its worker. */
+  countLacking(task: number, worker: WorkerRecord): void {
+    const { edges, state, firstInput } = this.tasks;
+    let count = 0;
+    for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+      const input = edges.input[e]!;
+      if (
+        state[input] === TaskState.Memory &&
+        !this.hasReplica(input, worker)
+      ) {
+        count++;
+      }
+    }
+    this._setLacking(task, worker, count);
+    this.judgeRunnable(task, worker);
+  }
+
+  private _setLacking(task: number, worker: WorkerRecord, count: number): void {
+    const { lacking } = this.tasks;
+    worker.fetchingCount += Number(count > 0) - Number(lacking[task]! > 0);
+    lacking[task] = count;
+  }
+
+  /** Counts a processing task among those that could run, or no longer. */
+  judgeRunnable(task: number, worker: WorkerRecord): void {
+    const { flags, waitingOn, lacking } = this.tasks;
+    const isRunnable =
+      waitingOn[task] === 0 &&
+      lacking[task] === 0 &&
+      (flags[task]! & TaskFlag.Seceded) === 0;
+    if (isRunnable !== ((flags[task]! & TaskFlag.Runnable) !== 0)) {
+      flags[task]! ^= TaskFlag.Runnable;
+      worker.runnableCount += isRunnable ? 1 : -1;
+    }
+  }
+
+  /** Notes that a worker has got a copy of a result: tasks there may lack one input less. */
+  addCopy(task: number, worker: WorkerRecord): void {
+    this.addReplica(task, worker);
+    if (worker.fetchingCount === 0) {
+      return;
+    }
+    const { edges, state, worker: place, lacking, firstDependent } = this.tasks;
+    for (
+      let e = firstDependent[task]!;
+      e !== NONE;
+      e = edges.nextDependent[e]!
+    ) {
+      const dependent = edges.dependent[e]!;
+      if (
+        state[dependent] === TaskState.Processing &&
+        place[dependent] === worker.id
+      ) {
+        this._setLacking(dependent, worker, lacking[dependent]! - 1);
+        this.judgeRunnable(dependent, worker);
+      }
+    }
   }
 
   /** A run leaves its worker's threads to others; it stays in the worker's list. */
@@ -189,6 +274,7 @@ export class SchedulerState {
     this.tasks.flags[task]! |= TaskFlag.Seceded | TaskFlag.TakeBackRefused;
     worker.secededCount++;
     this._leaveThread(task, worker);
+    this.judgeRunnable(task, worker);
   }
 
   /** A run that has seceded holds a thread again. */
@@ -197,6 +283,7 @@ export class SchedulerState {
     worker.secededCount--;
     worker.processingCount++;
     this._book(task, worker.processingTime);
+    this.judgeRunnable(task, worker);
   }
 
   /** Learns how long a task of a function held its thread; what is booked for others is booked anew if need be. */
@@ -248,6 +335,11 @@ export class SchedulerState {
     } else {
       this._leaveThread(task, worker);
     }
+    if (tasks.hasFlag(task, TaskFlag.Runnable)) {
+      worker.runnableCount--;
+    } else if (tasks.lacking[task]! > 0) {
+      this._setLacking(task, worker, 0);
+    }
     tasks.flags[task]! &= ~RUN_FLAGS;
     return worker;
   }
@@ -284,6 +376,17 @@ export class SchedulerState {
     return this.tasks.replicas.has(this.tasks.firstReplica[task]!, worker.id);
   }
 
+  /** Whether a worker holds all inputs of a task. */
+  hasInputs(task: number, worker: WorkerRecord): boolean {
+    const { edges, firstInput } = this.tasks;
+    for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+      if (!this.hasReplica(edges.input[e]!, worker)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /** Tells every client that wants the task what it has become. */
   report(task: number, status: ReportStatus): void {
     const tasks = this.tasks;
@@ -304,7 +407,8 @@ export class SchedulerState {
     }
   }
 
-  private _isQueuedAt(task: number, homeId: number): boolean {
+  /** Whether a task is queued for a worker, or (`NONE`) for any. */
+  isQueuedAt(task: number, homeId: number): boolean {
     return (
       this.tasks.state[task] === TaskState.Queued &&
       this.tasks.worker[task] === homeId
@@ -314,7 +418,10 @@ export class SchedulerState {
 
 // Flags of a run, not of a task.
 const RUN_FLAGS =
-  TaskFlag.TakeBackAsked | TaskFlag.TakeBackRefused | TaskFlag.Seceded;
+  TaskFlag.TakeBackAsked |
+  TaskFlag.TakeBackRefused |
+  TaskFlag.Seceded |
+  TaskFlag.Runnable;
 
 function isMeant({ workers }: Restriction, worker: WorkerRecord): boolean {
   return workers.some(named => worker.answersTo(named));

@@ -144,6 +144,7 @@ export class Scheduler {
       settle(s);
       fillWorkers(s);
       settle(s);
+      // It ends: `balance` says yes only if it has given queued tasks to workers, and nothing here queues them again.
     } while (balance(s) || s.recommendations.length > 0);
   }
 

@@ -28,9 +28,7 @@ export function relievePaused(s: SchedulerState): void {
 /** Takes all tasks out of a worker's queue; they are placed again when the moves settle. */
 export function emptyQueue(s: SchedulerState, worker: WorkerRecord): void {
   while (worker.queuedCount > 0) {
-    const task = s.peekQueue(worker);
-    worker.queue.pop();
-    move(s, task, TaskState.Waiting);
+    move(s, s.anyQueued(worker), TaskState.Waiting);
   }
 }
 
@@ -85,11 +83,11 @@ export function giveUpStalled(s: SchedulerState): void {
       task = next;
     }
     while (worker.queuedCount > 0) {
-      fail(s, s.peekQueue(worker));
+      fail(s, s.anyQueued(worker));
     }
   }
   while (s.commonCount > 0) {
-    fail(s, s.peekQueue(null));
+    fail(s, s.anyQueued(null));
   }
 }
 
@@ -120,7 +118,7 @@ export function anUnplaced(s: SchedulerState): number {
   }
   const leaving = s.workers.all.find(w => w.retiring && w.queuedCount > 0);
   if (leaving !== undefined) {
-    return s.peekQueue(leaving);
+    return s.anyQueued(leaving);
   }
-  return isDeserted(s) ? s.peekQueue(null) : NONE;
+  return isDeserted(s) ? s.anyQueued(null) : NONE;
 }

@@ -22,7 +22,14 @@ export enum TaskFlag {
   /** There was no room for the rest of its graph: it cannot run. */
   Refused = 128,
   /** Its present run goes on beside the worker's threads, see `TasksSeceded`. */
-  Seceded = 256
+  Seceded = 256,
+  /** It could run at its worker, or does. */
+  Runnable = 512,
+  /** `Queued`: its worker lacks some of its inputs, see `WorkerRecord.fetchQueue`. */
+  Lacks = 1024,
+  /** Two bits: how often it has been given back, see `countTakenBack`. */
+  TakenBackOnce = 2048,
+  TakenBackTwice = 4096
 }
 
 /** What a forgotten row still tells: whether there ever was a result. */
@@ -48,6 +55,8 @@ export class TaskTable {
   firstDependent = new Int32Array(0);
   /** Inputs not in memory. Kept while the task holds its inputs. */
   waitingOn = new Int32Array(0);
+  /** `Processing`: inputs that are in memory, and not at its worker. */
+  lacking = new Int32Array(0);
   /** Dependents that hold this task as an input (Waiting … Processing). */
   waiters = new Int32Array(0);
   /** Head of the list of clients that want the result. */
@@ -111,6 +120,7 @@ export class TaskTable {
     this.firstInput = grownColumn(this.firstInput, capacity, NONE);
     this.firstDependent = grownColumn(this.firstDependent, capacity, NONE);
     this.waitingOn = grownColumn(this.waitingOn, capacity);
+    this.lacking = grownColumn(this.lacking, capacity);
     this.waiters = grownColumn(this.waiters, capacity);
     this.firstWant = grownColumn(this.firstWant, capacity, EMPTY_LIST);
     this.firstReplica = grownColumn(this.firstReplica, capacity, EMPTY_LIST);
@@ -225,6 +235,19 @@ export class TaskTable {
   /** Whether there has been a result, also of a task that was forgotten and whose row nobody has taken yet. */
   hadResult(task: number): boolean {
     return (this.flags[task]! & ENDED_FLAGS) !== 0;
+  }
+
+  /** Notes that a worker has given a task back: that is counted up to 3. */
+  countTakenBack(task: number): void {
+    if (!this.wasOftenTakenBack(task)) {
+      this.flags[task]! += TaskFlag.TakenBackOnce;
+    }
+  }
+
+  /** Whether a task has been given back three times: else it could go to and fro between two guesses. */
+  wasOftenTakenBack(task: number): boolean {
+    const often = TaskFlag.TakenBackOnce | TaskFlag.TakenBackTwice;
+    return (this.flags[task]! & often) === often;
   }
 
   /** Whether its graph is still coming in. */

@@ -1,9 +1,10 @@
 import type { Int32List } from '../base/int-list';
 import { NONE } from './edge-table';
 import { rankAt } from './rank';
-import { hasRoom, shipTarget } from './room';
+import { hasRoom, hasRoomToFetch, hasRoomToShip, shipTarget } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { TaskState } from './task-state';
+import { TaskFlag } from './task-table';
 import { assign, move } from './transitions';
 import type { WorkerRecord } from './worker-table';
 
@@ -14,7 +15,7 @@ export function shipHeldBack(s: SchedulerState): void {
   }
   for (const worker of s.workers.all) {
     const heldBack = worker.heldBack;
-    while (heldBack.length > 0 && hasRoom(s, worker)) {
+    while (heldBack.length > 0 && hasRoomToShip(s, worker)) {
       const task = heldBack.shift();
       if (
         s.tasks.state[task] === TaskState.Waiting &&
@@ -45,7 +46,11 @@ function hasQueued(s: SchedulerState): boolean {
 }
 
 function fillOnce(s: SchedulerState): boolean {
-  const open = s.workers.all.filter(worker => hasRoom(s, worker));
+  const open = s.workers.all.filter(
+    worker =>
+      hasRoom(s, worker) ||
+      (worker.queuedCount > 0 && hasRoomToFetch(s, worker))
+  );
   open.sort(byRunning);
   let threads = 0;
   for (const worker of open) {
@@ -61,7 +66,7 @@ function fillOnce(s: SchedulerState): boolean {
 }
 
 function byRunning(a: WorkerRecord, b: WorkerRecord): number {
-  return a.processingCount / a.threads - b.processingCount / b.threads;
+  return a.runnableCount / a.threads - b.runnableCount / b.threads;
 }
 
 function fillWorker(
@@ -69,25 +74,46 @@ function fillWorker(
   worker: WorkerRecord,
   share: number
 ): boolean {
+  const { commonQueue } = s;
+  const { queue, fetchQueue } = worker;
   let left = share;
   let hasAssigned = false;
-  while (hasRoom(s, worker)) {
-    const own = following(s, worker, s.peekQueue(worker));
-    const common = left > 0 ? following(s, worker, s.peekQueue(null)) : NONE;
-    if (own === NONE && common === NONE) {
-      break;
+  for (;;) {
+    let best = NONE;
+    let from = commonQueue;
+    if (hasRoom(s, worker)) {
+      if (left > 0 && s.commonCount > 0) {
+        best = following(s, worker, s.peekQueue(commonQueue, null));
+      }
+      if (worker.queuedCount > 0) {
+        const own = following(s, worker, s.peekQueue(queue, worker));
+        if (own !== NONE && (best === NONE || !s.turns.isBefore(best, own))) {
+          best = own;
+          from = queue;
+        }
+      }
+    }
+    if (worker.queuedCount > 0 && hasRoomToFetch(s, worker)) {
+      const far = following(s, worker, s.peekQueue(fetchQueue, worker));
+      if (far !== NONE && (best === NONE || s.turns.isBefore(far, best))) {
+        best = far;
+        from = fetchQueue;
+      }
+    }
+    if (best === NONE) {
+      return hasAssigned;
     }
     hasAssigned = true;
-    if (common === NONE || (own !== NONE && s.turns.isBefore(own, common))) {
-      worker.queue.pop();
-      assign(s, own, worker);
-    } else {
-      left--;
-      s.commonQueue.pop();
-      assign(s, common, worker);
-    }
+    left -= Number(from === commonQueue);
+    from.pop();
+    // (An entry may be older than what is known now.)
+    assign(
+      s,
+      best,
+      worker,
+      from !== commonQueue && s.tasks.hasFlag(best, TaskFlag.Lacks)
+    );
   }
-  return hasAssigned;
 }
 
 function following(

@@ -2,7 +2,7 @@ import { ReportStatus } from '../records/enumerations';
 import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';
 import { placeInQueue } from './queueing';
-import { hasRoom, shipTarget } from './room';
+import { hasRoomToShip, shipTarget } from './room';
 import {
   FailureReason,
   holdsInputs,
@@ -176,7 +176,7 @@ function isDue(
         return false;
       }
       const worker = shipTarget(s, task);
-      if (worker !== null && !hasRoom(s, worker)) {
+      if (worker !== null && !hasRoomToShip(s, worker)) {
         worker.heldBack.push(task);
         return false;
       }
@@ -325,27 +325,37 @@ function enterProcessing(s: SchedulerState, task: number): void {
   if (worker === null) {
     throw new InvalidTransition(s, task, Waiting, Processing);
   }
-  startRun(s, task, worker);
+  startRun(s, task, worker, false);
   recommendShipping(s, task);
 }
 
-/** Moves a queued task to a worker. */
+/**
+ * Moves a queued task to a worker.
+ *
+ * @param mayLack - whether some of its inputs could have to come from other workers.
+ */
 export function assign(
   s: SchedulerState,
   task: number,
-  worker: WorkerRecord
+  worker: WorkerRecord,
+  mayLack: boolean
 ): void {
   s.dequeue(task);
-  startRun(s, task, worker);
+  startRun(s, task, worker, mayLack);
   move(s, task, Processing);
 }
 
-function startRun(s: SchedulerState, task: number, worker: WorkerRecord): void {
+function startRun(
+  s: SchedulerState,
+  task: number,
+  worker: WorkerRecord,
+  mayLack: boolean
+): void {
   const runId = s.nextRunId;
   s.nextRunId = (runId + 1) >>> 0;
   s.turns.take(s.tasks.client[task]!);
   s.tasks.runId[task] = runId;
-  s.linkProcessing(task, worker);
+  s.linkProcessing(task, worker, mayLack);
   s.output.assign(worker, task, runId);
 }
 
@@ -387,6 +397,8 @@ function enterMemory(s: SchedulerState, task: number): void {
       readyAt[dependent] = s.now;
       if (dependentState === Waiting) {
         s.recommendations.push(dependent, Queued);
+      } else {
+        s.judgeRunnable(dependent, s.workers.get(s.tasks.worker[dependent]!)!);
       }
     }
   }
@@ -495,6 +507,9 @@ function leaveMemory(s: SchedulerState, task: number): void {
       const dependent = edges.dependent[e]!;
       if (holdsInputs(state[dependent]!)) {
         waitingOn[dependent]!++;
+        if (state[dependent] === Processing) {
+          s.countLacking(dependent, s.workers.get(s.tasks.worker[dependent]!)!);
+        }
         s.recommendations.push(dependent, Waiting);
       }
     }

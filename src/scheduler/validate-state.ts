@@ -1,6 +1,6 @@
 import { invariant } from '../base/assert';
 import { NONE } from './edge-table';
-import { hasRoom } from './room';
+import { hasRoom, hasRoomToFetch } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { FailureReason, holdsInputs, TaskState } from './task-state';
 import { ENDED_FLAGS, TaskFlag } from './task-table';
@@ -230,6 +230,8 @@ function checkWorker(
   const t = s.tasks;
   let count = 0;
   let seceded = 0;
+  let runnable = 0;
+  let fetching = 0;
   let occupancy = 0;
   let previous = NONE;
   for (
@@ -251,6 +253,25 @@ function checkWorker(
         worker.askedBack.has(t.runId[task]!),
       'no answer is expected to its being asked back'
     );
+    const lacking = t
+      .inputsOf(task)
+      .filter(
+        input =>
+          t.state[input] === TaskState.Memory && !s.hasReplica(input, worker)
+      ).length;
+    check(s, task, t.lacking[task] === lacking, 'lacking is miscounted');
+    const isRunnable =
+      lacking === 0 &&
+      t.waitingOn[task] === 0 &&
+      !t.hasFlag(task, TaskFlag.Seceded);
+    check(
+      s,
+      task,
+      t.hasFlag(task, TaskFlag.Runnable) === isRunnable,
+      'is runnable, or not, and taken for the contrary'
+    );
+    runnable += Number(isRunnable);
+    fetching += Number(lacking > 0);
     previous = task;
     if (t.hasFlag(task, TaskFlag.Seceded)) {
       seceded++;
@@ -261,6 +282,8 @@ function checkWorker(
   }
   invariant(worker.lastProcessing === previous, 'the list ends elsewhere');
   invariant(worker.processingCount === count, 'processing is miscounted');
+  invariant(worker.runnableCount === runnable, 'the runnable are miscounted');
+  invariant(worker.fetchingCount === fetching, 'the fetching are miscounted');
   invariant(worker.secededCount === seceded, 'seceded runs are miscounted');
   invariant(isNear(worker.occupancy, occupancy), 'occupancy is wrong');
   invariant(worker.queuedCount === queued, 'the queue is miscounted');
@@ -270,6 +293,12 @@ function checkWorker(
   for (let task = 0; task < t.capacity; task++) {
     if (t.state[task] === TaskState.Queued && t.worker[task] === worker.id) {
       queuedSeconds += s.durations.booked(t.functionRow[task]!);
+      check(
+        s,
+        task,
+        t.hasFlag(task, TaskFlag.Lacks) || s.hasInputs(task, worker),
+        'is queued as if its worker had all its inputs'
+      );
     }
     if (t.state[task] === TaskState.Memory && s.hasReplica(task, worker)) {
       stored += t.nbytes[task]!;
@@ -289,13 +318,16 @@ function checkWorker(
 }
 
 function checkNothingIdle(s: SchedulerState): void {
-  const common = s.peekQueue(null);
+  const common = s.anyQueued(null);
   for (const worker of s.workers.all) {
-    if (!hasRoom(s, worker)) {
-      continue;
+    const waiting: number[] = [];
+    if (hasRoom(s, worker)) {
+      waiting.push(common, s.peekQueue(worker.queue, worker));
     }
-    const own = s.peekQueue(worker);
-    for (const task of [own, common]) {
+    if (hasRoomToFetch(s, worker)) {
+      waiting.push(s.peekQueue(worker.fetchQueue, worker));
+    }
+    for (const task of waiting) {
       invariant(
         task === NONE || !mayFollow(s, task, worker),
         `worker ${worker.id} has room, yet task ${task} is queued`

@@ -54,7 +54,7 @@ export function workerLeft(s: SchedulerState, event: WorkerLeft): void {
   s.output.dropWorker(worker);
   if (s.workers.all.length === 0) {
     while (s.commonCount > 0) {
-      move(s, s.peekQueue(null), TaskState.NoWorker);
+      move(s, s.anyQueued(null), TaskState.NoWorker);
     }
     s.commonQueue.clear();
   }
@@ -125,23 +125,23 @@ function loseReplica(
   }
 }
 
-/** Takes back tasks that were sent to a worker because of an input that is lost there: they would wait for it for ever. */
+/**
+ * Takes back tasks that were sent to a worker, or queued for it, because of an input that is lost there: they would wait for it for ever, or
+ * belong elsewhere now.
+ */
 function recallUsers(
   s: SchedulerState,
   input: number,
   worker: WorkerRecord
 ): void {
-  const { edges, state, worker: place, firstDependent } = s.tasks;
+  const { edges, worker: place, firstDependent } = s.tasks;
   for (
     let e = firstDependent[input]!;
     e !== NONE;
     e = edges.nextDependent[e]!
   ) {
     const dependent = edges.dependent[e]!;
-    if (
-      state[dependent] === TaskState.Processing &&
-      place[dependent] === worker.id
-    ) {
+    if (place[dependent] === worker.id) {
       move(s, dependent, TaskState.Waiting);
     }
   }
@@ -270,7 +270,7 @@ export function replicasChanged(
   for (const task of event.added) {
     if (state[task] === TaskState.Memory) {
       if (!s.hasReplica(task, worker)) {
-        s.addReplica(task, worker);
+        s.addCopy(task, worker);
       }
     } else if (
       state[task] !== TaskState.Processing ||
@@ -310,6 +310,7 @@ export function takeBackAnswered(
       continue;
     }
     if (event.taken[i] === 1) {
+      tasks.countTakenBack(task);
       move(s, task, TaskState.Waiting);
     } else {
       tasks.flags[task]! &= ~TaskFlag.TakeBackAsked;

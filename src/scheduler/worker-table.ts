@@ -26,13 +26,18 @@ export class WorkerRecord {
   secededCount = 0;
   /** The other tasks in `Processing` here, and the two ends of the list of all, oldest first. */
   processingCount = 0;
+  /** Those of them that have all their inputs here, and those that lack inputs which other workers hold. */
+  runnableCount = 0;
+  fetchingCount = 0;
   firstProcessing = NONE;
   lastProcessing = NONE;
   /** Of those tasks. */
   readonly processingTime = new BookedTime();
   /** Tasks in `Queued` that are meant for this worker because of where their inputs are. May hold dead entries. */
   readonly queue: ClientQueue;
-  /** The living entries of `queue`. */
+  /** Of those tasks the ones that lacked inputs here when they were queued. Those in `queue` have all. */
+  readonly fetchQueue: ClientQueue;
+  /** The living entries of both queues. */
   queuedCount = 0;
   readonly queuedTime = new BookedTime();
   /** Tasks that were not shipped with their inputs only because there was no room. May hold dead entries. */
@@ -63,6 +68,7 @@ export class WorkerRecord {
     names: readonly string[] = []
   ) {
     this.queue = new ClientQueue(turns);
+    this.fetchQueue = new ClientQueue(turns);
     this._names = new Set(names);
   }
 

@@ -2,6 +2,7 @@ import { denseIds } from '../../testing/ids';
 import { RunStatus } from '../../records/enumerations';
 import { SchedulerFixture } from '../../testing/scheduler-fixture';
 import { InvalidTransition, TaskState } from '..';
+import type { IPlacementPolicy } from '../placement';
 import type { SchedulerState } from '../scheduler-state';
 
 describe('running a graph', () => {
@@ -202,6 +203,37 @@ describe('work ahead', () => {
     expect(s.state('a5')).toBe('Queued');
   });
 
+  it('does not count those that wait for inputs there', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b');
+    expect(s.said()).toEqual(['assign 0: a b']);
+    s.submit('c d', { want: 'c d' });
+    expect(s.said()).toEqual(['assign 0: c']);
+    expect(s.state('d')).toBe('Queued');
+  });
+
+  it('has the inputs of two more tasks fetched, whatever could run there', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    const at = (id: number) => ({ workers: [id], allowOther: false });
+    s.submit('a; b', { want: 'a b', restrict: { a: at(0), b: at(1) } });
+    s.finish(0, 'a');
+    s.finish(1, 'b');
+    s.said();
+    s.submit('b -> x1 x2 x3; a -> y1 y2 y3', {
+      want: 'x1 x2 x3 y1 y2 y3',
+      restrict: Object.fromEntries(
+        ['x1', 'x2', 'x3', 'y1', 'y2', 'y3'].map(name => [name, at(0)])
+      )
+    });
+    expect(s.said()).toEqual(['assign 0: x1 x2 y1 y2']);
+    s.replicas(0, 'b');
+    // Now x1 and x2 could run, and leave room to have other inputs fetched.
+    expect(s.said()).toEqual(['assign 0: x3']);
+  });
+
   it('sends about 5 ms of short tasks', () => {
     const s = new SchedulerFixture();
     s.join(0);
@@ -275,7 +307,7 @@ describe('work ahead', () => {
 });
 
 describe('balancing', () => {
-  it('lets an idle worker take from the queue of a busy one', () => {
+  it('lets an idle worker take the last one from the queue of a busy one', () => {
     const s = new SchedulerFixture({ options: { aheadPerThread: 1 } });
     s.join(0);
     s.submit('a -> b1 b2 b3', { want: 'b1 b2 b3' });
@@ -283,7 +315,43 @@ describe('balancing', () => {
     expect(s.states('b1 b2 b3')).toBe('Processing Queued Queued');
     s.said();
     s.join(1);
-    expect(s.said()).toEqual(['assign 1: b2']);
+    expect(s.said()).toEqual(['assign 1: b3']);
+  });
+
+  it('does not move a task whose inputs travel much longer than it runs', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('b0; a', { want: 'b0 a' });
+    s.finish(0, 'b0', { duration: 0.001 });
+    s.finish(0, 'a', { nbytes: 10e6 });
+    const names = Array.from({ length: 200 }, (_, i) => `b${i + 1}`);
+    s.submit(`a -> ${names.join(' ')}`, { want: names.join(' ') });
+    s.said();
+    // 200 ms of work wait there, and 20 ms of transfer would do; but for 1 ms of it.
+    s.join(1);
+    expect(s.said()).toEqual([]);
+  });
+
+  it('does not send a task to and fro for ever', () => {
+    const choose: IPlacementPolicy['choose'] = (_s, _task, candidates) =>
+      candidates[0]!;
+    const s = new SchedulerFixture({ policy: { choose } });
+    s.join(0);
+    s.join(1);
+    // Placed at worker 0 whenever it is placed, and asked back for worker 1, which is idle.
+    const here = { workers: [0, 1], allowOther: false };
+    s.submit('a b', { want: 'a b', restrict: { a: here, b: here } });
+    const asked = new Map<string, number>();
+    for (let round = 0; round < 20; round++) {
+      for (const line of s.saidOf('take')) {
+        for (const name of line.split(': ')[1]!.split(' ')) {
+          asked.set(name, (asked.get(name) ?? 0) + 1);
+          s.takenBack(0, name);
+        }
+      }
+    }
+    expect(asked.size).toBeGreaterThan(0);
+    expect(Math.max(...asked.values())).toBeLessThanOrEqual(3);
   });
 
   it('asks a busy worker to give back what it has not started', () => {
