@@ -97,9 +97,8 @@ class DefaultCluster(JoinedCluster):
         server = connection_file()
         if server is None:
             raise ClusterError("The Jupyter server has ended.")
-        recording = bool(dask.config.get("spanwise.recording", True))
-        settings = cluster_settings(None, None, "auto", recording)
-        settings["name"] = _name()
+        settings = settings_to_join_with()
+        recording = settings["recording"]
         give_up = monotonic() + _ENDING_SECONDS
         while True:
             self._file = str(ring(server, "join", {"settings": settings}, ANSWER_SECONDS)["file"])
@@ -149,6 +148,15 @@ class DefaultCluster(JoinedCluster):
     @property
     def _folder_of_workers(self) -> str:
         return str(self._link.welcome.get("cwd") or "")
+
+
+def settings_to_join_with() -> dict[str, Any]:
+    """What the cluster of this environment is started with if this is the first to come.
+
+    The Jupyter server calls it too, in the interpreter of a kernel (`kernel_environment.py`).
+    """
+    recording = bool(dask.config.get("spanwise.recording", True))
+    return {**cluster_settings(None, None, "auto", recording), "name": _name()}
 
 
 def _name() -> str:

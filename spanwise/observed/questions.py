@@ -51,6 +51,8 @@ class SpanInfo:
         Number within the cluster; 0 is the default span.
     name
         Tags from the root.
+    client
+        Whose it is: the path of the notebook, or the program's name; empty: unknown.
     tasks, running, failed
         Runs of tasks: finished, running now, failed.
     executions
@@ -92,6 +94,7 @@ class SpanInfo:
     start: float | None
     stop: float | None
     executions: int = 0
+    client: str = ""
 
     @property
     def tag(self) -> str:
@@ -291,17 +294,22 @@ class Questions:
 
     def spans(self) -> list[SpanInfo]:
         """All spans, parents before children."""
-        rows = self.query("spans")["rows"]
+        answer = self.query("spans")
+        rows, clients = answer["rows"], answer["clients"]
         children: dict[int, list[int]] = {}
         for row in rows:
             if row["parent"] is not None:
                 children.setdefault(row["parent"], []).append(row["span"])
-        return [self._span(row, tuple(children.get(row["span"], ()))) for row in rows]
+        return [
+            self._span(row, tuple(children.get(row["span"], ())), _name_of(clients, row["client"]))
+            for row in rows
+        ]
 
-    def _span(self, row: Mapping[str, Any], children: tuple[int, ...]) -> SpanInfo:
+    def _span(self, row: Mapping[str, Any], children: tuple[int, ...], client: str) -> SpanInfo:
         return SpanInfo(
             id=row["span"],
             name=tuple(row["path"]),
+            client=client,
             parent=row["parent"],
             children=children,
             origin=row["origin"],
@@ -427,6 +435,10 @@ def level_of_asker() -> int:
         frame = frame.f_back
         level += 1
     return level
+
+
+def _name_of(clients: list[str], index: int | None) -> str:
+    return clients[index] if index is not None and index < len(clients) else ""
 
 
 def _span_term(span: Any) -> dict[str, Any]:

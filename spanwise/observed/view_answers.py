@@ -18,6 +18,7 @@ _UNKNOWN = {"nullable": "number"}
 
 _SPAN = {
     "span": _COUNT,
+    "client": {"nullable": _COUNT},
     "parent": {"nullable": _COUNT},
     "path": {"list": "text"},
     "origin": "text",
@@ -41,7 +42,7 @@ _SPAN = {
 
 #: View → kinds of the fields that are read, as in :mod:`spanwise.wire.kinds`.
 _VIEWS: dict[str, dict[str, Any]] = {
-    "spans": {"rows": {"list": {"map": _SPAN}}},
+    "spans": {"rows": {"list": {"map": _SPAN}}, "clients": {"list": "text"}},
     # (rows of entries and columns of records are many, and looked over where they are read)
     "fine-metrics": {"entries": {"optional": {"list": "any"}, "default": []}},
     "records": {

@@ -37,6 +37,18 @@ _ASKED_FOR = (
 )
 
 
+class OthersConnected(Exception):
+    """It was not restarted, since it would be others' loss; the text is a sentence for people."""
+
+    def __init__(self, count: int) -> None:
+        are = "1 notebook or program is" if count == 1 else f"{count} notebooks or programs are"
+        super().__init__(
+            f"{are} connected. Their tasks run again, their results are computed again, and data "
+            "that they put there by scatter() is lost."
+        )
+        self.count = count
+
+
 class DefaultCluster:
     """A scheduler that the server started and owns.
 
@@ -128,7 +140,7 @@ class DefaultCluster:
                     with self._lock:
                         waiting = self._waiting.pop(message.fields["request"], None)
                     if waiting is not None:
-                        waiting.set_result(message.fields["sentence"])
+                        waiting.set_result(message.fields)
                 elif message.type == "problem":
                     self._log.warning("Spanwise: %s: %s", self.name, message.fields["sentence"])
         except LinkError as error:
@@ -148,6 +160,8 @@ class DefaultCluster:
 
         Raises
         ------
+        OthersConnected
+            With ``alone=True``: nothing was done.
         ClusterError, TimeoutError
         """
         number = next(self._requests)
@@ -158,12 +172,15 @@ class DefaultCluster:
             fields["workers"] = self._workers
         try:
             self._link.send("command", {"request": number, "what": what, **fields})
-            return str(waiting.result(COMMAND_SECONDS))
+            done = waiting.result(COMMAND_SECONDS)
         except LinkError as error:
             raise ClusterError(f"The cluster has ended: {error}") from error
         finally:
             with self._lock:
                 self._waiting.pop(number, None)
+        if done["others"] > 0:
+            raise OthersConnected(done["others"])
+        return str(done["sentence"])
 
     def close(self, why: str = "") -> None:
         """End it; `why` is half a sentence for its clients. Twice is safe."""

@@ -70,7 +70,12 @@ class DefaultClusters:
         self._stopped = False
 
     async def join(self, settings: Mapping[str, Any]) -> Path:
-        """Return the file of the cluster of an environment, started if need be.
+        """Return the file of the cluster of an environment, as :meth:`find`."""
+        cluster, _ = await self.find(settings)
+        return cluster.file
+
+    async def find(self, settings: Mapping[str, Any]) -> tuple[DefaultCluster, bool]:
+        """Return the cluster of an environment, and whether it had to be started.
 
         Parameters
         ----------
@@ -92,7 +97,7 @@ class DefaultClusters:
         environment = environment_id(settings)
         cluster = self._clusters.get(environment)
         if cluster is not None and cluster.lives:
-            return cluster.file
+            return cluster, False
         start = self._starts.get(environment)
         if start is None:
             if len(self._clusters) + len(self._starts) >= MOST_CLUSTERS:
@@ -103,7 +108,7 @@ class DefaultClusters:
             start = asyncio.create_task(self._start(environment, settings))
             self._starts[environment] = start
         # Shielded: one kernel that leaves must not take the start away from the others.
-        return (await asyncio.shield(start)).file
+        return await asyncio.shield(start), True
 
     async def _start(self, environment: str, settings: Mapping[str, Any]) -> DefaultCluster:
         try:

@@ -7,8 +7,10 @@ from traitlets import Bool, Enum, Float, Int
 
 from spanwise.processes.node import NodeNotFound, find_node
 from spanwise.server.activity import ActivityWatch
+from spanwise.server.cluster_handlers import ClusterHandler, ClustersHandler
 from spanwise.server.default_clusters import DefaultClusters
 from spanwise.server.doorbell import hang_doorbell
+from spanwise.server.kernel_environment import KernelEnvironments
 from spanwise.server.panel_socket import PanelSocket, StatusHandler
 from spanwise.server.runtime_folder import RuntimeFolder
 from spanwise.server.supervisor import Supervisor, observer_starter
@@ -101,7 +103,11 @@ class SpanwiseExtension(ExtensionApp):  # type: ignore[misc]
         )
 
     def initialize_handlers(self) -> None:
-        """Add the two addresses below the server's base URL."""
+        """Add the addresses below the server's base URL."""
+        clusters = {
+            "clusters": self._clusters,
+            "environments": KernelEnvironments(self.serverapp.root_dir),
+        }
         self.handlers.extend(
             [
                 (
@@ -114,6 +120,8 @@ class SpanwiseExtension(ExtensionApp):  # type: ignore[misc]
                     StatusHandler,
                     {"supervisor": self._supervisor, "node": self._node},
                 ),
+                (r"/spanwise/clusters", ClustersHandler, clusters),
+                (r"/spanwise/clusters/([0-9a-f]+)", ClusterHandler, clusters),
             ]
         )
 

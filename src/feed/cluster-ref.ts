@@ -24,8 +24,20 @@ const RETURN_LIMIT_MS = 10_000;
 /** How long a requested cluster may take until the page hears of it. */
 const ARRIVAL_LIMIT_MS = 30_000;
 
-/** Path of the notebook a cluster was started from, as far as this page can tell. */
-export type NotebookOf = (cluster: ClusterInfo) => string | undefined;
+/** Who computes on a cluster: what started it, or one of its clients. */
+export type ClusterUser = Pick<ClusterInfo, 'notebook'>;
+
+/** Path of the notebook that uses a cluster, as far as this page can tell; undefined for other programs. */
+export type NotebookOf = (user: ClusterUser) => string | undefined;
+
+/** A notebook that a cluster belongs to. */
+export type NotebookUse = {
+  readonly path: string;
+  /** Since when, wall clock seconds. */
+  readonly since: number;
+  /** Whether its kernel is connected. */
+  readonly isHere: boolean;
+};
 
 export class ClusterRef implements IDisposable {
   private readonly _feed: IFeed;
@@ -143,12 +155,7 @@ export class ClusterRef implements IDisposable {
       info => info.cluster === this._heldCluster
     );
     const next =
-      held ??
-      newestOf(
-        this._feed.clusters.filter(info =>
-          belongsTo(info, this._target, this._notebookOf)
-        )
-      );
+      held ?? newestFor(this._feed.clusters, this._target, this._notebookOf);
     if (next !== null && isOpen(this._target)) {
       this._target = targetOf(next, this._notebookOf);
     }
@@ -231,9 +238,38 @@ function isNewer(info: ClusterInfo, than: ClusterInfo | null): boolean {
   return than === null || info.startedAt > than.startedAt;
 }
 
+/** The notebooks of a cluster, each once: that which started it, then those that have joined it, in that order. */
+export function notebooksOf(
+  info: ClusterInfo,
+  notebookOf: NotebookOf
+): readonly NotebookUse[] {
+  const isRunning = info.state !== 'ended';
+  const uses = [
+    { user: info, since: info.startedAt, isHere: isRunning },
+    ...info.clients.map(client => ({
+      user: client,
+      since: client.joined,
+      isHere: isRunning && client.left === undefined
+    }))
+  ];
+  const byPath = new Map<string, NotebookUse>();
+  for (const { user, since, isHere } of uses) {
+    const path = notebookOf(user);
+    if (path !== undefined) {
+      const known = byPath.get(path);
+      byPath.set(path, {
+        path,
+        since: Math.max(since, known?.since ?? since),
+        isHere: isHere || known?.isHere === true
+      });
+    }
+  }
+  return [...byPath.values()];
+}
+
 /**
- * The lasting description of a cluster: its notebook if it has one, else its name. For the entry of refused clusters it is empty, which
- * means the next cluster.
+ * The lasting description of a cluster: its notebook if it has one, else its name, also if several share it. For the entry of refused clusters
+ * it is empty, which means the next cluster.
  */
 export function targetOf(
   info: ClusterInfo,
@@ -242,8 +278,10 @@ export function targetOf(
   if (info.cluster === REFUSED_CLUSTER) {
     return {};
   }
-  const notebook = notebookOf(info);
-  return notebook === undefined ? { name: info.name } : { notebook };
+  const [only, ...others] = notebooksOf(info, notebookOf);
+  const own =
+    notebookOf(info) ?? (others.length === 0 ? only?.path : undefined);
+  return own === undefined ? { name: info.name } : { notebook: own };
 }
 
 /** Equal targets have equal keys; also the key of the saved selection. */
@@ -260,10 +298,44 @@ export function belongsTo(
   target: ClusterTarget,
   notebookOf: NotebookOf
 ): boolean {
-  return (
-    (target.notebook === undefined || notebookOf(info) === target.notebook) &&
-    (target.name === undefined || info.name === target.name)
+  return useOf(info, target, notebookOf) !== null;
+}
+
+/**
+ * The cluster that a target means: of those that its notebook is connected to the one that it joined last; else the one that it used last.
+ */
+export function newestFor(
+  infos: readonly ClusterInfo[],
+  target: ClusterTarget,
+  notebookOf: NotebookOf
+): ClusterInfo | null {
+  if (target.notebook === undefined) {
+    return newestOf(infos.filter(info => belongsTo(info, target, notebookOf)));
+  }
+  const uses = infos.flatMap(info => {
+    const use = useOf(info, target, notebookOf);
+    return use === null ? [] : [{ info, use }];
+  });
+  uses.sort(
+    (a, b) =>
+      Number(b.use.isHere) - Number(a.use.isHere) || b.use.since - a.use.since
   );
+  return uses[0]?.info ?? null;
+}
+
+/** How the target uses the cluster; null: it is not the target's. */
+function useOf(
+  info: ClusterInfo,
+  { notebook, name }: ClusterTarget,
+  notebookOf: NotebookOf
+): Omit<NotebookUse, 'path'> | null {
+  if (name !== undefined && info.name !== name) {
+    return null;
+  }
+  return notebook === undefined
+    ? { since: info.startedAt, isHere: info.state !== 'ended' }
+    : (notebooksOf(info, notebookOf).find(({ path }) => path === notebook) ??
+        null);
 }
 
 /** The newest that has not ended; if all have, the newest. A cluster that was turned away only if there is no other. */

@@ -244,26 +244,32 @@ export class SelectionModel implements IDisposable {
   }
 }
 
-/** What a span term's row is called: its tag, of a path the last one. */
-function termLabel(term: SpanTerm): string {
-  return 'tag' in term ? term.tag : (term.path[term.path.length - 1] ?? '');
-}
-
-/** A term by its names: one span by its path, or every span of a tag. */
+/** A term by its names: one span by its path, every span of a tag, or all that a notebook computes; the notebook's name comes first. */
 export function termWords(term: SpanTerm): {
   readonly value: string;
   readonly within?: string;
   readonly isTag?: true;
 } {
-  if ('tag' in term) {
+  const client = term.client === undefined ? [] : [fileName(term.client)];
+  if ('tag' in term && client.length === 0) {
     return { value: term.tag, isTag: true };
   }
-  const above = term.path.slice(0, -1);
-  const within = above.map(tag => `${tag} › `).join('');
+  const names = [...client, ...('tag' in term ? [term.tag] : term.path)];
+  const within = names
+    .slice(0, -1)
+    .map(tag => `${tag} › `)
+    .join('');
   return {
-    value: `${within}${termLabel(term)}`,
-    ...(above.length > 0 && { within })
+    value: `${within}${names.at(-1) ?? ''}`,
+    ...(within !== '' && { within })
   };
+}
+
+/** The last part of a path; programs without one go by their name. */
+export function fileName(path: string): string {
+  return path.slice(
+    1 + Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'))
+  );
 }
 
 function isSameTerm(a: SpanTerm, b: SpanTerm): boolean {
@@ -286,7 +292,10 @@ export function selectionFromJSON(value: unknown): SelectionState {
 }
 
 function termKey(term: SpanTerm): string {
-  return JSON.stringify('tag' in term ? ['tag', term.tag] : term.path);
+  const key = 'tag' in term ? ['tag', term.tag] : term.path;
+  return JSON.stringify(
+    term.client === undefined ? key : [{ client: term.client }, ...key]
+  );
 }
 
 const SPAN_MATCHES = ['any', 'all', 'not'] as const;
@@ -398,6 +407,7 @@ const isStatus = (item: unknown): item is FilteredStatus =>
   item === 'ok' || item === 'failed' || item === 'lost';
 const isTerm = (item: unknown): item is SpanTerm =>
   isRecord(item) &&
+  (item.client === undefined || isText(item.client)) &&
   (isText(item.tag) || (Array.isArray(item.path) && item.path.every(isText)));
 
 function readFilter(value: unknown): Filter {

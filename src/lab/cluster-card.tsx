@@ -1,22 +1,32 @@
 /** The cluster in front: its name, state, workers and memory; and the choice of another. */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { caretDownEmptyIcon } from '@jupyterlab/ui-components';
+import {
+  addIcon,
+  caretDownEmptyIcon,
+  editIcon,
+  refreshIcon,
+  stopIcon
+} from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { LinkStatus } from '../feed/feed-types';
+import { fileName } from '../feed/selection';
 import { formatBytes, formatBytesOf, formatClock } from '../panels/format';
 import { MarkedText } from '../panels/marked-text';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
 import { heldUp } from '../panels/worker-standing';
 import type { ClusterInfo } from '../wire/panel-link';
+import { type ClusterActions, whyNotControlled } from './cluster-actions';
+import { memoryOf, workersOf } from './cluster-figures';
 
 /** Paused workers that are named. */
 const MOST_PAUSES = 2;
 
 type ClusterCardProps = {
   readonly cluster: ClusterInfo | null;
-  /** Path of the notebook that uses it. */
-  readonly notebook: string | undefined;
+  /** Paths of the notebooks that use it. */
+  readonly notebooks: readonly string[];
+  readonly actions: ClusterActions;
   readonly clusters: readonly ClusterInfo[];
   readonly status: LinkStatus;
   readonly trans: TranslationBundle;
@@ -32,7 +42,12 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         <div className="sw-cluster-why">
           {'sentence' in status && status.sentence !== ''
             ? status.sentence
-            : trans.__('Run “client = Client()” in a notebook.')}
+            : trans.__(
+                'Run “client = Client()” in a notebook, or start one here.'
+              )}
+        </div>
+        <div className="sw-cluster-buttons">
+          <NewButton {...props} text={trans.__('Start a cluster')} />
         </div>
       </div>
     );
@@ -61,10 +76,15 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
           onClick={event => openMenu(event.currentTarget, choices(props))}
         />
       </div>
-      <div className="sw-cluster-kind" title={props.notebook}>
-        {kindText(cluster, trans)}
-        {props.notebook !== undefined &&
-          ` · ${trans.__('used by %1', baseName(props.notebook))}`}
+      <div
+        className="sw-cluster-kind"
+        title={[cluster.environment ?? '', ...props.notebooks]
+          .filter(Boolean)
+          .join('\n')}
+      >
+        {[kindText(cluster, trans), usersText(cluster, props.notebooks, trans)]
+          .filter(Boolean)
+          .join(' · ')}
       </div>
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
       {pausesOf(cluster, trans).map(line => (
@@ -92,7 +112,55 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       {cluster.state !== 'ended' && (
         <MemoryMeter cluster={cluster} trans={trans} />
       )}
+      <ClusterButtons {...props} cluster={cluster} />
     </div>
+  );
+}
+
+function ClusterButtons(
+  props: ClusterCardProps & { readonly cluster: ClusterInfo }
+): JSX.Element {
+  const { cluster, notebooks, actions, trans } = props;
+  const [first] = notebooks;
+  const disabledBecause = whyNotControlled(cluster, first, trans);
+  return (
+    <div className="sw-cluster-buttons">
+      <NewButton {...props} text={trans.__('New')} />
+      <ToolButton
+        label={trans.__('Scale')}
+        text={trans.__('Scale')}
+        icon={editIcon}
+        disabledBecause={disabledBecause}
+        onClick={() => void actions.scale(cluster)}
+      />
+      <ToolButton
+        label={trans.__('Restart')}
+        text={trans.__('Restart')}
+        icon={refreshIcon}
+        disabledBecause={disabledBecause}
+        onClick={() => void actions.restart(cluster)}
+      />
+      <ToolButton
+        label={trans.__('Stop')}
+        text={trans.__('Stop')}
+        icon={stopIcon}
+        disabledBecause={disabledBecause}
+        onClick={() => void actions.stop(cluster, notebooks)}
+      />
+    </div>
+  );
+}
+
+function NewButton(
+  props: Pick<ClusterCardProps, 'actions' | 'trans'> & { readonly text: string }
+): JSX.Element {
+  return (
+    <ToolButton
+      label={props.trans.__('New cluster')}
+      text={props.text}
+      icon={addIcon}
+      onClick={event => props.actions.startNew(event.currentTarget)}
+    />
   );
 }
 
@@ -144,25 +212,6 @@ function MemoryMeter(props: {
   );
 }
 
-/** Bytes that the processes of the workers there are hold, and their limits together; 0 = no limit. */
-export function memoryOf(cluster: ClusterInfo): {
-  readonly used: number;
-  readonly limit: number;
-} {
-  const present = cluster.workers.filter(({ state }) => state !== 'gone');
-  return {
-    used: present.reduce((sum, { process }) => sum + process, 0),
-    limit: present.reduce((sum, { memoryLimit }) => sum + memoryLimit, 0)
-  };
-}
-
-/** Workers there are, or were: an ended cluster has none any more. */
-export function workersOf(cluster: ClusterInfo): number {
-  return cluster.workers.filter(
-    ({ state }) => cluster.state === 'ended' || state !== 'gone'
-  ).length;
-}
-
 /** A line per worker that begins no task, at most two and how many more. */
 function pausesOf(
   cluster: ClusterInfo,
@@ -209,8 +258,14 @@ function threadsOf(cluster: ClusterInfo): number {
     : cluster.threads;
 }
 
-/** What runs the tasks. */
+/** What runs the tasks, or for whom. */
 function kindText(cluster: ClusterInfo, trans: TranslationBundle): string {
+  if (cluster.environment !== undefined) {
+    return trans.__(
+      'default cluster of %1',
+      environmentName(cluster.environment)
+    );
+  }
   return cluster.kind === 'local' ? trans.__('local schedulers') : cluster.kind;
 }
 
@@ -246,6 +301,24 @@ function choices(props: ClusterCardProps): readonly MenuItem[] {
     }));
 }
 
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
+/** Who uses it: the notebooks by name, and how many other programs. */
+function usersText(
+  cluster: ClusterInfo,
+  notebooks: readonly string[],
+  trans: TranslationBundle
+): string {
+  if (notebooks.length > 0) {
+    return trans.__('used by %1', notebooks.map(fileName).join(', '));
+  }
+  return cluster.environment !== undefined && cluster.state !== 'ended'
+    ? trans.__('no notebook is connected')
+    : '';
+}
+
+/** What people call an environment: its folder, or the one around a folder that is called as all are. */
+function environmentName(folder: string): string {
+  const parts = folder.split(/[\\/]/).filter(part => part !== '');
+  const last = parts.at(-1) ?? folder;
+  const isOrdinary = ['venv', '.venv', 'env', '.env'].includes(last);
+  return (isOrdinary ? parts.at(-2) : undefined) ?? last;
 }

@@ -1,11 +1,11 @@
 /**
- * Which notebook a cluster belongs to: by the kernel that started it, as the server's sessions say, so that a renamed notebook is found
+ * Which notebook a cluster, or a client of it, belongs to: by its kernel, as the server's sessions say, so that a renamed notebook is found
  * under its new name. A notebook once known is remembered, since the kernel of an ended cluster has no session any more.
  */
 import type { Session } from '@jupyterlab/services';
 import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
-import type { ClusterInfo } from '../wire/panel-link';
+import type { ClusterUser } from '../feed/cluster-ref';
 
 export type SessionList = Pick<Session.IManager, 'running' | 'runningChanged'>;
 
@@ -34,8 +34,8 @@ export class NotebookKernels implements IDisposable {
   }
 
   /** The notebook's path as the contents service writes it; undefined for scripts. */
-  notebookOf(cluster: ClusterInfo): string | undefined {
-    const { kernelId, path } = cluster.notebook ?? {};
+  notebookOf({ notebook }: ClusterUser): string | undefined {
+    const { kernelId, path } = notebook ?? {};
     const known =
       kernelId === undefined ? undefined : this._paths.get(kernelId);
     return known ?? (path === undefined ? undefined : this._asListed(path));

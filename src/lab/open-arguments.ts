@@ -79,13 +79,17 @@ export function namedTarget(
   const known =
     page.clusters.find(info => info.cluster === cluster) ??
     newestOf(page.clusters.filter(info => info.name === cluster));
-  if (known !== null) {
-    return { target: targetOf(known, page.notebookOf) };
-  }
   const kernel = text(args.kernel);
   const own =
     (kernel === undefined ? undefined : page.notebookOfKernel(kernel)) ??
     page.notebook;
+  if (known?.environment !== undefined && own !== undefined) {
+    // Notebooks share it, and the page may not have heard of this one's client.
+    return { target: { notebook: own } };
+  }
+  if (known !== null) {
+    return { target: targetOf(known, page.notebookOf) };
+  }
   if (own === undefined) {
     throw new Error(
       page.trans.__(

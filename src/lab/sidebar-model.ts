@@ -7,7 +7,9 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import {
   belongsTo,
   type ClusterTarget,
+  newestFor,
   newestOf,
+  notebooksOf,
   type NotebookOf,
   targetOf
 } from '../feed/cluster-ref';
@@ -22,6 +24,8 @@ export class SidebarModel implements IDisposable {
   private _front: ClusterTarget | null = null;
   /** The user chose a cluster since the last turn to a notebook or panel. */
   private _hasChosen = false;
+  /** Id of a cluster to be shown as soon as the page hears of it. */
+  private _awaited: string | null = null;
   private _watch: IWatch | null = null;
   private _watchedCluster: string | null = null;
   private _lastSpans: SpansResult | null = null;
@@ -60,11 +64,15 @@ export class SidebarModel implements IDisposable {
     return this._context.cluster.current;
   }
 
-  /** The notebooks that use the cluster, by name; one in this slice. */
-  get notebook(): string | undefined {
-    return this.cluster === null
-      ? undefined
-      : this._options.notebookOf(this.cluster);
+  /** The notebooks that use the cluster; of an ended one, those that have used it. */
+  get notebooks(): readonly string[] {
+    if (this.cluster === null) {
+      return [];
+    }
+    const hasEnded = this.cluster.state === 'ended';
+    return notebooksOf(this.cluster, this._options.notebookOf)
+      .filter(({ isHere }) => isHere || hasEnded)
+      .map(({ path }) => path);
   }
 
   get spans(): SpansResult | null {
@@ -110,10 +118,13 @@ export class SidebarModel implements IDisposable {
   /** Show a cluster that was chosen; the notebook or panel one turns to next takes over again. */
   choose(cluster: ClusterInfo): void {
     const { notebookOf } = this._options;
-    const target = targetOf(cluster, notebookOf);
-    const newest = newestOf(
-      this.feed.clusters.filter(info => belongsTo(info, target, notebookOf))
-    );
+    const front = this._front;
+    // A notebook that shares the cluster keeps its own filter.
+    const target =
+      front !== null && belongsTo(cluster, front, notebookOf)
+        ? front
+        : targetOf(cluster, notebookOf);
+    const newest = newestFor(this.feed.clusters, target, notebookOf);
     this._hasChosen = true;
     // One notebook can have several clusters at a time: an older one is identified by its name.
     this.follow(
@@ -123,15 +134,30 @@ export class SidebarModel implements IDisposable {
     );
   }
 
+  /** Shows a cluster that the page may not have heard of yet. */
+  showWhenHeardOf(cluster: string): void {
+    this._awaited = cluster;
+    this.feed.reconnect();
+    this._onClusters();
+  }
+
   /** Turn to the notebook or panel that came to the front. While other notebooks have a cluster, one without a cluster changes nothing. */
   turnTo(target: ClusterTarget): void {
     this._front = target;
     this._hasChosen = false;
+    this._awaited = null;
     this._followFront();
   }
 
   /** Look again at what is in front; its cluster may have come since. */
   private _onClusters(): void {
+    const awaited = this.feed.clusters.find(
+      ({ cluster }) => cluster === this._awaited
+    );
+    if (awaited !== undefined) {
+      this._awaited = null;
+      this.choose(awaited);
+    }
     if (!this._hasChosen) {
       this._followFront();
     }

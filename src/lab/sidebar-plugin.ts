@@ -10,6 +10,8 @@ import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { IFeed } from '../feed/feed-types';
 import { SpanwisePanel } from '../panels/panel';
+import { ClusterActions } from './cluster-actions';
+import { ClusterControls } from './cluster-controls';
 import { CommandIDs } from './command-ids';
 import { PANELS } from './panel-list';
 import { Sidebar } from './sidebar';
@@ -45,11 +47,24 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
       contexts,
       notebookOf: cluster => kernels.notebookOf(cluster)
     });
+    const trans = (translator ?? nullTranslator).load('spanwise');
+    const { serverSettings, kernelspecs } = app.serviceManager;
     const sidebar = new Sidebar({
       model,
       opener,
       panels: PANELS,
-      trans: (translator ?? nullTranslator).load('spanwise'),
+      trans,
+      actions: new ClusterActions({
+        controls: new ClusterControls(serverSettings, trans),
+        kernels: () =>
+          Object.values(kernelspecs.specs?.kernelspecs ?? {}).flatMap(spec =>
+            spec?.language === 'python'
+              ? [{ name: spec.name, title: spec.display_name }]
+              : []
+          ),
+        trans,
+        started: cluster => model.showWhenHeardOf(cluster)
+      }),
       openPanel: (name, place) => {
         opener.show(
           name,

@@ -11,6 +11,7 @@ import type { PanelName } from '../panels/panel-context';
 import type { PanelDescription } from '../panels/panel';
 import { StateView } from '../panels/state-view';
 import { ToolButton } from '../panels/toolbar';
+import type { ClusterActions } from './cluster-actions';
 import { ClusterCard } from './cluster-card';
 import { SIDEBAR_ID } from './default-layout';
 import { Gallery } from './gallery';
@@ -89,7 +90,8 @@ export class Sidebar extends ReactWidget {
           ) : (
             <ClusterCard
               cluster={model.cluster}
-              notebook={model.notebook}
+              notebooks={model.notebooks}
+              actions={this._options.actions}
               clusters={feed.clusters}
               status={feed.status}
               trans={trans}
@@ -136,6 +138,7 @@ export namespace Sidebar {
     readonly model: SidebarModel;
     readonly opener: PanelOpener;
     readonly panels: readonly PanelDescription[];
+    readonly actions: ClusterActions;
     readonly trans: TranslationBundle;
     readonly openPanel: (name: PanelName, place?: PanelPlace) => void;
     readonly openLayout: () => void;

@@ -1,6 +1,8 @@
 /**
  * The span tree as rows: from the flat answer of view `spans` to what is shown, with what is collapsed, searched and filtered. Pure.
  *
+ * If several notebooks have computed on the cluster, each is a row above its spans; else there is no such level.
+ *
  *   rows: flow 0 · load 1 (parent flow) · fit 2 (parent flow)     by path  flow → load, fit     by tag  flow, load, fit
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -18,6 +20,10 @@ export type SpanNode = {
   readonly key: string;
   readonly term: SpanTerm;
   readonly tag: string;
+  /** Whose it is, as filters call it; undefined: nobody's. */
+  readonly client: string | undefined;
+  /** It is all that this notebook, or other program, has computed. */
+  readonly isClient: boolean;
   readonly children: readonly SpanNode[];
   readonly seconds: number;
   readonly tasks: number;
@@ -52,9 +58,77 @@ export function spanTree(
       row.executions > 0 ||
       row.running > 0
   );
-  return arrange === 'path'
-    ? byPath({ ...result, rows })
-    : byTag({ ...result, rows });
+  const clientOf = (row: SpanRow) =>
+    row.client === null ? undefined : result.clients[row.client];
+  const clients = [...new Set(rows.map(clientOf))];
+  const names = shortNames(clients.filter(client => client !== undefined));
+  const isOneOfSeveral = names.size > 1;
+  const nodes = (of: readonly SpanRow[], client: string | undefined) =>
+    (arrange === 'path' ? byPath : byTag)(
+      { ...result, rows: of },
+      { client, isOneOfSeveral }
+    );
+  if (!isOneOfSeveral) {
+    return nodes(
+      rows,
+      clients.find(client => client !== undefined)
+    );
+  }
+  return clients.flatMap(client => {
+    const own = rows.filter(row => clientOf(row) === client);
+    if (client === undefined) {
+      return nodes(own, undefined);
+    }
+    return {
+      ...figures(
+        own.filter(({ parent }) => parent === null),
+        result
+      ),
+      key: `client ${client}`,
+      term: { path: [], client },
+      tag: names.get(client)!,
+      client,
+      isClient: true,
+      children: nodes(own, client)
+    };
+  });
+}
+
+/** As much of the end of each path as tells them apart: "a.ipynb", or "alice/a.ipynb" beside "bob/a.ipynb". */
+function shortNames(paths: readonly string[]): ReadonlyMap<string, string> {
+  const end = (path: string, count: number) =>
+    path.split(/[\\/]/).slice(-count).join('/');
+  return new Map(
+    paths.map(path => {
+      const others = paths.filter(other => other !== path);
+      let count = 1;
+      while (
+        end(path, count).length < path.length &&
+        others.some(other => end(other, count) === end(path, count))
+      ) {
+        count++;
+      }
+      return [path, end(path, count)];
+    })
+  );
+}
+
+/** Whose rows these are. */
+type Owner = {
+  readonly client: string | undefined;
+  readonly isOneOfSeveral: boolean;
+};
+
+/** In a tree of several notebooks, a span of one of them is named with it. */
+function termOf<T extends SpanTerm>(
+  term: T,
+  { client, isOneOfSeveral }: Owner
+): T {
+  return isOneOfSeveral && client !== undefined ? { ...term, client } : term;
+}
+
+function keyOf(key: string, { client, isOneOfSeveral }: Owner): string {
+  return isOneOfSeveral ? `${client ?? ''} ${key}` : key;
 }
 
 /**
@@ -63,7 +137,7 @@ export function spanTree(
  *   rows   flow 0 · load 1 (parent 0) · flow 2 · load 3 (parent 2) · fit 4 (parent 2)
  *   tree   flow (0 + 2) → load (1 + 3), fit (4)
  */
-function byPath(result: SpansResult): readonly SpanNode[] {
+function byPath(result: SpansResult, owner: Owner): readonly SpanNode[] {
   const rowsOf = new Map<string, SpanRow[]>();
   const childrenOf = new Map<string, string[]>();
   for (const row of result.rows) {
@@ -92,9 +166,11 @@ function byPath(result: SpansResult): readonly SpanNode[] {
       : [
           {
             ...figures(rows, result),
-            key,
-            term: { path: first.path },
+            key: keyOf(key, owner),
+            term: termOf({ path: first.path }, owner),
             tag: first.tag,
+            client: owner.client,
+            isClient: false,
             children: (childrenOf.get(key) ?? []).flatMap(build)
           }
         ];
@@ -103,7 +179,7 @@ function byPath(result: SpansResult): readonly SpanNode[] {
 }
 
 /** Each tag once. A span inside another of the same tag is not added again: the outer one includes it. */
-function byTag(result: SpansResult): readonly SpanNode[] {
+function byTag(result: SpansResult, owner: Owner): readonly SpanNode[] {
   const rowsOf = new Map<string, SpanRow[]>();
   for (const row of result.rows) {
     const isInner = row.path.slice(0, -1).includes(row.tag);
@@ -112,9 +188,11 @@ function byTag(result: SpansResult): readonly SpanNode[] {
   }
   return [...rowsOf].map(([tag, rows]) => ({
     ...figures(rows, result),
-    key: `tag ${tag}`,
-    term: { tag },
+    key: keyOf(`tag ${tag}`, owner),
+    term: termOf({ tag }, owner),
     tag,
+    client: owner.client,
+    isClient: false,
     children: []
   }));
 }
@@ -208,6 +286,9 @@ export function standing(
 
 /** Whether `node` lies in the subtree of `term`. */
 function covers(term: SpanTerm, node: SpanNode): boolean {
+  if (term.client !== undefined && term.client !== node.client) {
+    return false;
+  }
   const path = 'path' in node.term ? node.term.path : [node.term.tag];
   return 'tag' in term
     ? path.includes(term.tag)
@@ -221,6 +302,7 @@ function touches(term: SpanTerm, node: SpanNode): boolean {
     covers(term, node) ||
     ('path' in term &&
       'path' in node.term &&
+      (term.client ?? node.client) === node.client &&
       node.term.path.every((tag, i) => term.path[i] === tag)) ||
     ('tag' in term && node.children.some(child => touches(term, child)))
   );

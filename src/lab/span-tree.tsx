@@ -1,6 +1,6 @@
 /** The tree of nested tags with their time and share; a click filters every panel of the cluster. */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { caretDownEmptyIcon } from '@jupyterlab/ui-components';
+import { caretDownEmptyIcon, notebookIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { SelectionModel, SpanMatch } from '../feed/selection';
 import { formatCount, formatDuration, formatShare } from '../panels/format';
@@ -141,7 +141,7 @@ function TreeItem(
       <div
         className={`sw-span-tree-row${where === 'outside' ? ' sw-is-dimmed' : ''}${where === 'excluded' ? ' sw-is-excluded' : ''}`}
         style={{ '--sw-level': row.level } as React.CSSProperties}
-        title={`${node.tag}\n${description(node, trans)}`}
+        title={`${node.isClient ? node.client : node.tag}\n${description(node, trans)}`}
         onClick={onClick}
       >
         <span
@@ -156,6 +156,13 @@ function TreeItem(
         >
           {row.isExpanded !== null && <caretDownEmptyIcon.react tag="span" />}
         </span>
+        {node.isClient && (
+          <notebookIcon.react
+            tag="span"
+            className="sw-span-tree-client"
+            aria-hidden="true"
+          />
+        )}
         <span className="sw-span-tree-tag">
           <Marked text={node.tag} search={row.isFound ? props.search : ''} />
         </span>

@@ -7,7 +7,7 @@ import type { IFeed } from '../feed/feed-types';
 import { newestOf } from '../feed/cluster-ref';
 import { formatBytes, formatCount } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
-import { memoryOf, workersOf } from './cluster-card';
+import { memoryOf, workersOf } from './cluster-figures';
 
 export class StatusItem extends ReactWidget {
   private readonly _hasClusterChanged = new Signal<this, void>(this);

@@ -29,6 +29,7 @@ const LASTING: readonly TableName[] = [
   'stacks',
   'frames',
   'memoryRuns',
+  'clients',
   'gaps'
 ];
 const LASTING_TABLES: ReadonlySet<number> = new Set<number>(

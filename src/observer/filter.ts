@@ -7,6 +7,7 @@ import type { Filter, SpanPath, SpanTerm } from '../wire/panel-link';
 import type { IndexedBy } from '../base/typed-arrays';
 import { DEFAULT_SPAN, type LaneId, type SpanId } from '../records/ids';
 import { STATUS_REPLACED, type LogStore } from './store/log-store';
+import { DEFAULT_TAG } from './store/span-tree';
 
 /** Statuses by the word in a filter. A run that was given back for want of an input has none: its task runs again, and that run has one. */
 const STATUS_OF: Readonly<Record<FilteredStatus, RunStatus>> = {
@@ -97,7 +98,7 @@ export function compileFilter(filter: Filter, log: LogStore): CompiledFilter {
 
 /** Changes whenever a compiled filter must be compiled again. */
 export function compiledFor(log: LogStore): string {
-  return `${log.spans.version}/${log.namesVersion}/${log.shape.lanes.length}`;
+  return `${log.spans.version}/${log.clients.version}/${log.namesVersion}/${log.shape.lanes.length}`;
 }
 
 export function passesFunction(filter: CompiledFilter, fn: number): boolean {
@@ -144,17 +145,21 @@ function spanTable(
   return table;
 }
 
-/** The spans in the subtrees that a term names. The same path may occur many times: one span per entry of a `with` block. */
+/** The spans in the subtrees that a term names; an empty path: all spans of the client. The same path may occur many times: one span per entry of a `with` block. */
 function matching(log: LogStore, term: SpanTerm): Set<number> {
   const found = new Set<number>();
   const path = 'path' in term ? term.path : [term.tag];
   const anyDepth = !('path' in term);
+  const { client } = term;
   for (const span of log.spans.all()) {
+    if (client !== undefined && log.clients.labelOf(span.client) !== client) {
+      continue;
+    }
     if (anyDepth ? span.tag === term.tag : startsWith(span.path, path)) {
       log.spans.walk(span.span, below => found.add(below));
     }
   }
-  if (path.length === 1 && path[0] === 'default') {
+  if (client === undefined && path.length === 1 && path[0] === DEFAULT_TAG) {
     found.add(DEFAULT_SPAN);
     addUndescribed(log, found);
   }

@@ -3,6 +3,7 @@ import type { ViewName } from '../wire/panel-link';
 import type { LogStore } from './store/log-store';
 
 const WORK: readonly TableName[] = [
+  'clients',
   'spans',
   'workers',
   'lanes',
@@ -21,7 +22,7 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   tasks: ['runs', 'parts', 'events'],
   records: ['runs', 'parts'],
   'fine-metrics': [...WORK, 'fine'],
-  profile: ['samples', 'spans'],
+  profile: ['samples', 'spans', 'clients'],
   memory: ['memory', 'stored', 'memoryRuns', 'memorySamples', 'workers']
 };
 

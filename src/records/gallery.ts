@@ -61,6 +61,29 @@ const BLOCK_SAMPLES = {
       }
     ]
   }),
+  clients: sample({
+    what: 'a notebook, and a script that has left',
+    seq: 4,
+    table: 'clients',
+    rows: [
+      {
+        client: 1,
+        joined: 0.5,
+        left: NaN,
+        name: 'first-look',
+        kernel: '5b1a1c1e-0c7d-4c3f-9f43-1f3f6a1d2c3b',
+        path: '/home/alice/first-look.ipynb'
+      },
+      {
+        client: 2,
+        joined: 1.5,
+        left: 4.25,
+        name: 'größer',
+        kernel: '',
+        path: ''
+      }
+    ]
+  }),
   runs: sample({
     what: 'every width of column; a run whose source knows no waits',
     seq: 3,

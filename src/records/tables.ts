@@ -309,6 +309,22 @@ export const TABLES = {
       why: 'text'
     },
     bound: { rows: 10_000, then: 'merged' }
+  },
+  /**
+   * A program that computes on the cluster: its name, and of a notebook the kernel's id and the notebook's path, else empty. `left` is NaN while
+   * it is connected. Same client again replaces.
+   */
+  clients: {
+    number: 24,
+    columns: {
+      client: 'u16',
+      joined: f64Of<Seconds>(),
+      left: f64Of<Seconds>(),
+      name: 'text',
+      kernel: 'text',
+      path: 'text'
+    },
+    bound: { rows: LARGEST_U16, then: 'refused' }
   }
 } as const satisfies Record<string, TableDescription>;
 

@@ -44,6 +44,15 @@ type SpanRow = {
   readonly origin: number;
 };
 
+/** What a client says of itself. */
+type LoggedClient = {
+  readonly name: string;
+  readonly notebook: {
+    readonly kernelId?: string | undefined;
+    readonly path?: string | undefined;
+  } | null;
+};
+
 /** The runs that ended, as their worker reported them. */
 export type FinishedTables = Pick<
   TablesOf<'worker', 'up', 'finished'>,
@@ -139,6 +148,23 @@ export class EmbeddedClusterLog {
   }
 
   // ---- clients
+
+  /** A program that computes here; `left` is null while it is connected. */
+  client(
+    client: number,
+    { name, notebook }: LoggedClient,
+    joined: number,
+    left: number | null
+  ): void {
+    this._table('clients').append({
+      client,
+      joined: this.since(joined),
+      left: left === null ? NaN : this.since(left),
+      name,
+      kernel: notebook?.kernelId ?? '',
+      path: notebook?.path ?? ''
+    });
+  }
 
   /** Spans as they open and close. */
   spans(client: number, rows: readonly SpanRow[]): void {

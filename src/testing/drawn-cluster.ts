@@ -42,6 +42,15 @@ export type SpanFact = {
   readonly closed: number | null;
   readonly origin: SpanOrigin;
 };
+type ClientFact = {
+  readonly client: number;
+  readonly joined: number;
+  /** Infinity: it is connected. */
+  readonly left: number;
+  readonly name: string;
+  readonly kernel: string;
+  readonly path: string;
+};
 type WorkerFact = {
   readonly worker: number;
   readonly pid: number;
@@ -136,6 +145,7 @@ type FineFact = {
   readonly value: number;
 };
 export type ClusterFacts = {
+  readonly clients: readonly ClientFact[];
   readonly spans: readonly SpanFact[];
   readonly workers: readonly WorkerFact[];
   readonly tasks: readonly TaskFact[];
@@ -184,6 +194,25 @@ const SPANS: readonly Omit<SpanFact, 'opened' | 'closed'>[] = [
     tag: 'load',
     client: 2,
     origin: SpanOrigin.User
+  }
+];
+/** A notebook, and a script that leaves. */
+const CLIENTS: readonly ClientFact[] = [
+  {
+    client: 1,
+    joined: 2 * TICK,
+    left: Infinity,
+    name: 'first',
+    kernel: 'kernel-1',
+    path: '/home/first.ipynb'
+  },
+  {
+    client: 2,
+    joined: 3 * TICK,
+    left: 990 * TICK,
+    name: 'script',
+    kernel: '',
+    path: ''
   }
 ];
 const KINDS = [
@@ -235,6 +264,7 @@ class Draw {
       (one, other) => endOf(one) - endOf(other) || isLost(one) - isLost(other)
     );
     return {
+      clients: CLIENTS,
       spans,
       workers,
       tasks: this._tasks,
@@ -582,8 +612,18 @@ class Teller {
   }
 
   tell(): void {
-    const { spans, workers, tasks, runs, going } = this._cluster;
+    const { clients, spans, workers, tasks, runs, going } = this._cluster;
     const log = this._log;
+    for (const { client, joined, left, name, kernel, path } of clients) {
+      const said = {
+        name,
+        notebook: kernel === '' ? null : { kernelId: kernel, path }
+      };
+      log.client(client, said, START + joined, null);
+      if (left < Infinity) {
+        log.client(client, said, START + joined, START + left);
+      }
+    }
     for (const span of spans) {
       const { client, opened, closed, ...rest } = span;
       const row = { ...rest, opened: START + opened, closed: null };

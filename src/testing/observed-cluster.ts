@@ -11,6 +11,7 @@ export function emptyCluster(): ObservedCluster {
     pid: 1,
     versions: {},
     capabilities: {},
-    environmentId: ''
+    environmentId: '',
+    environment: ''
   });
 }

@@ -30,7 +30,12 @@ import {
 
 /** A span is named by its path of tags from the root, so that a filter survives reloads, reruns and other clusters. `tag` matches a tag at any depth. */
 const path = v.array(text);
-const term = v.union([v.object({ path }), v.object({ tag: text })]);
+/** Whose: the path of a notebook, or the name of another program; left out: anybody's. With it the path may be empty: all that is its. */
+const client = v.optional(text);
+const term = v.union([
+  v.object({ path, client }),
+  v.object({ tag: text, client })
+]);
 const terms = v.optional(v.array(term));
 
 const filter = v.object({
@@ -212,6 +217,10 @@ export type ClusterInfo = {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly notebook?: { readonly kernelId?: string; readonly path?: string };
+  /** Of the default cluster of an environment, which the Jupyter server shares among notebooks: the folder of its packages. */
+  readonly environment?: string;
+  /** Who computes there, and who did: the newest client of each notebook or program. */
+  readonly clients: readonly ClusterClient[];
   readonly workers: readonly {
     readonly worker: number;
     readonly name: string;
@@ -228,6 +237,15 @@ export type ClusterInfo = {
   readonly capabilities: Readonly<Record<string, boolean>>;
   /** e.g. "1.25 M tasks before 4.10 s are kept only as totals." */
   readonly dropped?: string;
+};
+
+export type ClusterClient = {
+  readonly client: number;
+  readonly name: string;
+  readonly notebook?: { readonly kernelId?: string; readonly path?: string };
+  /** Wall clock seconds; `left` is absent while it is connected. */
+  readonly joined: number;
+  readonly left?: number;
 };
 
 /** How the filter was honoured. */
@@ -254,9 +272,13 @@ export type SpansResult = {
   readonly rows: readonly SpanRow[];
   readonly totalThreadSeconds: number;
   readonly totalTasks: number;
+  /** What the clients of the rows are called; one may have had several numbers. */
+  readonly clients: readonly string[];
 };
 export type SpanRow = {
   readonly span: number;
+  /** Into `clients`; null: nobody's. */
+  readonly client: number | null;
   readonly parent: number | null;
   readonly path: SpanPath;
   readonly tag: string;

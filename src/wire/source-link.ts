@@ -22,7 +22,9 @@ export const SOURCE_LINK = {
       pid: u32,
       versions: v.optional(map, {}),
       capabilities: v.optional(v.record(text, v.boolean()), {}),
-      environmentId: v.optional(text, '')
+      environmentId: v.optional(text, ''),
+      /** Of a cluster that a Jupyter server shares among notebooks: the folder of the packages that they have in common. */
+      environment: v.optional(text, '')
     }),
     /** Each blob is one block of bytes (records/block.ts), seq ascending. → `ack` at least every 64 blocks */
     block: message({}),

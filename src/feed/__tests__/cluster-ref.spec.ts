@@ -1,8 +1,13 @@
 import { REFUSED_CLUSTER, type ClusterInfo } from '../../wire/panel-link';
-import { ClusterRef, newestOf, type ClusterTarget } from '../cluster-ref';
+import {
+  ClusterRef,
+  newestOf,
+  type ClusterTarget,
+  type ClusterUser
+} from '../cluster-ref';
 import { clusterInfo, FakeFeed } from './fake-feed';
 
-const notebookOf = (info: ClusterInfo) => info.notebook?.path;
+const notebookOf = (info: ClusterUser) => info.notebook?.path;
 
 function make(target: ClusterTarget, ...clusters: ClusterInfo[]) {
   const feed = new FakeFeed();

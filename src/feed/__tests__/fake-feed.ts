@@ -23,6 +23,7 @@ export function clusterInfo(over: Partial<ClusterInfo> = {}): ClusterInfo {
     logId: 'log-1',
     state: 'running',
     startedAt: 1000,
+    clients: [],
     workers: [0, 1].map(worker => ({
       worker,
       name: `worker ${worker}`,

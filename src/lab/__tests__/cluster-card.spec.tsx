@@ -4,6 +4,7 @@ import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import type { ClusterInfo } from '../../wire/panel-link';
+import type { ClusterActions } from '../cluster-actions';
 import { ClusterCard } from '../cluster-card';
 
 let host: HTMLElement;
@@ -23,7 +24,8 @@ function textOf(cluster: ClusterInfo): string {
     root.render(
       <ClusterCard
         cluster={cluster}
-        notebook="work/local.ipynb"
+        notebooks={['work/local.ipynb']}
+        actions={{} as ClusterActions}
         clusters={[cluster]}
         status={{ kind: 'open' }}
         trans={nullTranslator.load('spanwise')}

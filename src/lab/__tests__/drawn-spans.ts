@@ -21,6 +21,7 @@ export function drawnSpans(drawing: string): SpansResult {
     const parent = open[level - 1];
     const row: SpanRow = {
       span: index + 1,
+      client: null,
       parent: parent?.span ?? null,
       path: [...(parent?.path ?? []), tag],
       tag,
@@ -50,6 +51,7 @@ export function drawnSpans(drawing: string): SpansResult {
     view: 'spans',
     rows,
     totalThreadSeconds: roots.reduce((sum, row) => sum + row.threadSeconds, 0),
-    totalTasks: rows.length
+    totalTasks: rows.length,
+    clients: []
   };
 }

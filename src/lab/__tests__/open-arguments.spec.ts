@@ -1,5 +1,6 @@
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import { bracketing } from '../../testing/translators';
+import type { ClusterUser } from '../../feed/cluster-ref';
 import type { ClusterInfo } from '../../wire/panel-link';
 import {
   namedTarget,
@@ -7,7 +8,7 @@ import {
   targetInFront
 } from '../open-arguments';
 
-const notebookOf = (info: ClusterInfo) => info.notebook?.path;
+const notebookOf = (info: ClusterUser) => info.notebook?.path;
 const inA = clusterInfo({ cluster: 'id-a', notebook: { path: 'a.ipynb' } });
 const script = clusterInfo({ cluster: 'id-s', name: 'job', startedAt: 5000 });
 

@@ -1,4 +1,5 @@
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import type { ClusterUser } from '../../feed/cluster-ref';
 import type { ClusterInfo } from '../../wire/panel-link';
 import { SidebarModel } from '../sidebar-model';
 import { drawnSpans } from './drawn-spans';
@@ -14,7 +15,7 @@ const inB = clusterInfo({
 
 function setUp() {
   const { feed, contexts } = labContext();
-  const notebookOf = (info: ClusterInfo) => info.notebook?.path;
+  const notebookOf = (info: ClusterUser) => info.notebook?.path;
   const model = new SidebarModel({ feed, contexts, notebookOf });
   return { feed, contexts, model };
 }

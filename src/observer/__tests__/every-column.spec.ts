@@ -89,6 +89,11 @@ function laneOf({ worker, thread }: Pick<RunFact, 'worker' | 'thread'>) {
 const EXPECTED: Partial<
   Record<TableName, (facts: ClusterFacts) => readonly Fields[]>
 > = {
+  clients: ({ clients }) =>
+    clients.flatMap(client => [
+      { ...client, left: NaN },
+      ...(client.left === Infinity ? [] : [client])
+    ]),
   spans: ({ spans }) => [
     {
       id: 0,
@@ -344,6 +349,8 @@ function expectedSpans(facts: ClusterFacts): Fields[] {
     ];
     return {
       span: span.id,
+      // In the order of the rows that name them; nobody is client 0.
+      client: span.client === 0 ? null : span.client - 1,
       parent: span.parent === 0 ? null : span.parent,
       path: pathOf(facts, span.id),
       tag: span.tag,
@@ -623,6 +630,7 @@ describe('every column of a drawn cluster', () => {
       const begun = facts.runs.filter(isBegun);
       expect(rest).toEqual({
         view: 'spans',
+        clients: ['/home/first.ipynb', 'script'],
         totalThreadSeconds: sum(begun, run => run.duration),
         totalTasks: begun.length
       });

@@ -76,7 +76,10 @@ describe('the tree of spans', () => {
             expect(tree.get(span(known))).toMatchObject({
               parent: parents.get(known),
               path,
-              client: 100 + known
+              // What a task opens is its client's.
+              client:
+                100 +
+                ([...above(known), known].find(each => tags.has(each)) ?? 0)
             });
             expect(tree.pathOf(span(known))).toEqual(path);
           }

@@ -51,6 +51,22 @@ class SpanSums {
   }
 }
 
+/** The clients of the rows, as filters call them. */
+class ClientLabels {
+  readonly all: string[] = [];
+
+  constructor(private readonly _log: LogStore) {}
+
+  index(client: number): number | null {
+    const label = this._log.clients.labelOf(client);
+    if (label === '') {
+      return null;
+    }
+    const known = this.all.indexOf(label);
+    return known < 0 ? this.all.push(label) - 1 : known;
+  }
+}
+
 /**
  * Every span with its own and its subtree's figures, of the whole run whatever is filtered: the tree that filters are chosen from.
  *
@@ -61,11 +77,12 @@ class SpanSums {
 export function* foldSpans(
   context: FoldContext
 ): Slices<{ readonly result: SpansResult; readonly honoured: Honoured }> {
-  const { rows } = yield* spanRows(context);
+  const { rows, clients } = yield* spanRows(context);
   return {
     result: {
       view: 'spans',
       rows,
+      clients,
       totalThreadSeconds: context.log.totalNanoseconds / 1e9,
       totalTasks: context.log.runCount
     },
@@ -76,6 +93,7 @@ export function* foldSpans(
 /** The rows, the sums that no described span owns, and the idle account behind them. */
 export function* spanRows(context: FoldContext): Slices<{
   readonly rows: readonly SpanRow[];
+  readonly clients: readonly string[];
   readonly unattributedNanoseconds: number;
   readonly idle: IdleAccount;
 }> {
@@ -93,12 +111,13 @@ export function* spanRows(context: FoldContext): Slices<{
   }
   const shown = shownSpans(log, own, total);
   const rows: SpanRow[] = [];
+  const clients = new ClientLabels(log);
   const ownDefault = own.get(DEFAULT_SPAN);
   if (ownDefault !== undefined && log.spans.get(DEFAULT_SPAN) === undefined) {
     rows.push(defaultRow(log, ownDefault));
   }
   for (const span of shown) {
-    rows.push(describedRow(log, span, own, total));
+    rows.push(describedRow(log, span, own, total, clients));
   }
   let unattributedNanoseconds = 0;
   for (const [span, sums] of own) {
@@ -106,7 +125,7 @@ export function* spanRows(context: FoldContext): Slices<{
       unattributedNanoseconds += sums.nanoseconds;
     }
   }
-  return { rows, unattributedNanoseconds, idle };
+  return { rows, clients: clients.all, unattributedNanoseconds, idle };
 }
 
 function ownSums(log: LogStore, idle: IdleAccount): Map<SpanId, SpanSums> {
@@ -217,12 +236,14 @@ function describedRow(
   log: LogStore,
   span: SpanId,
   own: ReadonlyMap<SpanId, SpanSums>,
-  total: ReadonlyMap<SpanId, SpanSums>
+  total: ReadonlyMap<SpanId, SpanSums>,
+  clients: ClientLabels
 ): SpanRow {
   const description = log.spans.get(span)!;
   const parent = description.parent;
   return {
     span,
+    client: clients.index(description.client),
     parent: parent !== null && log.spans.get(parent) ? parent : null,
     path: description.path,
     tag: description.tag,
@@ -236,6 +257,7 @@ function describedRow(
 function defaultRow(log: LogStore, own: SpanSums): SpanRow {
   return {
     span: DEFAULT_SPAN,
+    client: null,
     parent: null,
     path: [DEFAULT_TAG],
     tag: DEFAULT_TAG,
@@ -251,7 +273,7 @@ function figures(
   own: SpanSums
 ): Omit<
   SpanRow,
-  'span' | 'parent' | 'path' | 'tag' | 'origin' | 'opened' | 'closed'
+  'span' | 'client' | 'parent' | 'path' | 'tag' | 'origin' | 'opened' | 'closed'
 > {
   const allUnknown = total.unknownNanoseconds > 0 && total.cpuNanoseconds === 0;
   return {

@@ -4,7 +4,7 @@ import { passesFunction } from '../filter';
 import type { ActivityCells } from '../store/activity-cells';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
+import type { SpanId } from '../../records/ids';
 import { BOX_OF_PART } from '../tiles/cell-page';
 import {
   ROWS_PER_SLICE,
@@ -388,13 +388,15 @@ function bandsOf(
   return [...log.spans.all()]
     .map(span => ({
       span: span.span,
+      origin: span.origin,
       tag: span.tag,
       depth: span.path.length - 1,
       ...extents.get(span.span)!
     }))
     .filter(
-      ({ span, from, to }) =>
-        span !== DEFAULT_SPAN && Number.isFinite(from) && to >= from
+      ({ origin, from, to }) =>
+        origin !== 'default' && Number.isFinite(from) && to >= from
     )
+    .map(({ span, tag, depth, from, to }) => ({ span, tag, depth, from, to }))
     .slice(0, MOST_BANDS);
 }

@@ -9,6 +9,7 @@ const TIMES: Partial<Record<TableName, readonly string[]>> = {
   header: ['t'],
   spans: ['opened'],
   workers: ['joined'],
+  clients: ['joined'],
   capacity: ['t'],
   runs: ['start'],
   running: ['started'],
@@ -26,6 +27,7 @@ const TIMES: Partial<Record<TableName, readonly string[]>> = {
 const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {
   spans: ['closed'],
   workers: ['left'],
+  clients: ['left'],
   nodes: ['submitted'],
   runs: ['duration', 'waitReady', 'waitInputs', 'waitThread', 'cpu'],
   parts: ['offset', 'duration', 'cpu', 'coreWait'],

@@ -184,6 +184,18 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
   memorySamples: (log, block) => appended(log, log.memorySamples, block),
   transfers: (log, block) => appended(log, log.transfers, block),
   events: ingestEvents,
+  clients: (log, block) => {
+    for (let i = 0; i < block.rows; i++) {
+      log.clients.set({
+        client: column(block, 'client')[i]!,
+        joined: column(block, 'joined')[i]!,
+        left: column(block, 'left')[i]!,
+        name: textAt(block, 'name', i),
+        kernel: textAt(block, 'kernel', i),
+        path: textAt(block, 'path', i)
+      });
+    }
+  },
   gaps: (log, block) => {
     for (let i = 0; i < block.rows; i++) {
       const table = column(block, 'table')[i]!;

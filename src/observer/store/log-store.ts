@@ -4,6 +4,7 @@ import { BoundedMap } from '../../base/bounded-map';
 import { NONE_U32 } from '../../records/enumerations';
 import { IntervalUnion } from './interval-union';
 import { ActivityCells } from './activity-cells';
+import { ClusterClients } from './cluster-clients';
 import { ClusterShape } from './cluster-shape';
 import { CHUNK_MASK, ColumnTable } from './column-table';
 import { DurationClasses, ZonedRows } from './duration-classes';
@@ -71,6 +72,7 @@ export class LogStore {
   /** How many runs there were when all names were last found to be in use; −1: never. */
   namesSpared = -1;
   readonly spans = new SpanTree();
+  readonly clients = new ClusterClients();
   readonly shape = new ClusterShape();
   readonly memoryRuns = new BoundedMap<number, MemoryRunRow>(
     TABLES.memoryRuns.bound.rows

@@ -20,6 +20,7 @@ type Span = {
   readonly tag: string;
   readonly path: SpanPath;
   readonly origin: WordOf<typeof SpanOrigin>;
+  /** Whose it is. What a task opens is its client's, though the worker says it. */
   readonly client: number;
   readonly opened: number;
   /** NaN while open. */
@@ -88,7 +89,7 @@ export class SpanTree {
       tag: row.tag,
       path: [...(above?.path ?? []), row.tag],
       origin: ORIGINS[row.origin] ?? 'user',
-      client: row.client,
+      client: above?.client ?? row.client,
       opened: row.opened,
       closed: row.closed
     });
@@ -155,10 +156,15 @@ export class SpanTree {
   /** A parent that comes late, or is renamed, changes the paths below it. */
   private _renewPaths(span: SpanId): void {
     const path = this.pathOf(span);
+    const client = this._spans.get(span)?.client;
     for (const child of this.childrenOf(span)) {
       const below = this._spans.get(child);
       if (below !== undefined) {
-        this._spans.set(child, { ...below, path: [...path, below.tag] });
+        this._spans.set(child, {
+          ...below,
+          path: [...path, below.tag],
+          client: client ?? below.client
+        });
         this._renewPaths(child);
       }
     }

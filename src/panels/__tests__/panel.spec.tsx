@@ -29,7 +29,8 @@ const ANSWER: SpansResult = {
   view: 'spans',
   rows: [],
   totalThreadSeconds: 7,
-  totalTasks: 3
+  totalTasks: 3,
+  clients: []
 };
 
 class TestPanel extends SpanwisePanel<SpansResult> {

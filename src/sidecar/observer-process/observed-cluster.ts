@@ -7,10 +7,16 @@ import {
   type CompiledFilter
 } from '../../observer/filter';
 import { ingestBlock, ingestBroken } from '../../observer/store/ingest';
+import type { ClientRow } from '../../observer/store/cluster-clients';
 import { blockRows } from '../../observer/store/block-rows';
 import { LogStore, type StoreBounds } from '../../observer/store/log-store';
 import { decodeBlock } from '../../records/block';
-import type { ClusterInfo, ClusterState, Filter } from '../../wire/panel-link';
+import type {
+  ClusterClient,
+  ClusterInfo,
+  ClusterState,
+  Filter
+} from '../../wire/panel-link';
 import type { Fields } from '../../wire/schema';
 import { newestProcessMemory } from '../../observer/folds/task-stream';
 import {
@@ -183,7 +189,29 @@ export class ObservedCluster {
       ...(this._why === undefined ? {} : { why: this._why }),
       ...(this._endedAt === undefined ? {} : { endedAt: this._endedAt }),
       ...(this._open.notebook ? { notebook: this._open.notebook } : {}),
+      ...(this._open.environment === ''
+        ? {}
+        : { environment: this._open.environment }),
+      clients: store.clients.listed().map(row => this._client(row)),
       ...this._dropped()
+    };
+  }
+
+  private _client(row: ClientRow): ClusterClient {
+    const { wallEpoch } = this._open;
+    const { client, name, kernel, path } = row;
+    const notebook = {
+      ...(kernel === '' ? {} : { kernelId: kernel }),
+      ...(path === '' ? {} : { path })
+    };
+    // Whoever was connected at the end of the cluster has left with it.
+    const left = Number.isNaN(row.left) ? this._endedAt : wallEpoch + row.left;
+    return {
+      client,
+      name,
+      joined: wallEpoch + row.joined,
+      ...(kernel === '' && path === '' ? {} : { notebook }),
+      ...(left === undefined ? {} : { left })
     };
   }
 

@@ -39,6 +39,7 @@ export class RefusedSources {
         state: 'reconnecting',
         why,
         startedAt: Date.now() / 1000,
+        clients: [],
         workers: [],
         threads: 0,
         running: 0,

@@ -28,6 +28,9 @@ import {
   type SubmitContext
 } from './translate';
 
+/** The number of the client that has started the cluster. */
+export const OWNER = 0;
+
 type FromClient = Message<'client', 'up'>;
 
 /** A key that the core will not report, since it was wanted already under another id: to be reported here. */
@@ -77,6 +80,8 @@ export interface IClientHost {
 
 export class ClientSession {
   readonly tasks: ClientTasks;
+  /** By the scheduler's clock. */
+  readonly cameAt: number;
   /** What this client's Python last said of itself. */
   launch: Launch | null = null;
   private readonly _blobs: ClientBlobs;
@@ -105,6 +110,7 @@ export class ClientSession {
     this.tasks = new ClientTasks(_cluster.rows, id);
     this._blobs = new ClientBlobs(_cluster.blobs);
     this._spans = new ClientSpans(_cluster.spanNumbers);
+    this.cameAt = _cluster.clock();
   }
 
   /** The client has gone: nothing is wanted or named by it any more, what it measured and marked has ended. */
@@ -135,7 +141,6 @@ export class ClientSession {
 
   /** @throws BrokenFrame before anything of the message is taken in. */
   take(message: FromClient): void {
-    const { log } = this._cluster;
     checkFromClient(message, {
       tasks: this.tasks,
       blobs: this._blobs,
@@ -152,7 +157,7 @@ export class ClientSession {
         return this._blobs.forget(message.fields.templates);
       case 'spans':
         this._names.announce(message.fields.firstName, message.fields.names);
-        return log.spans(this.id, this._spans.announce(message.fields.spans));
+        return this._announceSpans(message.fields.spans);
       case 'want':
         return this._want(message);
       case 'release':
@@ -262,7 +267,7 @@ export class ClientSession {
       this._blobs.addTemplate(id, blobs[blob]!);
     }
     this._names.announce(fields.firstName, fields.names);
-    cluster.log.spans(this.id, this._spans.announce(fields.spans));
+    this._announceSpans(fields.spans);
     if (this._refusing || !this._hasRoomFor(message)) {
       this._refuseGraph(message);
       return;
@@ -342,7 +347,7 @@ export class ClientSession {
     const { fields, tables } = message;
     const cluster = this._cluster;
     this._names.announce(fields.firstName, fields.names);
-    cluster.log.spans(this.id, this._spans.announce(fields.spans));
+    this._announceSpans(fields.spans);
     if (!this._hasRoom(tables.tasks.rows)) {
       this._refuse(tables.tasks);
       this._dropData(
@@ -634,6 +639,18 @@ export class ClientSession {
         reason[task]!
       ]);
     }
+  }
+
+  /** A guest's default span is told before its first task. */
+  private _announceSpans(rows: Parameters<ClientSpans['announce']>[0]): void {
+    const { log, clock } = this._cluster;
+    const own = this._isGuest ? this._spans.takeOwnDefault(clock()) : [];
+    log.spans(this.id, [...own, ...this._spans.announce(rows)]);
+  }
+
+  /** It is a program beside the one that has started the cluster. */
+  private get _isGuest(): boolean {
+    return this.id !== OWNER && this.worker === null;
   }
 
   private _context(): SubmitContext {

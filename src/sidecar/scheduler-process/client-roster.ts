@@ -15,13 +15,11 @@ import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { FieldsInput, Message, TypeOf } from '../../wire/schema';
 import { check } from '../../wire/validate';
 import type { AcceptedLink } from '../../link/door';
-import { ClientSession, type IClientHost } from './client-messages';
+import { ClientSession, type IClientHost, OWNER } from './client-messages';
 import type { ClusterState, Launch } from './cluster-state';
 import type { Phase } from './roster';
 import { WaitingClients } from './waiting-clients';
 
-/** The number of the client that has started the cluster. */
-const OWNER = 0;
 /** More clients than this were most likely opened by mistake, in a loop. */
 const MOST_CLIENTS = 256;
 /** As the wire and the log hold them. */
@@ -148,6 +146,7 @@ export class ClientRoster {
     );
     this._sessions.set(id, session);
     this._links.set(id, link);
+    this._logUser(session, null);
     this.waiting.came();
     link.start({
       messages: batch => this._host.gather(() => this._take(session, batch)),
@@ -254,9 +253,19 @@ export class ClientRoster {
   }
 
   private _users(): ClientSession[] {
-    return [...this._sessions.values()].filter(
-      ({ id, worker }) => worker === null && (id !== OWNER || !this._isServers)
-    );
+    return [...this._sessions.values()].filter(each => this._isUser(each));
+  }
+
+  /** It computes, and is a program of its own. */
+  private _isUser({ id, worker }: ClientSession): boolean {
+    return worker === null && (id !== OWNER || !this._isServers);
+  }
+
+  private _logUser(session: ClientSession, left: number | null): void {
+    if (this._isUser(session)) {
+      const { log } = this._cluster;
+      log.client(session.id, this._introOf(session), session.cameAt, left);
+    }
   }
 
   private _introOf({ link }: ClientSession): ClientIntro {
@@ -287,6 +296,7 @@ export class ClientRoster {
     this._sessions.delete(session.id);
     this._links.delete(session.id);
     this._cluster.shared.clientLeft(session.link);
+    this._logUser(session, this._cluster.clock());
     if (this._host.phase === 'closing') {
       return;
     }

@@ -7,7 +7,7 @@
  *   client 1, task 12 ──► dense id 8     client 1, template 3 ──► template 4     client 1, span 1 ──► span 65534
  * ```
  */
-import { LARGEST_U16, NONE_U32 } from '../../records/enumerations';
+import { LARGEST_U16, NONE_U32, SpanOrigin } from '../../records/enumerations';
 import type { ArrayOf } from '../../base/typed-arrays';
 import {
   DEFAULT_SPAN,
@@ -146,10 +146,13 @@ export class SharedNumbers {
     this._next = last;
   }
 
-  /** −1: none is free. */
-  take(wanted: number): number {
+  /**
+   * @param wanted - null: any.
+   * @returns −1: none is free.
+   */
+  take(wanted: number | null): number {
     let number = wanted;
-    if (this._taken.has(wanted)) {
+    if (number === null || this._taken.has(number)) {
       while (this._next >= 0 && this._taken.has(this._next)) {
         this._next--;
       }
@@ -161,6 +164,9 @@ export class SharedNumbers {
     return number;
   }
 }
+
+/** What spans are called in which nothing was opened. */
+const DEFAULT_TAG = 'default';
 
 /** The span that the log ends with: what a client opens after it stands for itself in all of them. */
 const LAST_SPAN = LARGEST_U16 as SpanId;
@@ -183,18 +189,51 @@ export class ClientSpans {
   private readonly _announced = new Set<SpanId>([DEFAULT_SPAN, LAST_SPAN]);
   /** Those that have not closed, as they were announced. */
   private readonly _open = new Map<SpanId, SpanRow>();
+  /** What the client's default span is in the log. */
+  private _default: SpanId = DEFAULT_SPAN;
+  private _hasOwnDefault = false;
 
   constructor(private readonly _numbers: SharedNumbers) {}
 
   /** The log's number. */
   outer(id: SpanId): SpanId {
+    if (id === DEFAULT_SPAN) {
+      return this._default;
+    }
     return this._map === null ? id : this._map[id]!;
   }
 
   /** The client's number of a span of the log. */
   own(outer: SpanId): SpanId {
     const own = this._map?.indexOf(outer) ?? outer;
-    return (own < 0 ? DEFAULT_SPAN : own) as SpanId;
+    return own < 0 || outer === this._default ? DEFAULT_SPAN : (own as SpanId);
+  }
+
+  /**
+   * Gives the client a default span of its own, in which what it computes outside of all spans is told from what others do. @returns its row, the
+   * first time.
+   */
+  takeOwnDefault(now: number): SpanRow[] {
+    if (this._hasOwnDefault) {
+      return [];
+    }
+    this._hasOwnDefault = true;
+    const id = this._numbers.take(null);
+    if (id <= DEFAULT_SPAN) {
+      // All are given out.
+      return [];
+    }
+    this._default = id as SpanId;
+    const row: SpanRow = {
+      id: this._default,
+      parent: DEFAULT_SPAN,
+      tag: DEFAULT_TAG,
+      opened: now,
+      closed: null,
+      origin: SpanOrigin.Default
+    };
+    this._open.set(row.id, row);
+    return [row];
   }
 
   /** Rows of the client as rows of the log. */
@@ -206,7 +245,9 @@ export class ClientSpans {
         return [];
       }
       const id = this._numberOf(row.id);
-      const said = { ...row, id, parent: this.outer(row.parent) };
+      const isRoot = row.parent === DEFAULT_SPAN;
+      const parent = isRoot ? DEFAULT_SPAN : this.outer(row.parent);
+      const said = { ...row, id, parent };
       if (said.closed === null) {
         this._open.set(id, said);
       } else {

@@ -447,6 +447,9 @@ export class Cluster implements IRosterHost {
       // The clock's zero: the wall time at the scheduler's start.
       wallEpoch: Date.now() / 1000 - (clock() - start),
       pid: process.pid,
+      environment: this._isServers
+        ? (settings.launch.prefix ?? settings.launch.executable)
+        : '',
       versions: { ...settings.launch.versions, spanwise: VERSION },
       capabilities: {
         waits: true,

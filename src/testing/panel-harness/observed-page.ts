@@ -53,7 +53,8 @@ export class ObservedPage {
       pid: 0,
       versions: {},
       capabilities: {},
-      environmentId: ''
+      environmentId: '',
+      environment: ''
     });
     this.take(blocks);
     if (liveAt === undefined) {

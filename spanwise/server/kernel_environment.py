@@ -1,0 +1,129 @@
+"""The environment of a kernel that does not run: its interpreter is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from spanwise.server.default_clusters import NoCluster
+
+#: It imports dask, on a cold machine for many seconds.
+ASK_SECONDS = 60.0
+#: Interpreters that are asked at a time: each is a process.
+_AT_A_TIME = 2
+_MARK = "spanwise-settings:"
+_PROGRAM = (
+    "import json; from spanwise.client.default_cluster import settings_to_join_with as s; "
+    f"print({_MARK!r} + json.dumps(s()))"
+)
+#: These names in a kernelspec mean the interpreter of the Jupyter server.
+_OWN = {"python", "python3", f"python3.{sys.version_info.minor}"}
+
+
+class KernelEnvironments:
+    """Asks the interpreters of kernelspecs; lives in the server's event loop.
+
+    Parameters
+    ----------
+    folder
+        Where notebooks lie; interpreters, and then workers, run there.
+    """
+
+    def __init__(self, folder: str, seconds: float = ASK_SECONDS) -> None:
+        self._folder = folder
+        self._seconds = seconds
+        self._free = asyncio.Semaphore(_AT_A_TIME)
+
+    async def settings(
+        self, name: str, command: Sequence[str], variables: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """What a notebook of this kernel would ask for.
+
+        Parameters
+        ----------
+        name
+            The kernel's, as people see it.
+        command, variables
+            ``argv`` and ``env`` of its spec.
+
+        Raises
+        ------
+        NoCluster
+            The interpreter cannot be asked; the sentence says what to do.
+        """
+        python = _interpreter(name, command)
+        async with self._free:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    python,
+                    "-c",
+                    _PROGRAM,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                    cwd=self._folder,
+                    env={**os.environ, **variables},
+                )
+            except OSError as error:
+                raise NoCluster(
+                    f"The interpreter of the kernel {name!r}, {python}, cannot be run "
+                    f"({error.strerror}): install it again, or remove the kernel with `jupyter "
+                    "kernelspec remove`."
+                ) from error
+            try:
+                told, complaint = await asyncio.wait_for(process.communicate(), self._seconds)
+            except TimeoutError:
+                raise NoCluster(
+                    f"The interpreter of the kernel {name!r}, {python}, did not say within "
+                    f"{self._seconds:g} s which environment it has: try again, or run Client() in "
+                    "a notebook of this kernel."
+                ) from None
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+        return _read(
+            name, python, told.decode(errors="replace"), complaint.decode(errors="replace")
+        )
+
+
+def _interpreter(name: str, command: Sequence[str]) -> str:
+    first = command[0] if command else ""
+    if first in _OWN:
+        return sys.executable
+    if not Path(first).name.startswith(("python", "pypy")):
+        raise NoCluster(
+            f"The kernel {name!r} is not started by a Python interpreter but by {first!r}: run "
+            "Client() in a notebook of this kernel."
+        )
+    return first
+
+
+def _read(name: str, python: str, told: str, complaint: str) -> dict[str, Any]:
+    """What it has said; whatever its start-up files print stands before it."""
+    for line in reversed(told.splitlines()):
+        if line.startswith(_MARK):
+            settings = json.loads(line.removeprefix(_MARK))
+            if isinstance(settings, dict):
+                return settings
+    lines = complaint.strip().splitlines()
+    last = lines[-1] if lines else "it said nothing"
+    if "No module named 'spanwise'" in last:
+        raise NoCluster(
+            f"The environment of the kernel {name!r} has no Spanwise: run `{python} -m pip install "
+            "spanwise`."
+        )
+    if last.startswith("ImportError"):
+        raise NoCluster(
+            f"The environment of the kernel {name!r} has another version of Spanwise than the "
+            f"Jupyter server: run `{python} -m pip install --upgrade spanwise`."
+        )
+    raise NoCluster(
+        f"The interpreter of the kernel {name!r}, {python}, could not say which environment it "
+        f'has ({last[:300]}): run `{python} -c "import spanwise.client"` in a terminal.'
+    )

@@ -1,0 +1,115 @@
+/** What the page asks of the Jupyter server about the clusters that notebooks share: start, scale, restart, stop. */
+import { ServerConnection } from '@jupyterlab/services';
+import type { Trans } from '../base/trans';
+
+/** Why the server did not do it, as a sentence for people. */
+export class NotDone extends Error {
+  /** @param others - how many clients that is for: `restart` was not forced. */
+  constructor(
+    sentence: string,
+    readonly others = 0
+  ) {
+    super(sentence);
+  }
+}
+
+export type StartedCluster = {
+  readonly cluster: string;
+  readonly name: string;
+  /** False: it ran already. */
+  readonly isNew: boolean;
+};
+
+export class ClusterControls {
+  constructor(
+    private readonly _settings: ServerConnection.ISettings,
+    private readonly _trans: Trans
+  ) {}
+
+  /**
+   * Starts the default cluster of a kernel's environment, or finds it.
+   *
+   * @param kernel - the name of its spec.
+   * @throws NotDone
+   */
+  async start(kernel: string): Promise<StartedCluster> {
+    const answer = await this._ask('', 'POST', { kernel });
+    return {
+      cluster: String(answer.cluster),
+      name: String(answer.name),
+      isNew: answer.isNew === true
+    };
+  }
+
+  /** @throws NotDone */
+  async scale(cluster: string, workers: number): Promise<void> {
+    await this._ask(`/${cluster}`, 'POST', { do: 'scale', workers });
+  }
+
+  /**
+   * @param force - also if notebooks are connected, whose results are computed again.
+   * @throws NotDone
+   */
+  async restart(cluster: string, force: boolean): Promise<void> {
+    await this._ask(`/${cluster}`, 'POST', { do: 'restart', force });
+  }
+
+  /** @throws NotDone */
+  async stop(cluster: string): Promise<void> {
+    await this._ask(`/${cluster}`, 'DELETE');
+  }
+
+  private async _ask(
+    path: string,
+    method: string,
+    body?: object
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const base = this._settings.baseUrl.replace(/\/*$/, '/');
+    let response: Response;
+    try {
+      response = await ServerConnection.makeRequest(
+        `${base}spanwise/clusters${path}`,
+        { method, body: body && JSON.stringify(body) },
+        this._settings
+      );
+    } catch (error) {
+      throw new NotDone(
+        this._trans.__(
+          'The Jupyter server did not answer: %1',
+          error instanceof Error ? error.message : String(error)
+        )
+      );
+    }
+    const answer = await contentOf(response);
+    if (!response.ok) {
+      throw new NotDone(
+        typeof answer.message === 'string' && answer.message !== ''
+          ? answer.message
+          : this._trans.__(
+              'The Jupyter server refused it: %1 %2',
+              response.status,
+              response.statusText
+            ),
+        typeof answer.others === 'number' ? answer.others : 0
+      );
+    }
+    return answer;
+  }
+}
+
+/** A proxy or a login page may answer in the server's place. */
+async function contentOf(
+  response: Response
+): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const content: unknown = await response.json();
+    return typeof content === 'object' && content !== null
+      ? (content as Record<string, unknown>)
+      : {};
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      return {};
+    }
+    throw error;
+  }
+}

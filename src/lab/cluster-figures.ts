@@ -1,0 +1,21 @@
+/** Figures of a cluster that are shown in several places. */
+import type { ClusterInfo } from '../wire/panel-link';
+
+/** Bytes that the processes of the workers there are hold, and their limits together; 0 = no limit. */
+export function memoryOf(cluster: ClusterInfo): {
+  readonly used: number;
+  readonly limit: number;
+} {
+  const present = cluster.workers.filter(({ state }) => state !== 'gone');
+  return {
+    used: present.reduce((sum, { process }) => sum + process, 0),
+    limit: present.reduce((sum, { memoryLimit }) => sum + memoryLimit, 0)
+  };
+}
+
+/** Workers there are, or were: an ended cluster has none any more. */
+export function workersOf(cluster: ClusterInfo): number {
+  return cluster.workers.filter(
+    ({ state }) => cluster.state === 'ended' || state !== 'gone'
+  ).length;
+}
