@@ -2,6 +2,8 @@ import { REFUSED_CLUSTER, type ClusterInfo } from '../../wire/panel-link';
 import {
   ClusterRef,
   newestOf,
+  notebooksOf,
+  targetOf,
   type ClusterTarget,
   type ClusterUser
 } from '../cluster-ref';
@@ -18,6 +20,66 @@ function make(target: ClusterTarget, ...clusters: ClusterInfo[]) {
 
 const of = (cluster: string, over: Partial<ClusterInfo>) =>
   clusterInfo({ cluster, name: cluster, ...over });
+
+/** As client 1 of a cluster; `left`: it is connected no more. */
+const joined = (path: string, at: number, left?: number) => ({
+  client: 1,
+  name: path,
+  notebook: { path },
+  joined: at,
+  ...(left !== undefined && { left })
+});
+
+describe('A cluster that notebooks share', () => {
+  const shared = of('shared', {
+    startedAt: 1,
+    environment: '/env',
+    clients: [joined('a.ipynb', 2), joined('b.ipynb', 3, 5)]
+  });
+  const own = of('own', { startedAt: 4, notebook: { path: 'b.ipynb' } });
+
+  it('is found by each of its notebooks', () => {
+    for (const notebook of ['a.ipynb', 'b.ipynb']) {
+      expect(make({ notebook }, shared).ref.current).toBe(shared);
+    }
+    expect(make({ notebook: 'c.ipynb' }, shared).ref.current).toBeNull();
+  });
+
+  it('gives way to the cluster that the notebook is connected to, and then to the one that it used last', () => {
+    const { feed, ref } = make({ notebook: 'b.ipynb' }, shared, own);
+    expect(ref.current).toBe(own);
+    const back = { ...shared, clients: [joined('b.ipynb', 3)] };
+    feed.setClusters(back, { ...own, state: 'ended' });
+    expect(ref.current).toBe(back);
+    const gone = { ...shared, clients: [joined('b.ipynb', 3, 6)] };
+    feed.setClusters(gone, { ...own, state: 'ended' });
+    expect(ref.current?.cluster).toBe('own');
+  });
+
+  it('is called by its notebook while it has one, and by its name when it has several', () => {
+    const alone = { ...shared, clients: [joined('a.ipynb', 2)] };
+    expect(targetOf(alone, notebookOf)).toEqual({ notebook: 'a.ipynb' });
+    expect(targetOf(shared, notebookOf)).toEqual({ name: 'shared' });
+    expect(targetOf({ ...shared, clients: [] }, notebookOf)).toEqual({
+      name: 'shared'
+    });
+    expect(targetOf({ ...own, clients: shared.clients }, notebookOf)).toEqual({
+      notebook: 'b.ipynb'
+    });
+  });
+
+  it('lists its notebooks, and which are connected', () => {
+    const uses = (info: ClusterInfo) =>
+      notebooksOf(info, notebookOf).map(
+        ({ path, isHere }) => `${path}${isHere ? '' : ' left'}`
+      );
+    expect(uses(shared)).toEqual(['a.ipynb', 'b.ipynb left']);
+    expect(uses({ ...shared, state: 'ended' })).toEqual([
+      'a.ipynb left',
+      'b.ipynb left'
+    ]);
+  });
+});
 
 describe('ClusterRef', () => {
   const a1 = of('a1', { startedAt: 1, notebook: { path: 'a.ipynb' } });

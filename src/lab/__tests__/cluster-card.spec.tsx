@@ -86,6 +86,28 @@ describe('ClusterCard', () => {
     );
   });
 
+  it('says whose default cluster it is, and who uses it', () => {
+    const shared = clusterInfo({ environment: '/home/ann/trees/.venv' });
+    expect(textOf(shared)).toContain(
+      'default cluster of trees · used by local'
+    );
+    const buttons = [...host.querySelectorAll('button')];
+    expect(
+      buttons.flatMap(each => each.getAttribute('aria-label') ?? [])
+    ).toEqual(['Choose cluster', 'New cluster', 'Scale', 'Restart', 'Stop']);
+    expect(host.querySelector('[aria-disabled]')).toBeNull();
+  });
+
+  it('says why a cluster is not controlled from here', () => {
+    const stop = (cluster: ClusterInfo) => {
+      textOf(cluster);
+      return host.querySelector<HTMLElement>('[aria-label=Stop]')?.title;
+    };
+    expect(stop(clusterInfo())).toBe('Stop: first-look belongs to local.ipynb');
+    const shared = clusterInfo({ environment: '/opt/conda', state: 'ended' });
+    expect(stop(shared)).toBe('Stop: first-look has ended');
+  });
+
   it('says of an observation that it observes, and what', () => {
     const text = textOf(clusterInfo({ name: 'daily', kind: 'local' }));
     expect(text).toContain('dailyobserving');

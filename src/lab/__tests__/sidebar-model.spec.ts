@@ -39,6 +39,47 @@ describe('SidebarModel', () => {
     expect(model.cluster).toBe(inA);
   });
 
+  it('turns from one notebook to the other of a cluster that they share, and keeps their filters apart', () => {
+    const { feed, model } = setUp();
+    const client = (path: string) => ({
+      client: 1,
+      name: path,
+      notebook: { path },
+      joined: 1
+    });
+    const shared = clusterInfo({
+      cluster: 's',
+      name: 'default (env)',
+      environment: '/env',
+      clients: [client('a.ipynb'), client('b.ipynb')]
+    });
+    feed.setClusters(inA, shared);
+    model.turnTo({ notebook: 'b.ipynb' });
+    expect(model.cluster).toBe(shared);
+    expect(model.notebooks).toEqual(['a.ipynb', 'b.ipynb']);
+    model.choose(shared);
+    expect(model.target).toEqual({ notebook: 'b.ipynb' });
+    const ofB = model.context.selection;
+    feed.setClusters({ ...inA, state: 'ended' }, shared);
+    model.turnTo({ notebook: 'a.ipynb' });
+    expect(model.cluster).toBe(shared);
+    expect(model.context.selection).not.toBe(ofB);
+  });
+
+  it('shows a cluster that was started in it as soon as it hears of it', () => {
+    const { feed, model } = setUp();
+    feed.setClusters(inA);
+    model.turnTo({ notebook: 'a.ipynb' });
+    model.showWhenHeardOf('s');
+    expect(model.cluster).toBe(inA);
+    const started = clusterInfo({ cluster: 's', name: 'default' });
+    feed.setClusters(inA, started);
+    expect(model.cluster).toBe(started);
+    model.turnTo({ notebook: 'a.ipynb' });
+    feed.setClusters(inA, { ...started, tasks: 9 });
+    expect(model.cluster).toBe(inA);
+  });
+
   it('turns to the notebook in front when its cluster comes, unless another was chosen', () => {
     const { feed, model } = setUp();
     feed.setClusters(inA);

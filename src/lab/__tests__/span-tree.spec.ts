@@ -9,6 +9,7 @@ import {
   visibleSpans,
   workText
 } from '../span-tree-rows';
+import type { SpanRow } from '../../wire/panel-link';
 import { drawnSpans } from './drawn-spans';
 
 const result = drawnSpans(`
@@ -58,6 +59,82 @@ describe('the span tree', () => {
     expect(find(tree, 'flow', 'fit').share).toBeCloseTo(0.3);
     expect(find(tree, 'flow', 'load').term).toEqual({ path: ['flow', 'load'] });
     expect(countSpans(tree)).toBe(7);
+  });
+
+  it('has a row above the spans of each notebook, if several have computed', () => {
+    const { rows } = drawnSpans(`
+      load 1
+        read 1
+      load 3
+      default 6
+    `);
+    const [load, read, theirs, rest] = rows.map((row, i) => ({
+      ...row,
+      client: [0, 0, 1, 1][i]!
+    })) as [SpanRow, SpanRow, SpanRow, SpanRow];
+    const clients = ['/home/alice/work.ipynb', '/home/bob/work.ipynb'];
+    const shared = {
+      ...result,
+      totalThreadSeconds: 10,
+      clients,
+      rows: [load, read, theirs, rest]
+    };
+    const tree = spanTree(shared, 'path');
+    expect(
+      visibleSpans(tree, new Set(), '').map(
+        ({ level, node }) => `${' '.repeat(level)}${node.tag} ${node.seconds}`
+      )
+    ).toEqual([
+      'alice/work.ipynb 1',
+      ' load 1',
+      '  read 1',
+      'bob/work.ipynb 9',
+      ' load 3',
+      ' default 6'
+    ]);
+    const ofBob = find(tree, 'bob/work.ipynb');
+    expect(ofBob.term).toEqual({ path: [], client: clients[1] });
+    expect(ofBob.share).toBe(0.9);
+    const keys = tree.flatMap(({ children }) => children.map(({ key }) => key));
+    expect(new Set(keys).size).toBe(3);
+    const loads = ['alice/work.ipynb', 'bob/work.ipynb'].map(name =>
+      find(tree, name, 'load')
+    );
+    expect(loads.map(({ term }) => term)).toEqual(
+      clients.map(client => ({ path: ['load'], client }))
+    );
+    const byBob = { spans: { any: [ofBob.term] } };
+    expect(loads.map(node => standing(node, byBob))).toEqual([
+      'outside',
+      'inside'
+    ]);
+    const byLoad = { spans: { any: [loads[1]!.term] } };
+    expect(tree.map(node => standing(node, byLoad))).toEqual([
+      'outside',
+      'inside'
+    ]);
+    const [aliceTags] = spanTree(shared, 'tag');
+    expect(aliceTags!.children.map(({ term }) => term)).toEqual([
+      { tag: 'load', client: clients[0] },
+      { tag: 'read', client: clients[0] }
+    ]);
+  });
+
+  it('has no such row while one notebook alone has computed', () => {
+    const one = {
+      ...result,
+      clients: ['/a.ipynb', '/b.ipynb'],
+      rows: result.rows.map((row, i) => ({
+        ...row,
+        client: i === 0 ? null : 1
+      }))
+    };
+    const tree = spanTree(one, 'path');
+    expect(tree.map(({ tag }) => tag)).toEqual(['flow', 'other']);
+    const byNotebook = (client: string) =>
+      standing(find(tree, 'other'), { spans: { any: [{ path: [], client }] } });
+    expect(byNotebook('/b.ipynb')).toBe('inside');
+    expect(byNotebook('/a.ipynb')).toBe('outside');
   });
 
   it('counts executions where a span has no tasks of its own', () => {

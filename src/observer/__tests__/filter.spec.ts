@@ -1,6 +1,10 @@
 import { drawRuns } from '../../testing/run-from-text';
 import type { Filter } from '../../wire/panel-link';
 import { FunctionSlots, fnv1a32, OTHER_SLOT } from '../function-slots';
+import { compileFilter } from '../filter';
+import { LogStore } from '../store/log-store';
+import { SpanOrigin } from '../../records/enumerations';
+import type { SpanId } from '../../records/ids';
 import { ask } from './ask';
 
 const drawing = `
@@ -62,6 +66,63 @@ describe('filters', () => {
     ]
   ])('by %s', (_, filter, expected) => {
     expect(passing(filter)).toBe(expected);
+  });
+});
+
+describe('filters by client', () => {
+  const log = new LogStore('shared');
+  // Client 3 is the notebook of 1 with its kernel restarted; 9, of a worker, is not described.
+  const paths = { 1: '/a.ipynb', 2: '/b.ipynb', 3: '/a.ipynb' };
+  for (const [client, path] of Object.entries(paths)) {
+    log.clients.set({
+      client: Number(client),
+      joined: 0,
+      left: NaN,
+      name: 'kernel',
+      kernel: '',
+      path
+    });
+  }
+  const open = (span: number, parent: number, tag: string, client: number) =>
+    log.spans.set({
+      span: span as SpanId,
+      parent: parent as SpanId,
+      tag,
+      client,
+      opened: 0,
+      closed: NaN,
+      origin: tag === 'default' ? SpanOrigin.Default : SpanOrigin.User
+    });
+  open(0, 0, 'default', 0);
+  open(1, 0, 'load', 1);
+  open(2, 0, 'load', 2);
+  open(3, 0, 'load', 3);
+  open(4, 2, 'of a task', 9);
+  open(5, 0, 'default', 2);
+
+  it.each<[string, Filter['spans'], string]>([
+    ['nobody', { any: [{ path: ['load'] }] }, '1234'],
+    ['one', { any: [{ path: ['load'], client: '/b.ipynb' }] }, '24'],
+    [
+      'one that came again',
+      { any: [{ tag: 'load', client: '/a.ipynb' }] },
+      '13'
+    ],
+    ['all that one does', { any: [{ path: [], client: '/b.ipynb' }] }, '245'],
+    ['all but that', { not: [{ path: [], client: '/b.ipynb' }] }, '013'],
+    ['everybody’s default', { any: [{ path: ['default'] }] }, '05'],
+    [
+      'one’s default',
+      { any: [{ path: ['default'], client: '/b.ipynb' }] },
+      '5'
+    ],
+    ['one who is not here', { any: [{ path: [], client: '/c.ipynb' }] }, '']
+  ])('that name %s', (_, spans, expected) => {
+    const compiled = compileFilter({ spans }, log);
+    const passing = [0, 1, 2, 3, 4, 5].filter(
+      span => compiled.spans[span as SpanId] === 1
+    );
+    expect(passing.join('')).toBe(expected);
   });
 });
 

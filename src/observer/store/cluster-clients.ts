@@ -1,5 +1,3 @@
-import { LARGEST_U16 } from '../../records/enumerations';
-
 export type ClientRow = {
   readonly client: number;
   readonly joined: number;
@@ -17,19 +15,9 @@ const MOST_LEFT = 64;
 /** The programs that compute on the cluster, and those that have left it. */
 export class ClusterClients {
   private readonly _rows = new Map<number, ClientRow>();
-  /** By label. The newest client of a notebook stands for those before it: kernels are restarted. */
-  private readonly _newest = new Map<string, ClientRow>();
 
   set(row: ClientRow): void {
-    if (row.client > LARGEST_U16) {
-      return;
-    }
     this._rows.set(row.client, row);
-    const label = labelOf(row);
-    const known = this._newest.get(label);
-    if (known === undefined || !isBefore(row, known)) {
-      this._newest.set(label, row);
-    }
   }
 
   /** What a client is called in filters: the notebook's path, else the program's name; '' of one that is not described. */
@@ -43,27 +31,35 @@ export class ClusterClients {
     return this._rows.size;
   }
 
-  /** One for each label: those that are connected, and the last ones that have left. */
+  /** One for each label: those that are connected, and the last ones that have left. A notebook's newest client stands for those before it. */
   listed(): readonly ClientRow[] {
-    const rows = [...this._newest.values()];
+    const newest = new Map<string, ClientRow>();
+    for (const row of this._rows.values()) {
+      const label = labelOf(row);
+      const known = newest.get(label);
+      if (known === undefined || isNewer(row, known)) {
+        newest.set(label, row);
+      }
+    }
+    const rows = [...newest.values()];
     const left = rows
-      .filter(row => !Number.isNaN(row.left))
+      .filter(row => !isHere(row))
       .sort((a, b) => b.left - a.left)
       .slice(0, MOST_LEFT);
-    const gone = new Set(left);
-    return rows.filter(row => Number.isNaN(row.left) || gone.has(row));
+    const shown = new Set(left);
+    return rows.filter(row => isHere(row) || shown.has(row));
   }
+}
+
+function isHere({ left }: ClientRow): boolean {
+  return Number.isNaN(left);
+}
+
+/** One that is connected is newer than any that has left: a notebook may have had several at a time. */
+function isNewer(row: ClientRow, than: ClientRow): boolean {
+  return isHere(row) === isHere(than) ? row.joined >= than.joined : isHere(row);
 }
 
 function labelOf({ path, name }: ClientRow): string {
   return path || name;
-}
-
-/** A client that has left, or came earlier, does not hide one that is connected. */
-function isBefore(row: ClientRow, known: ClientRow): boolean {
-  if (row.client === known.client) {
-    return false;
-  }
-  const [isHere, wasHere] = [Number.isNaN(row.left), Number.isNaN(known.left)];
-  return isHere === wasHere ? row.joined < known.joined : wasHere;
 }

@@ -1,0 +1,96 @@
+import * as fc from 'fast-check';
+import { ClusterClients, type ClientRow } from '../store/cluster-clients';
+
+const row = (over: Partial<ClientRow>): ClientRow => ({
+  client: 1,
+  joined: 0,
+  left: NaN,
+  name: 'a',
+  kernel: 'k',
+  path: '/a.ipynb',
+  ...over
+});
+
+function listed(...rows: readonly ClientRow[]): string[] {
+  const clients = new ClusterClients();
+  rows.forEach(each => clients.set(each));
+  return clients
+    .listed()
+    .map(({ client, left }) => `${client}${Number.isNaN(left) ? '' : ' left'}`);
+}
+
+describe('the clients of a cluster', () => {
+  it('are listed once for each notebook: the one that is connected, else the newest', () => {
+    const first = row({});
+    const again = row({ client: 2, joined: 5 });
+    expect(listed(first, again)).toEqual(['2']);
+    expect(listed(first, again, row({ left: 9 }))).toEqual(['2']);
+    expect(listed(first, row({ left: 4 }), again)).toEqual(['2']);
+    // It made two, and closed the second.
+    expect(listed(first, again, row({ ...again, left: 7 }))).toEqual(['1']);
+    expect(listed(row({ left: 9 }), row({ ...again, left: 7 }))).toEqual([
+      '2 left'
+    ]);
+    expect(listed(row({ left: 4 }), row({ client: 3, path: '/b' }))).toEqual([
+      '1 left',
+      '3'
+    ]);
+  });
+
+  it('are listed all while they are connected, and the last 64 of those that have left', () => {
+    const rows = Array.from({ length: 200 }, (_, client) =>
+      row({ client, path: `/${client}`, left: client < 100 ? NaN : client })
+    );
+    expect(listed(...rows)).toEqual(
+      rows
+        .filter(({ client }) => client < 100 || client >= 136)
+        .map(({ client }) => (client < 100 ? `${client}` : `${client} left`))
+    );
+  });
+
+  it('are called by the path of their notebook, other programs by their name', () => {
+    const clients = new ClusterClients();
+    clients.set(row({}));
+    clients.set(row({ client: 2, kernel: '', path: '', name: 'job' }));
+    expect([1, 2, 3].map(each => clients.labelOf(each))).toEqual([
+      '/a.ipynb',
+      'job',
+      ''
+    ]);
+  });
+
+  it('are listed as the rows say, in whatever order they come', () => {
+    const anyRow = fc.record({
+      client: fc.integer({ min: 1, max: 6 }),
+      hasLeft: fc.boolean()
+    });
+    fc.assert(
+      fc.property(fc.array(anyRow, { maxLength: 20 }), told => {
+        // Clients 1, 3, 5 are of one notebook, the others of another; who has left does not come again.
+        const rows = new Map<number, ClientRow>();
+        const clients = new ClusterClients();
+        for (const { client, hasLeft } of told) {
+          const isGone = Number.isFinite(rows.get(client)?.left);
+          const said = row({
+            client,
+            joined: client,
+            left: hasLeft || isGone ? 10 : NaN,
+            path: client % 2 === 1 ? '/a' : '/b'
+          });
+          rows.set(client, said);
+          clients.set(said);
+        }
+        for (const path of ['/a', '/b']) {
+          const own = [...rows.values()].filter(each => each.path === path);
+          const isHere = own.some(({ left }) => Number.isNaN(left));
+          const found = clients.listed().filter(each => each.path === path);
+          expect(found).toHaveLength(own.length > 0 ? 1 : 0);
+          if (isHere) {
+            expect(found[0]!.left).toBeNaN();
+          }
+        }
+      }),
+      { numRuns: 300 }
+    );
+  });
+});
