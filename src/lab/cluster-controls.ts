@@ -81,7 +81,8 @@ export class ClusterControls {
       );
     }
     const answer = await contentOf(response);
-    if (!response.ok) {
+    const others = typeof answer.others === 'number' ? answer.others : 0;
+    if (!response.ok || others > 0) {
       throw new NotDone(
         typeof answer.message === 'string' && answer.message !== ''
           ? answer.message
@@ -90,7 +91,7 @@ export class ClusterControls {
               response.status,
               response.statusText
             ),
-        typeof answer.others === 'number' ? answer.others : 0
+        others
       );
     }
     return answer;

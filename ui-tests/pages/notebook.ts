@@ -228,6 +228,16 @@ export class Notebook {
     }, this.path);
   }
 
+  /** By the command behind JupyterLab's button. */
+  async interruptKernel(): Promise<void> {
+    await this.activate();
+    await this._page.evaluate(() =>
+      window.jupyterapp.commands
+        .execute('notebook:interrupt-kernel')
+        .then(() => undefined)
+    );
+  }
+
   /** End its kernel, and with that its cluster; Galata's tests have that done for them. */
   async shutDown(): Promise<void> {
     await this._page.evaluate(

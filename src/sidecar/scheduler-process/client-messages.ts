@@ -82,6 +82,8 @@ export class ClientSession {
   readonly tasks: ClientTasks;
   /** By the scheduler's clock. */
   readonly cameAt: number;
+  /** It has said goodbye, and its link is about to close. */
+  isLeaving = false;
   /** What this client's Python last said of itself. */
   launch: Launch | null = null;
   private readonly _blobs: ClientBlobs;

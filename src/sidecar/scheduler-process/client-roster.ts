@@ -204,13 +204,16 @@ export class ClientRoster {
 
   /** A client has said goodbye: the owner ends the cluster, a guest leaves it. */
   goodbye(session: ClientSession): void {
+    session.isLeaving = true;
     session.link.send('closed', {});
     session.link.close('It said goodbye.');
   }
 
   /** How many clients compute here beside this one. */
   othersThan(session: ClientSession): number {
-    return this._users().filter(other => other !== session).length;
+    return this._users().filter(
+      other => other !== session && !other.isLeaving
+    ).length;
   }
 
   /** What a client is called where others are told of it. */

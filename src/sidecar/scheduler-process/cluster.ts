@@ -263,10 +263,14 @@ export class Cluster implements IRosterHost {
     return this._clients.seen + (this._isServers ? this._uses : 0);
   }
 
-  /** Who opens a notebook again after lunch is to find what he holds. */
+  /** Who opens a notebook again after lunch is to find what he holds; and who has just come may wait for the first workers. */
   get isHeld(): boolean {
     const { rows, requests } = this._state;
-    return this._isServers && (rows.ids.size > 0 || requests.size > 0);
+    const isStarting = (this._fleet?.startingCount ?? 0) > 0;
+    return (
+      this._isServers &&
+      (rows.ids.size > 0 || requests.size > 0 || isStarting)
+    );
   }
 
   /** The owner is a Jupyter server, whose notebooks share the cluster. */
