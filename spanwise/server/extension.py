@@ -51,6 +51,7 @@ class SpanwiseExtension(ExtensionApp):  # type: ignore[misc]
     _supervisor: Supervisor | None = None
     _activity: ActivityWatch | None = None
     _clusters: DefaultClusters | None = None
+    _environments: KernelEnvironments | None = None
 
     def initialize_settings(self) -> None:
         """Write the connection file and hang the doorbell; the observer waits for its first use."""
@@ -73,6 +74,7 @@ class SpanwiseExtension(ExtensionApp):  # type: ignore[misc]
             self.log,
             self._activity.follow,
         )
+        self._environments = KernelEnvironments(serverapp.root_dir)
         self._clusters = DefaultClusters(
             self._supervisor,
             transport,
@@ -106,7 +108,7 @@ class SpanwiseExtension(ExtensionApp):  # type: ignore[misc]
         """Add the addresses below the server's base URL."""
         clusters = {
             "clusters": self._clusters,
-            "environments": KernelEnvironments(self.serverapp.root_dir),
+            "environments": self._environments,
         }
         self.handlers.extend(
             [

@@ -31,7 +31,7 @@ export type ClusterUser = Pick<ClusterInfo, 'notebook'>;
 export type NotebookOf = (user: ClusterUser) => string | undefined;
 
 /** A notebook that a cluster belongs to. */
-export type NotebookUse = {
+type NotebookUse = {
   readonly path: string;
   /** Since when, wall clock seconds. */
   readonly since: number;

@@ -20,7 +20,7 @@ import {
 const MOST_WORKERS = 1024;
 
 /** A kernel that a cluster can be started for. */
-export type KernelChoice = { readonly name: string; readonly title: string };
+type KernelChoice = { readonly name: string; readonly title: string };
 
 export class ClusterActions {
   constructor(private readonly _options: ClusterActions.IOptions) {}
