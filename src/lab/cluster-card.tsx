@@ -76,16 +76,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
           onClick={event => openMenu(event.currentTarget, choices(props))}
         />
       </div>
-      <div
-        className="sw-cluster-kind"
-        title={[cluster.environment ?? '', ...props.notebooks]
-          .filter(Boolean)
-          .join('\n')}
-      >
-        {[kindText(cluster, trans), usersText(cluster, props.notebooks, trans)]
-          .filter(Boolean)
-          .join(' · ')}
-      </div>
+      <Users {...props} cluster={cluster} />
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
       {pausesOf(cluster, trans).map(line => (
         <div key={line} className="sw-cluster-why" role="status">
@@ -114,6 +105,37 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       )}
       <ClusterButtons {...props} cluster={cluster} />
     </div>
+  );
+}
+
+/** What it is and who uses it; of a cluster that many may share, on lines of their own. */
+function Users(
+  props: ClusterCardProps & { readonly cluster: ClusterInfo }
+): JSX.Element {
+  const { cluster, notebooks, trans } = props;
+  const kind = kindText(cluster, trans);
+  const users = usersText(cluster, notebooks, trans);
+  if (cluster.environment === undefined) {
+    return (
+      <div className="sw-cluster-kind" title={notebooks.join('\n')}>
+        {users === '' ? kind : `${kind} · ${users}`}
+      </div>
+    );
+  }
+  return (
+    <>
+      <div className="sw-cluster-kind" title={cluster.environment}>
+        {kind}
+      </div>
+      {users !== '' && (
+        <div
+          className="sw-cluster-kind sw-cluster-users"
+          title={notebooks.join('\n')}
+        >
+          {users}
+        </div>
+      )}
+    </>
   );
 }
 

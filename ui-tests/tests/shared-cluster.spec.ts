@@ -18,7 +18,8 @@ with span("load"):
     held = client.map(${functionName}, range(8), pure=False)
 print(sum(client.gather(held)))`,
     `print([future.status for future in held].count("finished"), sum(client.gather(held)))`,
-    `dask.delayed(time.sleep)(600).compute()`,
+    // A thread cannot be stopped: what runs goes on to its end.
+    `dask.compute([dask.delayed(time.sleep)(0.1, dask_key_name=f"nap-{i}") for i in range(3000)])`,
     `print(client.submit(abs, -7).result())`
   ];
 }
@@ -34,7 +35,7 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
   await lab.sidebar.show();
   await north.run(WORK);
   const card = lab.sidebar.card(name.join(' '));
-  await expect(card).toContainText(/default cluster of .* · used by north/);
+  await expect(card).toContainText(/default cluster of .*used by north.ipynb/);
   await expect(lab.sidebar.span('load')).toHaveAttribute('aria-level', '1');
 
   const south = lab.notebook('south.ipynb');
@@ -76,7 +77,7 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
 
   await test.step('an interrupt ends the wait, and the notebook goes on', async () => {
     await north.start(WAIT);
-    await expect(card).toContainText('1 running');
+    await expect(card).toContainText(/[1-9]\d* running/);
     await north.interruptKernel();
     await expect(north.cell(WAIT)).toContainText('KeyboardInterrupt');
     expect(await printed(north, AFTER)).toBe('7');

