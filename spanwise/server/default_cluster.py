@@ -23,6 +23,8 @@ from spanwise.wire.schema import PROTOCOL
 
 #: How long a command may wait for the scheduler.
 COMMAND_SECONDS = 30.0
+#: How long its end may take to come by itself.
+_GOODBYE_SECONDS = 10.0
 #: What a kernel may say of the cluster that it asks for; the rest is the server's.
 _ASKED_FOR = (
     "name",
@@ -103,9 +105,10 @@ class DefaultCluster:
         except BaseException:
             self.process.kill()
             raise
-        threading.Thread(
+        self._reader = threading.Thread(
             target=self._read, args=(self._link,), name="spanwise-owner", daemon=True
-        ).start()
+        )
+        self._reader.start()
 
     def _dial(self, secret: bytes, asked: Mapping[str, Any]) -> Link:
         launch = {name: value for name, value in asked["launch"].items() if name != "env"}
@@ -187,8 +190,10 @@ class DefaultCluster:
         if why:
             try:
                 self._link.send("close", {"why": why})
-                # It ends by itself; one that is stopped or hangs is ended below.
+                # It ends by itself, and says why; one that is stopped or hangs is ended below,
+                # by the end of its lifeline, which says only that the server has gone.
                 self.process.kill_if_stopped()
+                self._reader.join(_GOODBYE_SECONDS)
             except LinkError as error:
                 self._log.debug("Spanwise: the cluster %s: %s", self.name, error)
         self.process.close()
