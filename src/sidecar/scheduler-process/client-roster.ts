@@ -211,9 +211,8 @@ export class ClientRoster {
 
   /** How many clients compute here beside this one. */
   othersThan(session: ClientSession): number {
-    return this._users().filter(
-      other => other !== session && !other.isLeaving
-    ).length;
+    return this._users().filter(other => other !== session && !other.isLeaving)
+      .length;
   }
 
   /** What a client is called where others are told of it. */

@@ -268,8 +268,7 @@ export class Cluster implements IRosterHost {
     const { rows, requests } = this._state;
     const isStarting = (this._fleet?.startingCount ?? 0) > 0;
     return (
-      this._isServers &&
-      (rows.ids.size > 0 || requests.size > 0 || isStarting)
+      this._isServers && (rows.ids.size > 0 || requests.size > 0 || isStarting)
     );
   }
 
