@@ -45,6 +45,7 @@ const slowSpecs = {
   'sidecar/observer-process/__tests__/observer': 8,
   'node/pools/__tests__/failures': 8,
   'sidecar/scheduler-process/__tests__/cluster': 8,
+  'scheduler/__tests__/drawn-runs': 15,
   'scheduler/__tests__/properties': 7,
   'observer/__tests__/task-stream': 7,
   'link/__tests__/observer-link': 6

@@ -80,6 +80,9 @@ export class GraphIntake {
         dropIfUnneeded(s, task);
       }
     }
+    if (this._graphs.size > 0) {
+      startUsersElsewhere(s, graph);
+    }
   }
 
   /** No further part of the client's present graph comes: a task of it without a result fails as soon as it is needed. */
@@ -140,7 +143,12 @@ export class GraphIntake {
       ) {
         const input = edges.input[e]!;
         const place = places[input]!;
-        if ((flags[input]! & TaskFlag.Open) !== 0 && listedFor[place] !== i) {
+        // Another client's graph may be coming in too, and this one need a task of it: that has no place here.
+        if (
+          place < count &&
+          list.at(place) === input &&
+          listedFor[place] !== i
+        ) {
           listedFor[place] = i;
           ids[length++] = place;
         }
@@ -308,6 +316,30 @@ function placeOf(
     boost: -urgencyOf(around),
     turn: turns[within]!
   };
+}
+
+/** A task of another graph that is still coming in may need nothing of that, and have waited for this graph alone. */
+function startUsersElsewhere(
+  s: SchedulerState,
+  { tasks: list }: OpenGraph
+): void {
+  const { edges, state, firstDependent } = s.tasks;
+  for (let i = 0; i < list.length; i++) {
+    for (
+      let e = firstDependent[list.at(i)]!;
+      e !== NONE;
+      e = edges.nextDependent[e]!
+    ) {
+      const user = edges.dependent[e]!;
+      if (
+        state[user] === TaskState.Released &&
+        s.tasks.isNeeded(user) &&
+        !s.tasks.waitsForItsGraph(user)
+      ) {
+        s.recommendations.push(user, TaskState.Waiting);
+      }
+    }
+  }
 }
 
 function checkFree(s: SchedulerState, task: number): void {
