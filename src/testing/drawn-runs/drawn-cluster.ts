@@ -32,7 +32,7 @@ export class WrongRun extends Error {
   override readonly name = 'WrongRun';
 }
 
-export type DrawnClusterSetup = SchedulerSetup & {
+type DrawnClusterSetup = SchedulerSetup & {
   readonly options: Pick<
     SchedulerOptions,
     'allowedFailures' | 'mostReschedules'

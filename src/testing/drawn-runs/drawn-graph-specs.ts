@@ -4,7 +4,7 @@ import type { Restriction } from '../../scheduler';
 import type { DrawnSpec } from './drawn-tasks';
 
 /** What tasks may do, and how they may be bound. */
-export type SpecKinds = {
+type SpecKinds = {
   readonly fails: boolean;
   readonly secedes: boolean;
   readonly restricts: boolean;

@@ -11,7 +11,7 @@ import type { DrawnTask } from './drawn-tasks';
 import type { DrawnWorker, FromDrawnWorker } from './drawn-worker';
 
 /** What may go wrong or change beside the plain computing of graphs. */
-export const FAULTS = [
+const FAULTS = [
   'deaths',
   'joins',
   'losses',
@@ -41,7 +41,7 @@ export type DrawnRun = {
 };
 
 /** What a run was like, for the account of many. */
-export type RunFigures = {
+type RunFigures = {
   readonly events: number;
   readonly tasks: number;
 };

@@ -34,7 +34,7 @@ export type ToDrawnWorker =
   | { type: 'acquire'; items: { task: number; holder: number }[] }
   | { type: 'takeBack'; runs: { task: number; runId: number }[] };
 
-export type FinishedRow = {
+type FinishedRow = {
   readonly task: number;
   readonly runId: number;
   readonly status: RunStatus;
@@ -54,7 +54,7 @@ export type FromDrawnWorker =
   | { type: 'seceded'; task: number; runId: number; back: boolean };
 
 /** An input on its way from a peer. */
-export type DrawnFetch = {
+type DrawnFetch = {
   readonly task: number;
   readonly peer: number;
   /** Null: the peer has not answered yet; undefined: it does not have it. */
