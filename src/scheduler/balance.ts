@@ -1,6 +1,7 @@
 import { NONE } from './edge-table';
 import { transferSeconds } from './placement';
-import { hasRoom, hasRoomToFetch } from './room';
+import { hasResources } from './resources';
+import { hasRoomFor } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { mayFollow } from './tasks-ahead';
 import { TaskFlag } from './task-table';
@@ -74,16 +75,6 @@ function takeFromQueue(s: SchedulerState, thief: WorkerRecord): boolean {
   return hasMoved;
 }
 
-function hasRoomFor(
-  s: SchedulerState,
-  task: number,
-  worker: WorkerRecord
-): boolean {
-  return s.hasInputs(task, worker)
-    ? hasRoom(s, worker)
-    : hasRoomToFetch(s, worker);
-}
-
 /** Whether the last task of a worker would end sooner at another one, and is worth the transfers. */
 function isSoonerAt(
   s: SchedulerState,
@@ -115,7 +106,11 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
   // The newest first: the worker would start them last.
   for (let i = unstarted.length - 1; left > 0 && i >= 0; i--) {
     const task = unstarted[i]!;
-    if (s.isEligible(task, thief) && isSoonerAt(s, task, thief, victim)) {
+    if (
+      s.isEligible(task, thief) &&
+      hasResources(s, task, thief) &&
+      isSoonerAt(s, task, thief, victim)
+    ) {
       s.askBack(task, victim);
       left--;
     }

@@ -1,4 +1,5 @@
 import type { DenseTaskIds } from '../records/ids';
+import type { Amounts } from './worker-resources';
 
 /**
  * What can happen to a scheduler. Every event carries its time (`at`, seconds, never decreasing) and columns instead of rows: row `i` of
@@ -30,10 +31,12 @@ export type SchedulerEvent =
 
 /** Where a task may run. */
 export type Restriction = {
-  /** Ids, or any text that workers answer to (see {@link WorkerJoined}). */
-  readonly workers: readonly (number | string)[];
-  /** Whether another worker will do when none of `workers` is there. */
+  /** Ids, or any text that workers answer to (see {@link WorkerJoined}); null: all. */
+  readonly workers: readonly (number | string)[] | null;
+  /** Whether another worker will do when none of `workers` that has the resources is there. */
   readonly allowOther: boolean;
+  /** What it holds of its worker's resources while it is there; nothing if left out. */
+  readonly resources?: Amounts;
 };
 
 /** A graph, or a part of a large one. */
@@ -141,6 +144,8 @@ export type WorkerJoined = {
   readonly host: string;
   /** Names by which restrictions may mean it, besides its id; several workers may share a name. */
   readonly names?: readonly string[];
+  /** What tasks may hold of it beside threads; nothing if left out. */
+  readonly resources?: Amounts;
   /** It is to stay without work, see {@link WorkerRetires}; false if left out. */
   readonly retiring?: boolean;
 };

@@ -39,6 +39,23 @@ export class InstructionBuffer {
     this._tell(worker);
   }
 
+  /** As {@link takeBack}, of a run that is given up: the worker answers before it forgets the run. */
+  askWhetherBegun(worker: WorkerRecord, task: number, runId: number): void {
+    worker.begunTasks.push(task);
+    worker.begunRuns.push(runId);
+    this._tell(worker);
+  }
+
+  /** Whether a run was assigned in this batch, of which the worker knows nothing yet. */
+  isUnsent({ assignRuns }: WorkerRecord, runId: number): boolean {
+    for (let i = assignRuns.length - 1; i >= 0; i--) {
+      if (assignRuns.at(i) >>> 0 === runId) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   acquire(worker: WorkerRecord, task: number): void {
     worker.acquireTasks.push(task);
     this._tell(worker);
@@ -87,6 +104,14 @@ export class InstructionBuffer {
     const told = this._told;
     this._told = [];
     for (const worker of told) {
+      if (worker.begunTasks.length > 0) {
+        instructions.push({
+          type: 'takeBack',
+          worker: worker.id,
+          taskIds: tasksOf(worker.begunTasks),
+          runIds: unsigned(worker.begunRuns.toArray())
+        });
+      }
       if (worker.releaseTasks.length > 0) {
         instructions.push({
           type: 'release',
@@ -184,6 +209,8 @@ function clearWorker(worker: WorkerRecord): void {
   worker.releaseHeld.clear();
   worker.takeBackTasks.clear();
   worker.takeBackRuns.clear();
+  worker.begunTasks.clear();
+  worker.begunRuns.clear();
   worker.acquireTasks.clear();
 }
 

@@ -4,11 +4,15 @@ import type { WorkerRecord } from './worker-table';
 
 /**
  * Puts a task that could run into a queue: one without inputs or restriction into the common queue, any other into that of the worker
- * which the placement policy chooses. The caller has made sure that some worker is eligible.
+ * which the placement policy chooses. What needs resources is placed when a worker has them free (`resources.ts`). The caller has made sure
+ * that some worker is eligible.
  */
 export function placeInQueue(s: SchedulerState, task: number): void {
   const { firstInput, restriction } = s.tasks;
-  if (firstInput[task] === NONE && restriction[task] === NONE) {
+  if (
+    s.needOf(task) !== null ||
+    (firstInput[task] === NONE && restriction[task] === NONE)
+  ) {
     s.enqueue(task, null);
     return;
   }

@@ -40,6 +40,17 @@ export function hasRoomToFetch(
   );
 }
 
+/** Whether a worker may be given this task, whose inputs are in memory somewhere. */
+export function hasRoomFor(
+  s: SchedulerState,
+  task: number,
+  worker: WorkerRecord
+): boolean {
+  return s.hasInputs(task, worker)
+    ? hasRoom(s, worker)
+    : hasRoomToFetch(s, worker);
+}
+
 /** Whether a worker may be given one more task together with its unfinished inputs. */
 export function hasRoomToShip(
   s: SchedulerState,
@@ -70,14 +81,15 @@ function hasRoomBeside(
 /**
  * The worker to which a waiting task can be shipped with its unfinished inputs, or null: all inputs are in its memory or processing there,
  * and one at least is processing. Not behind an input
- * that was asked back: it would most likely come back with it. Suspicious tasks (see `mayFollow`) are not shipped.
+ * that was asked back: it would most likely come back with it. Neither suspicious tasks (see `mayFollow`) are shipped nor those that need
+ * resources, which they would hold while they wait.
  */
 export function shipTarget(
   s: SchedulerState,
   task: number
 ): WorkerRecord | null {
   const { edges, state, worker, firstInput, suspicious, flags } = s.tasks;
-  if (suspicious[task]! > 0) {
+  if (suspicious[task]! > 0 || s.needOf(task) !== null) {
     return null;
   }
   let target = NONE;

@@ -11,10 +11,12 @@ import type { SchedulerOptions } from './options';
 import type { IPlacementPolicy } from './placement';
 import { FIRST_PLACE } from './rank';
 import { Recommendations } from './recommendations';
+import { ResourceQueues } from './resource-queues';
 import { FailureReason, TaskState } from './task-state';
 import { TaskFlag, TaskTable } from './task-table';
 import { Int32Queue } from '../base/int-queue';
 import { TransitionLog } from './transition-log';
+import { needFrom, type Need } from './worker-resources';
 import { type WorkerRecord, WorkerTable } from './worker-table';
 
 /**
@@ -32,10 +34,19 @@ export class SchedulerState {
   readonly recommendations = new Recommendations();
   readonly restrictions: Restriction[] = [];
   private _restrictionIndex = new Map<string, number>();
+  /** What a restriction has its tasks hold; by the same index. */
+  private readonly _needs: (Need | null)[] = [];
   /** `Queued` tasks that any worker may take. May hold dead entries. */
   readonly commonQueue = new ClientQueue(this.turns);
   /** The living entries of `commonQueue`. */
   commonCount = 0;
+  /** `Queued` tasks that wait for resources. */
+  readonly waitingForResources = new ResourceQueues(
+    this.turns,
+    (task, restriction) =>
+      this.tasks.state[task] === TaskState.Queued &&
+      this.tasks.restriction[task] === restriction
+  );
   /** Tasks that entered `NoWorker`, oldest first. May hold dead entries. */
   readonly noWorker = new Int32Queue();
   /** How many are in `NoWorker`. */
@@ -62,28 +73,40 @@ export class SchedulerState {
 
   /** The index of a restriction in `restrictions`; equal ones share one. */
   internRestriction(restriction: Restriction): number {
-    const key = JSON.stringify([restriction.allowOther, restriction.workers]);
+    const { allowOther, workers, resources } = restriction;
+    const need = needFrom(resources);
+    const key = JSON.stringify([allowOther, workers, need]);
     let index = this._restrictionIndex.get(key);
     if (index === undefined) {
       index = this.restrictions.push(restriction) - 1;
+      this._needs.push(need);
       this._restrictionIndex.set(key, index);
     }
     return index;
   }
 
-  /** Whether the task's restriction, if it has one, lets it run at this worker. */
+  /** What a task holds of its worker's resources, or null. */
+  needOf(task: number): Need | null {
+    const index = this.tasks.restriction[task]!;
+    return index === NONE ? null : this._needs[index]!;
+  }
+
+  /** Whether the task's restriction, if it has one, lets it run at this worker, now or when its resources are free. */
   isEligible(task: number, worker: WorkerRecord): boolean {
     const index = this.tasks.restriction[task]!;
     if (index === NONE) {
       return true;
     }
     const restriction = this.restrictions[index]!;
-    if (isMeant(restriction, worker)) {
-      return true;
+    const need = this._needs[index]!;
+    const has = (other: WorkerRecord): boolean =>
+      need === null || other.resources.has(need);
+    if (!has(worker) || isMeant(restriction, worker)) {
+      return has(worker);
     }
     return (
       restriction.allowOther &&
-      !this.workers.all.some(other => isMeant(restriction, other))
+      !this.workers.all.some(other => has(other) && isMeant(restriction, other))
     );
   }
 
@@ -116,12 +139,16 @@ export class SchedulerState {
     return [...found];
   }
 
-  /** Puts a task into a queue: of one worker, from whose peers some inputs must come perhaps, or (null) the common one. */
+  /** Puts a task into a queue: of one worker, from whose peers some inputs must come perhaps, (null) the common one, or that of its needs. */
   enqueue(task: number, home: WorkerRecord | null, lacksInputs = false): void {
     const tasks = this.tasks;
     const rank = tasks.rank[task]!;
     const client = tasks.client[task]!;
-    if (home === null) {
+    if (this.needOf(task) !== null) {
+      tasks.worker[task] = NONE;
+      const restriction = tasks.restriction[task]!;
+      this.waitingForResources.push(task, restriction, rank, client);
+    } else if (home === null) {
       tasks.worker[task] = NONE;
       this.commonQueue.push(task, rank, client);
       this.commonCount++;
@@ -144,6 +171,10 @@ export class SchedulerState {
     const tasks = this.tasks;
     const homeId = tasks.worker[task]!;
     tasks.worker[task] = NONE;
+    if (this.needOf(task) !== null) {
+      this.waitingForResources.remove(tasks.restriction[task]!);
+      return;
+    }
     if (homeId === NONE) {
       this.commonCount--;
       if (this.commonQueue.length > 2 * this.commonCount + 64) {
@@ -206,6 +237,34 @@ export class SchedulerState {
     } else if (tasks.waitingOn[task] === 0) {
       tasks.flags[task]! |= TaskFlag.Runnable;
       worker.runnableCount++;
+    }
+    const need = this.needOf(task);
+    if (need !== null) {
+      tasks.flags[task]! |= TaskFlag.Holds;
+      worker.resources.take(need);
+    }
+  }
+
+  /** The present run of a task has ended, or will not begin: what it holds is free. */
+  giveBackResources(task: number, worker: WorkerRecord): void {
+    if (this.tasks.hasFlag(task, TaskFlag.Holds)) {
+      this.tasks.flags[task]! &= ~TaskFlag.Holds;
+      worker.resources.giveBack(this.needOf(task)!);
+    }
+  }
+
+  /** A run is given up. If its worker has begun it, it cannot be stopped, and holds its resources until it ends. */
+  private _giveUpResources(task: number, worker: WorkerRecord): void {
+    const { runId, flags } = this.tasks;
+    const run = runId[task]!;
+    if (this.output.isUnsent(worker, run)) {
+      this.giveBackResources(task, worker);
+      return;
+    }
+    worker.resources.keepFor(run, this.needOf(task)!);
+    // Also if it was asked back just now: then the worker would forget it first.
+    if ((flags[task]! & TaskFlag.TakeBackRefused) === 0) {
+      this.output.askWhetherBegun(worker, task, run);
     }
   }
 
@@ -330,6 +389,9 @@ export class SchedulerState {
       tasks.previousProcessing[next] = previous;
     }
     tasks.worker[task] = NONE;
+    if (tasks.hasFlag(task, TaskFlag.Holds)) {
+      this._giveUpResources(task, worker);
+    }
     if (tasks.hasFlag(task, TaskFlag.Seceded)) {
       worker.secededCount--;
     } else {
@@ -407,11 +469,12 @@ export class SchedulerState {
     }
   }
 
-  /** Whether a task is queued for a worker, or (`NONE`) for any. */
+  /** Whether a task is queued for a worker, or (`NONE`) for any; not those that wait for resources. */
   isQueuedAt(task: number, homeId: number): boolean {
     return (
       this.tasks.state[task] === TaskState.Queued &&
-      this.tasks.worker[task] === homeId
+      this.tasks.worker[task] === homeId &&
+      (homeId !== NONE || this.needOf(task) === null)
     );
   }
 }
@@ -421,8 +484,9 @@ const RUN_FLAGS =
   TaskFlag.TakeBackAsked |
   TaskFlag.TakeBackRefused |
   TaskFlag.Seceded |
-  TaskFlag.Runnable;
+  TaskFlag.Runnable |
+  TaskFlag.Holds;
 
 function isMeant({ workers }: Restriction, worker: WorkerRecord): boolean {
-  return workers.some(named => worker.answersTo(named));
+  return workers === null || workers.some(named => worker.answersTo(named));
 }

@@ -14,6 +14,7 @@ import { GraphIntake } from './graph-intake';
 import type { Instruction } from './instructions';
 import { DEFAULT_OPTIONS, type SchedulerOptions } from './options';
 import { CheapestPlacement, type IPlacementPolicy } from './placement';
+import { giveResources } from './resources';
 import { workerRetires, workerStays } from './retirement';
 import { SchedulerState } from './scheduler-state';
 import {
@@ -91,7 +92,8 @@ export class Scheduler {
 
   /** Tasks that could run but lie in a queue, since no worker has room. */
   get queuedCount(): number {
-    let count = this._state.commonCount;
+    const { commonCount, waitingForResources } = this._state;
+    let count = commonCount + waitingForResources.count;
     for (const worker of this._state.workers.all) {
       count += worker.queuedCount;
     }
@@ -141,6 +143,8 @@ export class Scheduler {
     do {
       settle(s);
       shipHeldBack(s);
+      settle(s);
+      giveResources(s);
       settle(s);
       fillWorkers(s);
       settle(s);

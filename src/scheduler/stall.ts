@@ -6,6 +6,7 @@
  */
 import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';
+import { unplacedForResources } from './resources';
 import { FailureReason, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
 import { blame, move } from './transitions';
@@ -53,7 +54,7 @@ function askAllBack(s: SchedulerState, worker: WorkerRecord): void {
 
 /** Whether tasks wait for workers that are full while nothing runs anywhere and nothing frees memory. */
 export function isStalled(s: SchedulerState): boolean {
-  let waiting = s.commonCount;
+  let waiting = s.commonCount + s.waitingForResources.count;
   for (const worker of s.workers.all) {
     const hasWork = worker.underWayCount > 0;
     if (worker.full ? !worker.stalled : hasWork) {
@@ -89,6 +90,11 @@ export function giveUpStalled(s: SchedulerState): void {
   while (s.commonCount > 0) {
     fail(s, s.anyQueued(null));
   }
+  for (const restriction of s.waitingForResources.restrictions()) {
+    while (s.waitingForResources.countOf(restriction) > 0) {
+      fail(s, s.waitingForResources.peek(restriction));
+    }
+  }
 }
 
 function fail(s: SchedulerState, task: number): void {
@@ -107,6 +113,9 @@ export function unplacedCount(s: SchedulerState): number {
   for (const worker of s.workers.all) {
     count += worker.retiring ? worker.queuedCount : 0;
   }
+  for (const first of unplacedForResources(s)) {
+    count += s.waitingForResources.countOf(s.tasks.restriction[first]!);
+  }
   return count;
 }
 
@@ -120,5 +129,6 @@ export function anUnplaced(s: SchedulerState): number {
   if (leaving !== undefined) {
     return s.anyQueued(leaving);
   }
-  return isDeserted(s) ? s.anyQueued(null) : NONE;
+  const [waiting] = unplacedForResources(s);
+  return waiting ?? (isDeserted(s) ? s.anyQueued(null) : NONE);
 }

@@ -29,7 +29,9 @@ export enum TaskFlag {
   Lacks = 1024,
   /** Two bits: how often it has been given back, see `countTakenBack`. */
   TakenBackOnce = 2048,
-  TakenBackTwice = 4096
+  TakenBackTwice = 4096,
+  /** Its present run holds what the task needs of its worker's resources. */
+  Holds = 8192
 }
 
 /** What a forgotten row still tells: whether there ever was a result. */

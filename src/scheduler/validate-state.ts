@@ -1,5 +1,6 @@
 import { invariant } from '../base/assert';
 import { NONE } from './edge-table';
+import { neglected } from './resources';
 import { hasRoom, hasRoomToFetch } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { FailureReason, holdsInputs, TaskState } from './task-state';
@@ -20,6 +21,7 @@ export function validateState(s: SchedulerState): void {
   let size = 0;
   let edges = 0;
   let withoutWorker = 0;
+  let waitingForResources = 0;
   for (let task = 0; task < s.tasks.capacity; task++) {
     if (s.tasks.state[task] === TaskState.Forgotten) {
       checkEmptyRow(s, task);
@@ -35,7 +37,10 @@ export function validateState(s: SchedulerState): void {
       s.tasks.state[task] === TaskState.Processing;
     underWay.set(client, (underWay.get(client) ?? 0) + Number(isUnderWay));
     withoutWorker += Number(s.tasks.state[task] === TaskState.NoWorker);
-    if (s.tasks.state[task] === TaskState.Queued) {
+    if (s.tasks.state[task] === TaskState.Queued && s.needOf(task) !== null) {
+      waitingForResources++;
+      check(s, task, s.tasks.worker[task] === NONE, 'has a worker');
+    } else if (s.tasks.state[task] === TaskState.Queued) {
       const home = s.tasks.worker[task]!;
       const worker = home === NONE ? null : s.workers.get(home)!;
       counts.set(worker, (counts.get(worker) ?? 0) + 1);
@@ -46,6 +51,10 @@ export function validateState(s: SchedulerState): void {
   invariant(
     (counts.get(null) ?? 0) === s.commonCount,
     'the count of the common queue is wrong'
+  );
+  invariant(
+    waitingForResources === s.waitingForResources.count,
+    'the count of tasks that wait for resources is wrong'
   );
   invariant(
     withoutWorker === s.noWorkerCount,
@@ -234,6 +243,7 @@ function checkWorker(
   let fetching = 0;
   let occupancy = 0;
   let previous = NONE;
+  const held = new Map<string, number>();
   for (
     let task = worker.firstProcessing;
     task !== NONE;
@@ -273,6 +283,9 @@ function checkWorker(
     runnable += Number(isRunnable);
     fetching += Number(lacking > 0);
     previous = task;
+    for (const { name, amount } of s.needOf(task) ?? []) {
+      held.set(name, (held.get(name) ?? 0) + amount);
+    }
     if (t.hasFlag(task, TaskFlag.Seceded)) {
       seceded++;
     } else {
@@ -286,6 +299,18 @@ function checkWorker(
   invariant(worker.fetchingCount === fetching, 'the fetching are miscounted');
   invariant(worker.secededCount === seceded, 'seceded runs are miscounted');
   invariant(isNear(worker.occupancy, occupancy), 'occupancy is wrong');
+  for (const need of worker.resources.kept()) {
+    for (const { name, amount } of need) {
+      held.set(name, (held.get(name) ?? 0) + amount);
+    }
+  }
+  for (const [name, { held: booked, total }] of worker.resources.amounts()) {
+    const sum = held.get(name) ?? 0;
+    invariant(isNear(booked, sum), `${name} is miscounted`);
+    invariant(sum <= total || isNear(sum, total), `too much ${name} is held`);
+    held.delete(name);
+  }
+  invariant(held.size === 0, 'what the worker does not have is held');
   invariant(worker.queuedCount === queued, 'the queue is miscounted');
   let queuedSeconds = 0;
   let stored = 0;
@@ -318,6 +343,11 @@ function checkWorker(
 }
 
 function checkNothingIdle(s: SchedulerState): void {
+  const waiting = neglected(s);
+  invariant(
+    waiting === NONE,
+    `a worker has resources free, yet task ${waiting} is queued`
+  );
   const common = s.anyQueued(null);
   for (const worker of s.workers.all) {
     const waiting: number[] = [];

@@ -25,7 +25,8 @@ export function workerJoined(s: SchedulerState, event: WorkerJoined): void {
     event.memoryLimit,
     event.host,
     s.turns,
-    event.names
+    event.names,
+    event.resources
   );
   worker.retiring = event.retiring ?? false;
   s.workers.add(worker);
@@ -52,6 +53,13 @@ export function workerLeft(s: SchedulerState, event: WorkerLeft): void {
   giveUpReplicas(s, worker, event.why === 'hopeless');
   s.workers.remove(worker);
   s.output.dropWorker(worker);
+  for (const restriction of s.waitingForResources.restrictions()) {
+    const first = s.waitingForResources.peek(restriction);
+    const isHopeless = first !== NONE && !s.hasEligibleWorker(first);
+    while (isHopeless && s.waitingForResources.countOf(restriction) > 0) {
+      move(s, s.waitingForResources.peek(restriction), TaskState.NoWorker);
+    }
+  }
   if (s.workers.all.length === 0) {
     while (s.commonCount > 0) {
       move(s, s.anyQueued(null), TaskState.NoWorker);
@@ -172,7 +180,8 @@ export function workerResumed(s: SchedulerState, workerId: number): void {
 export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
   const { taskIds, runIds, status, nbytes, duration } = event;
   const tasks = s.tasks;
-  if (s.workers.get(event.worker) === undefined) {
+  const worker = s.workers.get(event.worker);
+  if (worker === undefined) {
     return;
   }
   for (let k = 0; k < event.missingInputs.length; k++) {
@@ -186,8 +195,10 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
       tasks.runId[task] !== runIds[i]
     ) {
       // A run that was given up: its worker has been told to drop the result.
+      worker.resources.ended(runIds[i]!);
       continue;
     }
+    s.giveBackResources(task, worker);
     switch (status[i] as RunStatus) {
       case RunStatus.Ok:
         tasks.nbytes[task] = nbytes[i]!;
@@ -299,6 +310,9 @@ export function takeBackAnswered(
   }
   for (let i = 0; i < event.taskIds.length; i++) {
     const task = event.taskIds[i]!;
+    if (event.taken[i] === 1) {
+      worker.resources.ended(event.runIds[i]!);
+    }
     if (!worker.askedBack.delete(event.runIds[i]!)) {
       continue; // nobody has asked, or it has answered before
     }
@@ -311,6 +325,7 @@ export function takeBackAnswered(
     }
     if (event.taken[i] === 1) {
       tasks.countTakenBack(task);
+      s.giveBackResources(task, worker);
       move(s, task, TaskState.Waiting);
     } else {
       tasks.flags[task]! &= ~TaskFlag.TakeBackAsked;

@@ -4,6 +4,7 @@ import { BookedTime } from './booked-time';
 import { ClientQueue } from './client-queue';
 import type { ClientTurns } from './client-turns';
 import { NONE } from './edge-table';
+import { type Amounts, WorkerResources } from './worker-resources';
 
 /** Task → the worker that was asked to copy it, and when. */
 type Asked = Map<number, { readonly taker: number; readonly at: number }>;
@@ -44,6 +45,8 @@ export class WorkerRecord {
   readonly heldBack = new Int32Queue();
   /** Runs that the worker has been asked to give back and has not answered for: by id, for an answer may come twice. */
   readonly askedBack = new Set<number>();
+  /** What tasks may hold of it, and what those in `Processing` here do. */
+  readonly resources: WorkerResources;
   /** Bytes of the results that it holds. */
   storedBytes = 0;
 
@@ -54,6 +57,8 @@ export class WorkerRecord {
   readonly releaseHeld = new Int32List();
   readonly takeBackTasks = new Int32List();
   readonly takeBackRuns = new Int32List();
+  readonly begunTasks = new Int32List();
+  readonly begunRuns = new Int32List();
   readonly acquireTasks = new Int32List();
   /** Whether the lists above are in the buffer's list of workers to tell. */
   isTold = false;
@@ -65,10 +70,12 @@ export class WorkerRecord {
     readonly memoryLimit: number,
     readonly host: string,
     turns: ClientTurns,
-    names: readonly string[] = []
+    names: readonly string[] = [],
+    resources: Amounts = {}
   ) {
     this.queue = new ClientQueue(turns);
     this.fetchQueue = new ClientQueue(turns);
+    this.resources = new WorkerResources(resources);
     this._names = new Set(names);
   }
 

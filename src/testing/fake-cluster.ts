@@ -80,6 +80,7 @@ export class FakeCluster implements IFakeSurroundings {
   lostReports = 0;
   /** By worker, those that have left too. */
   readonly places = new Map<number, string>();
+  readonly resources = new Map<number, Record<string, number>>();
 
   /** @param _batch - how many events are handled before the instructions are carried out, as in a turn of a busy process. */
   constructor(
@@ -92,9 +93,14 @@ export class FakeCluster implements IFakeSurroundings {
   // ---- the cluster's events
 
   /** @param place - what it answers to besides its number and `here`: that of the worker whose place it takes. */
-  join(threads: number, place = `place-${this._nextWorker}`): FakeWorker {
+  join(
+    threads: number,
+    place = `place-${this._nextWorker}`,
+    resources: Record<string, number> = {}
+  ): FakeWorker {
     const worker = new FakeWorker(this._nextWorker++, threads, this);
     this.places.set(worker.id, place);
+    this.resources.set(worker.id, resources);
     this.workers.set(worker.id, worker);
     this._handle({
       type: 'workerJoined',
@@ -103,7 +109,8 @@ export class FakeCluster implements IFakeSurroundings {
       threads,
       memoryLimit: 0,
       host: 'here',
-      names: ['here', place]
+      names: ['here', place],
+      resources
     });
     return worker;
   }
@@ -246,6 +253,18 @@ export class FakeCluster implements IFakeSurroundings {
     throw new Error(`The cluster is not at rest after ${maxSteps} steps.`);
   }
 
+  /** What runs hold at a worker, as the worker itself knows it: those that it has begun. */
+  heldAt(worker: FakeWorker): Map<string, number> {
+    const held = new Map<string, number>();
+    for (const run of worker.runs.filter(({ isRunning }) => isRunning)) {
+      const need = this._byOuter.get(run.task)!.spec.restriction?.resources;
+      for (const [name, amount] of Object.entries(need ?? {})) {
+        held.set(name, (held.get(name) ?? 0) + amount);
+      }
+    }
+    return held;
+  }
+
   state(task: FakeTask): TaskState {
     const dense = this._ids.resolve(task.outer);
     return dense === NONE
@@ -282,7 +301,7 @@ export class FakeCluster implements IFakeSurroundings {
 
   died(worker: FakeWorker): void {
     this.end(worker, 'died');
-    this.join(worker.threads);
+    this.join(worker.threads, undefined, this.resources.get(worker.id));
   }
 
   // ---- inner parts
@@ -379,10 +398,8 @@ export class FakeCluster implements IFakeSurroundings {
         const missing = message.missing.filter(
           m => this._ids.resolve(m.task) !== NONE
         );
-        if (task === NONE && missing.length === 0) {
-          return;
-        }
-        const rows = task === NONE ? [] : [task];
+        // Also of a forgotten task: its run may hold resources.
+        const rows = [task];
         return this._handle({
           type: 'tasksFinished',
           ...common,

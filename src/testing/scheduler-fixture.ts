@@ -66,7 +66,12 @@ export class SchedulerFixture {
     return id;
   }
 
-  join(worker: number, threads = 1, names: string[] = []): void {
+  join(
+    worker: number,
+    threads = 1,
+    names: string[] = [],
+    resources: Record<string, number> = {}
+  ): void {
     this.handle({
       type: 'workerJoined',
       at: this._now,
@@ -74,7 +79,8 @@ export class SchedulerFixture {
       threads,
       memoryLimit: 0,
       host: 'here',
-      names
+      names,
+      resources
     });
   }
 

@@ -58,6 +58,20 @@ const node = (
           ),
           allowOther: fc.boolean()
         })
+      },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          workers: fc.constantFrom(null, null, null, ['place-1', 1]),
+          allowOther: fc.boolean(),
+          resources: fc.constantFrom<Record<string, number>>(
+            { GPU: 1 },
+            { GPU: 2 },
+            { MEM: 0.1 },
+            { GPU: 1, MEM: 0.2 },
+            { MEM: 5 }
+          )
+        })
       }
     )
   });
@@ -135,7 +149,7 @@ function play({
   };
   const cluster = new FakeCluster(setup, 1 + (tape.length % 4));
   const left = [...toSubmit];
-  workers.forEach(threads => cluster.join(threads));
+  workers.forEach(threads => cluster.join(threads, undefined, has(threads)));
   for (const number of tape) {
     act(cluster, left, number);
   }
@@ -144,9 +158,14 @@ function play({
     cluster.pause(worker, false);
     cluster.stay(worker);
   }
-  cluster.join(2);
+  cluster.join(2, undefined, has(2));
   cluster.drain();
   return cluster;
+}
+
+/** The resources of a worker with so many threads. */
+function has(threads: number): Record<string, number> {
+  return [{}, { GPU: 1, MEM: 0.3 }, { GPU: 2, MEM: 0.3 }][threads - 1]!;
 }
 
 function act(
@@ -163,7 +182,7 @@ function act(
     case 0:
       return worker && cluster.end(worker, pick % 2 ? 'died' : 'closed');
     case 1:
-      cluster.join((pick % 3) + 1);
+      cluster.join((pick % 3) + 1, undefined, has((pick % 3) + 1));
       return;
     case 2:
       return worker && cluster.pause(worker, pick % 3 > 0);
@@ -181,7 +200,11 @@ function act(
         cluster.pause(worker, true);
       } else if (worker) {
         cluster.end(worker, 'died');
-        cluster.join((pick % 3) + 1, cluster.places.get(worker.id));
+        cluster.join(
+          (pick % 3) + 1,
+          cluster.places.get(worker.id),
+          has((pick % 3) + 1)
+        );
       }
       return;
     case 13:
@@ -207,7 +230,18 @@ function act(
       return left.length > 0 ? cluster.submit(left.shift()!) : undefined;
     default: {
       const steps = cluster.steps();
-      return steps[pick % steps.length]?.();
+      steps[pick % steps.length]?.();
+      return checkHeld(cluster);
+    }
+  }
+}
+
+/** No worker runs more at a time than it has resources for, whatever was given up, taken back or said twice. */
+function checkHeld(cluster: FakeCluster): void {
+  for (const worker of cluster.workers.values()) {
+    const total = cluster.resources.get(worker.id)!;
+    for (const [name, held] of cluster.heldAt(worker)) {
+      expect(held).toBeLessThanOrEqual((total[name] ?? 0) + 1e-9);
     }
   }
 }
@@ -275,6 +309,9 @@ function checkNothingIsLeft(cluster: FakeCluster): void {
     expect(record.takeBacksPending).toBe(0);
     expect(record.occupancy).toBe(0);
     expect(record.storedBytes).toBeCloseTo(0, 3);
+    for (const { held } of record.resources.amounts().values()) {
+      expect(held).toBe(0);
+    }
   }
 }
 
