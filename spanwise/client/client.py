@@ -42,6 +42,7 @@ from spanwise.client.gathering import open_result
 from spanwise.client.html import cluster_facts_html
 from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.client.keywords import take_keywords
+from spanwise.client.launch import cluster_keywords
 from spanwise.client.local_cluster import LocalCluster
 from spanwise.client.logs import DEFAULT_HANDLERS, LogMethods
 from spanwise.client.memory_sampler import ClusterMemoryRun
@@ -73,7 +74,7 @@ _NO_LIMIT = None
 #: How long questions that workers answer wait for one that does not.
 _ANSWER_SECONDS = 30.0
 #: What a client that is given a cluster leaves to it.
-_AS_IT_IS = (None, None, "auto")
+_AS_IT_IS: tuple[Any, ...] = (None, None, "auto", {})
 
 
 class Client(
@@ -109,6 +110,8 @@ class Client(
         cannot use an asynchronous client and says so: use ``await client.compute(x)``.
     timeout
         Seconds to wait for the workers.
+    resources, idle_timeout
+        Of the cluster that it starts, as of :class:`LocalCluster`.
     scheduler_file
         The path of a running cluster's ``cluster.json``, or of what
         :meth:`write_scheduler_file` has written.
@@ -149,6 +152,8 @@ class Client(
         set_as_default: bool = True,
         timeout: float | str = 30,
         scheduler_file: str | None = None,
+        resources: dict[str, float] | None = None,
+        idle_timeout: float | str | None = None,
         **kwargs: Any,
     ) -> None:
         cluster = address if isinstance(address, LocalCluster) else None
@@ -156,10 +161,12 @@ class Client(
         own = ("n_workers", "threads_per_worker", "memory_limit", "name", "asynchronous")
         take_keywords("Client", kwargs, (*own, "set_as_default", "timeout"))
         joins = cluster is not None or place is not None
-        if joins and (n_workers, threads_per_worker, memory_limit) != _AS_IT_IS:
+        settings = cluster_keywords(resources, idle_timeout)
+        if joins and (n_workers, threads_per_worker, memory_limit, settings) != _AS_IT_IS:
             raise TypeError(
-                "A client takes a running cluster as it is: give n_workers, threads_per_worker "
-                "and memory_limit to LocalCluster(), or to the Client() that starts it"
+                "A client takes a running cluster as it is: give n_workers, threads_per_worker, "
+                "memory_limit, resources and idle_timeout to LocalCluster(), or to the Client() "
+                "that starts it"
             )
         self.asynchronous = asynchronous
         self.status = "starting"
@@ -169,7 +176,8 @@ class Client(
         self._own_handle: LocalCluster | None = None
         self._private: PrivateCluster | JoinedCluster | None = None
         self._options = (n_workers, threads_per_worker, memory_limit, name)
-        self._shares = not joins and shares_default(self._options, kwargs)
+        self._settings = settings
+        self._shares = not joins and shares_default(self._options, {**kwargs, **settings})
         self._set_as_default = set_as_default
         self._current: CurrentClient | None = None
         self._memory_runs = itertools.count(1)
@@ -202,7 +210,7 @@ class Client(
         elif self._shares:
             cluster = DefaultCluster()
         else:
-            cluster = PrivateCluster(*self._options)
+            cluster = PrivateCluster(*self._options, **self._settings)
         if self._made_from is None or isinstance(cluster, JoinedCluster):
             try:
                 cluster.start(self._timeout)
@@ -369,6 +377,10 @@ class Client(
             Name of the task; default: made from the function and the arguments.
         workers, allow_other_workers
             Where it may run; whether that is only a preference.
+        resources
+            What it holds of its worker's resources while it runs, such as ``{"GPU": 1}``; it runs
+            only where these are free. For collections also by keys: ``{key: {"GPU": 1}}``, where a
+            key may be a tuple of keys.
         retries
             How often to run it again if it fails.
         priority

@@ -142,13 +142,10 @@ NOTES: dict[str, str] = {
 REFUSED: dict[str, dict[str, Any]] = {
     "Client.unregister_worker_plugin": {"nanny": True},
     "PipInstall": {"restart_workers": True},
-    "Client.compute": {"resources": {"GPU": 1}},
-    "Client.get": {"resources": {"GPU": 1}},
     "Client.get_task_stream": {"plot": True, "filename": "task-stream.html"},
-    "Client.map": {"resources": {"GPU": 1}, "actor": True, "actors": True},
-    "Client.persist": {"resources": {"GPU": 1}},
+    "Client.map": {"actor": True, "actors": True},
     "Client.run": {"nanny": True},
-    "Client.submit": {"resources": {"GPU": 1}, "actor": True, "actors": True},
+    "Client.submit": {"actor": True, "actors": True},
 }
 
 #: Keywords that are read and change nothing: clients share no futures.

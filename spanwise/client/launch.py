@@ -13,6 +13,7 @@ import psutil
 from dask.utils import parse_bytes, parse_timedelta
 
 from spanwise.client.imported import FIRST, is_wanted
+from spanwise.graph.resources import amounts_of
 from spanwise.processes.this_process import versions
 
 #: The default of the settings for it; see docs/scheduler.md.
@@ -134,6 +135,40 @@ def memory_per_worker(memory_limit: Any, n_workers: int, threads: int) -> int:
             f"share of the machine's memory up to 1.0, or None for no limit: not {memory_limit!r}"
         )
     return min(total, int(nbytes))
+
+
+def worker_resources(given: Any = None) -> dict[str, float]:
+    """What tasks may hold of each worker beside threads; None: as Dask's settings say.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    if given is not None:
+        return amounts_of(given)
+    for name in ("spanwise.worker.resources", "distributed.worker.resources"):
+        value = dask.config.get(name, _UNSET)
+        if value is not _UNSET:
+            return amounts_of(value or {}, name)
+    return {}
+
+
+def cluster_keywords(resources: Any, idle_timeout: Any) -> dict[str, Any]:
+    """The settings that these keywords of a cluster stand for; see `start_scheduler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    settings: dict[str, Any] = {}
+    if resources is not None:
+        settings["resources"] = worker_resources(resources)
+    if idle_timeout is not None:
+        idle = float(parse_timedelta(idle_timeout, "s"))
+        if not 0 <= idle < math.inf:
+            raise ValueError(f"idle_timeout is a time from 0 (never), not {idle_timeout!r}")
+        settings["idleSeconds"] = idle
+    return settings
 
 
 def worker_ttl_seconds() -> float:

@@ -13,6 +13,7 @@ from spanwise.client.future import _seconds
 from spanwise.client.html import cluster_facts_html
 from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.client.keywords import take_keywords
+from spanwise.client.launch import cluster_keywords
 from spanwise.client.private_cluster import PrivateCluster
 from spanwise.client.queries import info_of_workers, scheduler_info
 from spanwise.client.session import Session
@@ -32,6 +33,12 @@ class LocalCluster:
         As of :class:`Client`.
     processes
         Workers are processes; False says so in a warning.
+    resources
+        What tasks may hold of each worker beside a thread, such as ``{"GPU": 1}``; default: what
+        Dask's setting ``distributed.worker.resources`` says.
+    idle_timeout
+        Seconds, or text such as ``"10 minutes"``: the cluster ends when nothing has run or waited,
+        and no client has come or gone, for so long. Default: never.
     asynchronous
         Methods that wait return coroutines; use ``async with`` or ``await``.
     timeout
@@ -66,13 +73,19 @@ class LocalCluster:
         processes: bool | None = None,
         *,
         memory_limit: Any = "auto",
+        resources: dict[str, float] | None = None,
+        idle_timeout: float | str | None = None,
         asynchronous: bool = False,
         timeout: float | str = 30,
         **kwargs: Any,
     ) -> None:
-        own = ("name", "n_workers", "threads_per_worker", "memory_limit", "timeout")
+        own = ("name", "n_workers", "threads_per_worker", "memory_limit", "resources", "timeout")
         take_keywords("LocalCluster", {"processes": processes, **kwargs}, own)
-        self._begin(PrivateCluster(n_workers, threads_per_worker, memory_limit, name), asynchronous)
+        settings = cluster_keywords(resources, idle_timeout)
+        self._begin(
+            PrivateCluster(n_workers, threads_per_worker, memory_limit, name, **settings),
+            asynchronous,
+        )
         self._timeout = _seconds(timeout)
         if not asynchronous:
             self._start()

@@ -153,6 +153,7 @@ def info_of_workers(session: Session, closing: bool = False) -> dict[str, dict[s
             "pid": row["pid"],
             "nthreads": row["threads"],
             "memory_limit": row["memoryLimit"],
+            "resources": dict(row.get("resources") or {}),
             "status": row["state"],
             "last_seen": session.last_seen(row),
         }

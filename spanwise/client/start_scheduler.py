@@ -13,6 +13,7 @@ from spanwise.client.launch import (
     memory_per_worker,
     processes_and_threads,
     stall_seconds,
+    worker_resources,
     worker_ttl_seconds,
 )
 from spanwise.client.memory_settings import memory_settings
@@ -70,6 +71,7 @@ def cluster_settings(
         "threadsPerWorker": threads,
         "memoryLimit": memory_per_worker(memory_limit, count, threads),
         "memory": memory_settings(),
+        "resources": worker_resources(),
         "launch": launch_spec(),
         "recording": recording,
         "workerTtlSeconds": worker_ttl_seconds(),

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from dask.utils import parse_bytes, parse_timedelta
 
-from spanwise.client.launch import MOST_WORKERS
+from spanwise.client.launch import MOST_WORKERS, worker_resources
 
 _PANELS = "the panels are in JupyterLab, where programs that it starts show themselves"
 _LOCAL = "a cluster is on this machine, and whoever connects proves to be its user: no certificates"
@@ -93,6 +93,13 @@ def add_worker_options(parser: argparse.ArgumentParser, default_workers: str) ->
         help="of each process: 4GiB, a share of the machine's memory such as 0.25, 0 for no "
         "limit, auto for the share that its threads are of the cores (default: auto)",
     )
+    parser.add_argument(
+        "--resources",
+        type=resources,
+        metavar="AMOUNTS",
+        help='what tasks may hold of each process beside a thread: "GPU=2 MEM=4e9" (default: '
+        "distributed.worker.resources of Dask's settings)",
+    )
 
 
 def count_of_workers(text: str) -> int | str:
@@ -110,6 +117,20 @@ def positive(text: str) -> int:
     found = whole(text)
     if found < 1:
         raise argparse.ArgumentTypeError(f"a whole number from 1, not {text}")
+    return found
+
+
+def resources(text: str) -> dict[str, float]:
+    """Amounts by name: ``GPU=2 MEM=4e9``, also with commas."""
+    found = {}
+    for pair in text.replace(",", " ").split():
+        name, equals, amount = pair.partition("=")
+        try:
+            found.update(worker_resources({name: float(amount)}))
+        except (TypeError, ValueError):
+            equals = ""
+        if not (name and equals):
+            raise argparse.ArgumentTypeError(f'amounts by name, "GPU=2 MEM=4e9", not {pair!r}')
     return found
 
 

@@ -57,6 +57,8 @@ def run_scheduler(options: argparse.Namespace, out: TextIO) -> int:
             "127.0.0.1. To reach it from elsewhere, start the program on this machine, by ssh say."
         )
     settings: dict[str, Any] = {"idleSeconds": options.idle_timeout}
+    if options.resources is not None:
+        settings["resources"] = options.resources
     if options.host is not None or options.port is not None:
         settings.update(transport="tcp", port=options.port or 0)
     wanted = options.nworkers or 0

@@ -19,7 +19,12 @@ from typing import Any, TextIO
 from spanwise.client.cluster_control import command
 from spanwise.client.cluster_file import ClusterPlace, find_cluster
 from spanwise.client.joined_cluster import JoinedCluster
-from spanwise.client.launch import launch_spec, memory_per_worker, processes_and_threads
+from spanwise.client.launch import (
+    launch_spec,
+    memory_per_worker,
+    processes_and_threads,
+    worker_resources,
+)
 from spanwise.client.memory_settings import memory_settings
 from spanwise.client.session import Session
 from spanwise.command.options import add_worker_options, refuse, seconds
@@ -104,6 +109,7 @@ def run_worker(options: argparse.Namespace, out: TextIO) -> int:
                     "threads": threads,
                     "memoryLimit": memory_per_worker(options.memory_limit, count, threads),
                     "memory": _memory(options.local_directory),
+                    "resources": worker_resources(options.resources),
                     "recording": place.observer is not None,
                     "transport": _transport(folder),
                 },

@@ -1,18 +1,23 @@
-"""Retries, priorities and worker restrictions of the tasks of one submission."""
+"""Retries, priorities, workers and resources of the tasks of one submission."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from spanwise.graph.resources import amounts_of, by_key
+from spanwise.records.enumerations import LARGEST_U16
 
 Key = Any
 
 #: Names of the annotations understood here; spans are handled by attribution.
-UNDERSTOOD = ("retries", "priority", "workers", "allow_other_workers")
+UNDERSTOOD = ("retries", "priority", "workers", "allow_other_workers", "resources")
 
 
 #: Numbers of workers are below this (u16 on the wire).
 _WORKERS = 1 << 16
+#: Different wishes of one submission, as many as the column counts.
+_MOST_RESTRICTIONS = LARGEST_U16
 #: The largest numbers that the columns of `submit` hold (u8, i32); larger values count as the
 #: nearest of these, since nobody can tell 300 retries from 255.
 _MOST_RETRIES = 0xFF
@@ -32,8 +37,8 @@ class TaskOptions:
 
     Raises
     ------
-    NotImplementedError
-        An option that this cluster does not honour was given.
+    TypeError, ValueError
+        Resources are no amounts by name.
     """
 
     def __init__(
@@ -41,21 +46,27 @@ class TaskOptions:
         look_for: Callable[[Sequence[int | str]], None],
         ambient: dict[str, Any],
     ) -> None:
-        if ambient.get("resources"):
-            raise NotImplementedError(
-                "resources= is not scheduled by Spanwise yet; use workers= instead"
-            )
         self._look_for = look_for
         self._ambient = {
             name: ambient[name] for name in UNDERSTOOD if ambient.get(name) is not None
         }
         self._by_key: dict[str, dict[Key, Any]] = {}
-        self._numbers: dict[tuple[tuple[int | str, ...], bool], int] = {}
+        self._numbers: dict[Any, int] = {}
+        #: Resources by key, given with the submission.
+        self._named: dict[Key, Any] = {}
+        resources = self._ambient.get("resources")
+        if resources is not None and not callable(resources):
+            named = by_key(resources) if isinstance(resources, Mapping) else None
+            if named is not None:
+                self._named = {key: amounts_of(amounts) for key, amounts in named.items()}
+                del self._ambient["resources"]
+            elif not amounts_of(resources):
+                del self._ambient["resources"]
         #: Rows for the message `submit`; a task names one by index + 1.
         self.restrictions: list[dict[str, Any]] = []
 
     def __bool__(self) -> bool:
-        return bool(self._ambient or self._by_key)
+        return bool(self._ambient or self._by_key or self._named)
 
     def add_annotations(self, annotations: dict[str, dict[Key, Any]]) -> None:
         """Take the annotations that Dask's layers carry."""
@@ -68,10 +79,13 @@ class TaskOptions:
         retries = self._value("retries", key)
         priority = self._value("priority", key)
         workers = self._value("workers", key)
+        resources = self._value("resources", key)
+        if resources is None and self._named:
+            resources = self._named.get(key)
         restriction = 0
-        if workers is not None:
+        if workers is not None or resources:
             others = bool(self._value("allow_other_workers", key))
-            restriction = self._number(workers, others)
+            restriction = self._number(workers, others, resources)
         return (
             max(0, min(_MOST_RETRIES, int(retries or 0))),
             restriction,
@@ -84,14 +98,28 @@ class TaskOptions:
             value = self._ambient.get(name)
         return value(key) if callable(value) else value
 
-    def _number(self, workers: Any, others: bool) -> int:
-        named = [workers] if isinstance(workers, (str, int)) else list(workers)
-        wanted = tuple(
-            one if type(one) is int and 0 <= one < _WORKERS else str(one) for one in named
-        )
-        number = self._numbers.get((wanted, others))
+    def _number(self, workers: Any, others: bool, resources: Any) -> int:
+        wanted: tuple[int | str, ...] | None = None
+        if workers is not None:
+            named = [workers] if isinstance(workers, (str, int)) else list(workers)
+            wanted = tuple(
+                one if type(one) is int and 0 <= one < _WORKERS else str(one) for one in named
+            )
+        amounts = amounts_of(resources) if resources else {}
+        wish = (wanted, others, tuple(sorted(amounts.items())))
+        number = self._numbers.get(wish)
         if number is None:
-            self._look_for(wanted)
-            self.restrictions.append({"workers": list(wanted), "allowOther": others})
-            number = self._numbers[(wanted, others)] = len(self.restrictions)
+            if len(self.restrictions) >= _MOST_RESTRICTIONS:
+                raise ValueError(
+                    f"The tasks of one submission have more than {_MOST_RESTRICTIONS:,} different "
+                    "workers= and resources=. Round the amounts, or submit them in parts."
+                )
+            row: dict[str, Any] = {"allowOther": others}
+            if wanted is not None:
+                self._look_for(wanted)
+                row["workers"] = list(wanted)
+            if amounts:
+                row["resources"] = amounts
+            self.restrictions.append(row)
+            number = self._numbers[wish] = len(self.restrictions)
         return number

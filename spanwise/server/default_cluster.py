@@ -32,6 +32,7 @@ _ASKED_FOR = (
     "threadsPerWorker",
     "memoryLimit",
     "memory",
+    "resources",
     "launch",
     "recording",
     "workerTtlSeconds",

@@ -391,9 +391,36 @@ class TestOptions:
         options.add_annotations({"priority": {"a": -4}})
         assert options and options.row("a") == (0, 0, -4)
 
-    def test_resources_are_refused(self) -> None:
-        with pytest.raises(NotImplementedError, match="workers="):
-            TaskOptions(lambda workers: None, {"resources": {"GPU": 1}})
+    def test_resources_are_wished_for_with_workers_or_alone(self) -> None:
+        asked: list[Any] = []
+        options = TaskOptions(asked.append, {"resources": {"GPU": 1}})
+        options.add_annotations(
+            {"resources": {"b": {"MEM": 2.5}, "c": {}}, "workers": {"b": "alice"}}
+        )
+        assert options.row("a") == (0, 1, 0)
+        assert options.row("b") == (0, 2, 0)
+        assert options.row("c") == (0, 0, 0)
+        assert options.row("d") == (0, 1, 0)
+        assert options.restrictions == [
+            {"allowOther": False, "resources": {"GPU": 1}},
+            {"allowOther": False, "workers": ["alice"], "resources": {"MEM": 2.5}},
+        ]
+        assert asked == [("alice",)]
+
+    def test_resources_by_key(self) -> None:
+        named = {"a": {"GPU": 1}, ("b", "c"): {"GPU": 2}, ("x", 0): {"GPU": 3}}
+        options = TaskOptions(lambda workers: None, {"resources": named})
+        assert options
+        rows = [options.row(key)[1] for key in ("a", "b", "c", ("x", 0), ("x", 1), "d")]
+        assert rows == [1, 2, 2, 3, 0, 0]
+        assert not TaskOptions(lambda workers: None, {"resources": {}})
+
+    def test_more_wishes_than_the_column_counts_are_refused(self) -> None:
+        options = TaskOptions(lambda workers: None, {"resources": lambda key: {"MEM": key}})
+        for amount in range(1, 65_536):
+            options.row(amount)
+        with pytest.raises(ValueError, match="65,535 different"):
+            options.row(65_536)
 
 
 @given(st.integers(), st.integers())

@@ -83,6 +83,7 @@ def _run(config: dict[str, Any]) -> int:
         config["memoryLimit"],
         Path(config["folder"]),
         config.get("memory") or {},
+        config.get("resources") or {},
     )
     server = Server(worker)
     door = wire_door.listen(
@@ -101,6 +102,7 @@ def _run(config: dict[str, Any]) -> int:
             "pid": os.getpid(),
             "threads": worker.threads,
             "memoryLimit": worker.memory_limit,
+            "resources": worker.resources,
             "host": socket.gethostname(),
             "address": door.address,
             "versions": _versions(),

@@ -169,8 +169,11 @@ class Shown(Telling, Protocol):
     address: str
     threads: int
     memory_limit: float
+    resources: dict[str, float]
 
     def make_folder(self) -> Path: ...
+
+    def ask_what_is_held(self) -> dict[str, float]: ...
 
 
 class Executing(Reading, Spilling, Protocol):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from math import inf
 from pathlib import Path
 from time import perf_counter
@@ -69,6 +70,8 @@ class Worker:
         The cluster's, for what is spilled.
     memory
         What to do as memory fills: `memory` of the settings (docs/contracts.md §8).
+    resources
+        What tasks may hold of it beside threads, by name. The scheduler counts what they do.
     """
 
     def __init__(
@@ -79,11 +82,13 @@ class Worker:
         memory_limit: float,
         folder: Path,
         memory: Mapping[str, Any] = MappingProxyType({}),
+        resources: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         self.number = number
         self.name = name
         self.threads = threads
         self.memory_limit = memory_limit
+        self.resources = dict(resources)
         #: Of its peer door, once that is open.
         self.address = ""
         #: Who waits must not keep back results that ended before.
@@ -325,6 +330,14 @@ class Worker:
     def elsewhere(self) -> float:
         """Bytes of results here that lie in memory of another process."""
         return self.segments.elsewhere_bytes(self)
+
+    def ask_what_is_held(self) -> dict[str, float]:
+        """Ask the scheduler what tasks hold of this worker's resources."""
+        # By name: the client's folder imports this one, and most workers never need a client.
+        client = import_module("spanwise.client.in_tasks").client_of(self)
+        question = {"about": "held", "worker": self.number}
+        answer = client._session.ask("question", question, {"ids": []})
+        return dict(answer.fields.get("held") or {})
 
     def make_folder(self) -> Path:
         """Return the folder of its files, which goes with it."""

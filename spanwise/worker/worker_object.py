@@ -12,6 +12,35 @@ if TYPE_CHECKING:
     from spanwise.worker.needs import Shown
 
 
+class WorkerState:
+    """What a worker has of resources; `state` of the worker object."""
+
+    def __init__(self, worker: Shown) -> None:
+        self._worker = worker
+
+    @property
+    def total_resources(self) -> dict[str, float]:
+        """What tasks may hold of it, by name."""
+        return dict(self._worker.resources)
+
+    @property
+    def available_resources(self) -> dict[str, float]:
+        """What is free of that now.
+
+        The scheduler counts it, and is asked: a task that was just given to the worker holds its
+        amounts already.
+
+        Raises
+        ------
+        ClusterError, TimeoutError
+            The scheduler does not answer.
+        """
+        if not self._worker.resources:
+            return {}
+        held = self._worker.ask_what_is_held()
+        return {name: amount - held.get(name, 0) for name, amount in self._worker.resources.items()}
+
+
 class WorkerObject:
     """What ``get_worker()`` returns, and ``client.run`` gives to an argument `dask_worker`.
 
@@ -27,6 +56,8 @@ class WorkerObject:
     def __init__(self, worker: Shown) -> None:
         self._worker = worker
         self.plugins: dict[str, Any] = {}
+        #: What it has of resources, and what is free.
+        self.state = WorkerState(worker)
 
     @property
     def id(self) -> int:

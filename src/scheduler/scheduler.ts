@@ -9,6 +9,7 @@ import {
   clientWants
 } from './client-events';
 import { copiesAsked, copiesDropped } from './copies';
+import { NONE } from './edge-table';
 import type { SchedulerEvent } from './events';
 import { GraphIntake } from './graph-intake';
 import type { Instruction } from './instructions';
@@ -43,6 +44,7 @@ import {
   workerPaused,
   workerResumed
 } from './worker-events';
+import type { Amounts } from './worker-resources';
 import type { WorkerTable } from './worker-table';
 
 /** How to make a {@link Scheduler}. */
@@ -128,6 +130,20 @@ export class Scheduler {
   /** One of the tasks that {@link Scheduler.unplacedCount} counts, or NONE. */
   anUnplaced(): DenseTaskId {
     return anUnplaced(this._state) as DenseTaskId;
+  }
+
+  /** What a task holds of its worker's resources, or null. */
+  resourcesOf(task: number): Amounts | null {
+    const need = this._state.needOf(task);
+    return need === null
+      ? null
+      : Object.fromEntries(need.map(({ name, amount }) => [name, amount]));
+  }
+
+  /** Whether a task may run only at workers that are named. */
+  isBound(task: number): boolean {
+    const index = this._state.tasks.restriction[task]!;
+    return index !== NONE && this._state.restrictions[index]!.workers !== null;
   }
 
   /**

@@ -14,6 +14,7 @@ export function drawnClusterSettings(
     threadsPerWorker: 1,
     memoryLimit: 0,
     memory: {},
+    resources: {},
     launch: {
       executable: 'python',
       path: [],

@@ -11,6 +11,7 @@ import type { Bytes, Seconds } from '../base/brand';
 import { f64Of, u16Of, u32Of } from '../base/typed-arrays';
 import * as v from 'valibot';
 import {
+  amounts,
   blob,
   blobOrNone,
   count,
@@ -63,6 +64,8 @@ const worker = v.looseObject({
   host: v.optional(text, ''),
   threads: u16,
   memoryLimit: v.number(),
+  /** What tasks may hold of it beside threads. */
+  resources: v.optional(amounts, {}),
   /** running | paused (memory is short) | stopped (by a signal or a debugger) | silent (sends nothing, and its process cannot be looked at). */
   state: text,
   why: v.optional(text),
@@ -90,8 +93,13 @@ export const CLIENT_LINK = {
           v.array(
             v.object({
               /** As the user wrote them: numbers, names, hosts, addresses. Matched with the workers that live when a task is placed. */
-              workers: v.array(v.union([u16, text])),
-              allowOther: flag
+              workers: v.optional(
+                v.nullable(v.array(v.union([u16, text]))),
+                null
+              ),
+              allowOther: v.optional(flag, false),
+              /** What such a task holds of its worker's. */
+              resources: v.optional(amounts)
             })
           ),
           []
@@ -150,7 +158,7 @@ export const CLIENT_LINK = {
     question: message(
       {
         request: u32,
-        about: v.optional(v.picklist(['tasks', 'story']), 'tasks'),
+        about: v.optional(v.picklist(['tasks', 'story', 'held']), 'tasks'),
         named: v.optional(flag, false),
         states: v.optional(v.array(v.picklist(TASK_STATE_WORDS)), []),
         worker: v.optional(v.nullable(u16), null),
@@ -340,7 +348,9 @@ export const CLIENT_LINK = {
             })
           ),
           []
-        )
+        ),
+        /** Of a worker: what tasks hold of its resources. */
+        held: v.optional(amounts)
       },
       {
         tasks: {

@@ -2,6 +2,7 @@
  * The settings that a client gives the scheduler that it starts, a line on its standard input; docs/contracts.md §8. Checked like a message.
  */
 import * as v from 'valibot';
+import { amounts } from './describe';
 import { MAX_DENSE_IDS } from '../base/versioned-ids';
 import { PROTOCOL } from './handshake-messages';
 import { check } from './validate';
@@ -48,6 +49,8 @@ const clusterSettings = v.object({
   /** Bytes per worker; 0: no limit. */
   memoryLimit: v.number(),
   memory: v.optional(workerMemory, {}),
+  /** Of each worker: what tasks may hold of it beside threads. */
+  resources: v.optional(amounts, {}),
   launch,
   observer: v.optional(
     v.nullable(v.object({ address: v.string(), secretFile: v.string() })),

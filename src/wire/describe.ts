@@ -58,6 +58,11 @@ export const u32 = integerUpTo(LARGEST_U32);
 /** Over any buffer, shared ones too; the constructor's own type says ArrayBuffer. */
 export const bytes = v.instance(Uint8Array as new () => Uint8Array);
 export const map = v.record(v.string(), v.unknown());
+/** Of resources, by name; the same bound in `spanwise/graph/resources.py`. */
+export const amounts = v.record(
+  v.string(),
+  v.pipe(v.number(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER))
+);
 
 /** A field whose numbers are received as numbers of the kind `N`. */
 export const fieldOf = <N extends number>(

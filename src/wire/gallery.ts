@@ -150,6 +150,14 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       { request: 7, states: ['processing', 'memory'], after: 4096 },
       { ids: { id: [] } }
     ),
+    held: sample(
+      'what tasks hold of the resources of worker 1',
+      'client',
+      'up',
+      'question',
+      { request: 11, about: 'held', worker: 1 },
+      { ids: { id: [] } }
+    ),
     follow: sample(
       'begin with two tasks and what they need, by span',
       'client',

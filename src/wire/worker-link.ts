@@ -7,6 +7,7 @@ import { f32Of, f64Of, u16Of, u32Of } from '../base/typed-arrays';
 import type { ClientTaskId, OuterTaskId, SpanId } from '../records/ids';
 import * as v from 'valibot';
 import {
+  amounts,
   blob,
   blobOrNone,
   flag,
@@ -275,6 +276,8 @@ export const workerIntro = v.looseObject({
   pid: u32,
   threads: u16,
   memoryLimit: v.number(),
+  /** What tasks may hold of it beside threads. */
+  resources: v.optional(amounts, {}),
   host: v.optional(text, ''),
   address: text,
   versions: v.optional(map, {})

@@ -16,7 +16,7 @@ import { checkFromClient } from './check-messages';
 import { ClientBlobs, ClientSpans, ClientTasks } from './client-scope';
 import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
-import { answerTo, storyOf } from './questions';
+import { answerTo, heldAt, storyOf } from './questions';
 import { NO_ROW, type Refusal } from './report-message';
 import { NO_TASK } from './task-rows';
 import type { Command, Done } from './worker-control';
@@ -543,6 +543,11 @@ export class ClientSession {
     if (about === 'story') {
       const story = storyOf(this._cluster, this.tasks, question);
       this.link.send('answer', { request, next: null, story });
+      return;
+    }
+    if (about === 'held') {
+      const held = heldAt(this._cluster, question.fields.worker);
+      this.link.send('answer', { request, next: null, held });
       return;
     }
     const { next, page } = answerTo(this._cluster, this.tasks, question);

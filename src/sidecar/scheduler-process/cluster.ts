@@ -414,6 +414,7 @@ export class Cluster implements IRosterHost {
       threads: settings.threadsPerWorker,
       memoryLimit: settings.memoryLimit,
       memory: settings.memory,
+      resources: settings.resources,
       recording: isRecorded(settings),
       takeNumber,
       onExit,

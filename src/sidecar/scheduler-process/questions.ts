@@ -92,6 +92,20 @@ class Page {
   }
 }
 
+/** What tasks hold of a worker's resources, by name; nothing of one that is not there. */
+export function heldAt(
+  { core }: ClusterState,
+  worker: number | null
+): Record<string, number> {
+  const record = worker === null ? undefined : core.workers.get(worker);
+  return Object.fromEntries(
+    [...(record?.resources.amounts() ?? [])].map(([name, { held }]) => [
+      name,
+      held
+    ])
+  );
+}
+
 /** What moved the tasks that are asked for, as far as the scheduler remembers it; oldest first. */
 export function storyOf(
   { core }: ClusterState,

@@ -32,6 +32,7 @@ type ListedWorker = {
   host: string;
   threads: number;
   memoryLimit: number;
+  resources: Readonly<Record<string, number>>;
   state: string;
   lastSeen: number;
   names: string[];
@@ -187,6 +188,7 @@ export class Roster {
       host: session.intro.host,
       threads: session.intro.threads,
       memoryLimit: session.intro.memoryLimit,
+      resources: session.intro.resources,
       state: stateOf(session),
       lastSeen: session.heardAt,
       names: this._places.namesOf(session.intro),
@@ -289,7 +291,7 @@ export class Roster {
 
   /** Gives it tasks from now on. */
   private _ready(session: WorkerSession): void {
-    const { worker, threads, memoryLimit, host } = session.intro;
+    const { worker, threads, memoryLimit, host, resources } = session.intro;
     if (session.leaving !== null) {
       return; // it has been told to close meanwhile
     }
@@ -305,6 +307,7 @@ export class Roster {
       memoryLimit,
       host,
       names: this._places.namesOf(session.intro),
+      resources,
       retiring: session.isRetiring
     });
     if (session.isPaused || session.isHeldUp) {

@@ -4,6 +4,7 @@
  * ```
  *   no worker takes tasks, and none comes ──────────► 5 s: a notice that says how to start some
  *   workers= names none that takes tasks ───────────► 5 s: a notice that such a worker must join
+ *   none that takes tasks has the resources ────────► 5 s: a notice that such a worker must join
  *   no worker takes tasks, though some are started ─► 60 s: a notice that none has come
  * ```
  *
@@ -82,11 +83,24 @@ export class UnplacedTasks {
           `${which}, and the cluster has no worker that takes tasks. ` +
           `${they} when one comes: client.scale(1), or more, starts some. Else cancel what waits.`
         );
-      case 'bound':
+      case 'bound': {
+        const need = core.resourcesOf(core.anUnplaced());
+        if (need !== null) {
+          const amounts = Object.entries(need).map(
+            ([name, amount]) => `${name}=${amount}`
+          );
+          return (
+            `${which} for a worker that is not there: the cluster has none that has ${amounts.join(', ')} and takes tasks` +
+            `${core.isBound(core.anUnplaced()) ? ', and that workers= names' : ''}. ` +
+            `${they} when such a worker joins (LocalCluster(resources={…}) starts some, and so does ` +
+            `spanwise worker --resources "${amounts.join(' ')}"); otherwise cancel what waits and submit it again.`
+          );
+        }
         return (
           `${which} for a worker that is not there: the cluster has none that workers= names and that takes tasks. ` +
           `${they} when such a worker joins; otherwise cancel what waits and submit it again.`
         );
+      }
       case 'none came':
         return (
           `${which}, and none of the workers that are being started has come for ${NONE_CAME_SECONDS} s. ` +

@@ -42,6 +42,8 @@ export type FleetOptions = {
   readonly memoryLimit: number;
   /** What workers do as it fills; passed on to them. */
   readonly memory: WorkerMemory;
+  /** What tasks may hold of each worker beside threads. */
+  readonly resources: Readonly<Record<string, number>>;
   /** Whether workers sample stacks and report what only panels show. */
   readonly recording: boolean;
   /** A number that no worker has had. */
@@ -259,6 +261,7 @@ export class WorkerFleet implements IWorkerFleet {
         threads: this._options.threads,
         memoryLimit: this._options.memoryLimit,
         memory: this._options.memory,
+        resources: this._options.resources,
         recording: this._options.recording,
         folder,
         path: launch.path,

@@ -19,6 +19,7 @@ const WORKER = {
   pid: 4001,
   threads: 2,
   memoryLimit: 0,
+  resources: { GPU: 1 },
   host: 'h',
   address: 'unix:/w',
   versions: { python: '3.12' }
@@ -38,7 +39,7 @@ it('are taken as they are, also what only a newer build says', () => {
   expect(check(workerIntro, worker, 'the intro')).toEqual(worker);
 });
 
-it('may leave out names, hosts and versions', () => {
+it('may leave out names, resources, hosts and versions', () => {
   const { executable, path, cwd } = CLIENT.launch;
   const launch = { executable, path, cwd };
   expect(check(clientIntro, { launch }, 'the intro')).toEqual({
@@ -53,6 +54,7 @@ it('may leave out names, hosts and versions', () => {
   expect(check(workerIntro, rest, 'the intro')).toEqual({
     ...rest,
     name: '',
+    resources: {},
     host: '',
     versions: {}
   });

@@ -168,6 +168,7 @@ class World implements IClientHost {
       name: '',
       threads: 1,
       memoryLimit: 0,
+      resources: {},
       host: '',
       address: '',
       versions: {}

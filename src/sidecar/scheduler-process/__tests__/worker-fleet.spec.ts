@@ -74,6 +74,7 @@ describe('the fleet of workers', () => {
       threads: 2,
       memoryLimit: 1000,
       memory: {},
+      resources: { GPU: 2 },
       recording: true,
       onExit: (worker, why) => {
         exits.push([worker, why]);
