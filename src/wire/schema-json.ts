@@ -111,7 +111,8 @@ function numberKind(steps: NonNullable<Loose['pipe']>): Kind {
     steps.find(step => step.type === type)?.requirement ?? null;
   const bounds = [bound('min_value'), bound('max_value')];
   const isFree = bounds.every(each => each === null);
-  return isFree ? word : (INTEGERS[`${bounds}`] ?? { [word]: bounds });
+  const known = word === 'integer' ? INTEGERS[`${bounds}`] : undefined;
+  return isFree ? word : (known ?? { [word]: bounds });
 }
 
 function inner(schema: Loose | undefined): Loose {
