@@ -2,25 +2,49 @@
  * eslint holds one way of naming constants, and finds the other one.
  */
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 
 const root = path.resolve(__dirname, '..', '..', '..');
 
 const linter = `
   const { ESLint } = await import('eslint');
-  const eslint = new ESLint();
+  const [project, ...texts] = JSON.parse(process.argv[1]);
+  const eslint = new ESLint({
+    overrideConfig: { files: ['**/*.ts'], languageOptions: { parserOptions: { project } } }
+  });
   const said = [];
-  for (const [filePath, text] of JSON.parse(process.argv[1])) {
+  for (const [filePath, text] of texts) {
     const [{ messages }] = await eslint.lintText(text, { filePath });
     said.push(messages.filter(({ fatal, ruleId }) => fatal || ruleId === 'house/constant-names').map(({ message }) => message));
   }
   console.log(JSON.stringify(said));`;
 
-/** The names that the project's eslint finds fault with, in each text as if it stood in the file. */
+let folder = '';
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(root, '.build', 'constant-names-'));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/**
+ * The names that the project's eslint finds fault with, in each text as if it stood in the file. Types are those of these files alone: to
+ * read all of the project takes five times as long.
+ */
 function faults(...texts: [file: string, text: string][]): string[][] {
+  const project = path.join(folder, 'tsconfig.json');
+  const files = texts.map(([file]) => path.join(root, file));
+  const extended = path.join(root, 'tsconfig.json');
+  writeFileSync(
+    project,
+    JSON.stringify({ extends: extended, files, include: [] })
+  );
   const { stdout, stderr } = spawnSync(
     process.execPath,
-    ['--input-type=module', '-e', linter, JSON.stringify(texts)],
+    ['--input-type=module', '-e', linter, JSON.stringify([project, ...texts])],
     {
       cwd: root,
       encoding: 'utf8',
