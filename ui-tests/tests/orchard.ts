@@ -1,6 +1,7 @@
 /**
  * The notebook that most tests run: a cluster of two workers, and work in nested spans that goes on until the test says that it is enough,
- * so that "while tasks run" is true however slow the machine is.
+ * so that "while tasks run" is true however slow the machine is. Between two rounds it rests: without a pause its workers took as much of a
+ * core as the browser.
  *
  *   Alice's workflow          pick   waits 50 ms
  *     harvest  → pick         press  works 10 ms
@@ -40,4 +41,5 @@ def a_round():
 export const WORK = `${FUNCTIONS}
 
 while not os.path.exists("${ENOUGH}"):
-    a_round()`;
+    a_round()
+    time.sleep(0.5)`;
