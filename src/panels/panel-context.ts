@@ -42,23 +42,3 @@ export type PanelFace = {
   question(trans: Trans): string;
   readonly icon: LabIcon;
 };
-
-/** A figure of the table twin: the text shown, and what sorting and export use. */
-export type TableCell = {
-  readonly text: string;
-  readonly value: string | number | null;
-};
-
-type TableColumn = {
-  readonly name: string;
-  /** Figures are right-aligned. */
-  readonly numeric?: boolean;
-};
-
-/** A panel's figures as text, row by row; a row has one cell per column. */
-export type TableData = {
-  readonly columns: readonly TableColumn[];
-  readonly rows: readonly (readonly TableCell[])[];
-  /** Said under the table, e.g. "The first 500 of 12,640 tasks." */
-  readonly note?: string;
-};

@@ -192,7 +192,6 @@ function heldUpStrips(
   if (paused.length > 0) {
     list.push({
       key: 'paused',
-      icon: warningIcon,
       tone: 'warning',
       sentence: trans._n(
         '%2 of %1 worker paused: memory full.',
@@ -217,7 +216,6 @@ function heldUpStrips(
   if (stopped.length > 0) {
     list.push({
       key: 'stopped',
-      icon: warningIcon,
       tone: 'warning',
       sentence: trans._n(
         '%2 of %1 worker stopped.',
@@ -284,7 +282,6 @@ export function strips(
     const seconds = Math.max(0, Math.round((now - status.since) / 1000));
     list.push({
       key: 'link',
-      icon: warningIcon,
       tone: 'warning',
       sentence: trans.__('Reconnecting (%1 s).', seconds) + upTo,
       button: { label: trans.__('Try now'), onClick: actions.reconnect }
@@ -292,7 +289,6 @@ export function strips(
   } else if ('sentence' in status && options.hasFigures) {
     list.push({
       key: 'link',
-      icon: warningIcon,
       tone: 'warning',
       sentence: status.sentence + upTo,
       button: { label: trans.__('Try now'), onClick: actions.reconnect }
@@ -300,7 +296,6 @@ export function strips(
   } else if (isMissing && cluster?.state === 'ended') {
     list.push({
       key: 'missing',
-      icon: warningIcon,
       tone: 'warning',
       sentence: trans.__(
         'The observer was restarted and no longer has this history. You see the figures that this page still has.'
@@ -313,14 +308,12 @@ export function strips(
     );
     list.push({
       key: 'link',
-      icon: warningIcon,
       tone: 'warning',
       sentence: trans.__('Reconnecting (%1 s).', seconds) + upTo
     });
   } else if (cluster?.state === 'reconnecting') {
     list.push({
       key: 'cluster',
-      icon: warningIcon,
       tone: 'warning',
       sentence: cluster.why ?? trans.__('Reconnecting.') + upTo
     });
@@ -359,7 +352,6 @@ export function strips(
   if (options.failure !== null && !(isMissing && cluster?.state === 'ended')) {
     list.push({
       key: 'failure',
-      icon: warningIcon,
       tone: 'warning',
       sentence: options.failure
     });

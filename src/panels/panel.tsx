@@ -28,12 +28,8 @@ import { tableIcon } from './icons';
 import { LiveLine } from './live-line';
 import { Loading } from './loading';
 import { PanelBoundary } from './panel-boundary';
-import type {
-  PanelContext,
-  PanelFace,
-  PanelOptions,
-  TableData
-} from './panel-context';
+import type { TableData } from './format';
+import type { PanelContext, PanelFace, PanelOptions } from './panel-context';
 import { type MenuItem, openMenu } from './panel-menu';
 import { clusterState, filterEmptyState, linkState } from './panel-states';
 import { PanelWatch } from './panel-watch';

@@ -4,6 +4,7 @@
  */
 import type { LabIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import { warningIcon } from './icons';
 
 type StateButton = {
   readonly label: string;
@@ -28,7 +29,7 @@ export type PanelState = {
 export type PanelStrip = {
   readonly key: string;
   readonly icon?: LabIcon;
-  /** `warning` is tinted; `neutral` is grey. */
+  /** `warning` is tinted and has its own icon; `neutral` is grey. */
   readonly tone: 'neutral' | 'warning';
   readonly sentence: string;
   /** Explanation and advice, opened by a button of the strip. */
@@ -64,7 +65,8 @@ export function StateView(props: { readonly state: PanelState }): JSX.Element {
 }
 
 export function StateStrip(props: { readonly strip: PanelStrip }): JSX.Element {
-  const { icon: Icon, tone, sentence, details, button } = props.strip;
+  const { tone, sentence, details, button } = props.strip;
+  const Icon = tone === 'warning' ? warningIcon : props.strip.icon;
   const [isOpen, setIsOpen] = React.useState(false);
   const about = React.useId();
   return (

@@ -3,7 +3,7 @@
  * pointer is over the rows their order does not change under it.
  */
 import * as React from 'react';
-import type { TableCell, TableData } from './panel-context';
+import type { TableCell, TableData } from './format';
 
 type TableTwinProps = {
   /** The panel's accessible name, e.g. `Task Stream, first-look`. */

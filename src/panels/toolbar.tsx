@@ -51,8 +51,8 @@ export function ToolButton(props: ToolButtonProps): JSX.Element {
   );
 }
 
-type RadioGroupProps<T extends string> = {
-  /** The group's accessible name, e.g. `Unit`. */
+type ChoiceProps<T extends string> = {
+  /** The accessible name, e.g. `Unit`. */
   readonly label: string;
   readonly options: readonly { readonly value: T; readonly label: string }[];
   readonly value: T;
@@ -62,7 +62,7 @@ type RadioGroupProps<T extends string> = {
 
 /** A segmented control: one of a few; arrows move, as in every radio group. */
 export function RadioGroup<T extends string>(
-  props: RadioGroupProps<T>
+  props: ChoiceProps<T>
 ): JSX.Element {
   const { options, value } = props;
   const group = React.useRef<HTMLDivElement>(null);
@@ -109,19 +109,12 @@ export function RadioGroup<T extends string>(
   );
 }
 
-type ToolSelectProps<T extends string> = {
-  /** The accessible name, e.g. `Colour by`. */
-  readonly label: string;
-  /** Each says what it chooses, e.g. `Colour: function`: the chosen one stands alone in the toolbar. */
-  readonly options: readonly { readonly value: T; readonly label: string }[];
-  readonly value: T;
-  readonly className?: string;
-  onChange(value: T): void;
-};
-
-/** A combobox. A native select: keyboard, touch and screen readers know it. */
+/**
+ * A combobox. A native select: keyboard, touch and screen readers know it. Each option says what it chooses, e.g. `Colour: function`: the chosen
+ * one stands alone in the toolbar.
+ */
 export function ToolSelect<T extends string>(
-  props: ToolSelectProps<T>
+  props: ChoiceProps<T>
 ): JSX.Element {
   return (
     <span className={`sw-select ${props.className ?? ''}`}>

@@ -11,12 +11,8 @@ import { SelectionModel } from '../../feed/selection';
 import type { SpansResult } from '../../wire/panel-link';
 import { taskStreamIcon } from '../icons';
 import { SpanwisePanel } from '../panel';
-import type {
-  ITheme,
-  PanelFace,
-  PanelOptions,
-  TableData
-} from '../panel-context';
+import type { TableData } from '../format';
+import type { ITheme, PanelFace, PanelOptions } from '../panel-context';
 
 const face: PanelFace = {
   name: 'task-stream',

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { TableData } from '../panel-context';
+import type { TableData } from '../format';
 import { sortedRows, tableAsCsv } from '../table-twin';
 
 function table(...values: (string | number | null)[]): TableData {

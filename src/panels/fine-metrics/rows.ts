@@ -9,6 +9,7 @@
 import type { Trans } from '../../base/trans';
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
 import {
+  cellOf,
   formatBytes,
   formatCount,
   formatDuration,
@@ -17,6 +18,8 @@ import {
   legendWord,
   PART_WORDS,
   shareOf,
+  type TableCell,
+  type TableData,
   UNKNOWN
 } from '../format';
 
@@ -36,14 +39,6 @@ type ActivityRole =
   | 'running'
   | 'rest'
   | 'hidden';
-type IdleRole =
-  | 'nothing-runnable'
-  | 'inputs-in-flight'
-  | 'held-elsewhere'
-  | 'paused'
-  | 'stopped'
-  | 'scheduler'
-  | 'unknown';
 type Group =
   | 'CPU'
   | 'compute'
@@ -186,15 +181,16 @@ const DRAWING_ORDER = [
   'lost'
 ];
 
-const CAUSES: Readonly<Record<string, { label: string; idle: IdleRole }>> = {
-  'nothing-runnable': { label: 'nothing runnable', idle: 'nothing-runnable' },
-  'inputs-in-flight': { label: 'inputs in flight', idle: 'inputs-in-flight' },
-  'held-elsewhere': { label: 'held on another worker', idle: 'held-elsewhere' },
-  paused: { label: 'paused for memory', idle: 'paused' },
-  stopped: { label: 'worker stopped', idle: 'stopped' },
-  scheduler: { label: 'scheduler not yet answered', idle: 'scheduler' },
-  unknown: { label: 'cause not known', idle: 'unknown' }
+const CAUSES = {
+  'nothing-runnable': 'nothing runnable',
+  'inputs-in-flight': 'inputs in flight',
+  'held-elsewhere': 'held on another worker',
+  paused: 'paused for memory',
+  stopped: 'worker stopped',
+  scheduler: 'scheduler not yet answered',
+  unknown: 'cause not known'
 };
+type IdleRole = keyof typeof CAUSES;
 
 function meaningOf(activity: string): Meaning {
   return (
@@ -495,21 +491,14 @@ export function idleParts(result: FineMetricsResult, whole: number): Part[] {
   return result.idle
     .filter(item => item.seconds > 0)
     .map(({ cause, seconds }) => {
-      const known = CAUSES[cause] ?? {
-        label: cause,
-        idle: 'unknown' as const
-      };
-      return part(
-        {
-          id: `idle:${cause}`,
-          label: known.label,
-          role: { idle: known.idle },
-          group: 'idle'
-        },
-        seconds,
-        whole,
-        'seconds'
-      );
+      const idle = Object.hasOwn(CAUSES, cause) ? (cause as IdleRole) : null;
+      const shown = {
+        id: `idle:${cause}`,
+        label: idle === null ? cause : CAUSES[idle],
+        role: { idle: idle ?? 'unknown' },
+        group: 'idle'
+      } as const;
+      return part(shown, seconds, whole, 'seconds');
     })
     .sort((a, b) => b.value - a.value);
 }
@@ -529,6 +518,7 @@ export type FunctionRow = {
   readonly parts: readonly Part[];
 };
 
+type ByFunction = FineMetricsResult['byFunction'][number];
 export type FunctionOrder = 'time' | 'name' | 'executions';
 
 /** The functions shown, then "38 others" if there are more. */
@@ -539,20 +529,23 @@ export function functionRows(
 ): FunctionRow[] {
   const { unit, others } = result;
   const whole = headlineOf(result).total;
-  const rows: FunctionRow[] = result.byFunction.map(item => {
-    const share = item.share ?? shareOf(item.total, whole);
-    return {
-      name: item.function,
-      slot: item.slot,
-      round: item.round,
-      isOthers: false,
-      total: item.total,
-      text: formatUnit(item.total, unit),
-      share,
-      shareText: formatShare(share),
-      executions: item.executions,
-      parts: partsOf(item.activities, item.total, unit)
-    };
+  const row = (
+    { total, executions, activities }: NonNullable<typeof others> | ByFunction,
+    shown: Pick<FunctionRow, 'name' | 'slot' | 'round' | 'isOthers'>,
+    share = shareOf(total, whole)
+  ): FunctionRow => ({
+    ...shown,
+    total,
+    text: formatUnit(total, unit),
+    share,
+    shareText: formatShare(share),
+    executions,
+    parts: partsOf(activities, total, unit)
+  });
+  const rows = result.byFunction.map(item => {
+    const { function: name, slot, round, share } = item;
+    const shown = { name, slot, round, isOthers: false };
+    return row(item, shown, share ?? undefined);
   });
   rows.sort((a, b) =>
     order === 'name'
@@ -562,19 +555,8 @@ export function functionRows(
         : b.total - a.total
   );
   if (others !== null && others.functions > 0) {
-    const share = shareOf(others.total, whole);
-    rows.push({
-      name: othersName(others.functions, trans),
-      slot: -1,
-      round: 0,
-      isOthers: true,
-      total: others.total,
-      text: formatUnit(others.total, unit),
-      share,
-      shareText: formatShare(share),
-      executions: others.executions,
-      parts: partsOf(others.activities, others.total, unit)
-    });
+    const name = othersName(others.functions, trans);
+    rows.push(row(others, { name, slot: -1, round: 0, isOthers: true }));
   }
   return rows;
 }
@@ -712,54 +694,36 @@ export function movedRows(result: FineMetricsResult, trans: Trans): MovedRow[] {
 
 // --------------------------------------------------------------------- table
 
-type Cell = { readonly text: string; readonly value: string | number | null };
-type Table = {
-  readonly columns: readonly {
-    readonly name: string;
-    readonly numeric?: boolean;
-  }[];
-  readonly rows: readonly (readonly Cell[])[];
-  readonly note?: string;
-};
-
 /** The twin: a row per function with a column per activity as it was measured, then totals and idle. */
-export function tableOf(result: FineMetricsResult, trans: Trans): Table {
-  const { unit } = result;
+export function tableOf(result: FineMetricsResult, trans: Trans): TableData {
+  const { unit, others } = result;
+  const whole = headlineOf(result).total;
   const names = result.byActivity
     .map(item => item.activity)
     .filter(activity => !activity.startsWith('idle:'));
-  const figure = (value: number | null): Cell => ({
+  const figure = (value: number | null): TableCell => ({
     text: formatUnit(value, unit),
     value
   });
-  const text = (value: string): Cell => ({ text: value, value });
   const row = (
     name: string,
     executions: number | null,
     total: number,
     activities: ActivitySeconds
-  ): Cell[] => {
-    const share = shareOf(total, headlineOf(result).total);
-    return [
-      text(name),
-      { text: formatCount(executions), value: executions },
-      figure(total),
-      { text: formatShare(share), value: share },
-      ...names.map(activity => figure(activities[activity] ?? null))
-    ];
-  };
+  ): TableCell[] => [
+    cellOf.text(name),
+    { text: formatCount(executions), value: executions },
+    figure(total),
+    cellOf.share(shareOf(total, whole)),
+    ...names.map(activity => figure(activities[activity] ?? null))
+  ];
   const rows = result.byFunction.map(item =>
     row(item.function, item.executions, item.total, item.activities)
   );
-  if (result.others !== null) {
-    rows.push(
-      row(
-        othersName(result.others.functions, trans),
-        result.others.executions,
-        result.others.total,
-        result.others.activities
-      )
-    );
+  if (others !== null) {
+    const { functions, executions, total, activities } = others;
+    const name = othersName(functions, trans);
+    rows.push(row(name, executions, total, activities));
   }
   const sums = sumByActivity(result);
   rows.push(
@@ -771,15 +735,9 @@ export function tableOf(result: FineMetricsResult, trans: Trans): Table {
     )
   );
   if (unit === 'seconds') {
-    for (const item of idleParts(result, headlineOf(result).total)) {
-      rows.push(
-        row(
-          trans.__('idle: %1', legendWord(item.label, trans)),
-          null,
-          item.value,
-          {}
-        )
-      );
+    for (const { label, value } of idleParts(result, whole)) {
+      const name = trans.__('idle: %1', legendWord(label, trans));
+      rows.push(row(name, null, value, {}));
     }
   }
   return {

@@ -13,4 +13,5 @@ export {
   formatTimeRange
 } from './point-in-time';
 export { formatShare, shareOf } from './share';
+export { cellOf, type TableCell, type TableData } from './table';
 export { byteTicks, timeTicks } from './time-ticks';

@@ -75,15 +75,9 @@ export function memoryFigure(
   const top = showsLimits
     ? Math.max(limits.memoryLimit, highest * 1.05)
     : Math.max(highest * 1.25, 1);
-  const ticks = byteTicks(top);
   const isNarrow = options.width < 430;
   const margin = { l: 60, r: showsLimits && !isNarrow ? 92 : 16, t: 10, b: 24 };
-  const { step, ticks: seconds } = timeTicks(
-    left,
-    right,
-    options.width - margin.l - margin.r
-  );
-  const formatSeconds = align === 'zero' ? formatOffsetTick : formatTick;
+  const width = options.width - margin.l - margin.r;
   return {
     data: lines.map(line => ({
       type: 'scatter',
@@ -103,45 +97,73 @@ export function memoryFigure(
         : {})
     })),
     layout: {
-      showlegend: false,
+      ...PLAIN,
       hovermode: 'x',
       hoverdistance: -1,
       dragmode: 'zoom',
       margin,
-      paper_bgcolor: 'rgba(0,0,0,0)',
-      plot_bgcolor: 'rgba(0,0,0,0)',
-      font: {
-        family: '--jp-ui-font-family',
-        size: 11,
-        color: '--jp-ui-font-color2'
-      },
       xaxis: {
+        ...timeAxis(left, right, formatOf(align), width),
         range: [left, right + (right - left) * 0.02],
-        tickvals: seconds,
-        ticktext: seconds.map(at => formatSeconds(at, step)),
-        showgrid: false,
-        zeroline: false,
         fixedrange: false,
         linecolor: '--jp-border-color1'
       },
-      yaxis: {
-        range: [0, top],
-        tickvals: ticks,
-        ticktext: ticks.map(bytes => (bytes === 0 ? '0' : tickText(bytes))),
-        gridcolor: '--jp-border-color2',
-        zeroline: false,
-        fixedrange: true
-      },
+      yaxis: byteAxis(top, byteTicks(top)),
       shapes: showsLimits ? limitShapes(limits) : [],
       annotations: [
         ...(showsLimits && !isNarrow ? limitNotes(limits, trans) : []),
         ...peakNotes(lines, align, trans, {
           left,
           right,
-          width: options.width - margin.l - margin.r
+          width
         })
       ]
     }
+  };
+}
+
+const formatOf = (align: Align) =>
+  align === 'zero' ? formatOffsetTick : formatTick;
+
+const PLAIN = {
+  showlegend: false,
+  paper_bgcolor: 'rgba(0,0,0,0)',
+  plot_bgcolor: 'rgba(0,0,0,0)',
+  font: {
+    family: '--jp-ui-font-family',
+    size: 11,
+    color: '--jp-ui-font-color2'
+  }
+};
+
+function timeAxis(
+  from: number,
+  to: number,
+  format: (seconds: number, step: number) => string,
+  widthPixels: number
+): Readonly<Record<string, unknown>> {
+  const { step, ticks } = timeTicks(from, to, widthPixels);
+  return {
+    range: [from, to],
+    tickvals: ticks,
+    ticktext: ticks.map(at => format(at, step)),
+    showgrid: false,
+    zeroline: false,
+    fixedrange: true
+  };
+}
+
+function byteAxis(
+  top: number,
+  ticks: readonly number[]
+): Readonly<Record<string, unknown>> {
+  return {
+    range: [0, top],
+    tickvals: ticks,
+    ticktext: ticks.map(bytes => (bytes === 0 ? '0' : tickText(bytes))),
+    gridcolor: '--jp-border-color2',
+    zeroline: false,
+    fixedrange: true
   };
 }
 
@@ -218,10 +240,7 @@ function peakNotes(
     .sort((a, b) => (b.peak?.bytes ?? 0) - (a.peak?.bytes ?? 0))
     .map((line, place) => {
       const peak = line.peak as NonNullable<Line['peak']>;
-      const at = (align === 'zero' ? formatOffsetTick : formatTick)(
-        peak.t,
-        0.1
-      );
+      const at = formatOf(align)(peak.t, 0.1);
       // Beside the peak, where there is more room. All words take some 220 px: in a narrow chart the point itself says when.
       const share = (peak.t - axis.left) / (axis.right - axis.left);
       const isRight = share > 0.5;
@@ -268,8 +287,6 @@ export function breakdownFigure(
   const from = Math.min(...parts.map(part => part.t[0] ?? 0), Infinity);
   const to = Math.max(...parts.map(part => part.t.at(-1) ?? 0), 1);
   const left = Number.isFinite(from) ? from : 0;
-  const ticks = byteTicks(Math.max(highest, 1), 2);
-  const { step, ticks: seconds } = timeTicks(left, to, options.width - 76);
   return {
     data: parts.map(part => ({
       type: 'scatter',
@@ -294,33 +311,15 @@ export function breakdownFigure(
           })
     })),
     layout: {
-      showlegend: false,
+      ...PLAIN,
       hovermode: false,
       dragmode: false,
       margin: { l: 60, r: 16, t: 6, b: 22 },
-      paper_bgcolor: 'rgba(0,0,0,0)',
-      plot_bgcolor: 'rgba(0,0,0,0)',
-      font: {
-        family: '--jp-ui-font-family',
-        size: 11,
-        color: '--jp-ui-font-color2'
-      },
-      xaxis: {
-        range: [left, to],
-        tickvals: seconds,
-        ticktext: seconds.map(at => formatTick(at, step)),
-        showgrid: false,
-        zeroline: false,
-        fixedrange: true
-      },
-      yaxis: {
-        range: [0, Math.max(highest * 1.05, 1)],
-        tickvals: ticks,
-        ticktext: ticks.map(bytes => (bytes === 0 ? '0' : tickText(bytes))),
-        gridcolor: '--jp-border-color2',
-        zeroline: false,
-        fixedrange: true
-      }
+      xaxis: timeAxis(left, to, formatTick, options.width - 76),
+      yaxis: byteAxis(
+        Math.max(highest * 1.05, 1),
+        byteTicks(Math.max(highest, 1), 2)
+      )
     }
   };
 }

@@ -11,12 +11,15 @@
 import type { Trans } from '../../base/trans';
 import type { LineBins, MemoryResult } from '../../wire/panel-link';
 import {
+  cellOf,
   formatBytes,
   formatByteSeconds,
   formatChange,
   formatClock,
   formatDifference,
   formatDuration,
+  type TableCell,
+  type TableData,
   UNKNOWN,
   workerLabel
 } from '../format';
@@ -269,7 +272,6 @@ export function subtitleOf(result: MemoryResult, trans: Trans): string {
 
 type RunRow = {
   readonly key: string;
-  readonly run: number;
   readonly label: string;
   readonly place: number;
   readonly isRecording: boolean;
@@ -294,7 +296,6 @@ export function runRows(
     const last = run.t.at(-1) ?? run.start;
     return {
       key: `run ${run.run}`,
-      run: run.run,
       label: run.label,
       place,
       isRecording: run.stopped === null,
@@ -338,7 +339,37 @@ export function differenceRow(
   };
 }
 
-type Cell = { readonly text: string; readonly value: string | number | null };
+/** Among these columns. Before it the twin has the newest figure, which series have too. */
+export const PEAK_AT = 3;
+
+/** The columns of runs after their name; `wide`: where there is room, in the panel. */
+export function runColumns(trans: Trans) {
+  return [
+    { name: trans.__('Started'), wide: true },
+    { name: trans.__('Duration'), numeric: true },
+    { name: trans.__('At start'), numeric: true, wide: true },
+    { name: trans.__('Peak'), numeric: true },
+    { name: trans.__('Mean'), numeric: true },
+    { name: trans.__('Area'), numeric: true, wide: true },
+    { name: trans.__('Measure'), wide: true }
+  ];
+}
+
+export function runCells(row: RunRow, trans: Trans): TableCell[] {
+  const { text, seconds, bytes } = cellOf;
+  const peak = bytes(row.peak);
+  return [
+    text(row.started),
+    seconds(row.duration),
+    bytes(row.first),
+    row.isPeakFromBefore
+      ? { ...peak, text: trans.__('%1, from before', peak.text) }
+      : peak,
+    bytes(row.mean),
+    { text: formatByteSeconds(row.area), value: row.area },
+    text(measureWord(row.measure, trans))
+  ];
+}
 
 /** The twin: a row per run and, by worker or cluster, the newest and highest figure. */
 export function tableOf(
@@ -346,19 +377,9 @@ export function tableOf(
   startedAt: number,
   now: number,
   trans: Trans
-): {
-  readonly columns: readonly {
-    readonly name: string;
-    readonly numeric?: boolean;
-  }[];
-  readonly rows: readonly (readonly Cell[])[];
-} {
-  const text = (value: string): Cell => ({ text: value, value });
-  const bytes = (value: number | null): Cell => ({
-    text: formatBytes(value),
-    value
-  });
-  const none: Cell = { text: UNKNOWN, value: null };
+): TableData {
+  const { text, bytes } = cellOf;
+  const none: TableCell = { text: UNKNOWN, value: null };
   const series = result.series.map(item => [
     text(seriesLabel(item, trans)),
     none,
@@ -372,31 +393,17 @@ export function tableOf(
   ]);
   const runs = runRows(result, startedAt, now).map(row => [
     text(row.isRecording ? trans.__('%1 (recording)', row.label) : row.label),
-    text(row.started),
-    { text: formatDuration(row.duration), value: row.duration },
-    bytes(row.first),
-    bytes(result.runs[row.place]?.last ?? null),
-    {
-      text: row.isPeakFromBefore
-        ? trans.__('%1, from before', formatBytes(row.peak))
-        : formatBytes(row.peak),
-      value: row.peak
-    },
-    bytes(row.mean),
-    { text: formatByteSeconds(row.area), value: row.area },
-    text(measureWord(row.measure, trans))
+    ...runCells(row, trans).toSpliced(
+      PEAK_AT,
+      0,
+      bytes(result.runs[row.place]?.last ?? null)
+    )
   ]);
+  const last = { name: trans.__('Last'), numeric: true };
   return {
     columns: [
       { name: trans.__('Name') },
-      { name: trans.__('Started') },
-      { name: trans.__('Duration'), numeric: true },
-      { name: trans.__('At start'), numeric: true },
-      { name: trans.__('Last'), numeric: true },
-      { name: trans.__('Peak'), numeric: true },
-      { name: trans.__('Mean'), numeric: true },
-      { name: trans.__('Area'), numeric: true },
-      { name: trans.__('Measure') }
+      ...runColumns(trans).toSpliced(PEAK_AT, 0, last)
     ],
     rows: [...runs, ...series]
   };

@@ -3,17 +3,12 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { PlotlyView } from '../../charts/plotly-view';
 import type { MemoryResult } from '../../wire/panel-link';
-import {
-  formatBytes,
-  formatByteSeconds,
-  formatDuration,
-  formatInstant,
-  formatOffsetTick
-} from '../format';
+import { formatBytes, formatInstant, formatOffsetTick } from '../format';
 import { Loading } from '../loading';
 import { Swatch } from '../mark';
 import { MarkedText } from '../marked-text';
 import type { PanelContext } from '../panel-context';
+import { useSize } from '../use-size';
 import { useWatch } from '../use-watch';
 import {
   breakdownFigure,
@@ -26,8 +21,10 @@ import {
   binText,
   differenceRow,
   type Line,
-  measureWord,
   memoryLines,
+  PEAK_AT,
+  runCells,
+  runColumns,
   runRows,
   subtitleOf,
   titleOf,
@@ -48,17 +45,8 @@ type MemoryViewProps = {
 export function MemoryView(props: MemoryViewProps): JSX.Element {
   const { result, align, show, hidden, context, trans } = props;
   const box = React.useRef<HTMLDivElement>(null);
-  const [width, setWidth] = React.useState(800);
+  const { width } = useSize(box, 800);
   const [cursor, setCursor] = React.useState<Cursor | null>(null);
-  React.useEffect(() => {
-    const element = box.current;
-    if (!element) {
-      return;
-    }
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
   const lines = React.useMemo(
     () => memoryLines(result, align, trans, hidden),
     [result, align, trans, hidden]
@@ -223,34 +211,6 @@ function LineMark(props: {
   );
 }
 
-type BreakdownPart = {
-  readonly measure: 'managed' | 'unmanaged' | 'spilled';
-  readonly label: string;
-  readonly colour: string;
-  readonly pattern?: string;
-};
-
-function breakdownParts(trans: TranslationBundle): readonly BreakdownPart[] {
-  return [
-    {
-      measure: 'managed',
-      label: trans.__('managed'),
-      colour: '--sw-kind-cpu'
-    },
-    {
-      measure: 'unmanaged',
-      label: trans.__('unmanaged'),
-      colour: '--sw-unmanaged-old'
-    },
-    {
-      measure: 'spilled',
-      label: trans.__('spilled (on disk)'),
-      colour: '--sw-kind-disk',
-      pattern: '-'
-    }
-  ];
-}
-
 /** What the cluster's memory is made of: three small questions beside the panel's own. */
 function Breakdown(props: {
   readonly context: PanelContext;
@@ -258,49 +218,43 @@ function Breakdown(props: {
   readonly width: number;
 }): JSX.Element {
   const { context, trans, width } = props;
-  const parts = React.useMemo(() => breakdownParts(trans), [trans]);
-  const managed = useWatch(
-    context,
-    'memory',
-    { measure: 'managed', show: 'cluster' },
-    1
-  );
-  const unmanaged = useWatch(
-    context,
-    'memory',
-    { measure: 'unmanaged', show: 'cluster' },
-    1
-  );
-  const spilled = useWatch(
-    context,
-    'memory',
-    { measure: 'spilled', show: 'cluster' },
-    1
-  );
-  const answers = [managed, unmanaged, spilled].map(
-    answer => answer.snapshot?.result
-  );
+  const ask = (measure: string) =>
+    useWatch(context, 'memory', { measure, show: 'cluster' }, 1).snapshot
+      ?.result;
+  const parts = [
+    {
+      answer: ask('managed'),
+      label: trans.__('managed'),
+      mark: { property: '--sw-kind-cpu' }
+    },
+    {
+      answer: ask('unmanaged'),
+      label: trans.__('unmanaged'),
+      mark: { property: '--sw-unmanaged-old' }
+    },
+    {
+      answer: ask('spilled'),
+      label: trans.__('spilled (on disk)'),
+      mark: { kind: 'disk' } as const
+    }
+  ];
   const figure = React.useMemo(
     () =>
       breakdownFigure(
-        parts.flatMap((part, index) => {
-          const answer = answers[index];
+        parts.flatMap(({ answer, label, mark }) => {
           const series =
             answer?.view === 'memory' ? answer.series[0] : undefined;
+          const look =
+            'kind' in mark
+              ? { colour: '--sw-kind-disk', pattern: '-' }
+              : { colour: mark.property };
           return series === undefined
             ? []
-            : [
-                {
-                  ...part,
-                  label: part.label,
-                  t: series.t,
-                  bytes: series.bytes
-                }
-              ];
+            : [{ ...look, label, t: series.t, bytes: series.bytes }];
         }),
         { width }
       ),
-    [...answers, width]
+    [...parts.map(({ answer }) => answer), trans, width]
   );
   return (
     <div className="sw-Memory-breakdown">
@@ -320,21 +274,22 @@ function Breakdown(props: {
         />
       </div>
       <ul className="sw-legend" aria-label={trans.__('Parts of memory')}>
-        {parts.map(part => (
-          <li key={part.measure} className="sw-legend-item">
-            <Swatch
-              mark={
-                part.measure === 'spilled'
-                  ? { kind: 'disk' }
-                  : { property: part.colour }
-              }
-            />
-            <span className="sw-legend-name">{part.label}</span>
+        {parts.map(({ label, mark }) => (
+          <li key={label} className="sw-legend-item">
+            <Swatch mark={mark} />
+            <span className="sw-legend-name">{label}</span>
           </li>
         ))}
       </ul>
     </div>
   );
+}
+
+function classOf(column?: {
+  readonly numeric?: boolean;
+  readonly wide?: boolean;
+}): string {
+  return `${column?.numeric ? 'sw-table-number' : ''} ${column?.wide ? 'sw-wide-only' : ''}`.trim();
 }
 
 /** What records a run. */
@@ -345,6 +300,7 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
   const startedAt = context.cluster.current?.startedAt ?? 0;
   const rows = runRows(result, startedAt, Date.now() / 1000);
   const difference = differenceRow(rows);
+  const columns = runColumns(trans);
   const lines = new Map(
     memoryLines(result, 'zero', trans).map(line => [line.key, line])
   );
@@ -366,27 +322,11 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
         <thead>
           <tr>
             <th scope="col">{trans.__('Run')}</th>
-            <th scope="col" className="sw-wide-only">
-              {trans.__('Started')}
-            </th>
-            <th scope="col" className="sw-table-number">
-              {trans.__('Duration')}
-            </th>
-            <th scope="col" className="sw-table-number sw-wide-only">
-              {trans.__('At start')}
-            </th>
-            <th scope="col" className="sw-table-number">
-              {trans.__('Peak')}
-            </th>
-            <th scope="col" className="sw-table-number">
-              {trans.__('Mean')}
-            </th>
-            <th scope="col" className="sw-table-number sw-wide-only">
-              {trans.__('Area')}
-            </th>
-            <th scope="col" className="sw-wide-only">
-              {trans.__('Measure')}
-            </th>
+            {columns.map(column => (
+              <th key={column.name} scope="col" className={classOf(column)}>
+                {column.name}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -401,34 +341,21 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
                   <strong>{row.label}</strong>
                   {row.isRecording ? ` · ${trans.__('recording')}` : ''}
                 </td>
-                <td className="sw-wide-only">{row.started}</td>
-                <td className="sw-table-number">
-                  {formatDuration(row.duration)}
-                </td>
-                <td className="sw-table-number sw-wide-only">
-                  {formatBytes(row.first)}
-                </td>
-                <td
-                  className="sw-table-number"
-                  title={
-                    row.isPeakFromBefore
-                      ? trans.__(
-                          'It held this much when it began, left from before, and never more.'
-                        )
-                      : undefined
-                  }
-                >
-                  {row.isPeakFromBefore
-                    ? trans.__('%1, from before', formatBytes(row.peak))
-                    : formatBytes(row.peak)}
-                </td>
-                <td className="sw-table-number">{formatBytes(row.mean)}</td>
-                <td className="sw-table-number sw-wide-only">
-                  {formatByteSeconds(row.area)}
-                </td>
-                <td className="sw-wide-only">
-                  {measureWord(row.measure, trans)}
-                </td>
+                {runCells(row, trans).map((cell, index) => (
+                  <td
+                    key={index}
+                    className={classOf(columns[index])}
+                    title={
+                      row.isPeakFromBefore && index === PEAK_AT
+                        ? trans.__(
+                            'It held this much when it began, left from before, and never more.'
+                          )
+                        : undefined
+                    }
+                  >
+                    {cell.text}
+                  </td>
+                ))}
               </tr>
             );
           })}
@@ -437,20 +364,11 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
               <td>
                 <strong>{difference.label}</strong>
               </td>
-              <td className="sw-wide-only" />
-              {difference.cells.map((cell, index) => (
-                <td
-                  key={index}
-                  className={
-                    index === 1 || index === 4
-                      ? 'sw-table-number sw-wide-only'
-                      : 'sw-table-number'
-                  }
-                >
-                  {cell}
+              {columns.map((column, index) => (
+                <td key={column.name} className={classOf(column)}>
+                  {difference.cells[index - 1]}
                 </td>
               ))}
-              <td className="sw-wide-only" />
             </tr>
           )}
         </tbody>

@@ -11,6 +11,7 @@ import {
   timeTicks
 } from '../format';
 import type { ITheme } from '../panel-context';
+import { useSize } from '../use-size';
 import type { Activity } from './figure';
 import { THREAD_STATES } from './rows';
 
@@ -30,19 +31,10 @@ export function ActivityView(props: {
   const whole = props.whole ?? activity;
   const box = React.useRef<HTMLDivElement>(null);
   const canvas = React.useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = React.useState(0);
+  const { width } = useSize(box);
   const [drag, setDrag] = React.useState<{ from: number; to: number } | null>(
     null
   );
-  React.useEffect(() => {
-    const element = box.current;
-    if (!element) {
-      return;
-    }
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
   React.useEffect(() => {
     const draw = () => {
       if (!canvas.current || width === 0) {

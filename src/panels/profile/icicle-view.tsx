@@ -11,6 +11,7 @@ import {
 import { contextOf } from '../../charts/sized-canvas';
 import { elided } from '../../charts/elided-text';
 import type { ITheme } from '../panel-context';
+import { useSize } from '../use-size';
 import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
 import { factsOf, type Found, type FrameTree, labelOf, placeOf } from './rows';
 
@@ -33,7 +34,7 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
   const { tree, focus, selected, theme, trans } = props;
   const box = React.useRef<HTMLDivElement>(null);
   const canvas = React.useRef<HTMLCanvasElement>(null);
-  const [size, setSize] = React.useState({ width: 0, height: 0 });
+  const size = useSize(box);
   const [hovered, setHovered] = React.useState<Hover | null>(null);
   const timer = React.useRef(0);
   const drawn = React.useMemo(
@@ -42,20 +43,7 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
   );
   const height = rowHeight(drawn.rows, size.height);
 
-  React.useEffect(() => {
-    const element = box.current;
-    if (!element) {
-      return;
-    }
-    const observer = new ResizeObserver(() =>
-      setSize({ width: element.clientWidth, height: element.clientHeight })
-    );
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      window.clearTimeout(timer.current);
-    };
-  }, []);
+  React.useEffect(() => () => window.clearTimeout(timer.current), []);
 
   React.useEffect(() => {
     const draw = () => {

@@ -10,10 +10,12 @@
 import type { Trans } from '../../base/trans';
 import type { ProfileResult } from '../../wire/panel-link';
 import {
+  cellOf,
   formatCount,
   formatDuration,
   formatShare,
   legendWord,
+  type TableCell,
   workerLabel
 } from '../format';
 
@@ -343,13 +345,11 @@ export function factsOf(
 
 // -------------------------------------------------------------------- table
 
-type Cell = { readonly text: string; readonly value: string | number | null };
-
 type FrameRow = {
   readonly node: number;
   readonly depth: number;
   readonly hasChildren: boolean;
-  readonly cells: readonly Cell[];
+  readonly cells: readonly TableCell[];
 };
 
 export function frameColumns(trans: Trans) {
@@ -389,21 +389,18 @@ export function frameRows(
   return rows;
 }
 
-function frameCells(tree: FrameTree, node: number, trans: Trans): Cell[] {
+function frameCells(tree: FrameTree, node: number, trans: Trans): TableCell[] {
   const { nodes } = tree.result;
   const n = nodes.n[node] ?? 0;
-  const time = (samples: number): Cell => ({
+  const time = (samples: number): TableCell => ({
     text: samplesText(tree.result, samples, trans),
     value: samples
   });
-  const share = shareOfNode(tree, node);
-  const name = nameOf(tree, node, trans);
-  const place = placeOf(tree, node, trans);
   return [
-    { text: name, value: name },
-    { text: place, value: place },
+    cellOf.text(nameOf(tree, node, trans)),
+    cellOf.text(placeOf(tree, node, trans)),
     time(n),
-    { text: formatShare(share), value: share },
+    cellOf.share(shareOfNode(tree, node)),
     time(tree.self[node] ?? 0),
     time(nodes.onCore[node] ?? 0),
     time(nodes.waiting[node] ?? 0),

@@ -9,9 +9,9 @@ import type {
   Snapshot,
   TaskStreamResult
 } from '../../wire/panel-link';
-import { formatTimeRange } from '../format';
+import { formatTimeRange, type TableData } from '../format';
 import { SpanwisePanel } from '../panel';
-import type { PanelFace, PanelOptions, TableData } from '../panel-context';
+import type { PanelFace, PanelOptions } from '../panel-context';
 import { type MenuItem, openMenu } from '../panel-menu';
 import { SearchBox, ToolButton, ToolSelect } from '../toolbar';
 import { standings } from '../worker-standing';

@@ -11,6 +11,7 @@ import type {
   TaskStreamResult
 } from '../../wire/panel-link';
 import {
+  cellOf,
   formatBytes,
   formatCount,
   formatDuration,
@@ -21,6 +22,7 @@ import {
   legendWord,
   PART_WORDS,
   shareOf,
+  type TableCell,
   workerLabel
 } from '../format';
 
@@ -616,14 +618,8 @@ export function taskColumns(trans: Trans) {
   ] as const;
 }
 
-type Cell = { readonly text: string; readonly value: string | number | null };
-
-export function taskRow(run: RunDetail, trans: Trans): readonly Cell[] {
-  const text = (value: string): Cell => ({ text: value, value });
-  const seconds = (value: number | null): Cell => ({
-    text: formatDuration(value),
-    value
-  });
+export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
+  const { text, seconds, bytes } = cellOf;
   const waits = [run.waitReady, run.waitInputs, run.waitThread];
   const waited = waits.every(wait => wait === null)
     ? null
@@ -641,10 +637,7 @@ export function taskRow(run: RunDetail, trans: Trans): readonly Cell[] {
     seconds(run.duration),
     seconds(run.cpu),
     seconds(waited),
-    {
-      text: formatBytes(run.nbytes),
-      value: run.nbytes
-    },
+    bytes(run.nbytes),
     text(run.error ?? '')
   ];
 }

@@ -2,9 +2,9 @@
 import * as React from 'react';
 import type { Trans } from '../../base/trans';
 import type { TasksResult } from '../../wire/panel-link';
-import { formatCount } from '../format';
+import { formatCount, type TableData } from '../format';
 import { Loading } from '../loading';
-import type { PanelContext, TableData } from '../panel-context';
+import type { PanelContext } from '../panel-context';
 import { type TableSort, TableTwin } from '../table-twin';
 import { useWatch } from '../use-watch';
 import { taskColumns, taskRow } from './rows';

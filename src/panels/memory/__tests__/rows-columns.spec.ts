@@ -336,7 +336,6 @@ describe('the rows of memory', () => {
     expect(runRows(result, 1000, 2000)).toEqual([
       {
         key: 'run 11',
-        run: 11,
         label: 'one',
         place: 0,
         isRecording: false,
@@ -350,12 +349,17 @@ describe('the rows of memory', () => {
         measure: 'spilled'
       },
       expect.objectContaining({
-        run: 12,
+        key: 'run 12',
         duration: 3,
         isRecording: true,
         isPeakFromBefore: true
       }),
-      expect.objectContaining({ run: 13, duration: 0, first: null, peak: 0 })
+      expect.objectContaining({
+        key: 'run 13',
+        duration: 0,
+        first: null,
+        peak: 0
+      })
     ]);
     // Of one that goes on: to its last sample.
     const longer = withRuns({ ...two, t: [40, 41, 45] });
