@@ -5,8 +5,8 @@
  *   target {notebook: 'a.ipynb'}    cluster 1 (ended) → cluster 2 (ended) → cluster 3 (running)   ⇒ cluster 3
  *   not following                   stays with the cluster it showed when following was switched off
  */
-import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
+import { Disposing } from './disposing';
 import { REFUSED_CLUSTER, type ClusterInfo } from '../wire/panel-link';
 import type { IFeed } from './feed-types';
 
@@ -39,7 +39,7 @@ type NotebookUse = {
   readonly isHere: boolean;
 };
 
-export class ClusterRef implements IDisposable {
+export class ClusterRef extends Disposing {
   private readonly _feed: IFeed;
   private readonly _notebookOf: NotebookOf;
   private _target: ClusterTarget;
@@ -52,9 +52,9 @@ export class ClusterRef implements IDisposable {
   private _mayReturn = false;
   private _returnTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly _changed = new Signal<this, void>(this);
-  private _isDisposed = false;
 
   constructor(options: ClusterRef.IOptions) {
+    super();
     this._feed = options.feed;
     this._notebookOf = options.notebookOf;
     this._target = options.target;
@@ -132,19 +132,10 @@ export class ClusterRef implements IDisposable {
     this._refresh();
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
-  dispose(): void {
-    if (this._isDisposed) {
-      return;
-    }
-    this._isDisposed = true;
+  protected override end(): void {
     clearTimeout(this._returnTimer);
     clearTimeout(this._arrivalTimer);
     this._feed.clustersChanged.disconnect(this._refresh, this);
-    Signal.clearData(this);
   }
 
   private _refresh(): void {

@@ -3,6 +3,7 @@
  * keep their last answer; when it is back, each is asked again with what it has.
  */
 import { type ISignal, Signal } from '@lumino/signaling';
+import { Disposing } from './disposing';
 import type { Trans } from '../base/trans';
 import {
   MOST_WATCHES,
@@ -22,11 +23,10 @@ type Asked = {
   readonly timer: ReturnType<typeof setTimeout>;
 };
 
-export class Feed implements IFeed {
+export class Feed extends Disposing implements IFeed {
   private _clusters: readonly ClusterInfo[] = [];
   private _nextId = 1;
   private _isStarted = false;
-  private _isDisposed = false;
   private readonly _trans: Trans;
   private readonly _link: PageLink;
   private readonly _tiles: TileCache;
@@ -38,6 +38,7 @@ export class Feed implements IFeed {
   private readonly _statusChanged = new Signal<this, LinkStatus>(this);
 
   constructor(options: PageLink.IOptions, tiles = new TileCache()) {
+    super();
     this._trans = options.trans;
     this._link = new PageLink(options);
     this._tiles = tiles;
@@ -113,22 +114,13 @@ export class Feed implements IFeed {
     this._link.connect();
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
-  dispose(): void {
-    if (this._isDisposed) {
-      return;
-    }
-    this._isDisposed = true;
+  protected override end(): void {
     this._rejectDetails(this._trans.__('The page is closing.'));
     for (const watch of [...this._watches.values()]) {
       watch.dispose();
     }
     this._link.dispose();
     this._tiles.clear();
-    Signal.clearData(this);
   }
 
   private _onMessage(_sender: PageLink, message: ObserverFrame): void {
@@ -172,7 +164,7 @@ export class Feed implements IFeed {
    * failed ask again.
    */
   private _fillPlace(): void {
-    if (this._isDisposed || this._watches.size < MOST_WATCHES) {
+    if (this.isDisposed || this._watches.size < MOST_WATCHES) {
       return;
     }
     for (const watch of this._watches.values()) {

@@ -2,8 +2,8 @@
  * The one WebSocket of a page: opens it, decodes what comes, encodes what goes, and opens it again with growing pauses when it breaks.
  * Knows nothing of watches. Runs in the browser.
  */
-import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
+import { Disposing } from './disposing';
 import type { Trans } from '../base/trans';
 import { FrameDecoder, FrameEncoder } from '../wire/frame';
 import type { FieldsInput, Message, TypeOf } from '../wire/schema';
@@ -29,11 +29,10 @@ const OBSERVER_PAUSE_MS = 2_000;
 /** A socket that neither opens nor fails (a proxy that swallows it) is given up after this. */
 const OPEN_LIMIT_MS = 15_000;
 
-export class PageLink implements IDisposable {
+export class PageLink extends Disposing {
   private _status: LinkStatus = { kind: 'connecting' };
   private _socket: ISocket | null = null;
   private _isOpen = false;
-  private _isDisposed = false;
   private _attempt = 0;
   private _timer: ReturnType<typeof setTimeout> | undefined;
   private readonly _encoder = new FrameEncoder('panel', 'up');
@@ -42,7 +41,9 @@ export class PageLink implements IDisposable {
   private readonly _received = new Signal<this, ObserverFrame>(this);
   private readonly _opened = new Signal<this, void>(this);
 
-  constructor(private readonly _options: PageLink.IOptions) {}
+  constructor(private readonly _options: PageLink.IOptions) {
+    super();
+  }
 
   get status(): LinkStatus {
     return this._status;
@@ -68,7 +69,7 @@ export class PageLink implements IDisposable {
 
   /** Open the socket now, also when a pause is running; nothing happens while one is open or being opened. */
   connect(): void {
-    if (this._isDisposed || this._socket !== null) {
+    if (this.isDisposed || this._socket !== null) {
       return;
     }
     clearTimeout(this._timer);
@@ -102,18 +103,9 @@ export class PageLink implements IDisposable {
     }
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
-  dispose(): void {
-    if (this._isDisposed) {
-      return;
-    }
-    this._isDisposed = true;
+  protected override end(): void {
     clearTimeout(this._timer);
     this._drop();
-    Signal.clearData(this);
   }
 
   private _onMessage(data: unknown): void {
@@ -177,7 +169,7 @@ export class PageLink implements IDisposable {
   /** The socket never opened, and a browser does not say why: ask by a plain request. */
   private async _explain(): Promise<void> {
     const why = await this._options.explain?.();
-    if (why && !this._isDisposed && this._status.kind === 'connecting') {
+    if (why && !this.isDisposed && this._status.kind === 'connecting') {
       this._setStatus(why);
     }
   }

@@ -6,6 +6,7 @@
  * find no watch.
  */
 import { type ISignal, Signal } from '@lumino/signaling';
+import { Disposing } from './disposing';
 import type { Snapshot } from '../wire/panel-link';
 import { paramsOf, timeOf } from '../wire/question';
 import type { IWatch, TileData, WatchChange, WatchSpec } from './feed-types';
@@ -21,7 +22,7 @@ type SnapshotFrame = Extract<ObserverFrame, { type: 'snapshot' }>;
 type FailureFrame = Extract<ObserverFrame, { type: 'failure' }>;
 type TileFrame = Extract<ObserverFrame, { type: 'tile' }>;
 
-export class Watch implements IWatch {
+export class Watch extends Disposing implements IWatch {
   private _id: number;
   private _spec: WatchSpec;
   private _snapshot: Snapshot | null = null;
@@ -33,7 +34,6 @@ export class Watch implements IWatch {
   /** Some tiles that were asked for have not been made. */
   private _tilesFailure: string | null = null;
   private _isAsking = true;
-  private _isDisposed = false;
   /** True until the first answer: the observer makes no tiles before it, so those asked for meanwhile may never come. */
   private _mayLackTiles = true;
   /** Tiles on their way, and since when. */
@@ -47,6 +47,7 @@ export class Watch implements IWatch {
     spec: WatchSpec,
     private readonly _listener: (watch: IWatch) => void
   ) {
+    super();
     this._spec = normalForm(spec);
     this._id = _host.register(this);
     this._ask();
@@ -68,12 +69,8 @@ export class Watch implements IWatch {
     return this._tileArrived;
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
   change(change: WatchChange): void {
-    if (this._isDisposed) {
+    if (this.isDisposed) {
       return;
     }
     const before = this._spec;
@@ -116,7 +113,7 @@ export class Watch implements IWatch {
   }
 
   requestTiles(level: number, first: number, count: number): void {
-    if (this._isDisposed) {
+    if (this.isDisposed) {
       return;
     }
     const now = Date.now();
@@ -179,15 +176,10 @@ export class Watch implements IWatch {
     this._listener(this);
   }
 
-  dispose(): void {
-    if (this._isDisposed) {
-      return;
-    }
-    this._isDisposed = true;
+  protected override end(): void {
     this._host.link.send('unwatch', { id: this._id });
     this._host.unregister(this._id);
     this._host.ended();
-    Signal.clearData(this);
   }
 
   private _ask(): void {

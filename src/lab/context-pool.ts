@@ -5,13 +5,13 @@
 import type { IStateDB } from '@jupyterlab/statedb';
 import type { ITranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONValue } from '@lumino/coreutils';
-import type { IDisposable } from '@lumino/disposable';
 import {
   ClusterRef,
   type ClusterTarget,
   type NotebookOf,
   targetKey
 } from '../feed/cluster-ref';
+import { Disposing } from '../feed/disposing';
 import type { IFeed } from '../feed/feed-types';
 import { SelectionModel, selectionFromJSON } from '../feed/selection';
 import type { ITheme, PanelContext } from '../panels/panel-context';
@@ -19,11 +19,12 @@ import type { ITheme, PanelContext } from '../panels/panel-context';
 /** A selection is written this long after its last change, so that typing in a filter is one write. */
 const SAVE_AFTER_MS = 300;
 
-export class ContextPool implements IDisposable {
+export class ContextPool extends Disposing {
   private readonly _entries = new Map<string, Entry>();
-  private _isDisposed = false;
 
-  constructor(private readonly _options: ContextPool.IOptions) {}
+  constructor(private readonly _options: ContextPool.IOptions) {
+    super();
+  }
 
   /** The context of a target, made at first use; its saved selection comes in a moment (see `restored`). */
   get(target: ClusterTarget): PanelContext {
@@ -42,15 +43,7 @@ export class ContextPool implements IDisposable {
     }
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
-  dispose(): void {
-    if (this._isDisposed) {
-      return;
-    }
-    this._isDisposed = true;
+  protected override end(): void {
     for (const { context, timer } of this._entries.values()) {
       clearTimeout(timer.id);
       context.cluster.dispose();

@@ -3,15 +3,14 @@
  * under its new name. A notebook once known is remembered, since the kernel of an ended cluster has no session any more.
  */
 import type { Session } from '@jupyterlab/services';
-import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { ClusterUser } from '../feed/cluster-ref';
+import { Disposing } from '../feed/disposing';
 
 export type SessionList = Pick<Session.IManager, 'running' | 'runningChanged'>;
 
-export class NotebookKernels implements IDisposable {
+export class NotebookKernels extends Disposing {
   private readonly _paths = new Map<string, string>();
-  private _isDisposed = false;
   private readonly _changed = new Signal<this, void>(this);
 
   /** @param _rootPath - the folder that paths in the page are relative to, as kernels see it; '' if the server does not say. */
@@ -19,6 +18,7 @@ export class NotebookKernels implements IDisposable {
     private readonly _sessions: SessionList,
     private readonly _rootPath: string = ''
   ) {
+    super();
     this._sessions.runningChanged.connect(this._learn, this);
     this._learn();
   }
@@ -41,17 +41,8 @@ export class NotebookKernels implements IDisposable {
     return known ?? (path === undefined ? undefined : this._asListed(path));
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
-  dispose(): void {
-    if (this._isDisposed) {
-      return;
-    }
-    this._isDisposed = true;
+  protected override end(): void {
     this._sessions.runningChanged.disconnect(this._learn, this);
-    Signal.clearData(this);
   }
 
   private _learn(): void {

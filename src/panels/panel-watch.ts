@@ -2,23 +2,23 @@
  * The watch behind a panel: running while the panel is visible and has a cluster, stopped while it is hidden; follows the selection
  * unless the panel is unlinked from it. Keeps the last answer, so that a panel shown again is not empty.
  */
-import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
+import { Disposing } from '../feed/disposing';
 import type { IWatch } from '../feed/feed-types';
 import type { Filter, Snapshot, TimeRange, ViewName } from '../wire/panel-link';
 import type { PanelContext } from './panel-context';
 
-export class PanelWatch implements IDisposable {
+export class PanelWatch extends Disposing {
   private _watch: IWatch | null = null;
   private _snapshot: Snapshot | null = null;
   private _failure: string | null = null;
   private _frozen: { filter: Filter; time: TimeRange } | null = null;
   private _clusterId: string | null = null;
   private _isWanted = false;
-  private _isDisposed = false;
   private readonly _changed = new Signal<this, void>(this);
 
   constructor(private readonly _options: PanelWatch.IOptions) {
+    super();
     const { cluster, selection } = _options.context;
     cluster.changed.connect(this._onCluster, this);
     selection.changed.connect(this._onSelection, this);
@@ -88,20 +88,11 @@ export class PanelWatch implements IDisposable {
     this._watch?.change({ params });
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
-  dispose(): void {
-    if (this._isDisposed) {
-      return;
-    }
-    this._isDisposed = true;
+  protected override end(): void {
     const { cluster, selection } = this._options.context;
     cluster.changed.disconnect(this._onCluster, this);
     selection.changed.disconnect(this._onSelection, this);
     this._close();
-    Signal.clearData(this);
   }
 
   private _open(): void {

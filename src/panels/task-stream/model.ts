@@ -5,8 +5,8 @@
  * no React: `moved` (view or data) and `changed` (what React shows).
  */
 import type { JSONObject } from '@lumino/coreutils';
-import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
+import { Disposing } from '../../feed/disposing';
 import type { IWatch, TileData } from '../../feed/feed-types';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { bandRows, type BandRow, slotsByName } from './rows';
@@ -29,7 +29,7 @@ const GROW_STEP = 1.12;
 /** Levels above the wanted one that are fetched too: an eighth of the detail, to stand in while panning. */
 const STAND_IN_LEVELS = 3;
 
-export class TaskStreamModel implements IDisposable {
+export class TaskStreamModel extends Disposing {
   private readonly _clock: () => number;
   private _watch: IWatch | null = null;
   private _result: TaskStreamResult | null = null;
@@ -48,7 +48,6 @@ export class TaskStreamModel implements IDisposable {
   private _askedFor = '';
   private _colourBy: ColourBy;
   private _collapsed: ReadonlySet<number> = new Set();
-  private _isDisposed = false;
   private readonly _changed = new Signal<this, void>(this);
   private readonly _moved = new Signal<this, void>(this);
 
@@ -56,6 +55,7 @@ export class TaskStreamModel implements IDisposable {
     state: JSONObject = {},
     now: () => number = () => performance.now() / 1000
   ) {
+    super();
     this._clock = now;
     this._colourBy = state.colourBy === 'kind' ? 'kind' : 'function';
     if (Array.isArray(state.collapsed)) {
@@ -96,16 +96,8 @@ export class TaskStreamModel implements IDisposable {
     };
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
-  dispose(): void {
-    if (!this._isDisposed) {
-      this._isDisposed = true;
-      this.setWatch(null);
-      Signal.clearData(this);
-    }
+  protected override end(): void {
+    this.setWatch(null);
   }
 
   // ------------------------------------------------------------------ data
