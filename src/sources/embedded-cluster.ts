@@ -1,13 +1,11 @@
 import type { BlockBuilder } from '../records/block-builder';
-import { Dictionary } from '../records/dictionary';
-import { LogWriter, type SealedBlock } from '../records/log-writer';
+import type { SealedBlock } from '../records/log-writer';
 import {
   CapacityState,
   LARGEST_U16,
   NONE_U16,
   NONE_U32,
   RunStatus,
-  SpanOrigin,
   type StoredKind
 } from '../records/enumerations';
 import {
@@ -17,32 +15,17 @@ import {
   type LaneId,
   type SpanId
 } from '../records/ids';
-import { TABLES, type TableName } from '../records/tables';
+import { TABLES } from '../records/tables';
 import type { TablesOf } from '../wire/schema';
-import { cutInTheMiddle } from './cut-text';
 import { GivenUpTasks } from './given-up-tasks';
 import type { JoinedWorker } from './joined-worker';
 import { type GoingRun, LaneRuns } from './lane-runs';
 import { LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
 import { WorkerLanes } from './worker-lanes';
 import { NamesOf } from './names-of';
+import { SourceLog, type SpanRow } from './source-log';
 import { StoredSums } from './stored-sums';
 import { nextAttempt, type TaskFacts } from './task-facts';
-
-/** Characters of a traceback in `events`. The first 2,000 tracebacks (6 MB) are written up to this length; of later ones only the last line. */
-const TRACEBACK_CHARACTERS = 3000;
-const MOST_TRACEBACKS = 2000;
-const LINE_CHARACTERS = 200;
-
-/** A span as its client describes it; times are the client's clock readings. */
-type SpanRow = {
-  readonly id: SpanId;
-  readonly parent: SpanId;
-  readonly tag: string;
-  readonly opened: number;
-  readonly closed: number | null;
-  readonly origin: number;
-};
 
 /** What a client says of itself. */
 type LoggedClient = {
@@ -65,9 +48,7 @@ export type FinishedTables = Pick<
  * All times that come in are seconds of the monotonic clock, as the links carry them; in the log they count from the scheduler's start.
  * Rows gather until {@link EmbeddedClusterLog.commit} finds that they are due.
  */
-export class EmbeddedClusterLog {
-  readonly names: Dictionary;
-  private readonly _writer: LogWriter;
+export class EmbeddedClusterLog extends SourceLog {
   // Builders of these tables are kept, since the tables get a row per task, edge, run and part.
   private readonly _nodes: BlockBuilder<'nodes'>;
   private readonly _edges: BlockBuilder<'edges'>;
@@ -84,52 +65,34 @@ export class EmbeddedClusterLog {
   private _nextLane = 0;
   private _nextStack = 0;
   private _nextFrame = 0;
-  private _tracebacks = 0;
 
   /**
-   * @param _start - the monotonic clock at the scheduler's start, in seconds.
+   * @param start - the monotonic clock at the scheduler's start, in seconds.
    * @param emit - takes the sealed blocks.
    * @param _isRecording - false: rows per task (nodes, edges, runs, parts, measurements) are not written. Ids are given out all the same,
    * and the few rows about the cluster itself are always written.
    */
   constructor(
-    private readonly _start: number,
+    start: number,
     emit: (block: SealedBlock) => void,
     private readonly _isRecording = true
   ) {
-    this._writer = new LogWriter(emit);
-    this._nodes = this._table('nodes');
-    this._edges = this._table('edges');
-    this._runs = this._table('runs');
-    this._parts = this._table('parts');
-    this.names = new Dictionary((id, text) =>
-      this._table('names').append({ id, text })
-    );
+    super(start, emit);
+    this._nodes = this.table('nodes');
+    this._edges = this.table('edges');
+    this._runs = this.table('runs');
+    this._parts = this.table('parts');
     this.measured = new MeasuredLog(
-      this._writer,
+      this.writer,
       this._workers,
       this.givenUp,
-      _start
+      start
     );
-    this._table('spans').append({
-      id: DEFAULT_SPAN,
-      parent: DEFAULT_SPAN,
-      tag: this.names.id('default'),
-      client: 0,
-      opened: 0,
-      closed: NaN,
-      origin: SpanOrigin.Default
-    });
-  }
-
-  /** Seconds since the scheduler's start. */
-  since(monotonic: number): number {
-    return monotonic - this._start;
   }
 
   /** Says what this log is; see `open` of the source link. */
   header(now: number, description: object): void {
-    this._table('header').append({
+    this.table('header').append({
       t: this.since(now),
       json: JSON.stringify(description)
     });
@@ -138,13 +101,13 @@ export class EmbeddedClusterLog {
   /** Seals what is due. @returns when to call again at the latest, or null. */
   commit(now: number): number | null {
     this._writeStored(now);
-    return this._writer.commit(now);
+    return this.writer.commit(now);
   }
 
   /** Seals everything. @returns the number of the newest block. */
   seal(now: number): number {
     this._writeStored(now);
-    return this._writer.seal();
+    return this.writer.seal();
   }
 
   // ---- clients
@@ -156,7 +119,7 @@ export class EmbeddedClusterLog {
     joined: number,
     left: number | null
   ): void {
-    this._table('clients').append({
+    this.table('clients').append({
       client,
       joined: this.since(joined),
       left: left === null ? NaN : this.since(left),
@@ -169,15 +132,7 @@ export class EmbeddedClusterLog {
   /** Spans as they open and close. */
   spans(client: number, rows: readonly SpanRow[]): void {
     for (const row of rows) {
-      this._table('spans').append({
-        id: row.id,
-        parent: row.parent,
-        tag: this.names.id(row.tag),
-        client,
-        opened: this.since(row.opened),
-        closed: row.closed === null ? NaN : this.since(row.closed),
-        origin: row.origin
-      });
+      this.spanRow(client, { ...row, tag: this.names.id(row.tag) });
     }
   }
 
@@ -237,12 +192,12 @@ export class EmbeddedClusterLog {
       const lane = this._nextLane as LaneId;
       // The last one stands for all that come after.
       this._nextLane = Math.min(this._nextLane + 1, LARGEST_U16);
-      this._table('lanes').append({ lane, worker: joined.worker, thread });
+      this.table('lanes').append({ lane, worker: joined.worker, thread });
       return lane;
     });
     const logged: LoggedWorker = {
       joined,
-      joinedAt: this.since(now),
+      joinedAt: now,
       names: new NamesOf(this.names, true),
       lanes,
       runs: new LaneRuns(joined.threads),
@@ -250,7 +205,7 @@ export class EmbeddedClusterLog {
       frameIds: new LogIds(() => this._nextFrame++)
     };
     this._workers.set(joined.worker, logged);
-    this._workerRow(logged, NaN, '');
+    this.workerRow(joined, now, NaN, '');
     if (begins) {
       this.capacity(now, joined.worker, CapacityState.Running);
     }
@@ -277,7 +232,7 @@ export class EmbeddedClusterLog {
         }
       }
     }
-    this._workerRow(logged, left, why);
+    this.workerRow(logged.joined, logged.joinedAt, now, why);
     this.capacity(now, worker, CapacityState.Gone);
     this._workers.delete(worker);
   }
@@ -285,7 +240,7 @@ export class EmbeddedClusterLog {
   capacity(now: number, worker: number, state: CapacityState): void {
     const logged = this._workers.get(worker);
     if (logged !== undefined) {
-      this._table('capacity').append({
+      this.table('capacity').append({
         t: this.since(now),
         worker,
         threads: state === CapacityState.Gone ? 0 : logged.joined.threads,
@@ -418,7 +373,7 @@ export class EmbeddedClusterLog {
   // ---- the cluster
 
   event(now: number, kind: string, worker: number | null, text: string): void {
-    this._table('events').append({
+    this.table('events').append({
       t: this.since(now),
       kind: this.names.id(kind),
       worker: worker ?? NONE_U16,
@@ -436,20 +391,10 @@ export class EmbeddedClusterLog {
     span: SpanId,
     text: string
   ): void {
-    if (!this._isRecording) {
-      return;
+    if (this._isRecording) {
+      const kind = this.names.id('task-failed');
+      this.failedRow(now, kind, worker, run, span, text);
     }
-    this._table('events').append({
-      t: this.since(now),
-      kind: this.names.id('task-failed'),
-      worker,
-      span,
-      run,
-      text:
-        this._tracebacks++ < MOST_TRACEBACKS
-          ? cutInTheMiddle(text, TRACEBACK_CHARACTERS)
-          : cutInTheMiddle(text.trimEnd().split('\n').at(-1)!, LINE_CHARACTERS)
-    });
   }
 
   memoryRun(
@@ -460,7 +405,7 @@ export class EmbeddedClusterLog {
     start: number,
     stopped: number | null
   ): void {
-    this._table('memoryRuns').append({
+    this.table('memoryRuns').append({
       run,
       measure: this.names.id(measure),
       interval: intervalSeconds,
@@ -471,7 +416,7 @@ export class EmbeddedClusterLog {
   }
 
   memorySample(now: number, run: number, bytes: number): void {
-    this._table('memorySamples').append({ run, t: this.since(now), bytes });
+    this.table('memorySamples').append({ run, t: this.since(now), bytes });
   }
 
   gap(
@@ -481,7 +426,7 @@ export class EmbeddedClusterLog {
     rows: number,
     why: string
   ): void {
-    this._table('gaps').append({ table, from, to, rows, why });
+    this.table('gaps').append({ table, from, to, rows, why });
   }
 
   /**
@@ -530,28 +475,9 @@ export class EmbeddedClusterLog {
     out.bytes[row] = parts.bytes[k]!;
   }
 
-  private _workerRow(
-    { joined, joinedAt }: LoggedWorker,
-    left: number,
-    why: string
-  ): void {
-    this._table('workers').append({
-      worker: joined.worker,
-      pid: joined.pid,
-      threads: joined.threads,
-      memoryLimit: joined.memoryLimit,
-      joined: joinedAt,
-      left,
-      name: joined.name,
-      address: joined.address,
-      host: joined.host,
-      why
-    });
-  }
-
   private _writeStored(now: number): void {
     for (const sum of this._stored.take()) {
-      this._table('stored').append({
+      this.table('stored').append({
         t: this.since(now),
         worker: sum.worker,
         span: sum.span,
@@ -560,9 +486,5 @@ export class EmbeddedClusterLog {
         change: sum.change
       });
     }
-  }
-
-  private _table<T extends TableName>(name: T): BlockBuilder<T> {
-    return this._writer.table(name);
   }
 }

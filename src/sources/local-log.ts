@@ -13,16 +13,11 @@ import {
   type RunStatus
 } from '../records/enumerations';
 import { DEFAULT_SPAN, type LaneId, type SpanId } from '../records/ids';
-import { Dictionary } from '../records/dictionary';
-import { LogWriter, type SealedBlock } from '../records/log-writer';
-import { cutInTheMiddle } from './cut-text';
+import type { SealedBlock } from '../records/log-writer';
+import { SourceLog } from './source-log';
 
 /** Ids of spans are u16; the last one stands for all that come after. */
 export const LAST_SPAN = LARGEST_U16 as SpanId;
-/** So many errors have their stacks in `events`; later ones have a line. */
-const STACK_CHARACTERS = 3000;
-const MOST_STACKS = 2000;
-const LINE_CHARACTERS = 200;
 
 /** A process; `why` is empty while it lives. */
 export type LocalWorker = {
@@ -62,15 +57,12 @@ export type LocalRun = {
 const MOST_NAMES = 200_000;
 const OTHERS = '(others)';
 
-export class LocalLog {
-  private readonly _names: Dictionary;
-  private readonly _writer: LogWriter;
+export class LocalLog extends SourceLog {
   private _nextNode = 0;
   private _nextEdge = 0;
   private _nextRun = 0;
   private _nextLane = 0;
   private _nextSpan = 1;
-  private _stacks = 0;
 
   /**
    * @param start - reading of the clock from which the log's times count.
@@ -78,42 +70,23 @@ export class LocalLog {
    * @param _mostNames - names that are kept; a few more once they are that many.
    */
   constructor(
-    readonly start: number,
+    start: number,
     emit: (block: SealedBlock) => void,
     private readonly _mostNames = MOST_NAMES
   ) {
-    this._writer = new LogWriter(emit);
-    this._names = new Dictionary((id, text) =>
-      this._writer.table('names').append({ id, text })
-    );
-    this._spanRow(
-      DEFAULT_SPAN,
-      DEFAULT_SPAN,
-      'default',
-      0,
-      NaN,
-      SpanOrigin.Default
-    );
+    super(start, emit);
   }
 
   /** The id of a name, new or not; new names beyond the bound share one id. */
   nameId(text: string): number {
-    const known = this._names.find(text);
+    const known = this.names.find(text);
     return (
-      known ??
-      this._names.id(this._names.size < this._mostNames ? text : OTHERS)
+      known ?? this.names.id(this.names.size < this._mostNames ? text : OTHERS)
     );
   }
 
-  /** Seconds since the log's start. */
-  since(clock: number): number {
-    return clock - this.start;
-  }
-
   header(description: object): void {
-    this._writer
-      .table('header')
-      .append({ t: 0, json: JSON.stringify(description) });
+    this.table('header').append({ t: 0, json: JSON.stringify(description) });
   }
 
   /** A span has opened. @returns its id; all after the 65,534th share one. */
@@ -124,14 +97,14 @@ export class LocalLog {
     }
     this._nextSpan++;
     const isLast = id === LAST_SPAN;
-    this._spanRow(
+    this.spanRow(0, {
       id,
-      isLast ? DEFAULT_SPAN : parent,
-      isLast ? OTHERS : tag,
-      this.since(opened),
-      NaN,
-      SpanOrigin.User
-    );
+      parent: isLast ? DEFAULT_SPAN : parent,
+      tag: this.nameId(isLast ? OTHERS : tag),
+      opened,
+      closed: null,
+      origin: SpanOrigin.User
+    });
     return id;
   }
 
@@ -144,36 +117,26 @@ export class LocalLog {
     closed: number
   ): void {
     if (id < LAST_SPAN) {
-      this._spanRow(
+      this.spanRow(0, {
         id,
         parent,
-        tag,
-        this.since(opened),
-        this.since(closed),
-        SpanOrigin.User
-      );
+        tag: this.nameId(tag),
+        opened,
+        closed,
+        origin: SpanOrigin.User
+      });
     }
   }
 
   /** A process has joined or changed; with a reason, it has left. */
   worker(worker: LocalWorker, left = NaN, why = ''): void {
-    this._writer.table('workers').append({
-      worker: worker.worker,
-      pid: worker.pid,
-      threads: worker.threads,
-      memoryLimit: 0,
-      joined: this.since(worker.joined),
-      left: this.since(left),
-      name: worker.name,
-      address: '',
-      host: worker.host,
-      why
-    });
+    const row = { ...worker, memoryLimit: 0, address: '' };
+    this.workerRow(row, worker.joined, left, why);
   }
 
   /** Sets how many tasks of the worker can run at a time from now on. */
   capacity(worker: number, threads: number, now: number): void {
-    this._writer.table('capacity').append({
+    this.table('capacity').append({
       t: this.since(now),
       worker,
       threads,
@@ -184,24 +147,24 @@ export class LocalLog {
   /** A place for one task at a time in a worker. @returns the lane's id. */
   lane(worker: number, place: number): LaneId {
     const lane = this._nextLane++ as LaneId;
-    this._writer.table('lanes').append({ lane, worker, thread: place });
+    this.table('lanes').append({ lane, worker, thread: place });
     return lane;
   }
 
   /** A task that will run; its inputs follow by {@link edge}. @returns its id. */
   node(node: LocalNode, submitted: number): number {
     const id = this._nextNode++;
-    const table = this._writer.table('nodes');
+    const table = this.table('nodes');
     const row = table.grow();
     const { columns } = table;
     columns.node[row] = id;
     // Keys are kept whole: if there is no room for the group's name, the rest is the whole key.
     const hasGroup =
-      this._names.find(node.group) !== undefined ||
-      this._names.size < this._mostNames;
+      this.names.find(node.group) !== undefined ||
+      this.names.size < this._mostNames;
     columns.group[row] = hasGroup
-      ? this._names.id(node.group)
-      : this._names.id('');
+      ? this.names.id(node.group)
+      : this.names.id('');
     columns.function[row] = this.nameId(node.functionName);
     columns.span[row] = node.span;
     columns.origin[row] =
@@ -214,7 +177,7 @@ export class LocalLog {
 
   /** An input of the node that was written last. */
   edge(node: number): void {
-    const table = this._writer.table('edges');
+    const table = this.table('edges');
     table.columns.node[table.grow()] = node;
     this._nextEdge++;
   }
@@ -222,7 +185,7 @@ export class LocalLog {
   /** @returns the run's id. */
   run(run: LocalRun): number {
     const id = this._nextRun++;
-    const table = this._writer.table('runs');
+    const table = this.table('runs');
     const row = table.grow();
     const { columns } = table;
     const ready = Math.max(run.submitted, Math.min(run.ready, run.start));
@@ -246,17 +209,8 @@ export class LocalLog {
 
   /** What a run threw. */
   failed(run: number, span: SpanId, stop: number, text: string): void {
-    this._writer.table('events').append({
-      t: this.since(stop),
-      kind: this.nameId('task-failed'),
-      worker: NONE_U16,
-      span,
-      run,
-      text:
-        this._stacks++ < MOST_STACKS
-          ? cutInTheMiddle(text, STACK_CHARACTERS)
-          : cutInTheMiddle(text.trimEnd().split('\n').at(-1)!, LINE_CHARACTERS)
-    });
+    const kind = this.nameId('task-failed');
+    this.failedRow(stop, kind, NONE_U16, run, span, text);
   }
 
   /** A task runs for long in a lane. */
@@ -267,7 +221,7 @@ export class LocalLog {
     span: SpanId,
     started: number
   ): void {
-    this._writer.table('running').append({
+    this.table('running').append({
       lane,
       node,
       function: functionId,
@@ -283,30 +237,11 @@ export class LocalLog {
 
   /** Seals what is due. @returns when to call again at the latest, in seconds of the clock; null if nothing waits. */
   commit(now: number): number | null {
-    return this._writer.commit(now);
+    return this.writer.commit(now);
   }
 
   /** Seals everything. @returns the number of the newest block. */
   seal(): number {
-    return this._writer.seal();
-  }
-
-  private _spanRow(
-    id: SpanId,
-    parent: SpanId,
-    tag: string,
-    opened: number,
-    closed: number,
-    origin: number
-  ): void {
-    this._writer.table('spans').append({
-      id,
-      parent,
-      tag: this.nameId(tag),
-      client: 0,
-      opened,
-      closed,
-      origin
-    });
+    return this.writer.seal();
   }
 }
