@@ -64,10 +64,20 @@ def _is_lazy(value: Any) -> bool:
     )
 
 
-class Slot:
+class _Slotted:
+    """Pickled as the call that makes it, of the arguments in `_made_of`."""
+
+    __slots__ = ()
+    _made_of: tuple[str, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple([getattr(self, name) for name in self._made_of])
+
+
+class Slot(_Slotted):
     """A place filled from `values` (index >= 0) or `literals` (index < 0)."""
 
-    __slots__ = ("index",)
+    __slots__ = _made_of = ("index",)
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -76,14 +86,11 @@ class Slot:
         index = self.index
         return values[index] if index >= 0 else literals[~index]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Slot, (self.index,)
 
-
-class Run:
+class Run(_Slotted):
     """A list of consecutive `values`: 25,000 inputs of a merge are two integers."""
 
-    __slots__ = ("start", "stop")
+    __slots__ = _made_of = ("start", "stop")
 
     def __init__(self, start: int, stop: int) -> None:
         self.start = start
@@ -92,14 +99,11 @@ class Run:
     def fill(self, literals: Sequence[Any], values: Sequence[Any]) -> Any:
         return list(values[self.start : self.stop])
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Run, (self.start, self.stop)
 
-
-class Constant:
+class Constant(_Slotted):
     """The same object for every task of the template."""
 
-    __slots__ = ("value",)
+    __slots__ = _made_of = ("value",)
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -107,11 +111,8 @@ class Constant:
     def fill(self, literals: Sequence[Any], values: Sequence[Any]) -> Any:
         return self.value
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Constant, (self.value,)
 
-
-class Call:
+class Call(_Slotted):
     """A nested call or container: its arguments are filled first.
 
     Parameters
@@ -127,7 +128,7 @@ class Call:
         True: hand over the arguments as one list.
     """
 
-    __slots__ = ("function", "arguments", "keywords", "container")
+    __slots__ = _made_of = ("function", "arguments", "keywords", "container")
 
     def __init__(
         self,
@@ -142,19 +143,27 @@ class Call:
         self.container = container
 
     def fill(self, literals: Sequence[Any], values: Sequence[Any]) -> Any:
-        arguments = [place.fill(literals, values) for place in self.arguments]
         if self.container:
-            return arguments if self.function is list else self.function(arguments)
-        if self.keywords:
-            filled = {name: place.fill(literals, values) for name, place in self.keywords.items()}
-            return self.function(*arguments, **filled)
-        return self.function(*arguments)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Call, (self.function, self.arguments, self.keywords, self.container)
+            items = [place.fill(literals, values) for place in self.arguments]
+            return items if self.function is list else self.function(items)
+        return _called(self.function, self.arguments, self.keywords, literals, values)
 
 
-class Template:
+def _called(
+    function: Callable[..., Any],
+    places: tuple[Any, ...],
+    keywords: dict[str, Any] | None,
+    literals: Sequence[Any],
+    values: Sequence[Any],
+) -> Any:
+    arguments = [place.fill(literals, values) for place in places]
+    if keywords:
+        filled = {name: place.fill(literals, values) for name, place in keywords.items()}
+        return function(*arguments, **filled)
+    return function(*arguments)
+
+
+class Template(_Slotted):
     """The function and argument pattern shared by many tasks.
 
     Parameters
@@ -171,7 +180,8 @@ class Template:
         part's value is the task's.
     """
 
-    __slots__ = ("function", "order", "places", "keywords", "parts")
+    _made_of: tuple[str, ...] = ("function", "order", "places", "keywords", "parts")
+    __slots__ = _made_of
 
     def __init__(
         self,
@@ -200,11 +210,7 @@ class Template:
         order = self.order
         if order is not None:
             return self.function(*[values[i] if i >= 0 else literals[~i] for i in order])
-        arguments = [place.fill(literals, values) for place in self.places]
-        if self.keywords:
-            filled = {name: place.fill(literals, values) for name, place in self.keywords.items()}
-            return self.function(*arguments, **filled)
-        return self.function(*arguments)
+        return _called(self.function, self.places, self.keywords, literals, values)
 
     def run_parts(self, literals: Sequence[Any], dependencies: Sequence[Any]) -> Any:
         """Run a fused task without measuring its parts."""
@@ -214,15 +220,6 @@ class Template:
             for index in part.drops:
                 values[index] = None
         return values[-1]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (
-            self.function,
-            self.order,
-            self.places,
-            self.keywords,
-            self.parts,
-        )
 
 
 class Part(Template):
@@ -242,7 +239,8 @@ class Part(Template):
         made first, as Dask does between tasks that it does not fuse.
     """
 
-    __slots__ = ("drops", "name", "settles", "span")
+    __slots__ = ("name", "span", "drops", "settles")
+    _made_of = ("function", "order", "places", "keywords", *__slots__)
 
     def __init__(
         self,
@@ -265,15 +263,3 @@ class Part(Template):
         """Return the value of one part."""
         value = super().run(literals, values)
         return settled(value) if self.settles else value
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Part, (
-            self.function,
-            self.order,
-            self.places,
-            self.keywords,
-            self.name,
-            self.span,
-            self.drops,
-            self.settles,
-        )
