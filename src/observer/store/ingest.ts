@@ -1,7 +1,8 @@
 import type { LaneIndex, SpanId } from '../../records/ids';
 import { decodeText } from '../../records/decode-text';
 import { NONE_U32, PartKind, RunStatus } from '../../records/enumerations';
-import { TABLES, type TableName } from '../../records/tables';
+import type { Row } from '../../records/block';
+import { TABLES, type ColumnType, type TableName } from '../../records/tables';
 import {
   CHUNK_MASK,
   type AnyColumn,
@@ -72,7 +73,7 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
     }
   },
   names: (log, block) => {
-    const id = column(block, 'id');
+    const { id } = columnsOf(block);
     for (let i = 0; i < block.rows; i++) {
       if (log.names.has(id[i]!) || makeRoomForName(log)) {
         log.names.set(id[i]!, textAt(block, 'text', i));
@@ -81,56 +82,22 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
     }
   },
   spans: (log, block) => {
-    for (let i = 0; i < block.rows; i++) {
-      log.spans.set({
-        span: column(block, 'id')[i]!,
-        parent: column(block, 'parent')[i]!,
-        tag: log.name(column(block, 'tag')[i]!),
-        client: column(block, 'client')[i]!,
-        opened: column(block, 'opened')[i]!,
-        closed: column(block, 'closed')[i]!,
-        origin: column(block, 'origin')[i]!
-      });
+    for (const { id, tag, ...row } of rowsOf(block)) {
+      log.spans.set({ ...row, span: id, tag: log.name(tag) });
     }
   },
   workers: (log, block) => {
-    for (let i = 0; i < block.rows; i++) {
-      log.shape.setWorker({
-        worker: column(block, 'worker')[i]!,
-        pid: column(block, 'pid')[i]!,
-        threads: column(block, 'threads')[i]!,
-        memoryLimit: column(block, 'memoryLimit')[i]!,
-        joined: column(block, 'joined')[i]!,
-        left: column(block, 'left')[i]!,
-        name: textAt(block, 'name', i),
-        address: textAt(block, 'address', i),
-        host: textAt(block, 'host', i),
-        why: textAt(block, 'why', i)
-      });
-    }
+    rowsOf(block).forEach(row => log.shape.setWorker(row));
   },
   lanes: (log, block) => {
-    for (let i = 0; i < block.rows; i++) {
-      log.shape.setLane({
-        lane: column(block, 'lane')[i]!,
-        worker: column(block, 'worker')[i]!,
-        thread: column(block, 'thread')[i]!
-      });
-    }
+    rowsOf(block).forEach(row => log.shape.setLane(row));
   },
   capacity: (log, block) => {
-    for (let i = 0; i < block.rows; i++) {
-      const t = column(block, 't')[i]!;
-      const worker = column(block, 'worker')[i]!;
-      const isIn = log.shape.addCapacity(worker, {
-        t,
-        threads: column(block, 'threads')[i]!,
-        state: column(block, 'state')[i]!
-      });
-      if (!isIn) {
-        log.noteDropped('capacity', 1, t, 'threads change too often');
+    for (const { worker, ...step } of rowsOf(block)) {
+      if (!log.shape.addCapacity(worker, step)) {
+        log.noteDropped('capacity', 1, step.t, 'threads change too often');
       }
-      log.now = Math.max(log.now, t);
+      log.now = Math.max(log.now, step.t);
     }
   },
   nodes: ingestNodes,
@@ -138,19 +105,13 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
   runs: ingestRuns,
   parts: ingestParts,
   running: (log, block) => {
-    for (let i = 0; i < block.rows; i++) {
-      const lane = column(block, 'lane')[i]!;
-      const started = column(block, 'started')[i]!;
+    for (const { lane, node, ...row } of rowsOf(block)) {
       const stop = log.laneStops[log.shape.laneIndex(lane)] ?? -Infinity;
-      log.shape.setRunning(lane, {
-        // A worker may report a task as running just after it reported its end.
-        node: started < stop - 1e-6 ? NONE_U32 : column(block, 'node')[i]!,
-        function: column(block, 'function')[i]!,
-        span: column(block, 'span')[i]!,
-        started
-      });
-      if (started > log.now) {
-        log.now = started;
+      // A worker may report a task as running just after it reported its end.
+      const isOver = row.started < stop - 1e-6;
+      log.shape.setRunning(lane, { ...row, node: isOver ? NONE_U32 : node });
+      if (row.started > log.now) {
+        log.now = row.started;
       }
     }
   },
@@ -165,52 +126,26 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
   samples: (log, block) => appended(log, log.samples, block),
   memory: (log, block) => {
     appended(log, log.memory, block);
-    noteNewest(log, column(block, 't'));
+    noteNewest(log, columnsOf(block).t);
   },
   stored: (log, block) => appended(log, log.stored, block),
   memoryRuns: (log, block) => {
-    for (let i = 0; i < block.rows; i++) {
-      const run = column(block, 'run')[i]!;
-      log.memoryRuns.set(run, {
-        run,
-        measure: log.name(column(block, 'measure')[i]!),
-        interval: column(block, 'interval')[i]!,
-        start: column(block, 'start')[i]!,
-        stopped: column(block, 'stopped')[i]!,
-        label: textAt(block, 'label', i)
-      });
+    for (const row of rowsOf(block)) {
+      log.memoryRuns.set(row.run, { ...row, measure: log.name(row.measure) });
     }
   },
   memorySamples: (log, block) => appended(log, log.memorySamples, block),
   transfers: (log, block) => appended(log, log.transfers, block),
   events: ingestEvents,
   clients: (log, block) => {
-    for (let i = 0; i < block.rows; i++) {
-      log.clients.set({
-        client: column(block, 'client')[i]!,
-        joined: column(block, 'joined')[i]!,
-        left: column(block, 'left')[i]!,
-        name: textAt(block, 'name', i),
-        kernel: textAt(block, 'kernel', i),
-        path: textAt(block, 'path', i)
-      });
-    }
+    rowsOf(block).forEach(row => log.clients.set(row));
   },
   gaps: (log, block) => {
-    for (let i = 0; i < block.rows; i++) {
-      const table = column(block, 'table')[i]!;
-      const to = column(block, 'to')[i]!;
-      const rows = column(block, 'rows')[i]!;
-      log.addGap({
-        table,
-        from: column(block, 'from')[i]!,
-        to,
-        rows,
-        why: textAt(block, 'why', i)
-      });
-      log.lostBefore = Math.max(log.lostBefore, to);
-      if (table === TABLES.runs.number) {
-        log.lostRuns += rows;
+    for (const gap of rowsOf(block)) {
+      log.addGap({ ...gap });
+      log.lostBefore = Math.max(log.lostBefore, gap.to);
+      if (gap.table === TABLES.runs.number) {
+        log.lostRuns += gap.rows;
       }
     }
   }
@@ -218,10 +153,7 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
 
 function ingestNodes(log: LogStore, block: RowsOf<'nodes'>): void {
   indexed(log, log.nodes, log.nodeRows, block, 'node');
-  const group = column(block, 'group');
-  const span = column(block, 'span');
-  const origin = column(block, 'origin');
-  const submitted = column(block, 'submitted');
+  const { group, span, origin, submitted } = columnsOf(block);
   for (let i = 0; i < block.rows; i++) {
     if (i === 0 || group[i] !== group[i - 1]) {
       log.groupNames.add(group[i]!);
@@ -236,12 +168,14 @@ function ingestNodes(log: LogStore, block: RowsOf<'nodes'>): void {
 
 function ingestFine(log: LogStore, block: RowsOf<'fine'>): void {
   appended(log, log.fine, block);
-  const context = column(block, 'context');
-  const activity = column(block, 'activity');
-  const unit = column(block, 'unit');
-  const span = column(block, 'span');
-  const fn = column(block, 'function');
-  const value = column(block, 'value');
+  const {
+    context,
+    activity,
+    unit,
+    span,
+    function: fn,
+    value
+  } = columnsOf(block);
   for (let i = 0; i < block.rows; i++) {
     log.fineSums.add(
       context[i]!,
@@ -256,9 +190,7 @@ function ingestFine(log: LogStore, block: RowsOf<'fine'>): void {
 
 function ingestEvents(log: LogStore, block: RowsOf<'events'>): void {
   const row = appended(log, log.events, block);
-  const run = column(block, 'run');
-  const kind = column(block, 'kind');
-  const worker = column(block, 'worker');
+  const { run, kind, worker } = columnsOf(block);
   for (let i = 0; i < block.rows; i++) {
     const name = log.name(kind[i]!);
     if (run[i] !== NONE_U32 && name.includes('failed')) {
@@ -269,22 +201,13 @@ function ingestEvents(log: LogStore, block: RowsOf<'events'>): void {
       log.pauseRows.delete(worker[i]!);
     }
   }
-  noteNewest(log, column(block, 't'));
+  noteNewest(log, columnsOf(block).t);
 }
 
 function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
   let row = appended(log, log.runs, block);
-  const run = column(block, 'run');
-  const fn = column(block, 'function');
-  const span = column(block, 'span');
-  const lane = column(block, 'lane');
-  const status = column(block, 'status');
-  const start = column(block, 'start');
-  const duration = column(block, 'duration');
-  const waitReady = column(block, 'waitReady');
-  const waitInputs = column(block, 'waitInputs');
-  const waitThread = column(block, 'waitThread');
-  const cpu = column(block, 'cpu');
+  const { run, span, lane, status, start, duration, cpu } = columnsOf(block);
+  const { function: fn, waitReady, waitInputs, waitThread } = columnsOf(block);
   const plain = log.parts.endRow === 0;
   const sink = sinkInto(log.held);
   for (let i = 0; i < block.rows; i++, row++) {
@@ -348,7 +271,7 @@ const NO_PARTS: readonly PartFigures[] = [];
  */
 function ingestParts(log: LogStore, block: RowsOf<'parts'>): void {
   const first = appended(log, log.parts, block);
-  const run = column(block, 'run');
+  const { run } = columnsOf(block);
   /** Run → its row, of the runs that are here. */
   const here = new Map<number, number>();
   for (let i = 0; i < block.rows; i++) {
@@ -526,11 +449,23 @@ function noteLane(
 }
 
 /** Here the log's numbers get the types that the table declares. */
-function column<T extends TableName, C extends keyof ColumnsOf<T> & string>(
-  block: RowsOf<T>,
-  name: C
-): ColumnsOf<T>[C] {
-  return block.columns[name] as unknown as ColumnsOf<T>[C];
+function columnsOf<T extends TableName>(block: RowsOf<T>): ColumnsOf<T> {
+  return block.columns as unknown as ColumnsOf<T>;
+}
+
+/** Of tables that have few. */
+function rowsOf<T extends TableName>(block: RowsOf<T>): Row<T>[] {
+  const columns = Object.entries<ColumnType>(TABLES[block.table].columns);
+  return Array.from(
+    { length: block.rows },
+    (_, i) =>
+      Object.fromEntries(
+        columns.map(([name, type]) => [
+          name,
+          type === 'text' ? textAt(block, name, i) : block.columns[name]![i]
+        ])
+      ) as unknown as Row<T>
+  );
 }
 
 function textAt(block: BlockRows, name: string, row: number): string {
