@@ -54,10 +54,6 @@ export class RankedHeap {
     return this._ids[place]!;
   }
 
-  clear(): void {
-    this._length = 0;
-  }
-
   /** Keeps only the entries for which `keep` holds; O(n). */
   retain(keep: (id: number, rank: number) => boolean): void {
     let kept = 0;

@@ -84,10 +84,6 @@ export class LaneBitmaps {
   clear(): void {
     this._kept.clear();
   }
-
-  get pixels(): number {
-    return this._kept.cost;
-  }
 }
 
 function makeCanvas(

@@ -142,11 +142,6 @@ export class Link<L extends LinkName, S extends Direction> {
     this._socket.destroy(why);
   }
 
-  /** Let the process end although this link is open. */
-  unref(): void {
-    this._socket.unref();
-  }
-
   private _deliver(handlers: LinkHandlers<L, S>): void {
     const batch: Message<L, Back<S>>[] = [];
     let broken: BrokenFrame | null = null;

@@ -388,19 +388,15 @@ export class PoolExecutor implements Executor, IPoolRun {
       this._known.add(worker);
     } catch (error) {
       worker.freeCell(pack.cell);
-      this._failUnsendable(worker, entries, error);
+      this._failUnsendable(entries, error);
     }
   }
 
   /** One task fails, which cannot be sent; the others go back to the queue. */
-  private _failUnsendable(
-    { transport }: PoolWorker,
-    entries: readonly Entry[],
-    thrown: unknown
-  ): void {
+  private _failUnsendable(entries: readonly Entry[], thrown: unknown): void {
     const found = findUnsendable(
       entries,
-      value => transport.canSend(value),
+      value => this._pool.canSend(value),
       this._pool.functions.idOf,
       thrown
     );

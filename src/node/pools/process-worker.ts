@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { programFile } from '../program-files';
 import type { FromWorker, ToWorker } from './messages';
-import { canEncode, encodeFrame, FrameReader } from './process-frames';
+import { encodeFrame, FrameReader } from './process-frames';
 import type { IWorkerTransport, WorkerEvents } from './worker-transport';
 
 /** Packs in one process: one runs, one waits. They cannot be taken back, so no more. */
@@ -91,10 +91,6 @@ export class ProcessWorker implements IWorkerTransport {
     this._socket.cork();
     chunks.forEach(chunk => this._socket.write(chunk));
     this._socket.uncork();
-  }
-
-  canSend(value: unknown): boolean {
-    return canEncode(value);
   }
 
   begun(): null {

@@ -77,10 +77,6 @@ export class ThreadWorker implements IWorkerTransport {
     this._worker.postMessage(message);
   }
 
-  canSend(value: unknown): boolean {
-    return canClone(value);
-  }
-
   begun(cell: number): number {
     const begun = Atomics.load(this._claims, cell);
     return begun < TAKEN_BACK ? begun : this._begunBefore[cell]!;

@@ -241,8 +241,9 @@ export abstract class WorkerPool implements AsyncDisposable {
     this._retired.add(worker);
   }
 
+  /** @internal */
+  abstract canSend(value: unknown): boolean;
   protected abstract start(events: WorkerEvents): IWorkerTransport;
-  protected abstract canSend(value: unknown): boolean;
   protected abstract arrivalOf(value: unknown): unknown;
 
   private _receive(worker: PoolWorker, message: FromWorker): void {
@@ -337,7 +338,8 @@ export class ThreadPool extends WorkerPool {
     return new ThreadWorker(events, this._maxHeapMegabytes);
   }
 
-  protected override canSend(value: unknown): boolean {
+  /** @internal */
+  override canSend(value: unknown): boolean {
     return canClone(value);
   }
 
@@ -369,7 +371,8 @@ export class ProcessPool extends WorkerPool {
     return new ProcessWorker(events, this._maxHeapMegabytes);
   }
 
-  protected override canSend(value: unknown): boolean {
+  /** @internal */
+  override canSend(value: unknown): boolean {
     return canEncode(value);
   }
 

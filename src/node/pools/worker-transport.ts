@@ -21,7 +21,6 @@ export interface IWorkerTransport {
   readonly canTakeBack: boolean;
   /** @throws if something in the message cannot be sent. */
   post(message: ToWorker, values: readonly unknown[]): void;
-  canSend(value: unknown): boolean;
   /** Tasks of the pack in this cell that the worker has begun; null if that cannot be known. */
   begun(cell: number): number | null;
   /** Stops the pack before its next task. @returns as {@link begun}. */

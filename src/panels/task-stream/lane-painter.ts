@@ -214,21 +214,7 @@ export class LanePainter {
       if (tile === null) {
         continue;
       }
-      for (const slice of slices) {
-        const bitmap = this._anyBitmap(scene, tile, slice.block);
-        if (bitmap !== null) {
-          drawSlice(
-            context,
-            scene,
-            slice,
-            bitmap,
-            tile.level,
-            tile.index,
-            part.fromCell,
-            part.toCell
-          );
-        }
-      }
+      this._drawAny(context, scene, slices, tile, part.fromCell, part.toCell);
       return;
     }
     for (let down = 1; down <= 3 && level - down >= 0; down += 1) {
@@ -243,24 +229,36 @@ export class LanePainter {
           continue;
         }
         isDrawn = true;
-        for (const slice of slices) {
-          const bitmap = this._anyBitmap(scene, tile, slice.block);
-          if (bitmap !== null) {
-            drawSlice(
-              context,
-              scene,
-              slice,
-              bitmap,
-              tile.level,
-              child,
-              0,
-              CELLS_PER_TILE
-            );
-          }
-        }
+        this._drawAny(context, scene, slices, tile, 0, CELLS_PER_TILE);
       }
       if (isDrawn) {
         return;
+      }
+    }
+  }
+
+  private _drawAny(
+    context: CanvasRenderingContext2D,
+    scene: LaneScene,
+    slices: readonly Slice[],
+    tile: TileData,
+    fromCell: number,
+    toCell: number
+  ): void {
+    const { level, index } = tile;
+    for (const slice of slices) {
+      const bitmap = this._anyBitmap(scene, tile, slice.block);
+      if (bitmap !== null) {
+        drawSlice(
+          context,
+          scene,
+          slice,
+          bitmap,
+          level,
+          index,
+          fromCell,
+          toCell
+        );
       }
     }
   }

@@ -36,10 +36,6 @@ class PlayedWorker implements IWorkerTransport {
     }
   }
 
-  canSend(): boolean {
-    return true;
-  }
-
   begun(cell: number): number | null {
     const pack = this.packs.find(each => each.cell === cell)!;
     return this.canTakeBack ? (this.begunOf.get(pack.pack) ?? 0) : null;
