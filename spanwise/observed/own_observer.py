@@ -22,9 +22,8 @@ from spanwise.errors import ClusterError
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.node_process import NodeProcess
 from spanwise.processes.restarts import PATIENCE_SECONDS, Restarts
+from spanwise.processes.start_observer import start_observer
 from spanwise.wire.addresses import default_transport
-from spanwise.wire.private_folder import write_private
-from spanwise.wire.schema import PROTOCOL
 
 OBSERVER_BUDGET_BYTES = 1 << 30
 #: After so many deaths in a row, it dies of something that another start does not mend.
@@ -167,21 +166,5 @@ def _of(ref: weakref.ref[OwnObserver], step: Callable[[OwnObserver], float | Non
 
 
 def _start(secret: bytes, predecessor: NodeProcess | None = None) -> NodeProcess:
-    process = NodeProcess(
-        "observer",
-        {
-            "protocol": PROTOCOL,
-            "secretHex": secret.hex(),
-            "transport": default_transport(),
-            "budgetBytes": OBSERVER_BUDGET_BYTES,
-        },
-        secret,
-        None if predecessor is None else predecessor.folder,
-    )
-    try:
-        write_private(process.folder / "secret", secret.hex())
-        write_private(process.folder / "address", process.address)
-    except BaseException:
-        process.kill()
-        raise
-    return process
+    folder = None if predecessor is None else predecessor.folder
+    return start_observer(secret, default_transport(), OBSERVER_BUDGET_BYTES, folder)

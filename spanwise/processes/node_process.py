@@ -94,11 +94,11 @@ class NodeProcess:
             )
         try:
             said = json.loads(lines[0])
-        except ValueError:
+            if "failed" in said:
+                raise ClusterError(str(said["failed"]))
+            return str(said["ready"]["address"])
+        except (ValueError, KeyError, TypeError):
             raise ClusterError(f"The {self.role} could not start.{self.log_tail()}") from None
-        if "failed" in said:
-            raise ClusterError(str(said["failed"]))
-        return str(said["ready"]["address"])
 
     def log_tail(self) -> str:
         """The last lines of its log, to be appended to a sentence."""
