@@ -778,6 +778,7 @@ export class DrawnCluster {
   ): boolean {
     const { restriction } = task.spec;
     const isMeant = (id: number): boolean =>
+      restriction!.workers === null ||
       restriction!.workers.some(
         named => named === id || this._names.get(id)!.includes(String(named))
       );
