@@ -1,10 +1,15 @@
-import { CapacityState } from '../../records/enumerations';
-import type { LaneIndex } from '../../records/ids';
+import { CapacityState, PartKind } from '../../records/enumerations';
+import type { LaneIndex, SpanId } from '../../records/ids';
 import { idOf } from '../../testing/ids';
-import { rowsToBlock } from '../../testing/rows-to-block';
+import { rowsToBlock, type Row } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
 import type { Filter } from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
+import { compileFilter } from '../filter';
+import { complete } from '../folds/context';
+import { accountIdle, type IdleAccount } from '../folds/idle';
+import { IntervalUnion } from '../store/interval-union';
+import { LogStore } from '../store/log-store';
 import { ask } from './ask';
 
 function idleOf(
@@ -14,6 +19,44 @@ function idleOf(
   const result = ask(drawRuns(drawing, { tasks: tasks ?? {} }), 'fine-metrics');
   return Object.fromEntries(
     result.idle.map(({ cause, seconds }) => [cause, Number(seconds.toFixed(6))])
+  );
+}
+
+/** A log of such rows, on one worker with a thread or more. */
+function logOf(
+  threads: number,
+  tables: Partial<Record<'spans' | 'parts' | 'runs' | 'running', Row[]>>
+): LogStore {
+  const log = new LogStore('rows');
+  const lanes = Array.from({ length: threads }, (_, thread) => ({
+    lane: thread,
+    worker: 0,
+    thread
+  }));
+  const blocks = [
+    rowsToBlock(1, 'workers', [{ worker: 0, threads, left: NaN }]),
+    rowsToBlock(2, 'lanes', lanes),
+    rowsToBlock(3, 'spans', tables.spans ?? []),
+    rowsToBlock(4, 'parts', tables.parts ?? []),
+    rowsToBlock(5, 'runs', tables.runs ?? []),
+    rowsToBlock(6, 'running', tables.running ?? [])
+  ];
+  blocks.forEach(block => ingestBlock(log, block));
+  return log;
+}
+
+function accountOf(
+  log: LogStore,
+  to: number,
+  { perSpan = false, filter = {} as Filter } = {}
+): IdleAccount {
+  return complete(
+    accountIdle({
+      log,
+      range: { from: 0, to },
+      filter: compileFilter(filter, log),
+      perSpan
+    })
   );
 }
 
@@ -232,5 +275,166 @@ describe('idle', () => {
     expect(idle['x']).toBeCloseTo(2, 1);
     expect(idle['y']).toBeCloseTo(6, 1);
     expect(idle['x']! + idle['y']!).toBeCloseTo(8, 6);
+  });
+});
+
+describe('the account of idle time', () => {
+  const sum = (seconds: readonly number[]): number =>
+    seconds.reduce((total, each) => total + each, 0);
+  const times = (count: number, row: (i: number) => Row): Row[] =>
+    Array.from({ length: count }, (_, i) => row(i));
+
+  it('ends a gap where a run begins of which no end is known', () => {
+    const log = logOf(2, {
+      runs: [
+        { run: 1, lane: 1, start: 0, duration: 10, waitThread: NaN },
+        // It waited for a thread from 2 on.
+        { run: 2, start: 4, duration: NaN, waitThread: 2 },
+        { run: 3, start: 8, duration: 2, waitInputs: NaN, waitThread: NaN }
+      ]
+    });
+    const { idle, executeSeconds } = accountOf(log, 10);
+    const [nothing, , held, , , scheduler, unknown] = idle;
+    expect([nothing! + held!, scheduler, unknown]).toEqual([2, 2, 4]);
+    expect(executeSeconds).toBe(12);
+  });
+
+  it('has nothing of a run that goes on and began after the range', () => {
+    const log = logOf(1, {
+      runs: [{ run: 1, start: 0, duration: 3 }],
+      running: [{ lane: 0, node: 7, started: 6 }]
+    });
+    expect(accountOf(log, 2)).toMatchObject({ executeSeconds: 2 });
+    expect(sum(accountOf(log, 5).idle)).toBe(0);
+    // Not in the range before, and not kept from the last question.
+    expect(accountOf(log, 7)).toMatchObject({
+      wallSeconds: 4,
+      executeSeconds: 4
+    });
+    expect(accountOf(log, 5)).toMatchObject({ wallSeconds: 3 });
+  });
+
+  it('counts what was told last of a run, and no run that never began', () => {
+    const first = { run: 1, span: 1, start: 0, duration: 4 };
+    const log = logOf(2, {
+      runs: [
+        first,
+        { run: 2, lane: 1, span: 2, start: 0, duration: 8 },
+        { ...first, start: 6, duration: 2 },
+        { run: 3, span: 3, start: 3, duration: 0, waitThread: NaN }
+      ]
+    });
+    const account = accountOf(log, 8, { perSpan: true });
+    expect(account).toMatchObject({ executeSeconds: 10 });
+    expect(sum(account.idle)).toBe(6);
+    // The first is unfinished only where nothing is idle.
+    expect([...account.idleOfSpan]).toEqual([
+      [1, 0],
+      [2, 6]
+    ]);
+  });
+
+  it('is of nobody where it is of no length', () => {
+    const log = logOf(2, {
+      runs: [
+        { run: 1, span: 1, start: 0, duration: 1 },
+        { run: 2, span: 2, start: 7, duration: 1 }
+      ]
+    });
+    const { idleOfSpan } = accountOf(log, 8, { perSpan: true });
+    expect([...idleOfSpan.values()].map(Math.round)).toEqual([1, 1]);
+  });
+
+  it('divides by spans only if it is asked to', () => {
+    const log = drawRuns('0/0 aa..\n0/1 bbbb', { tasks: { a: { span: 'x' } } });
+    for (const filter of [{}, { functions: ['inc'] }]) {
+      expect(accountOf(log, 4, { filter }).idleOfSpan.size).toBe(0);
+    }
+    expect(accountOf(log, 4, { perSpan: true }).idleOfSpan.size).toBe(2);
+  });
+
+  it('gives a fused task to the spans of what it computed, by seconds', () => {
+    const part = { run: 9, kind: PartKind.Compute, held: 1 };
+    const account = (parts: Row[]): Record<number, number> => {
+      const log = logOf(2, {
+        parts,
+        runs: [{ run: 9, span: 5, start: 0, duration: 8, waitReady: NaN }]
+      });
+      const { idleOfSpan } = accountOf(log, 8, { perSpan: true });
+      return Object.fromEntries(
+        [...idleOfSpan].map(([span, seconds]) => [span, Math.round(seconds)])
+      );
+    };
+    // Its only part is the first row of all.
+    expect(account([{ ...part, span: 1, duration: 2 }])).toEqual({ 1: 8 });
+    expect(
+      account([
+        { ...part, span: 1, duration: 1 },
+        { ...part, span: 2, duration: 3 },
+        { ...part, span: 3, duration: NaN },
+        { ...part, span: 4, duration: 0 },
+        { ...part, span: 6, duration: 4, kind: PartKind.Transfer }
+      ])
+    ).toEqual({ 1: 2, 2: 6 });
+    expect(account([{ ...part, span: 1, duration: 0 }])).toEqual({ 5: 8 });
+  });
+
+  it('has fewer bins the more spans there are, and 64 at least', () => {
+    const END = 1024;
+    const binsOf = (spans: number): Record<'bySpan' | 'selected', number> => {
+      const log = logOf(2, {
+        spans: times(spans, i => ({ id: i + 1, closed: NaN })),
+        runs: [
+          { run: 1, span: 1, start: 0, duration: 0.5 },
+          { run: 2, span: 2, function: 1, start: 0.5, duration: END - 0.5 }
+        ]
+      });
+      // A second thread is there from 0.5 on, and idle.
+      const steps = [
+        { t: 0, worker: 0, threads: 1, state: CapacityState.Running },
+        { t: 0.5, worker: 0, threads: 2, state: CapacityState.Running }
+      ];
+      ingestBlock(log, rowsToBlock(50, 'capacity', steps));
+      ingestBlock(log, rowsToBlock(51, 'names', [{ id: 0, text: 'first' }]));
+      const { idleOfSpan } = accountOf(log, END, { perSpan: true });
+      const { selectedIdle } = accountOf(log, END, {
+        filter: { functions: ['first'] }
+      });
+      // Of the first bin, half a second is the first run's, the rest is idle: it has (width - 0.5) * 0.5 / width.
+      const bins = (seconds: number): number =>
+        Math.round(END * (2 - 4 * seconds));
+      return {
+        bySpan: bins(idleOfSpan.get(idOf<SpanId>(1))!),
+        selected: bins(sum(selectedIdle))
+      };
+    };
+    for (const spans of [1, 1952, 1953, 2600, 31_249, 40_000]) {
+      const most = Math.floor(2_000_000 / (spans + 1));
+      expect(binsOf(spans)).toEqual({
+        bySpan: Math.max(64, Math.min(1024, most)),
+        selected: 1024
+      });
+    }
+  });
+
+  it('passes each active interval once, however many there are', () => {
+    const COUNT = 300;
+    const log = logOf(2, {
+      runs: times(COUNT, i => ({
+        run: i,
+        lane: i % 2,
+        start: 2 * i,
+        duration: 1
+      }))
+    });
+    expect(log.active.length).toBe(COUNT);
+    const looks = [
+      jest.spyOn(IntervalUnion.prototype, 'from'),
+      jest.spyOn(IntervalUnion.prototype, 'to')
+    ];
+    expect(accountOf(log, 2 * COUNT).executeSeconds).toBe(COUNT);
+    for (const { mock } of looks) {
+      expect(mock.calls.length).toBeLessThan(20 * COUNT);
+    }
   });
 });

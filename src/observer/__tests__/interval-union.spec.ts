@@ -74,4 +74,10 @@ describe('a union of intervals', () => {
       [5, 6]
     ]);
   });
+
+  it('ends nowhere past its last interval, and begins nowhere', () => {
+    const union = new IntervalUnion();
+    union.add(2, 3);
+    expect([union.from(1), union.to(1)]).toEqual([Infinity, Infinity]);
+  });
 });

@@ -3,7 +3,7 @@ import type { IndexedBy } from '../../base/typed-arrays';
 import { PartKind } from '../../records/enumerations';
 import { passesFunction, passesWorker, type CompiledFilter } from '../filter';
 import type { IntervalUnion } from '../store/interval-union';
-import { CHUNK_MASK, CHUNK_SHIFT, type ColumnsOf } from '../store/column-table';
+import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import { NO_LANE, type LaneCapacity } from '../store/cluster-shape';
 import { STATUS_REPLACED, type LogStore } from '../store/log-store';
 import { hasBegun } from '../store/run-book';
@@ -34,6 +34,10 @@ const HELD = {
 /** Bins for sharing idle time among spans; fewer when there are very many spans. */
 const BINS = 1024;
 const MOST_CELLS = 2_000_000;
+
+/** In place of the row of the run for which a lane waited: none came; it did not wait, it ran something. */
+const NO_RUN = -1;
+const BUSY = -2;
 
 export type IdleAccount = {
   /** How long some task was queued, waiting or running, within the range. */
@@ -102,14 +106,10 @@ export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
   const disordered: number[] = [];
   let seen = 0;
   for (const [rows, first, end] of log.runZones.zones(range.from, Infinity)) {
-    let columns: ColumnsOf<'runs'> | undefined;
-    let at = -1;
     for (let i = first; i < end; i++) {
       const row = rows[i]!;
-      if (row >>> CHUNK_SHIFT !== at) {
-        at = row >>> CHUNK_SHIFT;
-        columns = log.runs.chunkOf(row)?.columns;
-      }
+      // The oldest rows may go between two slices.
+      const columns = log.runs.chunkOf(row)?.columns;
       if (columns === undefined) {
         continue;
       }
@@ -152,9 +152,11 @@ function disorderedLanes(log: LogStore): IndexedBy<LaneId, Uint8Array> {
 function addInOrder(log: LogStore, rows: number[], gaps: GapWalk): void {
   const startOf = (row: number): number =>
     log.runs.chunkOf(row)!.columns.start[row & CHUNK_MASK]!;
-  rows.sort((a, b) => startOf(a) - startOf(b));
-  for (const row of rows) {
-    const columns = log.runs.chunkOf(row)!.columns;
+  // Some may have gone since they were listed.
+  const kept = rows.filter(row => log.runs.has(row));
+  kept.sort((a, b) => startOf(a) - startOf(b));
+  for (const row of kept) {
+    const { columns } = log.runs.chunkOf(row)!;
     gaps.addRun(row, columns, row & CHUNK_MASK);
   }
 }
@@ -225,24 +227,12 @@ class GapWalk {
       return;
     }
     const start = columns.start[j]!;
-    const duration = columns.duration[j]!;
-    const stop = duration > 0 ? start + duration : start;
-    const { to } = this._range;
-    if (start > lane.cursor && lane.cursor < to) {
+    if (start > lane.cursor) {
       const inputsHere = start - columns.waitThread[j]!;
-      this._gap(
-        lane,
-        lane.cursor,
-        start < to ? start : to,
-        inputsHere - columns.waitInputs[j]!,
-        inputsHere,
-        row
-      );
+      const runnable = inputsHere - columns.waitInputs[j]!;
+      this._advance(lane, start, row, runnable, inputsHere);
     }
-    if (stop > lane.cursor) {
-      this._busy(lane, start > lane.cursor ? start : lane.cursor, stop);
-      lane.cursor = stop;
-    }
+    this._advance(lane, start + columns.duration[j]!, BUSY, 0, 0);
   }
 
   /** Books the rest of each lane. For a lane that ran nothing that is the whole time, so this yields too. */
@@ -254,13 +244,8 @@ class GapWalk {
       const id = lane.capacity.lane;
       const running =
         id === NO_LANE ? undefined : this._log.shape.running.get(id);
-      const end = running === undefined ? to : Math.min(to, running.started);
-      if (end > lane.cursor) {
-        this._gap(lane, lane.cursor, end, Infinity, Infinity, -1);
-      }
-      if (running !== undefined) {
-        this._busy(lane, Math.max(lane.cursor, running.started), to);
-      }
+      this._advance(lane, running?.started ?? to, NO_RUN, Infinity, Infinity);
+      this._advance(lane, to, BUSY, 0, 0);
       const { threads, stretches } = lane.capacity;
       for (const stretch of stretches) {
         capacitySeconds +=
@@ -288,77 +273,23 @@ class GapWalk {
     };
   }
 
-  /** Adds the seconds of [from, to) in which the lane worked: it had capacity and the cluster was not wholly idle. */
-  private _busy(lane: LaneWalk, from: number, until: number): void {
-    const to = until < this._range.to ? until : this._range.to;
-    const { stretches } = lane.capacity;
-    this._forward(lane, from);
-    let interval = lane.interval;
-    for (
-      let s = lane.stretch;
-      s < stretches.length && stretches[s]!.from < to;
-      s++
-    ) {
-      const begin = Math.max(from, stretches[s]!.from);
-      const end = Math.min(to, stretches[s]!.to);
-      interval = this._nextInterval(interval, begin);
-      for (
-        let i = interval;
-        i < this._active.length && this._active.from(i) < end;
-        i++
-      ) {
-        const a = Math.max(begin, this._active.from(i));
-        const b = Math.min(end, this._active.to(i));
-        this._executeSeconds += b > a ? b - a : 0;
-      }
-    }
-  }
-
-  /** Books a gap, limited in the same way, each part to its cause. `row` −1: no run came after the gap. */
-  private _gap(
+  /**
+   * Moves the lane's cursor on, and books what lies between and counts: there the lane had capacity, which ends with the range at the
+   * latest, and the cluster was not wholly idle. `next` is the row of the run for which the lane waited, which tells the cause.
+   */
+  private _advance(
     lane: LaneWalk,
-    from: number,
-    to: number,
+    until: number,
+    next: number | typeof NO_RUN | typeof BUSY,
     runnable: number,
-    inputsHere: number,
-    row: number
+    inputsHere: number
   ): void {
-    const { stretches, threads } = lane.capacity;
-    this._forward(lane, from);
-    let interval = lane.interval;
-    for (
-      let s = lane.stretch;
-      s < stretches.length && stretches[s]!.from < to;
-      s++
-    ) {
-      const stretch = stretches[s]!;
-      const begin = Math.max(from, stretch.from);
-      const end = Math.min(to, stretch.to);
-      interval = this._nextInterval(interval, begin);
-      for (
-        let i = interval;
-        i < this._active.length && this._active.from(i) < end;
-        i++
-      ) {
-        const a = Math.max(begin, this._active.from(i));
-        const b = Math.min(end, this._active.to(i));
-        if (!(b > a)) {
-          continue;
-        }
-        if (stretch.heldBy !== null) {
-          this._idle[HELD[stretch.heldBy]]!.add(a, b, threads);
-        } else if (Number.isNaN(runnable)) {
-          this._idle[NOT_KNOWN]!.add(a, b, threads);
-        } else {
-          this._byCause(a, b, runnable, inputsHere, row, threads);
-        }
-      }
+    const from = lane.cursor;
+    if (!(until > from)) {
+      return;
     }
-  }
-
-  /** Skips stretches and intervals that end before `from`: later calls for the lane ask for later times. */
-  private _forward(lane: LaneWalk, from: number): void {
-    const { stretches } = lane.capacity;
+    lane.cursor = until;
+    const { stretches, threads } = lane.capacity;
     while (
       lane.stretch < stretches.length &&
       stretches[lane.stretch]!.to <= from
@@ -366,12 +297,36 @@ class GapWalk {
       lane.stretch++;
     }
     lane.interval = this._nextInterval(lane.interval, from);
+    let interval = lane.interval;
+    for (
+      let s = lane.stretch;
+      s < stretches.length && stretches[s]!.from < until;
+      s++
+    ) {
+      const stretch = stretches[s]!;
+      const begin = Math.max(from, stretch.from);
+      const end = Math.min(until, stretch.to);
+      interval = this._nextInterval(interval, begin);
+      for (let i = interval; this._active.from(i) < end; i++) {
+        const a = Math.max(begin, this._active.from(i));
+        const b = Math.min(end, this._active.to(i));
+        if (next === BUSY) {
+          this._executeSeconds += b - a;
+        } else if (stretch.heldBy !== null) {
+          this._idle[HELD[stretch.heldBy]]!.add(a, b, threads);
+        } else if (Number.isNaN(runnable)) {
+          this._idle[NOT_KNOWN]!.add(a, b, threads);
+        } else {
+          this._byCause(a, b, runnable, inputsHere, next, threads);
+        }
+      }
+    }
   }
 
   /** The first active interval, from `index` on, that ends after `t`. */
   private _nextInterval(index: number, t: number): number {
     let next = index;
-    while (next < this._active.length && this._active.to(next) <= t) {
+    while (this._active.to(next) <= t) {
       next++;
     }
     return next;
@@ -391,14 +346,11 @@ class GapWalk {
       this._unrunnable(from, runnable, threads);
     }
     if (here > runnable) {
-      const first = firstTransfer(this._log, row) ?? here;
-      const asked = clamp(first, runnable, here);
+      const asked = clamp(firstTransfer(this._log, row), runnable, here);
       this._idle[NOT_ANSWERED]!.add(runnable, asked, threads);
       this._idle[INPUTS_IN_FLIGHT]!.add(asked, here, threads);
     }
-    if (to > here) {
-      this._idle[NOT_ANSWERED]!.add(here, to, threads);
-    }
+    this._idle[NOT_ANSWERED]!.add(here, to, threads);
   }
 
   /**
@@ -407,37 +359,26 @@ class GapWalk {
   private _unrunnable(from: number, to: number, threads: number): void {
     const { waiting } = this._log;
     let at = from;
-    for (
-      let i = waiting.firstEndingAfter(from);
-      i < waiting.length && waiting.from(i) < to;
-      i++
-    ) {
+    for (let i = waiting.firstEndingAfter(from); waiting.from(i) < to; i++) {
       const a = Math.max(at, waiting.from(i));
       const b = Math.min(to, waiting.to(i));
       this._idle[NOTHING_RUNNABLE]!.add(at, a, threads);
       this._idle[HELD_ELSEWHERE]!.add(a, b, threads);
-      at = Math.max(at, b);
+      at = b;
     }
     this._idle[NOTHING_RUNNABLE]!.add(at, to, threads);
   }
 }
 
-/** When the first input of a run began to arrive; undefined if nothing was transferred. */
-function firstTransfer(log: LogStore, row: number): number | undefined {
-  const columns = log.runs.chunkOf(row)!.columns;
-  const run = columns.run[row & CHUNK_MASK]!;
-  if (log.lastParts.get(run) < 0) {
-    return undefined;
-  }
+/** When the first input of a run began to arrive; Infinity if nothing was transferred. */
+function firstTransfer(log: LogStore, row: number): number {
+  const { columns } = log.runs.chunkOf(row)!;
   const start = columns.start[row & CHUNK_MASK]!;
-  let first: number | undefined;
-  for (const partRow of log.partRows(run)) {
-    const part = log.part(partRow);
-    if (part.kind === PartKind.Transfer) {
-      first = Math.min(first ?? Infinity, start + part.offset);
-    }
-  }
-  return first;
+  return log
+    .partRows(columns.run[row & CHUNK_MASK]!)
+    .map(partRow => log.part(partRow))
+    .filter(({ kind }) => kind === PartKind.Transfer)
+    .reduce((first, { offset }) => Math.min(first, start + offset), Infinity);
 }
 
 function clamp(value: number, low: number, high: number): number {
@@ -448,9 +389,8 @@ function clamp(value: number, low: number, high: number): number {
 class Shares {
   private readonly _all: Coverage;
   private readonly _selected: Coverage;
-  private readonly _bySpan: (Coverage | undefined)[] = [];
+  private readonly _bySpan: Coverage[] = [];
   private _allBins: Float64Array | undefined;
-  private readonly _hasParts: boolean;
   /** True: the filter chooses by workers at most, so all idle time belongs to the selection. */
   private readonly _isUndivided: boolean;
 
@@ -460,7 +400,6 @@ class Shares {
   ) {
     this._all = this._coverage();
     this._selected = this._coverage();
-    this._hasParts = _question.log.parts.endRow > 0;
     const { bySpan, byFunction, byStatus } = _question.filter;
     this._isUndivided = !bySpan && !byFunction && !byStatus;
   }
@@ -475,10 +414,14 @@ class Shares {
       positive(columns.waitInputs[j]!) +
       positive(columns.waitThread[j]!);
     const stop = start + positive(columns.duration[j]!);
-    const { filter } = this._question;
+    const { filter, log } = this._question;
     const counts = filter.statuses[columns.status[j]!] === 1;
     const run = columns.run[j]!;
-    if (!this._hasParts || this._question.log.lastParts.get(run) < 0) {
+    const innerSeconds =
+      log.lastParts.get(run) < 0
+        ? 0
+        : this._addInner(run, start - waited, stop, counts);
+    if (innerSeconds === 0) {
       this._add(
         columns.span[j]!,
         columns.function[j]!,
@@ -487,32 +430,37 @@ class Shares {
         1,
         counts
       );
-      return;
     }
-    this._addFused(columns, j, start - waited, stop, counts);
   }
 
-  /** A fused task belongs to the spans of its inner parts, by their seconds. */
-  private _addFused(
-    columns: ColumnsOf<'runs'>,
-    j: number,
+  /**
+   * A fused task belongs to the spans of its inner parts, by their seconds.
+   *
+   * @returns their sum.
+   */
+  private _addInner(
+    run: number,
     from: number,
     to: number,
     counts: boolean
-  ): void {
+  ): number {
     const { log } = this._question;
     const inner = log
-      .partRows(columns.run[j]!)
+      .partRows(run)
       .map(row => log.part(row))
       .filter(part => part.kind === PartKind.Compute && part.duration > 0);
     const sum = inner.reduce((total, part) => total + part.duration, 0);
-    if (sum === 0) {
-      this._add(columns.span[j]!, columns.function[j]!, from, to, 1, counts);
-    }
     for (const part of inner) {
-      const weight = part.duration / sum;
-      this._add(part.span, part.function, from, to, weight, counts);
+      this._add(
+        part.span,
+        part.function,
+        from,
+        to,
+        part.duration / sum,
+        counts
+      );
     }
+    return sum;
   }
 
   addRunning(): void {
@@ -545,9 +493,7 @@ class Shares {
     }
     const shares = new Map<SpanId, number>();
     this._bySpan.forEach((coverage, span) => {
-      if (coverage !== undefined) {
-        shares.set(span as SpanId, this._share(idle, coverage.read()));
-      }
+      shares.set(span as SpanId, this._share(idle, coverage.read()));
     });
     return shares;
   }
@@ -555,11 +501,11 @@ class Shares {
   private _share(idle: Float64Array, weight: Float64Array): number {
     const all = (this._allBins ??= this._all.read());
     let sum = 0;
-    for (let bin = 0; bin < this._bins; bin++) {
-      if (all[bin]! > 0) {
-        sum += (idle[bin]! * weight[bin]!) / all[bin]!;
+    all.forEach((seconds, bin) => {
+      if (seconds > 0) {
+        sum += (idle[bin]! * weight[bin]!) / seconds;
       }
-    }
+    });
     return sum;
   }
 
@@ -573,12 +519,7 @@ class Shares {
   ): void {
     this._all.add(from, to, weight);
     const { filter, perSpan } = this._question;
-    if (
-      !this._isUndivided &&
-      counts &&
-      filter.spans[span] === 1 &&
-      passesFunction(filter, fn)
-    ) {
+    if (counts && filter.spans[span] === 1 && passesFunction(filter, fn)) {
       this._selected.add(from, to, weight);
     }
     if (perSpan) {

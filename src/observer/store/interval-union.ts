@@ -14,12 +14,14 @@ export class IntervalUnion {
     return this._from.length;
   }
 
+  /** Infinity past the last. */
   from(index: number): number {
-    return this._from[index]!;
+    return this._from[index] ?? Infinity;
   }
 
+  /** Infinity past the last. */
   to(index: number): number {
-    return this._to[index]!;
+    return this._to[index] ?? Infinity;
   }
 
   add(from: number, to: number): void {
