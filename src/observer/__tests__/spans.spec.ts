@@ -1,4 +1,6 @@
+import { RunStatus, TaskOrigin } from '../../records/enumerations';
 import { idOf } from '../../testing/ids';
+import type { SpanRow } from '../../wire/panel-link';
 import { drawRuns } from '../../testing/run-from-text';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { ingestBlock } from '../store/ingest';
@@ -190,5 +192,81 @@ describe('more spans than are shown', () => {
       .forEach(({ parent, ownTasks }) =>
         expect([parent, ownTasks]).toEqual([1, 1])
       );
+  });
+
+  it('are handed up through those that are left out too, and by roots to the default', () => {
+    // Many roots, and a small one, 2, above 3 above 4.
+    const large = Array.from({ length: 1600 }, (_, i) => i + 5);
+    const log = new LogStore('many');
+    [
+      rowsToBlock(1, 'lanes', [{ lane: 0, worker: 0 }]),
+      rowsToBlock(2, 'spans', [
+        { id: 2, closed: NaN },
+        { id: 3, parent: 2, closed: NaN },
+        { id: 4, parent: 3, closed: NaN },
+        ...large.map(id => ({ id, closed: NaN })),
+        // Nothing ran in it.
+        { id: 2000, closed: NaN }
+      ]),
+      rowsToBlock(3, 'nodes', [{ node: 0, span: 4, origin: TaskOrigin.User }]),
+      rowsToBlock(4, 'runs', [
+        ...large.map(id => ({ run: id, span: id, start: 9, duration: id })),
+        { run: 2, span: 2, start: 3, duration: 0.25, cpu: NaN },
+        { run: 4, span: 4, start: 1, duration: 0.5, status: RunStatus.Failed }
+      ])
+    ].forEach(block => ingestBlock(log, block));
+    const { rows } = ask(log, 'spans');
+    const [first, ...others] = rows;
+    expect(others.map(({ span }) => span)).toEqual(large.slice(100));
+    const left = large.slice(0, 100);
+    expect(first).toMatchObject({
+      span: 0,
+      parent: null,
+      path: ['default'],
+      origin: 'default',
+      tasks: 102,
+      failed: 1,
+      executions: 102,
+      exact: 1,
+      firstStart: 1,
+      lastStop: 9 + 104,
+      ownNanoseconds: 1e9 * (0.75 + left.reduce((sum, id) => sum + id, 0))
+    });
+  });
+});
+
+describe('a row of spans', () => {
+  it('has no parent that is not described, no CPU time that is not known, no extent of nothing', () => {
+    const log = new LogStore('few');
+    [
+      rowsToBlock(1, 'lanes', [{ lane: 0, worker: 0 }]),
+      rowsToBlock(2, 'spans', [
+        { id: 1, parent: 99, closed: NaN },
+        { id: 2, parent: 1, closed: 4 },
+        { id: 3, closed: NaN }
+      ]),
+      rowsToBlock(3, 'runs', [
+        { run: 1, span: 1, start: 0, duration: 2, cpu: 0 },
+        { run: 2, span: 2, start: 2, duration: 1, cpu: NaN },
+        // Of a span that nobody describes.
+        { run: 3, span: 8, start: 3, duration: 5, cpu: 1 },
+        { run: 4, span: 0, start: 8, duration: 1, cpu: 1 }
+      ])
+    ].forEach(block => ingestBlock(log, block));
+    const row = ({ span, parent, cpuSeconds, firstStart, lastStop }: SpanRow) =>
+      [span, parent, cpuSeconds, firstStart, lastStop] as const;
+    expect(ask(log, 'spans').rows.map(row)).toEqual([
+      [0, null, 1, 8, 9],
+      [1, null, null, 0, 3],
+      [2, 1, null, 2, 3],
+      [3, null, 0, null, null]
+    ]);
+    const { unattributedNanoseconds } = ask(log, 'summary');
+    expect(unattributedNanoseconds).toBe(5e9);
+    const known = { run: 5, span: 2, start: 4, duration: 1, cpu: 1 };
+    ingestBlock(log, rowsToBlock(4, 'runs', [known]));
+    expect(ask(log, 'spans').rows.map(({ cpuSeconds }) => cpuSeconds)).toEqual([
+      1, 1, 1, 0
+    ]);
   });
 });

@@ -183,15 +183,21 @@ function subtree(
   return sums;
 }
 
-/** Roots in order of first appearance, each followed by its subtree; a span whose parent is not described is a root. */
+/** Null for a root; a span whose parent is not described is one. */
+function parentOf(log: LogStore, span: SpanId): SpanId | null {
+  const parent = log.spans.get(span)!.parent;
+  return parent !== null && log.spans.get(parent) ? parent : null;
+}
+
+/** Roots in order of first appearance, each followed by its subtree. */
 function parentsFirst(log: LogStore): SpanId[] {
   const order: SpanId[] = [];
-  for (const span of log.spans.all()) {
-    if (span.parent === null || log.spans.get(span.parent) === undefined) {
-      log.spans.walk(span.span, below => order.push(below));
+  for (const { span } of log.spans.all()) {
+    if (parentOf(log, span) === null) {
+      log.spans.walk(span, below => order.push(below));
     }
   }
-  return order.filter(span => log.spans.get(span) !== undefined);
+  return order;
 }
 
 /**
@@ -204,32 +210,22 @@ function shownSpans(
   total: ReadonlyMap<SpanId, SpanSums>
 ): SpanId[] {
   const order = parentsFirst(log);
-  if (order.length <= MOST_ROWS) {
-    return order;
-  }
-  const place = new Map(order.map((span, i) => [span, i]));
   const shown = new Set(
-    [...order]
-      .sort(
-        (a, b) =>
-          total.get(b)!.nanoseconds - total.get(a)!.nanoseconds ||
-          place.get(a)! - place.get(b)!
-      )
+    order
+      .toSorted((a, b) => total.get(b)!.nanoseconds - total.get(a)!.nanoseconds)
       .slice(0, MOST_ROWS)
   );
-  for (const span of order.reverse()) {
-    const parent = log.spans.get(span)?.parent ?? null;
+  for (const span of order.toReversed()) {
     const mine = own.get(span);
     if (shown.has(span) || mine === undefined) {
       continue;
     }
-    const into = parent ?? DEFAULT_SPAN;
+    const into = parentOf(log, span) ?? DEFAULT_SPAN;
     const above = own.get(into) ?? new SpanSums();
     above.add(mine);
     own.set(into, above);
-    own.delete(span);
   }
-  return order.reverse().filter(span => shown.has(span));
+  return order.filter(span => shown.has(span));
 }
 
 function describedRow(
@@ -240,11 +236,10 @@ function describedRow(
   clients: ClientLabels
 ): SpanRow {
   const description = log.spans.get(span)!;
-  const parent = description.parent;
   return {
     span,
     client: clients.index(description.client),
-    parent: parent !== null && log.spans.get(parent) ? parent : null,
+    parent: parentOf(log, span),
     path: description.path,
     tag: description.tag,
     origin: description.origin,
