@@ -23,8 +23,8 @@ class _Rarely:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._threads = 0
-        self._before = (0, 0, 0)
-        self._during = (0, 0, 0)
+        self._before: tuple[int, int, int]
+        self._during: tuple[int, int, int]
 
     def begin(self) -> None:
         with self._lock:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from spanwise.graph.collector import rare_collections
+from spanwise.graph.collector import _Rarely, rare_collections
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +59,15 @@ def test_threads_that_overlap_set_it_back_once() -> None:
     assert gc.get_threshold()[0] > 10_000
     leave.set()
     thread.join(60)
+    assert gc.get_threshold()[0] == 701
+
+
+def test_nobody_makes_graphs_in_the_beginning() -> None:
+    gc.set_threshold(701, 10, 10)
+    rarely = _Rarely()
+    rarely.begin()
+    assert gc.get_threshold()[0] > 10_000
+    rarely.end()
     assert gc.get_threshold()[0] == 701
 
 
