@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { RunStatus } from '../../records/enumerations';
+import { PartKind, RunStatus } from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
 import {
   blockOfZeros,
@@ -137,6 +137,25 @@ describe('records of runs', () => {
     [0, 0, '']
   ])('of ends from %d to %d', (from, to, expected) => {
     expect(letters({}, { from, to })).toBe(expected);
+  });
+
+  it('end with their last part if that is known to be of computing, else with the run', () => {
+    const of = drawRuns('0/0 aaaabbbb', {
+      tasks: {
+        a: { parts: [{ kind: PartKind.Transfer, offset: 0, duration: 1 }] },
+        b: { parts: [{ kind: PartKind.Compute, offset: 0, duration: 1 }] }
+      }
+    });
+    const keys = (from: number, to: number): string =>
+      ask(of, 'records', { time: { from, to } })
+        .key.map(key => key.at(-1))
+        .join('');
+    expect([keys(0, 4), keys(4, 5), keys(5, 6), keys(6, 9)]).toEqual([
+      '',
+      'a',
+      'b',
+      ''
+    ]);
   });
 
   it('are the oldest or the newest so many of the range', () => {
@@ -277,8 +296,8 @@ describe('records of runs', () => {
     [
       'tags',
       {
-        names: [],
-        spans: rowsOf(600, i => ({ id: i + 1, tag: WIDE.repeat(1000) + i })),
+        names: rowsOf(600, i => ({ id: i + 1, text: WIDE.repeat(1000) + i })),
+        spans: rowsOf(600, i => ({ id: i + 1, tag: i + 1 })),
         nodes: [],
         runs: rowsOf(600, i => ({ span: i + 1 }))
       }
@@ -286,8 +305,8 @@ describe('records of runs', () => {
     [
       'short tags, one below another',
       {
-        names: [],
-        spans: rowsOf(1000, i => ({ id: i + 1, parent: i, tag: WIDE })),
+        names: [{ id: 1, text: WIDE }],
+        spans: rowsOf(1000, i => ({ id: i + 1, parent: i, tag: 1 })),
         nodes: [],
         runs: rowsOf(1000, i => ({ span: i + 1 }))
       }
