@@ -12,7 +12,11 @@ import {
   type PartFact
 } from '../../testing/drawn-cluster';
 import { DRAWN_SELECTIONS } from '../../testing/drawn-selections';
-import { rowsToBlock, type Row } from '../../testing/rows-to-block';
+import {
+  blockOfZeros,
+  rowsToBlock,
+  type Row
+} from '../../testing/rows-to-block';
 import { complete } from '../folds/context';
 import { fineCells } from '../folds/fine-cells';
 import { fineSums } from '../folds/fine-rows';
@@ -160,6 +164,19 @@ describe('rows of fine metrics of a drawn cluster', () => {
     expect(complete(fineSums(contextOf(log)))).toBe(log.fineSums);
     const asked = { filter: DRAWN_SELECTIONS[1]!.filter };
     expect(complete(fineSums(contextOf(log, asked)))).not.toBe(log.fineSums);
+  });
+
+  it('are each added up once, of the whole run also those when nothing ran', () => {
+    const ROWS = 9000;
+    const log = new LogStore('many');
+    const rows = blockOfZeros(1, 'fine', ROWS);
+    rows.columns['second']!.fill(77);
+    rows.columns['value']!.fill(2);
+    ingestBlock(log, rows);
+    const sums = complete(
+      fineSums(contextOf(log, { filter: { workers: [0] } }))
+    );
+    expect([...sums.all()].map(({ value }) => value)).toEqual([2 * ROWS]);
   });
 
   it('are added up, of the workers that pass and the seconds that reach into the range', () => {
