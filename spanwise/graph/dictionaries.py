@@ -227,7 +227,11 @@ class SpansOfTasks(Spans):
         if record.parent is None and record.id not in self._roots:
             is_outer = isinstance(record, _SpanOfTask)
             self._roots[record.id] = 0 if is_outer else self._root()
-        return super()._number(record)
+        number = super()._number(record)
+        if number == LAST_SPAN:
+            # It has no number of its own, so nobody asks for its parent again.
+            self._roots.pop(record.id, None)
+        return number
 
     def _root(self) -> int:
         same = self._around()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise.graph import dictionaries
-from spanwise.graph.dictionaries import LONGEST, BoundedTexts, Names, Spans
+from spanwise.graph.dictionaries import LONGEST, BoundedTexts, Names, Spans, SpansOfTasks
 from spanwise.graph.packs import Packer, option_columns
 from spanwise.graph.spans import SpanAnnotation, SpanRecord, current_span, record_of, span
 from spanwise.graph.task_options import TaskOptions
@@ -276,6 +276,59 @@ class TestSpans:
         assert [spans.id(annotation), spans.id(dict(annotation))] == [2, 2]
         with pytest.raises(ValueError, match="at least one tag"):
             record_of({"name": (), "ids": ()})
+
+
+class TestSpansOfTasks:
+    def test_what_a_task_submits_is_of_its_span_or_below_it(self) -> None:
+        around = 0
+        closed: list[dict[str, Any]] = []
+        spans = SpansOfTasks(lambda: around, closed.append, clock_offset=1000.0)
+
+        def numbered(record: SpanRecord | None) -> int:
+            return spans.id(None if record is None else SpanAnnotation(record))
+
+        def told() -> list[tuple[Any, ...]]:
+            return [
+                (row["id"], row["parent"], row["tag"], row.get("same")) for row in spans.take_new()
+            ]
+
+        outside, first, other, late = (SpanRecord(tag, None) for tag in "abcd")
+        inner = SpanRecord("inner", first)
+        assert [numbered(None), numbered(outside)] == [0, 1]
+        around = 7
+        assert [numbered(None), numbered(None)] == [2, 2]
+        assert [numbered(inner), numbered(other)] == [4, 5]
+        around = 9
+        # Of the task in which it was met first.
+        assert [numbered(first), numbered(late), numbered(None)] == [3, 7, 6]
+        rows = [
+            (1, 0, "a", None),
+            (2, 0, "", 7),
+            (3, 2, "b", None),
+            (4, 3, "inner", None),
+            (5, 2, "c", None),
+            (6, 0, "", 9),
+            (7, 6, "d", None),
+        ]
+        assert told() == rows
+        around = 0
+        spans.announce_again(1)
+        (_, task, *_) = again = spans.take_new()
+        assert [row["parent"] for row in again] == [parent for _, parent, *_ in rows]
+        assert task["closed"] == task["opened"] > 1000.0
+        for each in (other, inner):
+            each.close()
+        assert [(row["id"], row["parent"]) for row in closed] == [(5, 2), (4, 3)]
+
+    def test_what_is_beyond_the_bound_is_kept_nowhere(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(dictionaries, "LAST_SPAN", 3)
+        spans = SpansOfTasks(lambda: 7, lambda row: None)
+        records = [SpanRecord(str(i), None) for i in range(4)]
+        numbers = [spans.id(SpanAnnotation(each)) for each in [*records, records[0]]]
+        assert numbers == [2, 3, 3, 3, 2]
+        assert len(spans._roots) == 2
 
 
 class Watcher:
