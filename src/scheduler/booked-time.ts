@@ -9,32 +9,54 @@ export class BookedTime {
   private _counts = new Int32Array(0);
   private _count = 0;
   private _seconds = 0;
+  private _unknownCount = 0;
 
   get seconds(): number {
     return this._seconds;
   }
 
-  add(row: number, seconds: number): void {
+  /** Tasks whose function is not known: none of its tasks has ended. */
+  get unknownCount(): number {
+    return this._unknownCount;
+  }
+
+  /** The sum with other figures than those that are booked; O(functions). */
+  sumOf(secondsOf: (row: number) => number): number {
+    let sum = 0;
+    this._counts.forEach((count, row) => {
+      sum += count === 0 ? 0 : count * secondsOf(row);
+    });
+    return sum;
+  }
+
+  add(row: number, seconds: number, isKnown: boolean): void {
     if (row >= this._counts.length) {
       const capacity = nextCapacity(this._counts.length, row + 1);
       this._counts = grownColumn(this._counts, capacity);
     }
     this._counts[row]!++;
     this._count++;
+    this._unknownCount += Number(!isKnown);
     this._seconds += seconds;
   }
 
-  remove(row: number, seconds: number): void {
+  remove(row: number, seconds: number, isKnown: boolean): void {
     this._counts[row]!--;
+    this._unknownCount -= Number(!isKnown);
     // Starting again from zero keeps rounding from adding up.
     this._seconds =
       --this._count === 0 ? 0 : Math.max(0, this._seconds - seconds);
   }
 
-  /** Each task of a function takes so many seconds more than was booked. */
-  change(row: number, seconds: number): void {
-    if (row < this._counts.length) {
-      this._seconds = Math.max(0, this._seconds + this._counts[row]! * seconds);
+  /** Each task of a function takes so many seconds more than was booked, and the function is known now, perhaps. */
+  change(row: number, seconds: number, becomesKnown: boolean): void {
+    if (row >= this._counts.length) {
+      return;
+    }
+    const count = this._counts[row]!;
+    this._seconds = Math.max(0, this._seconds + count * seconds);
+    if (becomesKnown) {
+      this._unknownCount -= count;
     }
   }
 }

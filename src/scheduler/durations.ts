@@ -1,7 +1,11 @@
 import { grownColumn, nextCapacity } from '../base/growable-columns';
+import { RankedHeap } from '../base/ranked-heap';
 
 /** Books are kept with an old figure until the average is so much of it away: else each task that ends would change all of them. */
 const TOLERANCE = 1 / 8;
+
+/** What a task is taken to need as long as nobody knows anything of its function. */
+const FIRST_GUESS_SECONDS = 0.001;
 
 /**
  * The average duration of each function's tasks, as a guess for the next, and the figure with which they stand in workers' books.
@@ -16,8 +20,12 @@ export class FunctionDurations {
   private _average = new Float64Array(0);
   private _samples = new Uint8Array(0);
   private _booked = new Float64Array(0);
+  /** When a task of it could run for the first time; Infinity: none could yet. */
+  private _since = new Float64Array(0);
+  /** Functions that have not run yet, by the time when the guess is to be made anew. */
+  private readonly _due = new RankedHeap();
 
-  /** @param _unknownSeconds - the guess for a function that has not run yet. */
+  /** @param _unknownSeconds - the largest guess for a function of which no task has ended. */
   constructor(private readonly _unknownSeconds: number) {}
 
   /** A small number that stands for a function in all that follows. */
@@ -33,6 +41,53 @@ export class FunctionDurations {
   /** The seconds with which a task of this function stands in books. */
   booked(row: number): number {
     return this._booked[row]!;
+  }
+
+  /** Whether a task of this function has ended. */
+  isKnown(row: number): boolean {
+    return this._samples[row]! > 0;
+  }
+
+  /** The seconds that one should reckon with: of a function that is not known the most that is guessed. */
+  cautious(row: number): number {
+    return this.isKnown(row) ? this._booked[row]! : this._unknownSeconds;
+  }
+
+  /** Notes that a task of this function could run, if it is the first: from now on its guess grows. */
+  begin(row: number, now: number): void {
+    if (this._samples[row] === 0 && this._since[row] === Infinity) {
+      this._since[row] = now;
+      this._due.push(row, now + FIRST_GUESS_SECONDS);
+    }
+  }
+
+  /** A function of which no task has ended and whose guess is due to grow, or −1. */
+  nextDue(now: number): number {
+    while (this._due.peekRank() <= now) {
+      const row = this._due.pop();
+      if (this._samples[row] === 0) {
+        return row;
+      }
+    }
+    return -1;
+  }
+
+  /**
+   * Guesses anew: twice as long as since the first of its tasks could run. So the tasks of a new function stay with their inputs in the
+   * milliseconds in which nobody knows whether they are short, and are spread when they prove to be long. It is guessed anew each time that
+   * this time has doubled, until the largest guess is reached: some ten times.
+   *
+   * @returns by how much what is booked for each of its tasks has changed.
+   */
+  grow(row: number, now: number): number {
+    const elapsed = now - this._since[row]!;
+    const guess = Math.min(this._unknownSeconds, 2 * elapsed);
+    if (guess < this._unknownSeconds) {
+      this._due.push(row, now + elapsed);
+    }
+    const change = guess - this._booked[row]!;
+    this._booked[row] = guess;
+    return change;
   }
 
   /**
@@ -67,7 +122,8 @@ export class FunctionDurations {
       const capacity = nextCapacity(row, row + 1);
       this._average = grownColumn(this._average, capacity);
       this._samples = grownColumn(this._samples, capacity);
-      this._booked = grownColumn(this._booked, capacity, this._unknownSeconds);
+      this._booked = grownColumn(this._booked, capacity, FIRST_GUESS_SECONDS);
+      this._since = grownColumn(this._since, capacity, Infinity);
     }
     return row;
   }

@@ -27,6 +27,7 @@ export type SchedulerEvent =
   | TasksFinished
   | TasksSeceded
   | ReplicasChanged
+  | TransfersMeasured
   | TakeBackAnswered;
 
 /** Where a task may run. */
@@ -247,6 +248,17 @@ export type TasksSeceded = {
   /** Seconds for which each has held its thread. */
   readonly duration: Float64Array;
   readonly back: boolean;
+};
+
+/**
+ * What workers have measured of transfers between them. They say so a few times a second also if there were none: what is guessed depends on
+ * the time.
+ */
+export type TransfersMeasured = {
+  readonly type: 'transfersMeasured';
+  readonly at: number;
+  readonly bytes: Float64Array;
+  readonly seconds: Float64Array;
 };
 
 /** A worker has copied results from its peers, or dropped its copies. */

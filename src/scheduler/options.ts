@@ -4,7 +4,7 @@ export type SchedulerOptions = {
   readonly allowedFailures: number;
   /** A task fails that asks more often than this to be run anew. */
   readonly mostReschedules: number;
-  /** Estimated seconds of a function that has not run yet. */
+  /** The most seconds that a task is taken to need of whose function none has ended. */
   readonly unknownSeconds: number;
   /** Seconds of work that a worker should have per thread, running and ahead. */
   readonly aheadSeconds: number;
@@ -14,7 +14,7 @@ export type SchedulerOptions = {
   readonly fetchingPerThread: number;
   /** The most tasks, running and ahead, that a worker has, though it may always have `aheadPerThread` per thread. */
   readonly aheadMost: number;
-  /** Bytes per second between two workers. */
+  /** Bytes per second between two workers, until transfers have been measured. */
   readonly bandwidth: number;
   /** Seconds that any transfer takes, however small. */
   readonly transferLatency: number;

@@ -9,6 +9,8 @@ type PlacementState = {
   readonly tasks: TaskTable;
   readonly options: SchedulerOptions;
   readonly random: SeededRandom;
+  /** Bytes per second between two workers, as measured. */
+  readonly bandwidth: number;
   hasReplica(task: number, worker: WorkerRecord): boolean;
 };
 
@@ -23,8 +25,9 @@ export interface IPlacementPolicy {
 }
 
 /**
- * Takes the worker where the task could start first: the work already there, plus the time to move the inputs that are elsewhere. Equal
- * costs: the one that stores less, then the one that joined first.
+ * Takes of the workers that hold inputs, if any do, the one where the task could start first: the work already there, plus the time to move
+ * the inputs that are elsewhere. A worker without any gets it when it is idle (`balance.ts`), for by then it is known whether that is worth
+ * the transfers. Equal costs: the one that stores less, then the one that joined first.
  */
 export class CheapestPlacement implements IPlacementPolicy {
   private _heldBytes = new Float64Array(16);
@@ -35,7 +38,7 @@ export class CheapestPlacement implements IPlacementPolicy {
     task: number,
     candidates: readonly WorkerRecord[]
   ): WorkerRecord {
-    const { tasks, options } = state;
+    const { tasks, options, bandwidth } = state;
     const { edges, replicas, nbytes, firstReplica } = tasks;
     this._reset(candidates);
     const heldBytes = this._heldBytes;
@@ -59,13 +62,17 @@ export class CheapestPlacement implements IPlacementPolicy {
         }
       }
     }
+    const isHeld = candidates.some(({ id }) => heldInputs[id]! > 0);
     let best = candidates[0]!;
     let bestCost = Infinity;
     for (const worker of candidates) {
+      if (isHeld && heldInputs[worker.id] === 0) {
+        continue;
+      }
       const cost =
         worker.load +
         (heldInputs[worker.id] === inputs ? 0 : options.transferLatency) +
-        (bytes - heldBytes[worker.id]!) / options.bandwidth;
+        (bytes - heldBytes[worker.id]!) / bandwidth;
       if (
         cost < bestCost ||
         (cost === bestCost && worker.storedBytes < best.storedBytes)
@@ -98,7 +105,7 @@ export function transferSeconds(
   task: number,
   worker: WorkerRecord
 ): number {
-  const { tasks, options } = state;
+  const { tasks, options, bandwidth } = state;
   const { edges } = tasks;
   let seconds = 0;
   for (let e = tasks.firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
@@ -106,7 +113,7 @@ export function transferSeconds(
     if (!state.hasReplica(input, worker)) {
       seconds +=
         (seconds === 0 ? options.transferLatency : 0) +
-        tasks.nbytes[input]! / options.bandwidth;
+        tasks.nbytes[input]! / bandwidth;
     }
   }
   return seconds;

@@ -73,7 +73,8 @@ function hasRoomBeside(
   return (
     !worker.paused &&
     (count < perThread * worker.threads ||
-      (worker.processingCount < options.aheadMost &&
+      (worker.processingTime.unknownCount === 0 &&
+        worker.processingCount < options.aheadMost &&
         worker.occupancy < options.aheadSeconds * worker.threads))
   );
 }

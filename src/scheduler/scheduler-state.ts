@@ -1,5 +1,6 @@
 import { ReportStatus } from '../records/enumerations';
 import { SeededRandom } from '../base/seeded-random';
+import { MeasuredBandwidth } from './bandwidth';
 import type { BookedTime } from './booked-time';
 import { ClientQueue } from './client-queue';
 import { ClientTurns } from './client-turns';
@@ -28,6 +29,7 @@ export class SchedulerState {
   readonly turns = new ClientTurns(this.tasks);
   readonly workers = new WorkerTable();
   readonly durations: FunctionDurations;
+  readonly measuredBandwidth: MeasuredBandwidth;
   readonly random: SeededRandom;
   readonly log: TransitionLog;
   readonly output: InstructionBuffer;
@@ -66,9 +68,18 @@ export class SchedulerState {
     seed: number
   ) {
     this.durations = new FunctionDurations(options.unknownSeconds);
+    this.measuredBandwidth = new MeasuredBandwidth(
+      options.bandwidth,
+      options.transferLatency
+    );
     this.random = new SeededRandom(seed);
     this.log = new TransitionLog(options.storyLength);
     this.output = new InstructionBuffer(this.tasks);
+  }
+
+  /** Bytes per second between two workers. */
+  get bandwidth(): number {
+    return this.measuredBandwidth.bytesPerSecond;
   }
 
   /** The index of a restriction in `restrictions`; equal ones share one. */
@@ -237,6 +248,7 @@ export class SchedulerState {
     } else if (tasks.waitingOn[task] === 0) {
       tasks.flags[task]! |= TaskFlag.Runnable;
       worker.runnableCount++;
+      this.durations.begin(tasks.functionRow[task]!, this.now);
     }
     const need = this.needOf(task);
     if (need !== null) {
@@ -301,6 +313,7 @@ export class SchedulerState {
     if (isRunnable !== ((flags[task]! & TaskFlag.Runnable) !== 0)) {
       flags[task]! ^= TaskFlag.Runnable;
       worker.runnableCount += isRunnable ? 1 : -1;
+      this.durations.begin(this.tasks.functionRow[task]!, this.now);
     }
   }
 
@@ -348,23 +361,40 @@ export class SchedulerState {
   /** Learns how long a task of a function held its thread; what is booked for others is booked anew if need be. */
   learn(task: number, seconds: number): void {
     const row = this.tasks.functionRow[task]!;
+    const isNew = !this.durations.isKnown(row);
     const change = this.durations.add(row, seconds);
-    if (change !== 0) {
-      for (const worker of this.workers.all) {
-        worker.processingTime.change(row, change);
-        worker.queuedTime.change(row, change);
-      }
+    if (isNew || change !== 0) {
+      this._rebook(row, change, isNew);
+    }
+  }
+
+  /** Lets the guesses grow that are due. */
+  growGuesses(): void {
+    const { durations, now } = this;
+    for (
+      let row = durations.nextDue(now);
+      row !== -1;
+      row = durations.nextDue(now)
+    ) {
+      this._rebook(row, durations.grow(row, now), false);
+    }
+  }
+
+  private _rebook(row: number, change: number, becomesKnown: boolean): void {
+    for (const worker of this.workers.all) {
+      worker.processingTime.change(row, change, becomesKnown);
+      worker.queuedTime.change(row, change, becomesKnown);
     }
   }
 
   private _book(task: number, time: BookedTime): void {
     const row = this.tasks.functionRow[task]!;
-    time.add(row, this.durations.booked(row));
+    time.add(row, this.durations.booked(row), this.durations.isKnown(row));
   }
 
   private _unbook(task: number, time: BookedTime): void {
     const row = this.tasks.functionRow[task]!;
-    time.remove(row, this.durations.booked(row));
+    time.remove(row, this.durations.booked(row), this.durations.isKnown(row));
   }
 
   private _leaveThread(task: number, worker: WorkerRecord): void {

@@ -39,13 +39,14 @@ import {
   takeBackAnswered,
   tasksFinished,
   tasksSeceded,
+  transfersMeasured,
   workerJoined,
   workerLeft,
   workerPaused,
   workerResumed
 } from './worker-events';
 import type { Amounts } from './worker-resources';
-import type { WorkerTable } from './worker-table';
+import type { WorkerRecord, WorkerTable } from './worker-table';
 
 /** How to make a {@link Scheduler}. */
 export type SchedulerSetup = {
@@ -102,6 +103,13 @@ export class Scheduler {
     return count;
   }
 
+  /** Estimated seconds of the tasks that a worker has or that are queued for it, those of unknown functions reckoned at their most. */
+  secondsAt({ processingTime, queuedTime }: WorkerRecord): number {
+    const { durations } = this._state;
+    const secondsOf = (row: number): number => durations.cautious(row);
+    return processingTime.sumOf(secondsOf) + queuedTime.sumOf(secondsOf);
+  }
+
   /** Whether tasks wait for workers that are full while nothing runs anywhere and nothing frees memory. */
   get isStalled(): boolean {
     return isStalled(this._state);
@@ -155,6 +163,7 @@ export class Scheduler {
     const s = this._state;
     s.now = event.at;
     s.log.begin(event.type, event.at);
+    s.growGuesses();
     this._note(event);
     do {
       settle(s);
@@ -232,6 +241,8 @@ export class Scheduler {
         return tasksSeceded(s, event);
       case 'replicasChanged':
         return replicasChanged(s, event);
+      case 'transfersMeasured':
+        return transfersMeasured(s, event);
       case 'takeBackAnswered':
         return takeBackAnswered(s, event);
       default:

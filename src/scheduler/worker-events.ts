@@ -5,6 +5,7 @@ import type {
   TakeBackAnswered,
   TasksFinished,
   TasksSeceded,
+  TransfersMeasured,
   WorkerJoined,
   WorkerLeft,
   WorkerPaused
@@ -266,6 +267,15 @@ function inputMissing(s: SchedulerState, task: number, workerId: number): void {
     // The holder may have the result after all (its connection broke). It must drop it: the scheduler no longer counts that copy.
     s.output.release(worker, task, true);
     loseReplica(s, task, worker);
+  }
+}
+
+export function transfersMeasured(
+  s: SchedulerState,
+  { bytes, seconds }: TransfersMeasured
+): void {
+  for (let i = 0; i < bytes.length; i++) {
+    s.measuredBandwidth.add(bytes[i]!, seconds[i]!);
   }
 }
 

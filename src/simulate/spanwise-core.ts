@@ -10,13 +10,18 @@ import type { SimulatedGraph } from './graph';
 import type { Order, Report, SimulatedCluster } from './orders';
 import type { ISimulatedScheduler } from './simulation';
 
+type Copied = Extract<Report, { type: 'copied' }>;
+
 const noTasks = new Int32Array(0) as DenseTaskIds;
 
 /** The scheduler of `src/scheduler`. Its task ids are the graph's numbers. */
 export class SpanwiseCore implements ISimulatedScheduler {
-  readonly interval = null;
+  /** Workers send what they have measured five times a second. */
+  readonly interval = 0.2;
   readonly scheduler: Scheduler;
   private _graph!: SimulatedGraph;
+  /** Transfers since that was done last. */
+  private _transfers: Copied[] = [];
 
   /** @param _isValidated - whether every invariant is checked after each event; slow. */
   constructor(
@@ -62,6 +67,18 @@ export class SpanwiseCore implements ISimulatedScheduler {
   hear(at: number, reports: readonly Report[]): Order[] {
     for (const report of reports) {
       this._handle(this._eventOf(at, report));
+      if (report.type === 'copied') {
+        this._transfers.push(report);
+      }
+    }
+    if (reports.length === 0) {
+      this._handle({
+        type: 'transfersMeasured',
+        at,
+        bytes: Float64Array.from(this._transfers, ({ bytes }) => bytes),
+        seconds: Float64Array.from(this._transfers, ({ seconds }) => seconds)
+      });
+      this._transfers = [];
     }
     return this._orders();
   }

@@ -255,6 +255,18 @@ export class SchedulerFixture {
     this.handle({ type: 'graphRefused', at: this._now, client });
   }
 
+  /** Nothing happens for a while; then workers say what they have measured. */
+  pass(seconds: number): void {
+    this._now += seconds;
+    const none = new Float64Array(0);
+    this.handle({
+      type: 'transfersMeasured',
+      at: this._now,
+      bytes: none,
+      seconds: none
+    });
+  }
+
   handle(event: SchedulerEvent): void {
     this._now += 0.001;
     this.scheduler.handle(event);

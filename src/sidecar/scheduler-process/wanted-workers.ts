@@ -22,7 +22,7 @@ export function wantedWorkers(
   let queued = 0;
   let seceded = 0;
   for (const worker of core.workers.all) {
-    seconds += worker.occupancy + worker.queuedTime.seconds;
+    seconds += core.secondsAt(worker);
     processing += worker.processingCount;
     queued += worker.queuedCount;
     seceded += worker.secededCount;

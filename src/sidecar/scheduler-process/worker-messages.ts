@@ -245,10 +245,11 @@ function takeReplicas(
 }
 
 function takeMeasured(
-  { log, rows }: ClusterState,
+  cluster: ClusterState,
   session: WorkerSession,
   { fields, tables }: Message<'worker', 'up', 'measured'>
 ): void {
+  const { log, rows } = cluster;
   const worker = session.id;
   const taskOf = (outer: OuterTaskId): DenseTaskId =>
     outer === NONE_U32 ? NO_TASK : rows.ids.resolve(outer);
@@ -277,4 +278,10 @@ function takeMeasured(
   measured.running(worker, running, taskOf, rows);
   measured.spilled(worker, tables.stored);
   measured.transfers(worker, transfers, taskOf, rows);
+  cluster.handle({
+    type: 'transfersMeasured',
+    at: cluster.at,
+    bytes: transfers.bytes.slice(0, transfers.rows),
+    seconds: transfers.duration.slice(0, transfers.rows)
+  });
 }
