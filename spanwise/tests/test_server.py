@@ -95,11 +95,11 @@ class Server(JupyterServer):
         with contextlib.suppress(OSError):
             return self.get("api", token=TOKEN)[0] == 200
 
-    def get(self, path, token=None, **headers):
-        """Status and text of a request."""
+    def get(self, path, token=None, data=None, **headers):
+        """Status and text of a request; with data, of a POST."""
         if token:
             headers["Authorization"] = f"token {token}"
-        request = urllib.request.Request(f"http://{self.base}{path}", headers=headers)
+        request = urllib.request.Request(f"http://{self.base}{path}", data, headers)
         try:
             with urllib.request.urlopen(request, timeout=LIMIT) as response:
                 return response.status, response.read().decode()
@@ -202,6 +202,11 @@ def test_nothing_but_403_without_a_token(server, path, token, upgrade):
             "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
         }
     assert server.get(path, token=token, **headers)[0] == 403
+
+
+@pytest.mark.parametrize("path", ["spanwise/clusters", "spanwise/clusters/0123456789abcdef"])
+def test_nobody_controls_clusters_without_a_token(server, path):
+    assert server.get(path, data=b'{"kernel": "python3"}')[0] == 403
 
 
 def test_a_cookie_opens_the_socket_for_pages_of_this_server_only(server):
@@ -497,6 +502,8 @@ def test_who_may_only_read_watches_and_starts_nothing(make_server, tmp_path):
             assert '"execute" on "spanwise"' in message.fields["sentence"]
             assert await page.receive() is None
         assert server.status()["observer"] == "stopped"
+        for path in ("spanwise/clusters", "spanwise/clusters/0123456789abcdef"):
+            assert server.get(path, token=TOKEN, data=b'{"kernel": "python3"}')[0] == 403
         # A kernel of somebody who may run code rings: now there is something to watch.
         server.ring()
         async with server.page() as page:
