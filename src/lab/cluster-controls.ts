@@ -102,8 +102,9 @@ export class ClusterControls {
 async function contentOf(
   response: Response
 ): Promise<Readonly<Record<string, unknown>>> {
+  const text = await response.text();
   try {
-    const content: unknown = await response.json();
+    const content: unknown = JSON.parse(text);
     return typeof content === 'object' && content !== null
       ? (content as Record<string, unknown>)
       : {};
