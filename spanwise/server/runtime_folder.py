@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from spanwise.processes.process_state import lives
 from spanwise.wire.private_folder import make_private_folder, write_private
 
 #: Names the connection file, for kernels and terminals that this server starts.
@@ -71,15 +72,9 @@ def sweep(runtime_dir: Path) -> None:
             pid, folder = int(described["pid"]), Path(described["folder"])
         except (OSError, ValueError, KeyError, TypeError):
             continue  # somebody else's file, or one that is just being written
-        if _is_alive(pid):
+        if pid > 0 and lives(pid):
             continue
         file.unlink(missing_ok=True)
         # It is removed only if a Spanwise server made it.
         if folder.name.startswith("spanwise-server-") and not folder.is_symlink():
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    import psutil
-
-    return pid > 0 and bool(psutil.pid_exists(pid))

@@ -2,7 +2,6 @@
  * What the sidebar shows: the cluster in front (that of the notebook or panel one works in, or the one chosen), its spans, and how the
  * tree is arranged. Watches spans only while the sidebar is visible.
  */
-import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
 import {
   belongsTo,
@@ -13,13 +12,14 @@ import {
   type NotebookOf,
   targetOf
 } from '../feed/cluster-ref';
+import { Disposing } from '../feed/disposing';
 import type { IFeed, IWatch } from '../feed/feed-types';
 import type { PanelContext } from '../panels/panel-context';
 import type { ClusterInfo, SpansResult } from '../wire/panel-link';
 import type { ContextPool } from './context-pool';
 import type { Arrange } from './span-tree-rows';
 
-export class SidebarModel implements IDisposable {
+export class SidebarModel extends Disposing {
   private _context: PanelContext;
   private _front: ClusterTarget | null = null;
   /** The user chose a cluster since the last turn to a notebook or panel. */
@@ -30,13 +30,13 @@ export class SidebarModel implements IDisposable {
   private _watchedCluster: string | null = null;
   private _lastSpans: SpansResult | null = null;
   private _isVisible = false;
-  private _isDisposed = false;
   private _arrange: Arrange = 'path';
   private _search = '';
   private _collapsed: ReadonlySet<string> = new Set();
   private readonly _changed = new Signal<this, void>(this);
 
   constructor(private readonly _options: SidebarModel.IOptions) {
+    super();
     this._context = _options.contexts.get({});
     this._connect();
     _options.feed.clustersChanged.connect(this._onClusters, this);
@@ -217,20 +217,11 @@ export class SidebarModel implements IDisposable {
     this._rewatch();
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
-  dispose(): void {
-    if (this._isDisposed) {
-      return;
-    }
-    this._isDisposed = true;
+  protected override end(): void {
     this._disconnect();
     this.feed.clustersChanged.disconnect(this._onClusters, this);
     this.feed.statusChanged.disconnect(this._emit, this);
     this._watch?.dispose();
-    Signal.clearData(this);
   }
 
   private _connect(): void {

@@ -38,6 +38,13 @@ export type SubmitContext = {
   readonly at: number;
 };
 
+type Submit = Message<'client', 'up', 'submit'>;
+/** What rows of `submit` and `scattered` both say of a task. */
+type DescribedTasks = Pick<
+  Submit['tables']['tasks'],
+  'rows' | 'group' | 'function' | 'span' | 'flags' | 'suffix'
+>;
+
 /** A submission for the core. */
 type Submission = {
   readonly event: GraphSubmitted;
@@ -54,11 +61,11 @@ type Submission = {
  * @param newChunks - the cluster's numbers of the chunks that the message has brought.
  */
 export function translateSubmit(
-  { fields, tables, blobs }: Message<'client', 'up', 'submit'>,
+  { fields, tables, blobs }: Submit,
   context: SubmitContext,
   newChunks: ReadonlyMap<number, number>
 ): Submission {
-  const { rows, names, log, now, tasks: known, spans } = context;
+  const { rows, log, tasks: known } = context;
   const { tasks, dependencies } = tables;
   const keyTexts = {
     blob: fields.keysBlob < 0 ? new Uint8Array(0) : own(blobs[fields.keysBlob]!)
@@ -94,24 +101,9 @@ export function translateSubmit(
     rows.template[task] = numbers.template(tasks.template[i]!);
     rows.chunk[task] = numbers.chunk(tasks.chunk[i]!);
     rows.row[task] = tasks.row[i]!;
-    rows.functionId[task] = names.logId(tasks.function[i]!);
-    rows.group[task] = names.logId(tasks.group[i]!);
-    const span = spans.outer(tasks.span[i]!);
-    rows.span[task] = span;
-    rows.flags[task] = tasks.flags[i]!;
-    rows.keyStart[task] = tasks.suffix[i]!;
-    rows.keyEnd[task] = isLast ? keyTexts.blob.length : tasks.suffix[i + 1]!;
-    rows.setKeyTexts(task, keyTexts);
     templates.add(rows.template[task]!);
     chunks.add(rows.chunk[task]!);
-    rows.node[task] = log.node(
-      now,
-      rows.group[task],
-      rows.functionId[task],
-      span,
-      tasks.origin[i]!,
-      rows.keySuffix(task)
-    );
+    describeRow(context, tasks, i, task, tasks.origin[i]!, keyTexts);
     for (let k = start; k < stop; k++) {
       const input = known.resolve(dependencies.id[k]!);
       inputs.push(input);
@@ -190,7 +182,7 @@ export function translateScattered(
   { fields, tables, blobs }: Message<'client', 'up', 'scattered'>,
   context: SubmitContext
 ): DataPlaced {
-  const { rows, names, log, now, spans } = context;
+  const { rows } = context;
   const { tasks, holders } = tables;
   const keyTexts = {
     blob: fields.keysBlob < 0 ? new Uint8Array(0) : own(blobs[fields.keysBlob]!)
@@ -203,24 +195,8 @@ export function translateScattered(
     // The row may still hold its last owner's values.
     rows.template[task] = NONE_U32;
     rows.chunk[task] = NONE_U32;
-    rows.functionId[task] = names.logId(tasks.function[i]!);
-    rows.group[task] = names.logId(tasks.group[i]!);
-    const span = spans.outer(tasks.span[i]!);
-    rows.span[task] = span;
-    rows.flags[task] = tasks.flags[i]!;
-    rows.keyStart[task] = tasks.suffix[i]!;
-    rows.keyEnd[task] =
-      i + 1 === tasks.rows ? keyTexts.blob.length : tasks.suffix[i + 1]!;
-    rows.setKeyTexts(task, keyTexts);
-    rows.node[task] = log.node(
-      now,
-      rows.group[task],
-      rows.functionId[task],
-      span,
-      // Scattered data stands where its user wrote it.
-      TaskOrigin.User,
-      rows.keySuffix(task)
-    );
+    // Scattered data stands where its user wrote it.
+    describeRow(context, tasks, i, task, TaskOrigin.User, keyTexts);
     if ((tasks.flags[i]! & SubmitFlag.Wanted) !== 0) {
       rows.want(clientId, task, context.tasks.client);
     }
@@ -302,7 +278,7 @@ export function translateFinished(
  * How many ids {@link translateSubmit} takes: one for each row, except for aliases of a task that already has an id or of an earlier row.
  */
 export function idsTakenBy(
-  { tasks, dependencies }: Message<'client', 'up', 'submit'>['tables'],
+  { tasks, dependencies }: Submit['tables'],
   known: ClientTasks
 ): number {
   const bound = new Set<ClientTaskId>();
@@ -320,6 +296,30 @@ export function idsTakenBy(
     bound.add(tasks.id[i]!);
   }
   return count;
+}
+
+/** Keeps what row `i` says of a task, and writes the task into the log. */
+function describeRow(
+  { rows, names, spans, log, now }: SubmitContext,
+  described: DescribedTasks,
+  i: number,
+  task: DenseTaskId,
+  origin: number,
+  keyTexts: { readonly blob: Uint8Array }
+): void {
+  const group = names.logId(described.group[i]!);
+  const functionId = names.logId(described.function[i]!);
+  const span = spans.outer(described.span[i]!);
+  rows.functionId[task] = functionId;
+  rows.group[task] = group;
+  rows.span[task] = span;
+  rows.flags[task] = described.flags[i]!;
+  rows.keyStart[task] = described.suffix[i]!;
+  rows.keyEnd[task] =
+    i + 1 === described.rows ? keyTexts.blob.length : described.suffix[i + 1]!;
+  rows.setKeyTexts(task, keyTexts);
+  const suffix = rows.keySuffix(task);
+  rows.node[task] = log.node(now, group, functionId, span, origin, suffix);
 }
 
 function takeRow(
