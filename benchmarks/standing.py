@@ -56,9 +56,9 @@ def first_result(system: str) -> dict[str, float]:
     return {"value": seconds}
 
 
-def idle(system: str, seconds: float) -> dict[str, Any]:
+def idle(system: str, seconds: float, workers: int) -> dict[str, Any]:
     """The share of a core, in per cent, by role and in all."""
-    client = start(system, IDLE_WORKERS, 1)
+    client = start(system, workers, 1)
     client.submit(abs, -7).result()
     time.sleep(min(SETTLE_SECONDS, seconds))
     before = cpu_seconds()
@@ -135,10 +135,11 @@ def _known(dask_scheduler: Any) -> int:
     return len(dask_scheduler.tasks)
 
 
-def measure(what: str, system: str, size: float) -> dict[str, Any]:
+def measure(what: str, system: str, size: float, workers: int) -> dict[str, Any]:
     """One measurement in a program of its own."""
+    once = ["--once", what, system, str(size), "--workers", str(workers)]
     ended = subprocess.run(
-        [sys.executable, "-m", "benchmarks.standing", "--once", what, system, str(size)],
+        [sys.executable, "-m", "benchmarks.standing", *once],
         check=True,
         stdout=subprocess.PIPE,
         text=True,
@@ -178,6 +179,7 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=300_000)
     parser.add_argument("--what", action="append", choices=WHAT)
     parser.add_argument("--once", nargs=3, metavar=("WHAT", "SYSTEM", "SIZE"))
+    parser.add_argument("--workers", type=int, default=IDLE_WORKERS, help="of the idle cluster")
     records.add_option(parser)
     options = parser.parse_args()
     if options.once:
@@ -185,11 +187,13 @@ def main() -> int:
         if what == "first result":
             print(json.dumps(first_result(system)))
         elif what == "idle":
-            print(json.dumps(idle(system, float(size))))
+            print(json.dumps(idle(system, float(size), options.workers)))
         else:
             client_peak(system, int(float(size)))
         return 0
     rounds = 1 if options.smoke else options.rounds
+    # Each worker of the peer takes more than a second to start.
+    workers = 1 if options.smoke else options.workers
     seconds, tasks = (1.0, 2_000) if options.smoke else (options.seconds, options.tasks)
     sizes = {"first result": 0.0, "idle": seconds, "client's peak": float(tasks)}
     measured: dict[str, dict[str, list[dict[str, Any]]]] = {}
@@ -198,9 +202,10 @@ def main() -> int:
         # Idling and peaks hardly vary from run to run.
         for number in range(rounds if what == "first result" else 1):
             for system in SYSTEMS[:: 1 if number % 2 == 0 else -1]:
-                by_system[system].append(measure(what, system, sizes[what]))
+                by_system[system].append(measure(what, system, sizes[what], workers))
         print(what, by_system, f"load {os.getloadavg()[0]:.1f}", flush=True)
     settings = {"rounds": rounds, "smoke": options.smoke, "seconds": seconds, "tasks": tasks}
+    settings["idleWorkers"] = workers
     records.hand_over(options, settings, figures_of(measured), {"answers": measured})
     return 0
 
