@@ -1,5 +1,5 @@
 /** The observer: a door for sources and panels, and the clusters that it knows. In the observer process, and in its tests. */
-import { warmUp } from '../../observer/warm-up';
+import type { Slices } from '../../observer/folds/context';
 import { Door, type AcceptedLink } from '../../link/door';
 import type { Transport } from '../../link/addresses';
 import { HandshakeRefused } from '../../wire/handshake';
@@ -19,8 +19,11 @@ export type ObserverOptions = {
   readonly build: string;
   readonly budgetBytes?: number;
   readonly lostAfterMilliseconds?: number;
-  /** Compile the hot paths before somebody waits for them. */
-  readonly warm?: boolean;
+  /**
+   * Has the hot paths compiled: run once, when the first page comes, before it asks for a drawing. A program that nobody watches has no
+   * use for it: it took half of the observer's start.
+   */
+  readonly warmUp?: () => Slices<void>;
   /** For the process's log. */
   readonly note: (sentence: string) => void;
 };
@@ -38,6 +41,7 @@ export class Observer {
         ? {}
         : { lostAfterMilliseconds: options.lostAfterMilliseconds })
     });
+    let warmUp = options.warmUp;
     const newest = new WeakMap<ObservedCluster, SourceSession>();
     const links = new Set<AcceptedLink<'source' | 'panel'>>();
     const forgetClosed = (): void => {
@@ -75,6 +79,10 @@ export class Observer {
             options.note
           );
         } else {
+          if (warmUp !== undefined) {
+            void queue.run(warmUp());
+            warmUp = undefined;
+          }
           new PanelSession(
             link as AcceptedLink<'panel'>,
             clusters,
@@ -90,9 +98,6 @@ export class Observer {
         }
       }
     });
-    if (options.warm === true) {
-      void queue.run(warmUp());
-    }
     return new Observer(door, clusters, links);
   }
 

@@ -4,6 +4,7 @@
  */
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
+import { warmUp } from '../../observer/warm-up';
 import { BUILD } from '../build';
 import { BoundedLog } from '../bounded-log';
 import { Lifeline } from '../lifeline';
@@ -37,7 +38,7 @@ export async function runObserver(args: readonly string[]): Promise<number> {
       folder,
       build: BUILD,
       ...settings,
-      warm: true,
+      warmUp,
       note: sentence => process.stderr.write(`${sentence}\n`)
     });
   } catch (error) {

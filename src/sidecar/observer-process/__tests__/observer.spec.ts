@@ -487,3 +487,27 @@ describe('the observer’s memory', () => {
     }
   });
 });
+
+it('warms up once, for the first page, and not for a program that nobody watches', async () => {
+  let begun = 0;
+  const fixture = await ObserverFixture.start({
+    *warmUp() {
+      begun++;
+      yield;
+    }
+  });
+  try {
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    expect(begun).toBe(0);
+    for (const id of [1, 2]) {
+      const panel = await fixture.panel();
+      panel.link.send('watch', { id, cluster: 'c1', view: 'tasks' });
+      await panel.next('snapshot');
+      expect(begun).toBe(1);
+    }
+  } finally {
+    await fixture.close();
+  }
+});
