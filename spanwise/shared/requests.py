@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanwise.wire.frame import Message
+
+if TYPE_CHECKING:
+    import asyncio
 
 #: How long an answer may take beyond the wait that was asked for: the scheduler may be busy.
 ANSWER_SECONDS = 60.0
@@ -106,6 +108,9 @@ class SharedRequests:
 
     async def ask_async(self, call: Call) -> Answer:
         """The same in an event loop, holding no thread; cancelled, it is given up."""
+        # A worker imports it for this alone: see spanwise/worker/awaiting.py.
+        import asyncio
+
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Any] = loop.create_future()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from itertools import pairwise
@@ -82,3 +83,12 @@ def test_modules_are_counted_once_and_only_where_they_were_imported(slow_module:
     with pytest.raises(ModuleNotFoundError), times:
         __import__("there_is_no_such_module_4711")
     assert 0 < times.take()[0] <= time.perf_counter() - begin
+
+
+def test_a_worker_starts_without_what_few_tasks_need() -> None:
+    """Each takes tens of milliseconds, of every worker's start."""
+    program = "import sys, spanwise.worker.__main__, spanwise.worker.worker; print(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE)
+    loaded = set(said.stdout.decode().split())
+    assert "spanwise.worker.worker" in loaded
+    assert not loaded & {"asyncio", "dask", "numpy", "pandas", "spanwise.client.client"}
