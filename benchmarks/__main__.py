@@ -133,6 +133,12 @@ PARTS = {
         is_judged_in_smoke=True,
     ),
     "scheduler": Part("the pure scheduler", "scheduler-core.ts", ("--rounds", "2"), limits=1),
+    "intake": Part(
+        "large graphs in the scheduler, entered and run, against distributed",
+        "benchmarks.intake",
+        ("--rounds", "1", "--tasks", "2000", "--most", "3000"),
+        limits=6,
+    ),
     "makespan": Part(
         "makespans in simulation against distributed's decisions",
         "benchmarks.makespan",
