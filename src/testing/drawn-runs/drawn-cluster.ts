@@ -638,6 +638,9 @@ export class DrawnCluster {
           })
         });
       case 'release':
+        owners.forEach((task, i) =>
+          this._checkRelease(task, taskIds[i]!, instruction.worker)
+        );
         return this._tell(instruction.worker, {
           type: 'release',
           tasks: owners.map(task => task.outer)
@@ -689,6 +692,18 @@ export class DrawnCluster {
       'was given other inputs than its graph says'
     );
     return { task: task.outer, runId: runIds[i]!, inputs, work: task };
+  }
+
+  private _checkRelease(task: DrawnTask, dense: number, worker: number): void {
+    if (this.scheduler.tasks.holdersOf(dense).includes(worker)) {
+      // It was decided before the worker said, in the same turn, that it has a copy.
+      this._must(
+        this._setup.batch > 1,
+        task,
+        'is to be dropped and counted on'
+      );
+      this.lies.add(`${worker} ${task.outer}`);
+    }
   }
 
   private _checkAssign(

@@ -237,21 +237,34 @@ class Player {
   private _obey(worker: DrawnWorker): void {
     const message = worker.inbox.shift()!;
     if (message.type === 'release') {
-      // If it has said that it has a copy and is not heard before others have made the result again, it is taken at its word.
       for (const said of worker.outbox) {
-        if (said.type === 'replicas') {
-          said.added
-            .filter(task => message.tasks.includes(task))
-            .forEach(task => this.cluster.lies.add(`${worker.id} ${task}`));
-        }
+        this._crossed(worker, said, message.tasks);
       }
     }
     worker.obey(message);
   }
 
+  /** Who says that it has a copy, or has it still, while it is told to drop it, is taken at its word: there is no answer to `release`. */
+  private _crossed(
+    worker: DrawnWorker,
+    said: FromDrawnWorker,
+    dropped: readonly number[]
+  ): void {
+    if (said.type === 'replicas') {
+      said.added
+        .filter(task => dropped.includes(task))
+        .forEach(task => this.cluster.lies.add(`${worker.id} ${task}`));
+    }
+  }
+
   private _hear(worker: DrawnWorker): void {
     const message = worker.outbox.shift()!;
     const copy = { worker: worker.id, message };
+    for (const told of worker.inbox) {
+      if (told.type === 'release') {
+        this._crossed(worker, message, told.tasks);
+      }
+    }
     this.cluster.hear(worker.id, message);
     if (message.type !== 'replicas') {
       if (this._has('stale') && this._random.chance(0.2)) {
