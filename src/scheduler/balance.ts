@@ -85,7 +85,8 @@ function isSoonerAt(
   const own = s.durations.booked(s.tasks.functionRow[task]!);
   const transfer = transferSeconds(s, task, thief);
   return (
-    transfer <= MOST_TRANSFER * own && thief.load + transfer + own < victim.load
+    transfer <= MOST_TRANSFER * own &&
+    thief.fullLoad + transfer + own < victim.fullLoad
   );
 }
 
@@ -156,7 +157,7 @@ function mostLoaded(
     if (
       worker !== thief &&
       isVictim(worker) &&
-      (best === null || worker.load > best.load)
+      (best === null || worker.fullLoad > best.fullLoad)
     ) {
       best = worker;
     }

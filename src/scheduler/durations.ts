@@ -19,6 +19,7 @@ export class FunctionDurations {
   private _count = 0;
   private _average = new Float64Array(0);
   private _samples = new Uint8Array(0);
+  private _hasInputs = new Uint8Array(0);
   private _booked = new Float64Array(0);
   /** When a task of it could run for the first time; Infinity: none could yet. */
   private _since = new Float64Array(0);
@@ -41,6 +42,16 @@ export class FunctionDurations {
   /** The seconds with which a task of this function stands in books. */
   booked(row: number): number {
     return this._booked[row]!;
+  }
+
+  /** Notes that a task of this function has inputs. */
+  noteInputs(row: number): void {
+    this._hasInputs[row] = 1;
+  }
+
+  /** Whether some task of this function has had inputs. */
+  hasInputs(row: number): boolean {
+    return this._hasInputs[row] === 1;
   }
 
   /** Whether a task of this function has ended. */
@@ -121,6 +132,7 @@ export class FunctionDurations {
     if (row === this._average.length) {
       const capacity = nextCapacity(row, row + 1);
       this._average = grownColumn(this._average, capacity);
+      this._hasInputs = grownColumn(this._hasInputs, capacity);
       this._samples = grownColumn(this._samples, capacity);
       this._booked = grownColumn(this._booked, capacity, FIRST_GUESS_SECONDS);
       this._since = grownColumn(this._since, capacity, Infinity);

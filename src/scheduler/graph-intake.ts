@@ -46,6 +46,7 @@ export class GraphIntake {
           tasks.flags[task]! |= TaskFlag.Orphan;
         } else {
           tasks.addEdge(input, task);
+          s.durations.noteInputs(tasks.functionRow[task]!);
           graph.innerEdges += tasks.flags[input]! & TaskFlag.Open ? 1 : 0;
         }
       }

@@ -8,11 +8,7 @@ import type { WorkerRecord } from './worker-table';
  * that some worker is eligible.
  */
 export function placeInQueue(s: SchedulerState, task: number): void {
-  const { firstInput, restriction } = s.tasks;
-  if (
-    s.needOf(task) !== null ||
-    (firstInput[task] === NONE && restriction[task] === NONE)
-  ) {
+  if (s.needOf(task) !== null || s.tasks.isRoot(task)) {
     s.enqueue(task, null);
     return;
   }

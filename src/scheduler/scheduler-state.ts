@@ -173,7 +173,7 @@ export class SchedulerState {
       const queue = lacksInputs ? home.fetchQueue : home.queue;
       queue.push(task, rank, client);
       home.queuedCount++;
-      this._book(task, home.queuedTime);
+      this._book(task, this._timeOfQueued(task, home));
     }
   }
 
@@ -195,7 +195,7 @@ export class SchedulerState {
     }
     const home = this.workers.get(homeId)!;
     home.queuedCount--;
-    this._unbook(task, home.queuedTime);
+    this._unbook(task, this._timeOfQueued(task, home));
     const { queue, fetchQueue } = home;
     if (queue.length + fetchQueue.length > 2 * home.queuedCount + 64) {
       queue.retain(other => this.isQueuedAt(other, homeId));
@@ -384,7 +384,12 @@ export class SchedulerState {
     for (const worker of this.workers.all) {
       worker.processingTime.change(row, change, becomesKnown);
       worker.queuedTime.change(row, change, becomesKnown);
+      worker.rootTime.change(row, change, becomesKnown);
     }
+  }
+
+  private _timeOfQueued(task: number, home: WorkerRecord): BookedTime {
+    return this.tasks.isRoot(task) ? home.rootTime : home.queuedTime;
   }
 
   private _book(task: number, time: BookedTime): void {

@@ -104,10 +104,13 @@ export class Scheduler {
   }
 
   /** Estimated seconds of the tasks that a worker has or that are queued for it, those of unknown functions reckoned at their most. */
-  secondsAt({ processingTime, queuedTime }: WorkerRecord): number {
+  secondsAt({ processingTime, queuedTime, rootTime }: WorkerRecord): number {
     const { durations } = this._state;
     const secondsOf = (row: number): number => durations.cautious(row);
-    return processingTime.sumOf(secondsOf) + queuedTime.sumOf(secondsOf);
+    return [processingTime, queuedTime, rootTime].reduce(
+      (sum, time) => sum + time.sumOf(secondsOf),
+      0
+    );
   }
 
   /** Whether tasks wait for workers that are full while nothing runs anywhere and nothing frees memory. */

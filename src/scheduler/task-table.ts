@@ -211,6 +211,11 @@ export class TaskTable {
     this._size--;
   }
 
+  /** Whether a task has no inputs, and any worker may run it. */
+  isRoot(task: number): boolean {
+    return this.firstInput[task] === NONE && this.restriction[task] === NONE;
+  }
+
   /** Whether the result is needed: by a client, or by a dependent that is to run. */
   isNeeded(task: number): boolean {
     return this.firstWant[task] !== EMPTY_LIST || this.waiters[task]! > 0;

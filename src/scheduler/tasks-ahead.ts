@@ -2,6 +2,7 @@ import type { Int32List } from '../base/int-list';
 import { NONE } from './edge-table';
 import { rankAt } from './rank';
 import { hasRoom, hasRoomToFetch, hasRoomToShip, shipTarget } from './room';
+import { dealRoots } from './roots';
 import type { SchedulerState } from './scheduler-state';
 import { TaskState } from './task-state';
 import { TaskFlag } from './task-table';
@@ -36,6 +37,7 @@ export function shipHeldBack(s: SchedulerState): void {
  * room than its share goes round again.
  */
 export function fillWorkers(s: SchedulerState): void {
+  dealRoots(s);
   while (hasQueued(s) && fillOnce(s)) {
     // Another round.
   }

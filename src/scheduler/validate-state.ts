@@ -313,11 +313,17 @@ function checkWorker(
   invariant(held.size === 0, 'what the worker does not have is held');
   invariant(worker.queuedCount === queued, 'the queue is miscounted');
   let queuedSeconds = 0;
+  let rootSeconds = 0;
   let stored = 0;
   let results = 0;
   for (let task = 0; task < t.capacity; task++) {
     if (t.state[task] === TaskState.Queued && t.worker[task] === worker.id) {
-      queuedSeconds += s.durations.booked(t.functionRow[task]!);
+      const seconds = s.durations.booked(t.functionRow[task]!);
+      if (t.isRoot(task)) {
+        rootSeconds += seconds;
+      } else {
+        queuedSeconds += seconds;
+      }
       check(
         s,
         task,
@@ -334,6 +340,10 @@ function checkWorker(
   invariant(
     isNear(worker.queuedTime.seconds, queuedSeconds),
     'the seconds of the queue are wrong'
+  );
+  invariant(
+    isNear(worker.rootTime.seconds, rootSeconds),
+    'the seconds of the roots are wrong'
   );
   invariant(isNear(worker.storedBytes, stored), 'stored bytes are wrong');
   invariant(

@@ -34,13 +34,15 @@ export class WorkerRecord {
   lastProcessing = NONE;
   /** Of those tasks. */
   readonly processingTime = new BookedTime();
-  /** Tasks in `Queued` that are meant for this worker because of where their inputs are. May hold dead entries. */
+  /** Tasks in `Queued` that are meant for this worker: because of where their inputs are, or dealt to it (`roots.ts`). May hold dead entries. */
   readonly queue: ClientQueue;
   /** Of those tasks the ones that lacked inputs here when they were queued. Those in `queue` have all. */
   readonly fetchQueue: ClientQueue;
   /** The living entries of both queues. */
   queuedCount = 0;
   readonly queuedTime = new BookedTime();
+  /** Of the roots among them (`roots.ts`), which are not in `queuedTime`. */
+  readonly rootTime = new BookedTime();
   /** Tasks that were not shipped with their inputs only because there was no room. May hold dead entries. */
   readonly heldBack = new Int32Queue();
   /** Runs that the worker has been asked to give back and has not answered for: by id, for an answer may come twice. */
@@ -104,7 +106,12 @@ export class WorkerRecord {
     return this.processingTime.seconds;
   }
 
-  /** Estimated seconds until it has finished all tasks that are assigned to it or wait for it. */
+  /** `load`, and the roots that wait for it. What comes after a root mostly runs before the next one. */
+  get fullLoad(): number {
+    return this.load + this.rootTime.seconds / this.threads;
+  }
+
+  /** Estimated seconds until it has finished all tasks that are assigned to it or wait for it, roots that wait apart. */
   get load(): number {
     return (
       (this.processingTime.seconds + this.queuedTime.seconds) / this.threads

@@ -194,6 +194,31 @@ describe('placing', () => {
   });
 });
 
+describe('dealing roots', () => {
+  it('gives neighbours to one worker, and keeps what is not sent yet', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    s.submit('a b -> s; c d -> t; e f -> u; g h -> v', { want: 's t u v' });
+    const homes = names.map(name => s.scheduler.tasks.worker[s.id(name)]!);
+    for (let i = 0; i < 8; i += 2) {
+      expect(homes[i]).toBe(homes[i + 1]);
+    }
+    expect(homes.filter(home => home === 0)).toHaveLength(4);
+    expect(names.filter(n => s.state(n) === 'Processing')).toHaveLength(4);
+  });
+
+  it('leaves them in one queue where nothing joins neighbours', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    s.submit('a b c d e f g h', { want: 'a b c d e f g h' });
+    s.submit('i -> j; x y -> i');
+    expect(s.scheduler.workers.all.map(w => w.queuedCount)).toEqual([0, 0]);
+  });
+});
+
 describe('work ahead', () => {
   it('sends two tasks per thread as long as their duration is unknown', () => {
     const s = new SchedulerFixture();

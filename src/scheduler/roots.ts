@@ -1,0 +1,68 @@
+/**
+ * Which worker runs which roots: tasks without inputs that any worker may run.
+ *
+ * Neighbours in the graph's order mostly have a dependent in common. So when there are more roots than threads, each worker gets one stretch
+ * of the order into its queue, and what uses neighbours finds them at one worker:
+ *
+ * ```
+ *   common queue   a b c d e f g h i j k l  ──►  worker 0  a b c d     worker 1  e f g h     worker 2  i j k l
+ *                                                          └─┬─┘ └─ two per thread are sent (`room.ts`)
+ * ```
+ *
+ * They stay here until their worker has room: few are sent ahead, so that what uses them runs before more of them is made, and a worker
+ * that has nothing else takes the last ones of another (`balance.ts`).
+ */
+import { NONE } from './edge-table';
+import type { SchedulerState } from './scheduler-state';
+
+/** What has more inputs than this gathers from all workers anyway. */
+const MOST_JOINED = 8;
+
+/** Deals the roots in the common queue to workers, in stretches by their threads, if there are more than threads. */
+export function dealRoots(s: SchedulerState): void {
+  // Clients in turn: each takes the next place that is free anywhere.
+  if (s.commonCount < 2 || s.workers.all.length < 2 || s.turns.areContending) {
+    return;
+  }
+  const takers = s.workers.all.filter(worker => !worker.paused);
+  let threads = 0;
+  for (const worker of takers) {
+    threads += worker.threads;
+  }
+  if (
+    takers.length < 2 ||
+    s.commonCount <= threads ||
+    !isOfLayer(s, s.anyQueued(null))
+  ) {
+    return;
+  }
+  for (const worker of takers) {
+    const share = Math.round((s.commonCount * worker.threads) / threads);
+    threads -= worker.threads;
+    for (let left = share; left > 0; left--) {
+      const task = s.anyQueued(null);
+      s.commonQueue.pop();
+      s.dequeue(task);
+      s.enqueue(task, worker);
+    }
+  }
+}
+
+/**
+ * Whether a root is one of a layer whose tasks are used together with few others. If some tasks of its function have inputs it is part of an
+ * irregular graph, where neighbours have little in common: there the order is worth more.
+ */
+function isOfLayer(s: SchedulerState, root: number): boolean {
+  const { edges, firstInput, firstDependent, functionRow } = s.tasks;
+  const edge = firstDependent[root]!;
+  if (edge === NONE || s.durations.hasInputs(functionRow[root]!)) {
+    return false;
+  }
+  let count = 0;
+  let e = firstInput[edges.dependent[edge]!]!;
+  while (e !== NONE && count <= MOST_JOINED) {
+    count++;
+    e = edges.nextInput[e]!;
+  }
+  return count <= MOST_JOINED;
+}
