@@ -302,3 +302,75 @@ def test_parts_that_are_ordered_by_their_keys_have_no_pattern() -> None:
         graph["block", n] = block(("block", n), inner, "all", {})
     both_ways(graph, list(graph))
     assert PackedRun().get(graph, list(graph)) == list(dask.get(graph, list(graph)))
+
+
+def test_aliases_inputs_and_literals_that_look_alike_are_told_apart() -> None:
+    five = [TaskRef(f"x{n}") for n in range(5)]
+    calls = [
+        List(Alias("p", "x0"), Alias("q", "x0")),
+        List(Alias("p", "x0"), Alias("q", "x1")),
+        List(*five, TaskRef("x5")),
+        List(*five, 1),
+    ]
+    graph: dict[Any, Any] = {f"x{n}": DataNode(f"x{n}", n) for n in range(6)}
+    for number, call in enumerate(calls * 3):
+        graph["call", number] = Task(("call", number), tell, call)
+    both_ways(graph, list(graph))
+    assert PackedRun().get(graph, list(graph)) == list(dask.get(graph, list(graph)))
+
+
+def test_literals_are_told_apart_though_they_were_one_value_at_first() -> None:
+    graph: dict[Any, Any] = {}
+    for n in range(12):
+        inner = {"a": Task("a", tell, TaskRef("x"), TaskRef("y"))}
+        given = {"x": DataNode(None, n // 2), "y": DataNode(None, n // 3)}
+        graph["block", n] = block(("block", n), inner, "a", given)
+    both_ways(graph, list(graph))
+    assert PackedRun().get(graph, list(graph)) == list(dask.get(graph, list(graph)))
+
+
+def test_parts_of_each_kind_are_taken_apart_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = counted(monkeypatch)
+    graph: dict[Any, Any] = {"data": DataNode("data", 1)}
+    for n in range(20):
+        nested = {"r": Task("r", say, TaskRef("z"))}
+        inner = {
+            "last": Task(
+                "last",
+                tell,
+                TaskRef("first"),
+                List(TaskRef("first"), Alias("k", "second"), Task(None, say, TaskRef("first"))),
+                word=TaskRef("second"),
+            ),
+            "first": Task("first", say, TaskRef("x"), n, "same"),
+            "second": Alias("second", "third"),
+            "third": DataNode("third", n),
+        }
+        graph["block", n] = block(("block", n), inner, "last", {"x": TaskRef("data")})
+        outer = {"all": block("all", nested, "r", {"z": TaskRef("x")})}
+        graph["nested", n] = block(("nested", n), outer, "all", {"x": TaskRef("data")})
+    both_ways(graph, list(graph))
+    names = [node.key[0] for node in found if isinstance(node, Task)]
+    assert sorted(names) == ["block", "block", "nested", "nested"]
+
+
+def test_parts_in_common_are_known_again_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = counted(monkeypatch)
+    inners = [{"a": Task("a", tell, TaskRef("x"), tag)} for tag in "bc"]
+    graph: dict[Any, Any] = {"data": DataNode("data", 1)}
+    for n in range(20):
+        given = {"x": TaskRef("data")}
+        graph["block", n] = block(("block", n), inners[n % 2], "a", given)
+    walks: list[Any] = []
+    fused = patterns.Scan.fused
+
+    def walking(self: patterns.Scan, node: Task, outer: Any) -> None:
+        walks.append(node)
+        fused(self, node, outer)
+
+    monkeypatch.setattr(patterns.Scan, "fused", walking)
+    run = Kept()
+    run.get(graph, list(graph))
+    # Each once, and one for the plan of both.
+    assert len(walks) == 3
+    assert len([node for node in found if isinstance(node, Task)]) <= 6
