@@ -300,7 +300,9 @@ class TestSpansOfTasks:
         assert [numbered(inner), numbered(other)] == [4, 5]
         around = 9
         # Of the task in which it was met first.
+        below = SpanRecord("below", first)
         assert [numbered(first), numbered(late), numbered(None)] == [3, 7, 6]
+        assert numbered(below) == 8
         rows = [
             (1, 0, "a", None),
             (2, 0, "", 7),
@@ -309,13 +311,15 @@ class TestSpansOfTasks:
             (5, 2, "c", None),
             (6, 0, "", 9),
             (7, 6, "d", None),
+            (8, 3, "below", None),
         ]
         assert told() == rows
         around = 0
         spans.announce_again(1)
-        (_, task, *_) = again = spans.take_new()
+        top, task, *_ = again = spans.take_new()
         assert [row["parent"] for row in again] == [parent for _, parent, *_ in rows]
-        assert task["closed"] == task["opened"] > 1000.0
+        assert task["closed"] == task["opened"]
+        assert top["opened"] == outside.opened + 1000.0
         for each in (other, inner):
             each.close()
         assert [(row["id"], row["parent"]) for row in closed] == [(5, 2), (4, 3)]
