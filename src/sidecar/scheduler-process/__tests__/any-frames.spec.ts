@@ -88,7 +88,8 @@ it(`takes any frame from a client and from workers, seed ${SEED}`, async () => {
   const assigned: [number, number][] = [];
   const recent = (): number => Math.max(0, nextId - random.below(30));
   const problems: string[] = [];
-  const client = new EndlessLink('client', {}, (type, fields) => {
+  const launch = { executable: 'python', path: [], cwd: '/' };
+  const client = new EndlessLink('client', { launch }, (type, fields) => {
     if (type === 'problem') {
       problems.push((fields as { sentence: string }).sentence);
     }
