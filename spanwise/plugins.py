@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import io
 import logging
 import os
 import signal
@@ -15,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -103,6 +105,84 @@ class UploadFile(WorkerPlugin):
                     importlib.reload(sys.modules[name])
                 else:
                     importlib.import_module(name)
+
+
+class UploadDirectory(WorkerPlugin):
+    """Puts a folder into each worker's `local_directory`, under its own name.
+
+    Parameters
+    ----------
+    path
+        The folder; read now.
+    restart_workers
+        True is refused: a worker that has imported what is in it keeps that.
+    update_path
+        Look for modules first in the folder itself, beside the one that holds it.
+    skip_words
+        Folders and files of these names are left out.
+    skip
+        Functions that get a file's path, and say whether it is left out.
+    mode
+        ``"workers"``, or ``"all"``, which is the same: the scheduler runs no Python.
+
+    Raises
+    ------
+    NotADirectoryError
+        It is no folder.
+    """
+
+    name: str
+
+    def __init__(
+        self,
+        path: str,
+        restart_workers: bool = False,
+        update_path: bool = False,
+        skip_words: Iterable[str] = (".git", ".github", ".pytest_cache", "tests", "docs"),
+        skip: Iterable[Callable[[str], Any]] = (lambda fn: Path(fn).suffix == ".pyc",),
+        mode: str = "workers",
+    ) -> None:
+        if restart_workers:
+            raise NotImplementedError(
+                "UploadDirectory(restart_workers=True) is not there: upload before tasks import "
+                "what is in the folder, or call client.restart() afterwards"
+            )
+        if mode == "scheduler":
+            raise NotImplementedError(
+                'UploadDirectory(mode="scheduler") is not there: the scheduler runs no Python'
+            )
+        if mode not in ("workers", "all"):
+            raise ValueError(f'mode is "workers" or "all", not {mode!r}')
+        folder = Path(path).expanduser().absolute()
+        if not folder.is_dir():
+            raise NotADirectoryError(f"There is no folder {folder}")
+        self.path = folder.name
+        self.name = f"upload-directory-{folder.name}"
+        self.update_path = update_path
+        self.data = _packed(folder, {*skip_words}, tuple(skip))
+
+    def setup(self, worker: Any) -> None:
+        """Write the files, and have them found."""
+        home = Path(worker.local_directory)
+        with zipfile.ZipFile(io.BytesIO(self.data)) as files:
+            files.extractall(home)
+        worker.search_first(str(home))
+        if self.update_path:
+            worker.search_first(str(home / self.path))
+        importlib.invalidate_caches()
+
+
+def _packed(folder: Path, words: set[str], skip: Sequence[Callable[[str], Any]]) -> bytes:
+    """The files of a folder, under its name, as a zip archive."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
+        for file in sorted(folder.rglob("*")):
+            inside = file.relative_to(folder.parent)
+            if not file.is_file() or words & {*inside.parts[1:]}:
+                continue
+            if not any(leaves_out(str(file)) for leaves_out in skip):
+                files.write(file, str(inside))
+    return packed.getvalue()
 
 
 def _modules_in(file: Path) -> list[str]:

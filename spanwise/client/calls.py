@@ -245,15 +245,7 @@ class Calls:
             functions.append(names.id_of(function))
         suffixes, keys_blob = join_texts(rests)
         message.blobs.append(keys_blob)
-        fields = {
-            "generation": generation,
-            "last": True,
-            **names.take_new(),
-            "spans": packer.spans.take_new(),
-            "templates": message.templates,
-            "chunks": message.chunks,
-            "keysBlob": len(message.blobs) - 1,
-        }
+        fields = self._whole(message, generation)
         columns = {
             "id": array("I", [entry.id for entry in entries]),
             "group": array("I", groups),
@@ -268,6 +260,19 @@ class Calls:
         if options:
             fields["restrictions"] = options.restrictions
         return SubmitMessage(fields, columns, message.dependencies, message.blobs)
+
+    def _whole(self, message: _CallMessage, generation: int) -> dict[str, Any]:
+        """The fields of a whole submission; the blob of its keys is the last one."""
+        packer = self._session.packer
+        return {
+            "generation": generation,
+            "last": True,
+            **packer.names.take_new(),
+            "spans": packer.spans.take_new(),
+            "templates": message.templates,
+            "chunks": message.chunks,
+            "keysBlob": len(message.blobs) - 1,
+        }
 
     def _one(
         self, message: _CallMessage, row: tuple[Any, ...], entry: Entry, generation: int
@@ -296,15 +301,7 @@ class Calls:
             "firstDependency": 0,
         }
         message.blobs.append(rest.encode("utf-8", "surrogatepass"))
-        fields = {
-            "generation": generation,
-            "last": True,
-            **names.take_new(),
-            "spans": packer.spans.take_new(),
-            "templates": message.templates,
-            "chunks": message.chunks,
-            "keysBlob": len(message.blobs) - 1,
-        }
+        fields = self._whole(message, generation)
         return SubmitMessage(fields, tasks, message.dependencies, message.blobs, True)
 
     def input_id(self, reference: TaskRef) -> int:

@@ -314,6 +314,10 @@ class Client(
     def __await__(self) -> Generator[Any, None, Client]:
         return self._started().__await__()
 
+    def start(self, **kwargs: Any) -> Any:
+        """Start an asynchronous client that was not awaited; any other has started."""
+        return self._started() if self.asynchronous else None
+
     async def _started(self) -> Client:
         if self.status == "starting":
             await asyncio.to_thread(self._start)

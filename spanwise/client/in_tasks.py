@@ -18,6 +18,7 @@ from typing import Any
 import dask
 from dask.local import get_sync
 
+from spanwise.client.beside_distributed import advise_beside_distributed
 from spanwise.client.client import Client
 from spanwise.client.cluster_file import ClusterPlace
 from spanwise.client.current import SETTINGS, default_client
@@ -216,6 +217,7 @@ def client_of(worker: Any, timeout: float | str | None = None) -> TasksClient:
         if clients is None or clients[0]._session.dead is not None:
             client = TasksClient(worker, timeout)
             clients = worker.client = [client, None]
+            advise_beside_distributed()  # as programs do: futures of ours come with a client
             dask.config.set({"scheduler": ClientInTask(client), **SETTINGS})
         client = clients[0]
         try:

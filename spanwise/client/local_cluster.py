@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from typing import Any, ClassVar, Self
 
 from spanwise.client.cluster_control import adapt, scale
+from spanwise.client.dashboard import dashboard_link
 from spanwise.client.future import _seconds
 from spanwise.client.html import cluster_facts_html
 from spanwise.client.joined_cluster import JoinedCluster
@@ -229,8 +230,8 @@ class LocalCluster:
 
     @property
     def dashboard_link(self) -> str:
-        """Empty: the panels are in JupyterLab, and have no address of their own."""
-        return ""
+        """The address of the JupyterLab whose sidebar has the panels; a sentence without one."""
+        return dashboard_link()
 
     @property
     def name(self) -> str:

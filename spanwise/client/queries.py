@@ -17,6 +17,7 @@ import dask
 from dask.utils import key_split
 
 from spanwise.client.current import SETTINGS
+from spanwise.client.dashboard import dashboard_link
 from spanwise.client.entries import Entry
 from spanwise.client.futures_of import futures_of
 from spanwise.client.on_workers import stacks_here, versions_here
@@ -434,8 +435,8 @@ class Queries:
 
     @property
     def dashboard_link(self) -> str:
-        """Empty: the panels are in JupyterLab, and have no address of their own."""
-        return ""
+        """The address of the JupyterLab whose sidebar has the panels; a sentence without one."""
+        return dashboard_link()
 
     @property
     def futures(self) -> dict[Key, FutureState]:

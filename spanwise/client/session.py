@@ -850,6 +850,7 @@ class Session:
         }
         try:
             self._link.look_over(check_from_scheduler)
+            self._link.is_read_to_the_end = True
             while True:
                 # No message is held while this waits: the result of `run` may be large.
                 self._handle(self._link.read_batch(), handlers)

@@ -30,7 +30,7 @@ from spanwise.client.session import Session
 from spanwise.command.options import add_worker_options, refuse, seconds
 from spanwise.command.started_worker import StartedWorker, WorkerSpec, exit_sentence
 from spanwise.command.until_told import Events, notices_as_lines, signals_as_events
-from spanwise.errors import ClusterError
+from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.processes.abandoned import mark_as_own, remove_abandoned
 from spanwise.wire.addresses import UNIX_PATH_BYTES, default_transport
 from spanwise.wire.private_folder import RESERVED_BYTES, make_private_folder
@@ -302,7 +302,10 @@ class _Workers:
         row = self._session.workers.get(number)
         if self._session.dead is not None:
             return None  # the cluster's end is told next
-        self._session.send("workerEnded", {"worker": number, "why": why})
+        try:
+            self._session.send("workerEnded", {"worker": number, "why": why})
+        except SchedulerLost:
+            return None  # as before
         if worker.is_leaving or self._asked_to_end or (not self._replaces and code == 0):
             return self._unless_last("All its workers were retired.", 0)
         if worker.is_replaced:

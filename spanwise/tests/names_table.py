@@ -107,7 +107,8 @@ def _differences(theirs: Any, ours: Any, full: str) -> Iterator[str]:
         if name not in now or now[name].default == parameter.default:
             continue
         if "no_default" in repr(parameter.default) or " at 0x" in repr(parameter.default):
-            yield f"`{name}={_shown(now[name].default)}`, not what the settings say"
+            if " at 0x" not in repr(now[name].default):  # (functions that do the same)
+                yield f"`{name}={_shown(now[name].default)}`, not what the settings say"
         else:
             yield f"`{name}={_shown(now[name].default)}`, not `{_shown(parameter.default)}`"
     places = [[name for name in _places(each) if name in before] for each in (now, before)]

@@ -82,7 +82,7 @@ def test_substitutes_that_are_calls_exist() -> None:
             assert known or method in {"copies"}, substitute
 
 
-def _called(client: LocalClient, name: str, **given: Any) -> Any:
+def _called(client: LocalClient, name: str, /, **given: Any) -> Any:
     """The outcome of calling a name of the page in earnest, also with these keywords."""
     two = dask.delayed(abs)(-2)
     future = client.submit(abs, -1, pure=False)
@@ -108,6 +108,8 @@ def _called(client: LocalClient, name: str, **given: Any) -> Any:
         "PipInstall": lambda **k: spanwise.PipInstall([], **k),
         "get_client": spanwise.get_client,
         "LocalCluster": lambda **k: take_keywords("LocalCluster", k, ()),
+        "MultiLock": lambda **k: spanwise.MultiLock(["x"], **k).names,
+        "UploadDirectory": lambda **k: spanwise.UploadDirectory(".", **k),
         "Lock": lambda **k: spanwise.Lock("x", **k).name,
         "Semaphore": lambda **k: spanwise.Semaphore(1, "x", **k).name,
     }

@@ -66,6 +66,27 @@ def test_one_warning_says_what_happens_to_all_others(scheduler: ClientScheduler)
     assert "copies" in INSTEAD["processes"]
 
 
+def test_what_is_given_as_security_is_kept_and_said(scheduler: ClientScheduler) -> None:
+    plain = spanwise.Security()
+    assert not plain.require_encryption and plain.tls_ca_file is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with LocalClient(scheduler, security=plain):
+            pass
+    made = spanwise.Security(tls_ca_file="ca.pem", require_encryption=True)
+    assert "tls_ca_file='ca.pem'" in repr(made)
+    assert spanwise.Security(tls_ca_file="ca.pem").require_encryption
+    for given in (made, spanwise.Security.temporary(), True):
+        with pytest.warns(UserWarning, match=r"security=: every connection is authenticated"):
+            LocalClient(scheduler, security=given).close()
+    theirs = {name for name in distributed.Security.__slots__ if hasattr(made, name)}
+    assert theirs == {*distributed.Security.__slots__}
+    with pytest.raises(TypeError, match=r"Unknown parameters: .'tls'"):
+        spanwise.Security(tls=1)
+    with pytest.raises(TypeError, match=r"Unknown parameters: .'tls'"):
+        distributed.Security(tls=1)
+
+
 def test_false_is_not_zero_nor_is_an_object_that_cannot_be_compared_what_is_the_case(
     scheduler: ClientScheduler,
 ) -> None:

@@ -439,6 +439,21 @@ def test_their_functions_say_of_our_futures_where_ours_are() -> None:
     )
 
 
+def test_nor_does_their_client_in_our_task(ours: Any, theirs: Any) -> None:
+    def wait_with_a_client_of_theirs(address: str) -> str:
+        mine = spanwise.get_client().submit(abs, -1, pure=False)
+        with distributed.Client(address, set_as_default=True):  # type: ignore[no-untyped-call]
+            try:
+                distributed.wait([mine])  # type: ignore[no-untyped-call]
+            except TypeError as error:
+                return str(error)
+        return "answered"
+
+    address = theirs.scheduler_info()["address"]
+    said = ours.submit(wait_with_a_client_of_theirs, address, pure=False).result(LIMIT_SECONDS)
+    assert said.startswith("These are futures of Spanwise, not of distributed: ")
+
+
 def test_nor_does_their_client_look_past_our_futures(ours: Any, theirs: Any) -> None:
     mine = one(ours)
     for held in (mine, [mine], {"a": (mine,)}, array(ours)):

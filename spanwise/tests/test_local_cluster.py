@@ -111,7 +111,7 @@ def test_what_it_says_of_itself(cluster: LocalCluster) -> None:
     assert cluster.name == "ours" and "ours" in repr(cluster)
     assert [*cluster.workers] == [0, 1]
     assert {each["nthreads"] for each in cluster.workers.values()} == {1}
-    assert "Open the panels" in cluster._repr_html_() and cluster.dashboard_link == ""
+    assert "Open the panels" in cluster._repr_html_() and "JupyterLab" in cluster.dashboard_link
     cluster.wait_for_workers(2, 60)
     with pytest.raises(AbsentAttribute, match="LocalCluster has no sync"):
         _ = cluster.sync

@@ -223,6 +223,38 @@ def value_in(module: str) -> Any:
     return importlib.import_module(module).VALUE
 
 
+def test_an_uploaded_directory_is_found_on_all_workers(cluster: Client, tmp_path: Path) -> None:
+    package = tmp_path / "sent_here"
+    for folder in (package, package / "tests", package / "inner"):
+        folder.mkdir()
+        (folder / "__init__.py").write_text("VALUE = 1\n")
+    (package / "left.pyc").write_text("")
+    (package / "beside_here.py").write_text("VALUE = 2\n")
+    cluster.register_plugin(plugins.UploadDirectory(str(package), update_path=True))
+
+    def seen() -> list[Any]:
+        import beside_here  # type: ignore[import-not-found]
+        import sent_here.inner  # type: ignore[import-not-found]
+
+        home = Path(sent_here.__file__).parent
+        return [
+            sent_here.inner.VALUE + beside_here.VALUE,
+            (home / "tests").exists() or (home / "left.pyc").exists(),
+            home.parent == Path(get_worker().local_directory),
+        ]
+
+    answers = list(cluster.run(seen).values())
+    assert answers == [[3, False, True]] * len(answers)
+    cluster.unregister_worker_plugin("upload-directory-sent_here")
+    with pytest.raises(NotADirectoryError):
+        plugins.UploadDirectory(str(tmp_path / "nowhere"))
+    with pytest.raises(ValueError, match="mode"):
+        plugins.UploadDirectory(str(package), mode="nobody")
+    for refused in ({"mode": "scheduler"}, {"restart_workers": True}):
+        with pytest.raises(NotImplementedError):
+            plugins.UploadDirectory(str(package), **refused)
+
+
 def test_uploaded_modules_are_imported_anew(cluster: Client, tmp_path: Path) -> None:
     file = tmp_path / "uploaded_here.py"
     for value in (1, 2):

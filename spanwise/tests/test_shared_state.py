@@ -110,6 +110,29 @@ def lock(lib: Any, client: Any) -> list[Any]:
     ]
 
 
+def multi_lock(lib: Any, client: Any) -> list[Any]:
+    one, other = lib.MultiLock(["b", "a"]), lib.MultiLock(["a", "c"])
+    return [
+        said(each)
+        for each in (
+            one.locked,
+            one.acquire,
+            one.locked,
+            lambda: other.acquire(timeout="20ms"),
+            lambda: other.acquire(False, 1),
+            one.release,
+            one.locked,
+            one.release,
+            lambda: other.acquire(blocking=False),
+            other.release,
+            lambda: one.acquire(num_locks=1),
+            lambda: lib.MultiLock(["a", "b"]).acquire(timeout="20ms", num_locks=2),
+            one.release,
+            lambda: lib.MultiLock(["x"]).names,
+        )
+    ]
+
+
 def _within(one: Any, other: Any) -> list[Any]:
     with one as got:
         return [got is one, one.locked(), other.acquire(timeout=0)]
@@ -224,7 +247,7 @@ def queue(lib: Any, client: Any) -> list[Any]:
     ]
 
 
-STORIES: list[Story] = [metadata, lock, event, semaphore, variable, queue]
+STORIES: list[Story] = [metadata, lock, multi_lock, event, semaphore, variable, queue]
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)

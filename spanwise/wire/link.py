@@ -42,6 +42,8 @@ _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
 _CAN_GATHER = hasattr(socket.socket, "sendmsg")
 #: A sender waits while this many bytes of others stand in the queue before it.
 _QUEUE_BYTES = 64 * 1024 * 1024
+#: The other side does not read any more.
+_THEIR_END = (BrokenPipeError, ConnectionResetError)
 #: A peer that takes or gives no byte for so long in the middle of a message is given up,
 #: however long the message is. A task that keeps the interpreter lock, which is what holds
 #: peers up, rarely does so for a whole minute.
@@ -96,6 +98,11 @@ class Link:
         self._queued_bytes = 0
         self._sending = False
         self._closed = False
+        #: The other side has closed: nothing more can be sent.
+        self._has_ended = False
+        #: A thread reads until the other side's end. What that said last is then read, also when
+        #: something that is sent meanwhile comes too late.
+        self.is_read_to_the_end = False
         #: Why this side closed the link, if the reason was what the other side said.
         self._refusal = ""
 
@@ -174,7 +181,7 @@ class Link:
     @property
     def closed(self) -> bool:
         """Whether the link was closed here, or found to be broken."""
-        return self._closed
+        return self._closed or self._has_ended
 
     def send(
         self,
@@ -208,12 +215,12 @@ class Link:
         counts: list[int] = []
         try:
             with self._lock:
-                if self._closed:
+                if self.closed:
                     raise self._is_closed("The link is closed.")
                 if self._sending:
                     self._queue += buffers
                     self._queued_bytes += sum(map(_nbytes, buffers))
-                    while self._queued_bytes > _QUEUE_BYTES and not self._closed:
+                    while self._queued_bytes > _QUEUE_BYTES and not self.closed:
                         self._queue_shrank.wait()
                     return
                 if self._queue:
@@ -235,7 +242,10 @@ class Link:
             self.close()
             raise self._is_closed("The other side has stopped reading what it is sent.") from error
         except OSError as error:
-            self.close()
+            if self.is_read_to_the_end and isinstance(error, _THEIR_END):
+                self._end_sending()
+            else:
+                self.close()
             raise self._is_closed(f"The connection broke: {error}") from error
         except BaseException:
             # Ctrl-C: half a frame may be out, and nobody else would ever send again.
@@ -246,6 +256,13 @@ class Link:
                     self._queued_bytes += sum(map(_nbytes, rest))
                     self._sending = False
             raise
+
+    def _end_sending(self) -> None:
+        with self._lock:
+            self._has_ended = True
+            self._sending = False
+            self._queue, self._queued_bytes = [], 0
+            self._queue_shrank.notify_all()
 
     def _is_closed(self, why: str) -> LinkClosed:
         return RefusedHere(self._refusal) if self._refusal else LinkClosed(why)

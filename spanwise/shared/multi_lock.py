@@ -1,0 +1,176 @@
+"""Several locks that are taken together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from spanwise.shared.lock import Lock
+from spanwise.shared.place import Place, find_place
+from spanwise.shared.steps import Steps, run, run_async
+from spanwise.shared.values import seconds_of
+
+_Self = TypeVar("_Self", bound="MultiLock")
+
+
+class MultiLock:
+    """Takes locks of several names together, or so many of them; nobody waits in a circle.
+
+    Its names are its own: a :class:`Lock` of the same name is another lock.
+
+    Parameters
+    ----------
+    names
+        Of the locks.
+    client
+        Accepted for compatibility: the client or worker of the calling code is used.
+
+    Examples
+    --------
+    >>> def move(source, target):
+    ...     with MultiLock([source, target]):
+    ...         ...
+    """
+
+    def __init__(self, names: Iterable[Any] | None = None, client: Any = None) -> None:
+        self.names = list(names or [])
+        self._held: list[Lock] = []
+
+    def acquire(
+        self, blocking: bool = True, timeout: Any = None, num_locks: int | None = None
+    ) -> Any:
+        """Get them, all or so many.
+
+        Parameters
+        ----------
+        blocking
+            False: get them now or not at all.
+        timeout
+            Seconds, or a text such as ``"200ms"``; None: no limit.
+        num_locks
+            How many are enough; None: all.
+
+        Returns
+        -------
+        bool
+            Whether they were got.
+
+        Raises
+        ------
+        RuntimeError
+            This object has them already.
+        """
+        if not blocking:
+            if timeout is not None:
+                raise ValueError("can't specify a timeout for a non-blocking call")
+            timeout = 0
+        place = find_place("MultiLock")
+        return run(place, self._acquire(place, seconds_of(timeout), num_locks))
+
+    def release(self) -> Any:
+        """Give them back.
+
+        Raises
+        ------
+        ValueError
+            This object has none.
+        """
+        place = find_place("MultiLock")
+        if not self._held:
+            raise ValueError("Lock is not yet acquired")
+        return run(place, self._release())
+
+    def locked(self) -> bool:
+        """Whether this object has them."""
+        return bool(self._held)
+
+    def _acquire(self, place: Place, seconds: float | None, enough: int | None) -> Steps[bool]:
+        if self._held:
+            raise RuntimeError("This MultiLock has its locks already: release it first")
+        # Each name once, in one order for all: then nobody waits in a circle.
+        names = sorted({("multi-lock", str(name)) for name in self.names})
+        wanted = len(names) if enough is None else min(enough, len(names))
+        end = None if seconds is None else time.monotonic() + seconds
+        locks = [Lock("/".join(name)) for name in names]
+        if wanted == len(locks):
+            held = yield from _take(place, locks, end, len(locks))
+        else:
+            held = yield from _take_some(place, locks, end, wanted)
+        self._held = held or []
+        return held is not None
+
+    def _release(self) -> Steps[None]:
+        held, self._held = self._held, []
+        yield from _let_go(held)
+
+    def __enter__(self: _Self) -> _Self:
+        place = find_place("MultiLock")
+        if place.asynchronous:
+            raise TypeError("Use `async with` for a MultiLock here")
+        run(place, self._acquire(place, None, None))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._held:
+            self.release()
+
+    async def __aenter__(self: _Self) -> _Self:
+        place = find_place("MultiLock")
+        await run_async(place, self._acquire(place, None, None))
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await run_async(find_place("MultiLock"), self._release())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MultiLock, (self.names,)
+
+
+def _take(
+    place: Place, locks: Sequence[Lock], end: float | None, wanted: int
+) -> Steps[list[Lock] | None]:
+    """Take them one after the other; None: not all in time, and none is kept.
+
+    What is kept when an error comes, Ctrl-C too, goes with the objects that have it.
+    """
+    held: list[Lock] = []
+    for lock in locks[:wanted]:
+        left = None if end is None else max(0.0, end - time.monotonic())
+        if not (yield from lock._acquire(place, left)):
+            yield from _let_go(held)
+            return None
+        held.append(lock)
+    return held
+
+
+def _take_some(
+    place: Place, locks: Sequence[Lock], end: float | None, wanted: int
+) -> Steps[list[Lock] | None]:
+    """Take so many of them, whichever are free; wait for one that was not, without any other."""
+    waited: Lock | None = None
+    while True:
+        held = [] if waited is None else [waited]
+        missed: Lock | None = None
+        for lock in locks:
+            if len(held) >= wanted:
+                break
+            if lock is not waited:
+                if (yield from lock._acquire(place, 0.0)):
+                    held.append(lock)
+                else:
+                    missed = lock
+        if len(held) >= wanted:
+            return held
+        yield from _let_go(held)
+        left = None if end is None else end - time.monotonic()
+        assert missed is not None
+        if (left is not None and left <= 0) or not (yield from missed._acquire(place, left)):
+            return None
+        waited = missed
+
+
+def _let_go(held: Iterable[Lock]) -> Steps[None]:
+    for lock in held:
+        lease, shared = lock._leases.popleft()
+        yield from lock._release(lease, shared)
