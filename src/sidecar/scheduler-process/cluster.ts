@@ -267,8 +267,10 @@ export class Cluster implements IRosterHost {
   get isHeld(): boolean {
     const { rows, requests } = this._state;
     const isStarting = (this._fleet?.startingCount ?? 0) > 0;
+    // Of a program's too: a short limit would end it before its first worker has come.
     return (
-      this._isServers && (rows.ids.size > 0 || requests.size > 0 || isStarting)
+      isStarting ||
+      (this._isServers && (rows.ids.size > 0 || requests.size > 0))
     );
   }
 
