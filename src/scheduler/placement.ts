@@ -4,6 +4,12 @@ import type { SchedulerOptions } from './options';
 import type { TaskTable } from './task-table';
 import type { WorkerRecord } from './worker-table';
 
+/**
+ * So much of a transfer waits for each task whose inputs its worker fetches already, or has to: transfers from several workers run side by
+ * side, but share links.
+ */
+const BESIDE = 1 / 2;
+
 /** What placing reads of the scheduler's state. */
 type PlacementState = {
   readonly tasks: TaskTable;
@@ -26,8 +32,8 @@ export interface IPlacementPolicy {
 
 /**
  * Takes of the workers that hold inputs, if any do, the one where the task could start first: the work already there, plus the time to move
- * the inputs that are elsewhere. A worker without any gets it when it is idle (`balance.ts`), for by then it is known whether that is worth
- * the transfers. Equal costs: the one that stores less, then the one that joined first.
+ * the inputs that are elsewhere, behind those that are to come before. A worker without any gets it when it is idle (`balance.ts`), for by
+ * then it is known whether that is worth the transfers. Equal costs: the one that stores less, then the one that joined first.
  */
 export class CheapestPlacement implements IPlacementPolicy {
   private _heldBytes = new Float64Array(16);
@@ -69,10 +75,11 @@ export class CheapestPlacement implements IPlacementPolicy {
       if (isHeld && heldInputs[worker.id] === 0) {
         continue;
       }
-      const cost =
-        worker.load +
+      const transfer =
         (heldInputs[worker.id] === inputs ? 0 : options.transferLatency) +
         (bytes - heldBytes[worker.id]!) / bandwidth;
+      const before = worker.fetchingCount + worker.lackingCount;
+      const cost = worker.load + transfer * (1 + BESIDE * before);
       if (
         cost < bestCost ||
         (cost === bestCost && worker.storedBytes < best.storedBytes)

@@ -173,6 +173,7 @@ export class SchedulerState {
       const queue = lacksInputs ? home.fetchQueue : home.queue;
       queue.push(task, rank, client);
       home.queuedCount++;
+      home.lackingCount += Number(lacksInputs);
       this._book(task, this._timeOfQueued(task, home));
     }
   }
@@ -195,6 +196,7 @@ export class SchedulerState {
     }
     const home = this.workers.get(homeId)!;
     home.queuedCount--;
+    home.lackingCount -= Number(tasks.hasFlag(task, TaskFlag.Lacks));
     this._unbook(task, this._timeOfQueued(task, home));
     const { queue, fetchQueue } = home;
     if (queue.length + fetchQueue.length > 2 * home.queuedCount + 64) {

@@ -313,11 +313,13 @@ function checkWorker(
   invariant(held.size === 0, 'what the worker does not have is held');
   invariant(worker.queuedCount === queued, 'the queue is miscounted');
   let queuedSeconds = 0;
+  let lackingCount = 0;
   let rootSeconds = 0;
   let stored = 0;
   let results = 0;
   for (let task = 0; task < t.capacity; task++) {
     if (t.state[task] === TaskState.Queued && t.worker[task] === worker.id) {
+      lackingCount += Number(t.hasFlag(task, TaskFlag.Lacks));
       const seconds = s.durations.booked(t.functionRow[task]!);
       if (t.isRoot(task)) {
         rootSeconds += seconds;
@@ -340,6 +342,10 @@ function checkWorker(
   invariant(
     isNear(worker.queuedTime.seconds, queuedSeconds),
     'the seconds of the queue are wrong'
+  );
+  invariant(
+    worker.lackingCount === lackingCount,
+    'queued tasks that lack inputs are miscounted'
   );
   invariant(
     isNear(worker.rootTime.seconds, rootSeconds),

@@ -40,6 +40,8 @@ export class WorkerRecord {
   readonly fetchQueue: ClientQueue;
   /** The living entries of both queues. */
   queuedCount = 0;
+  /** Those of them that lacked inputs here. */
+  lackingCount = 0;
   readonly queuedTime = new BookedTime();
   /** Of the roots among them (`roots.ts`), which are not in `queuedTime`. */
   readonly rootTime = new BookedTime();
