@@ -164,7 +164,8 @@ def cluster_keywords(resources: Any, idle_timeout: Any) -> dict[str, Any]:
     if resources is not None:
         settings["resources"] = worker_resources(resources)
     if idle_timeout is not None:
-        idle = float(parse_timedelta(idle_timeout, "s"))
+        is_number = isinstance(idle_timeout, (int, float))
+        idle = float(idle_timeout if is_number else parse_timedelta(idle_timeout, "s"))
         if not 0 <= idle < math.inf:
             raise ValueError(f"idle_timeout is a time from 0 (never), not {idle_timeout!r}")
         settings["idleSeconds"] = idle
