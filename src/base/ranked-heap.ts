@@ -54,6 +54,19 @@ export class RankedHeap {
     return this._ids[place]!;
   }
 
+  /**
+   * Drops entries from the end of the heap's array up to the last one for which `keep` holds: what is left is a heap.
+   *
+   * @returns how many were dropped.
+   */
+  dropFromEnd(keep: (id: number) => boolean): number {
+    const before = this._length;
+    while (this._length > 0 && !keep(this._ids[this._length - 1]!)) {
+      this._length--;
+    }
+    return before - this._length;
+  }
+
   /** Keeps only the entries for which `keep` holds; O(n). */
   retain(keep: (id: number, rank: number) => boolean): void {
     let kept = 0;

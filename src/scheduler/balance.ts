@@ -8,7 +8,7 @@ import { TaskFlag } from './task-table';
 import { assign } from './transitions';
 import type { WorkerRecord } from './worker-table';
 
-/** At most this many tasks are looked at per idle worker, so that a batch of finishes stays cheap however long the queues are. */
+/** At most this many tasks of each of a victim's queues are looked at, so that a batch of finishes stays cheap however long they are. */
 const MAX_LOOKED_AT = 64;
 
 /**
@@ -50,18 +50,19 @@ function takeFromQueue(s: SchedulerState, thief: WorkerRecord): boolean {
   if (victim === null) {
     return false;
   }
+  const isLiving = (task: number) => s.isQueuedAt(task, victim.id);
   let left = Math.ceil(victim.queuedCount / 2);
   let hasMoved = false;
   // The last ones: the victim would begin them last.
   for (const task of [
-    ...victim.fetchQueue.lastOnes(MAX_LOOKED_AT),
-    ...victim.queue.lastOnes(MAX_LOOKED_AT)
+    ...victim.fetchQueue.lastOnes(MAX_LOOKED_AT, isLiving),
+    ...victim.queue.lastOnes(MAX_LOOKED_AT, isLiving)
   ]) {
     if (left === 0) {
       break;
     }
     if (
-      s.isQueuedAt(task, victim.id) &&
+      isLiving(task) &&
       s.isEligible(task, thief) &&
       mayFollow(s, task, thief) &&
       isSoonerAt(s, task, thief, victim) &&
@@ -96,8 +97,9 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
     thief,
     other =>
       other.takeBacksPending === 0 &&
-      (other.paused || other.processingCount > other.threads) &&
-      other.occupancy > s.options.takeBackSeconds * other.threads
+      (other.paused ||
+        (other.processingCount > other.threads &&
+          other.occupancy > s.options.takeBackSeconds * other.threads))
   );
   if (victim === null) {
     return;
@@ -110,7 +112,8 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
     if (
       s.isEligible(task, thief) &&
       hasResources(s, task, thief) &&
-      isSoonerAt(s, task, thief, victim)
+      // (A paused worker starts nothing: whatever another takes is sooner.)
+      (victim.paused || isSoonerAt(s, task, thief, victim))
     ) {
       s.askBack(task, victim);
       left--;
@@ -119,8 +122,8 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
 }
 
 /**
- * The tasks that a worker has probably not started, oldest first: all that could run, except the oldest one per thread. A paused worker
- * starts nothing, so there even these are asked back.
+ * The tasks that a worker has probably not started, oldest first: all whose inputs are made, except the oldest one per thread of those
+ * that could run. A paused worker starts nothing, so there even these are asked back, and those that were given back before.
  */
 function probablyUnstarted(s: SchedulerState, worker: WorkerRecord): number[] {
   const tasks = s.tasks;
@@ -135,11 +138,12 @@ function probablyUnstarted(s: SchedulerState, worker: WorkerRecord): number[] {
     if (tasks.waitingOn[task]! > 0) {
       continue;
     }
-    if (running > 0) {
+    // (What still fetches its inputs has not begun.)
+    if (running > 0 && tasks.lacking[task] === 0) {
       running--;
     } else if (
       (tasks.flags[task]! & asked) === 0 &&
-      !tasks.wasOftenTakenBack(task)
+      (worker.paused || !tasks.wasOftenTakenBack(task))
     ) {
       unstarted.push(task);
     }

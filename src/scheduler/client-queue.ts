@@ -41,15 +41,26 @@ export class ClientQueue {
     return heap.pop();
   }
 
-  /** Up to `most` entries, of each client those that are about the last. */
-  lastOnes(most: number): number[] {
+  /**
+   * Up to `most` entries, of each client in turn one that is about its last. Entries for which `isLiving` does not hold are dropped from
+   * the end first, or those that were taken there would soon hide all others.
+   */
+  lastOnes(most: number, isLiving: (task: number) => boolean): number[] {
     const last: number[] = [];
-    for (const client of this._clients) {
-      const heap = this._heaps[client]!;
-      const end = Math.max(0, heap.length - most);
-      for (let place = heap.length - 1; place >= end; place--) {
-        last.push(heap.at(place));
+    const heaps = this._clients.map(client => this._heaps[client]!);
+    for (const heap of heaps) {
+      this._length -= heap.dropFromEnd(isLiving);
+    }
+    for (let back = 1; last.length < most; back++) {
+      const deep = heaps.filter(heap => back <= heap.length);
+      if (deep.length === 0) {
+        break;
       }
+      last.push(
+        ...deep
+          .slice(0, most - last.length)
+          .map(heap => heap.at(heap.length - back))
+      );
     }
     return last;
   }

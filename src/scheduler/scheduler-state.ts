@@ -214,6 +214,29 @@ export class SchedulerState {
     return task === NONE ? this.peekQueue(home.fetchQueue, home) : task;
   }
 
+  /**
+   * The best task that is queued for a worker and lacks inputs there, or NONE. Those whose inputs have come meanwhile move to its other
+   * queue: one common input may have been all that hundreds lacked.
+   */
+  nextToFetch(home: WorkerRecord): number {
+    const { rank, client } = this.tasks;
+    const { queue, fetchQueue } = home;
+    for (;;) {
+      const task = this.peekQueue(fetchQueue, home);
+      if (task === NONE || !this.hasInputs(task, home)) {
+        return task;
+      }
+      fetchQueue.pop();
+      if (this.tasks.hasFlag(task, TaskFlag.Lacks)) {
+        this._unbook(task, this._timeOfQueued(task, home));
+        this.tasks.flags[task]! &= ~TaskFlag.Lacks;
+        home.lackingCount--;
+        this._book(task, this._timeOfQueued(task, home));
+        queue.push(task, rank[task]!, client[task]!);
+      }
+    }
+  }
+
   /** The best task of a queue of a worker (null: the common one), or NONE; drops dead entries on the way. */
   peekQueue(queue: ClientQueue, home: WorkerRecord | null): number {
     const homeId = home === null ? NONE : home.id;

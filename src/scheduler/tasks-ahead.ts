@@ -81,6 +81,8 @@ function fillWorker(
   let left = share;
   let hasAssigned = false;
   for (;;) {
+    // (First: it moves tasks to the other queue.)
+    const far = s.nextToFetch(worker);
     let best = NONE;
     let from = commonQueue;
     if (hasRoom(s, worker)) {
@@ -95,12 +97,14 @@ function fillWorker(
         }
       }
     }
-    if (worker.queuedCount > 0 && hasRoomToFetch(s, worker)) {
-      const far = following(s, worker, s.peekQueue(fetchQueue, worker));
-      if (far !== NONE && (best === NONE || s.turns.isBefore(far, best))) {
-        best = far;
-        from = fetchQueue;
-      }
+    if (
+      far !== NONE &&
+      hasRoomToFetch(s, worker) &&
+      mayFollow(s, far, worker) &&
+      (best === NONE || s.turns.isBefore(far, best))
+    ) {
+      best = far;
+      from = fetchQueue;
     }
     if (best === NONE) {
       return hasAssigned;

@@ -1,7 +1,7 @@
 import { invariant } from '../base/assert';
 import { NONE } from './edge-table';
 import { neglected } from './resources';
-import { hasRoom, hasRoomToFetch } from './room';
+import { hasRoom, hasRoomFor } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { FailureReason, holdsInputs, TaskState } from './task-state';
 import { ENDED_FLAGS, TaskFlag } from './task-table';
@@ -370,8 +370,9 @@ function checkNothingIdle(s: SchedulerState): void {
     if (hasRoom(s, worker)) {
       waiting.push(common, s.peekQueue(worker.queue, worker));
     }
-    if (hasRoomToFetch(s, worker)) {
-      waiting.push(s.peekQueue(worker.fetchQueue, worker));
+    const far = s.peekQueue(worker.fetchQueue, worker);
+    if (far !== NONE && hasRoomFor(s, far, worker)) {
+      waiting.push(far);
     }
     for (const task of waiting) {
       invariant(

@@ -243,11 +243,14 @@ describe('work ahead', () => {
     s.join(0);
     s.join(1);
     const at = (id: number) => ({ workers: [id], allowOther: false });
-    s.submit('a; b', { want: 'a b', restrict: { a: at(0), b: at(1) } });
+    s.submit('a; b; c', {
+      want: 'a b c',
+      restrict: { a: at(0), b: at(1), c: at(1) }
+    });
     s.finish(0, 'a');
-    s.finish(1, 'b');
+    s.finish(1, 'b c');
     s.said();
-    s.submit('b -> x1 x2 x3; a -> y1 y2 y3', {
+    s.submit('b -> x1 x2; c -> x3; a -> y1 y2 y3', {
       want: 'x1 x2 x3 y1 y2 y3',
       restrict: Object.fromEntries(
         ['x1', 'x2', 'x3', 'y1', 'y2', 'y3'].map(name => [name, at(0)])
@@ -255,8 +258,28 @@ describe('work ahead', () => {
     });
     expect(s.said()).toEqual(['assign 0: x1 x2 y1 y2']);
     s.replicas(0, 'b');
-    // Now x1 and x2 could run, and leave room to have other inputs fetched.
+    // Now x1 and x2 could run, and leave room to have another input fetched.
     expect(s.said()).toEqual(['assign 0: x3']);
+  });
+
+  it('has as much ahead as ever when one input of all that was to be fetched comes', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    const at = (id: number) => ({ workers: [id], allowOther: false });
+    s.submit('x', { restrict: { x: at(0) } });
+    s.finish(0, 'x', { nbytes: 1e8 });
+    const names = Array.from({ length: 100 }, (_, i) => `y${i}`);
+    s.submit(`x -> ${names.join(' ')}`, {
+      want: names.join(' '),
+      restrict: Object.fromEntries(names.map(name => [name, at(1)]))
+    });
+    const worker = s.scheduler.workers.get(1)!;
+    expect([worker.processingCount, worker.queuedCount]).toEqual([2, 98]);
+    s.replicas(1, 'x');
+    expect([worker.processingCount, worker.queuedCount]).toEqual([2, 98]);
+    s.finish(1, 'y0', { duration: 0.5 });
+    expect([worker.processingCount, worker.queuedCount]).toEqual([2, 97]);
   });
 
   it('sends about 5 ms of short tasks', () => {
@@ -469,6 +492,70 @@ describe('balancing', () => {
     s.takenBack(0, 'c');
     expect(s.said()).toEqual(['release 0: b c', 'assign 1: b c']);
     expect(s.scheduler.workers.get(0)!.takeBacksPending).toBe(0);
+  });
+
+  it('asks a paused worker for its last task, however little it has booked', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b');
+    s.join(1);
+    s.pause(0);
+    s.takenBack(0, 'a', { taken: false });
+    s.said();
+    s.finish(0, 'a');
+    expect(s.saidOf('take')).toEqual(['take back 0: b']);
+    s.takenBack(0, 'b');
+    s.pause(0, true);
+    expect(s.scheduler.isStalled).toBe(false);
+    expect(s.states('b')).toBe('Processing');
+  });
+
+  it('asks back what still fetches its inputs, and not what runs', () => {
+    const s = new SchedulerFixture({ options: { takeBackSeconds: 0 } });
+    s.join(0);
+    s.join(1);
+    const at = (id: number) => ({ workers: [id], allowOther: false });
+    s.submit('x', { restrict: { x: at(1) } });
+    s.finish(1, 'x', { nbytes: 8 });
+    // (f0 comes first, and lacks x.)
+    s.submit('x -> f0', {
+      restrict: { f0: { workers: [0, 2], allowOther: false } }
+    });
+    s.submit('r0', {
+      restrict: { r0: { workers: [0, 2], allowOther: false } }
+    });
+    expect(s.scheduler.workers.get(0)!.processingCount).toBe(2);
+    s.said();
+    s.join(2);
+    expect(s.saidOf('take')).toEqual(['take back 0: f0']);
+  });
+
+  it('takes from a long queue without asking for what was sent', () => {
+    const s = new SchedulerFixture();
+    const names = Array.from({ length: 500 }, (_, i) => `a${i}`);
+    s.join(0);
+    s.submit(names.join(';'), {
+      want: names.join(' '),
+      restrict: Object.fromEntries(
+        names.map(name => [name, { workers: [0, 1], allowOther: false }])
+      )
+    });
+    s.said();
+    s.join(1);
+    const taken: string[] = [];
+    const asked: string[] = [];
+    for (let round = 0; round < 200; round++) {
+      for (const line of s.said()) {
+        const [what, names] = line.split(': ') as [string, string];
+        if (what === 'assign 1') {
+          taken.push(...names.split(' '));
+        } else if (what.startsWith('take')) {
+          asked.push(line);
+        }
+      }
+      s.finish(1, taken.shift()!, { duration: 1 });
+    }
+    expect(asked).toEqual([]);
   });
 
   it('takes back with a task what waits for it there', () => {
