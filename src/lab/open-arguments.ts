@@ -5,7 +5,9 @@ import type { Trans } from '../base/trans';
 import {
   belongsTo,
   type ClusterTarget,
+  newestFor,
   newestOf,
+  notebooksOf,
   type NotebookOf,
   targetOf
 } from '../feed/cluster-ref';
@@ -84,8 +86,18 @@ export function namedTarget(
     (kernel === undefined ? undefined : page.notebookOfKernel(kernel)) ??
     page.notebook;
   if (known?.environment !== undefined && own !== undefined) {
-    // Notebooks share it, and the page may not have heard of this one's client.
-    return { target: { notebook: own } };
+    const isHere = notebooksOf(known, page.notebookOf).some(
+      ({ path }) => path === own
+    );
+    if (isHere || kernel !== undefined) {
+      const target = { notebook: own };
+      const newest = newestFor(page.clusters, target, page.notebookOf);
+      // One notebook can have several clusters at a time: an older one is identified by its name. One that the page has not heard this
+      // notebook of is the one that it joined last.
+      return !isHere || newest?.cluster === known.cluster
+        ? { target }
+        : { target: { ...target, name: known.name } };
+    }
   }
   if (known !== null) {
     return { target: targetOf(known, page.notebookOf) };

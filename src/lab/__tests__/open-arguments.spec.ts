@@ -62,6 +62,45 @@ describe('the arguments of spanwise:open', () => {
     expect(named({})).toBeUndefined();
   });
 
+  it('tell the clusters of one notebook apart, and keep to the one that is named', () => {
+    const joined = (path: string, at: number) => ({
+      client: at,
+      name: path,
+      notebook: { path },
+      joined: at
+    });
+    const shared = clusterInfo({
+      cluster: 'id-d',
+      name: 'default',
+      environment: '/env',
+      clients: [joined('c.ipynb', 10), joined('d.ipynb', 20)]
+    });
+    const own = clusterInfo({
+      cluster: 'id-c',
+      notebook: { path: 'c.ipynb' },
+      startedAt: 2000
+    });
+    const at = (args: Record<string, string>, ...clusters: ClusterInfo[]) =>
+      namedTarget(
+        { cluster: 'id-d', ...args },
+        {
+          clusters: [shared, ...clusters],
+          notebookOf,
+          notebookOfKernel: kernel => kernel.slice(2) + '.ipynb',
+          notebook: 'e.ipynb',
+          trans: bracketing
+        }
+      )?.target;
+    expect(at({ kernel: 'k-c' })).toEqual({ notebook: 'c.ipynb' });
+    expect(at({ kernel: 'k-c' }, own)).toEqual({
+      notebook: 'c.ipynb',
+      name: 'default'
+    });
+    // The page has not heard of this one's client yet.
+    expect(at({ kernel: 'k-e' })).toEqual({ notebook: 'e.ipynb' });
+    expect(at({})).toEqual({ name: 'default' });
+  });
+
   it('take no other cluster for one that the page has not heard of', () => {
     const awaited = 'new-id';
     expect(named({ cluster: awaited, kernel: 'k-c' }, 'b.ipynb')).toEqual({
