@@ -1,23 +1,27 @@
-/** What the buttons of the cluster card do: they ask the user where something would be lost, then the server, and say what was not done. */
+/**
+ * What the buttons of the cluster card do: they ask the user where something would be lost, then the server, and say what was not done, in a
+ * dialog: JupyterLab cuts notifications after 140 characters.
+ */
 import {
   Dialog,
   InputDialog,
   Notification,
-  showDialog
+  showDialog,
+  showErrorMessage
 } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { fileName } from '../feed/selection';
 import { openMenu } from '../panels/panel-menu';
 import type { ClusterInfo } from '../wire/panel-link';
 import { workersOf } from './cluster-figures';
-import {
-  type ClusterControls,
-  NotDone,
-  type StartedCluster
-} from './cluster-controls';
+import { type ClusterControls, NotDone } from './cluster-controls';
+import type { ClusterUsers } from './cluster-users';
 
 /** As of `spanwise/client/launch.py`. */
 const MOST_WORKERS = 1024;
+
+/** How long the page shows that a cluster was started. */
+const SUCCESS_MS = 8000;
 
 /** A kernel that a cluster can be started for. */
 type KernelChoice = { readonly name: string; readonly title: string };
@@ -30,7 +34,8 @@ export class ClusterActions {
     const { kernels, trans } = this._options;
     const [only, ...others] = kernels();
     if (only === undefined) {
-      Notification.warning(
+      void showErrorMessage(
+        trans.__('No cluster was started'),
         trans.__(
           'This Jupyter server has no Python kernel to start a cluster for.'
         )
@@ -50,6 +55,7 @@ export class ClusterActions {
 
   async scale(cluster: ClusterInfo): Promise<void> {
     const { trans } = this._options;
+    const complaint = trans.__('%1 was not scaled', cluster.name);
     const { value } = await InputDialog.getNumber({
       title: trans.__('Scale %1', cluster.name),
       label: trans.__('Number of workers:'),
@@ -60,107 +66,132 @@ export class ClusterActions {
       return;
     }
     if (!Number.isInteger(value) || value < 0 || value > MOST_WORKERS) {
-      Notification.warning(
-        trans.__('A cluster has 0 to %1 workers, not %2.', MOST_WORKERS, value)
+      await showErrorMessage(
+        complaint,
+        trans.__('Give a whole number of workers, 0 to %1.', MOST_WORKERS)
       );
       return;
     }
-    await this._do(() => this._options.controls.scale(cluster.cluster, value));
+    await this._do(complaint, () =>
+      this._options.controls.scale(cluster.cluster, value)
+    );
   }
 
   /** If notebooks are connected, the server says so and does nothing; then the user may insist. */
   async restart(cluster: ClusterInfo): Promise<void> {
     const { controls, trans } = this._options;
-    try {
-      await controls.restart(cluster.cluster, false);
-    } catch (error) {
-      if (!(error instanceof NotDone) || error.others === 0) {
-        this._say(error);
-        return;
+    const restart = (force: boolean) =>
+      controls.restart(cluster.cluster, force);
+    const complaint = trans.__('%1 was not restarted', cluster.name);
+    let inUse = '';
+    await this._do(complaint, async () => {
+      try {
+        return await restart(false);
+      } catch (error) {
+        if (!(error instanceof NotDone) || error.others === 0) {
+          throw error;
+        }
+        inUse = error.message;
+        return '';
       }
-      const isSure = await asked(
-        trans.__('Restart %1?', cluster.name),
-        error.message,
-        trans.__('Restart'),
-        trans
-      );
-      if (isSure) {
-        await this._do(() => controls.restart(cluster.cluster, true));
-      }
+    });
+    if (inUse === '') {
+      return;
+    }
+    const isSure = await asked(
+      trans.__('Restart %1?', cluster.name),
+      inUse,
+      trans.__('Restart'),
+      trans
+    );
+    if (isSure) {
+      await this._do(complaint, () => restart(true));
     }
   }
 
-  /** @param notebooks - that are connected. */
-  async stop(
-    cluster: ClusterInfo,
-    notebooks: readonly string[]
-  ): Promise<void> {
+  async stop(cluster: ClusterInfo, users: ClusterUsers): Promise<void> {
     const { controls, trans } = this._options;
+    const { notebooks, programs } = users;
     const isSure = await asked(
       trans.__('Stop %1?', cluster.name),
-      notebooks.length === 0
-        ? trans.__('No notebook is connected.')
-        : trans.__(
-            'The results that it holds are lost. Connected: %1.',
-            notebooks.map(fileName).join(', ')
-          ),
+      [
+        // Published data and tasks that nobody waits for are held without a client.
+        trans.__('The results that it holds are lost.'),
+        notebooks.length > 0 &&
+          trans.__('Connected: %1.', notebooks.map(fileName).join(', ')),
+        programs.length > 0 &&
+          trans.__('Other programs: %1.', programs.join(', ')),
+        notebooks.length + programs.length === 0 &&
+          trans.__('Nobody is connected.')
+      ]
+        .filter(Boolean)
+        .join(' '),
       trans.__('Stop'),
       trans
     );
     if (isSure) {
-      await this._do(() => controls.stop(cluster.cluster));
+      await this._do(trans.__('%1 was not stopped', cluster.name), async () => {
+        await controls.stop(cluster.cluster);
+        return '';
+      });
     }
   }
 
   private async _start({ name, title }: KernelChoice): Promise<void> {
     const { controls, trans, started } = this._options;
-    const start = controls.start(name);
     // It takes seconds: the environment is asked, then workers start.
-    Notification.promise(start, {
-      pending: {
-        message: trans.__('Starting the default cluster for %1…', title)
-      },
-      success: {
-        message: (_, given) => {
-          const cluster = given as StartedCluster;
-          return cluster.isNew
-            ? trans.__(
-                '%1 runs. Notebooks of %2 join it with “client = Client()”.',
-                cluster.name,
-                title
-              )
-            : trans.__(
-                '%1 runs already. Notebooks of %2 join it with “client = Client()”; “Client(n_workers=4)” makes one of its own.',
-                cluster.name,
-                title
-              );
+    const id = Notification.emit(
+      trans.__('Starting the default cluster for %1…', title),
+      'in-progress',
+      // Without it JupyterLab lists the notification and does not show it.
+      { autoClose: false }
+    );
+    await this._do(
+      trans.__('No cluster was started for %1', title),
+      async () => {
+        try {
+          const { cluster, name: called, isNew } = await controls.start(name);
+          Notification.update({
+            id,
+            type: 'success',
+            message: isNew
+              ? trans.__('%1 runs. “client = Client()” joins it.', called)
+              : trans.__(
+                  '%1 runs already. “client = Client()” joins it; “Client(n_workers=4)” starts another.',
+                  called
+                ),
+            autoClose: SUCCESS_MS
+          });
+          started(cluster);
+          return '';
+        } catch (error) {
+          Notification.dismiss(id);
+          throw error;
         }
-      },
-      error: { message: error => sentenceOf(error) }
-    });
+      }
+    );
+  }
+
+  /**
+   * @param complaint - the title of what is said if it was not done, or not all of it.
+   * @param act - gives what was not done; '' if all was.
+   */
+  private async _do(
+    complaint: string,
+    act: () => Promise<string>
+  ): Promise<void> {
+    let sentence: string;
     try {
-      started((await start).cluster);
+      sentence = await act();
     } catch (error) {
       if (!(error instanceof NotDone)) {
         throw error;
       }
-      // The notification says it.
+      sentence = error.message;
     }
-  }
-
-  private async _do(act: () => Promise<void>): Promise<void> {
-    try {
-      await act();
-    } catch (error) {
-      this._say(error);
+    if (sentence !== '') {
+      await showErrorMessage(complaint, sentence);
     }
-  }
-
-  private _say(error: unknown): void {
-    if (!(error instanceof NotDone)) {
-      throw error;
-    }
-    Notification.error(error.message, { autoClose: false });
   }
 }
 
@@ -178,7 +209,7 @@ export namespace ClusterActions {
 /**
  * Why the buttons cannot act on a cluster; undefined: they can.
  *
- * @param notebook - that the cluster belongs to.
+ * @param notebook - that started the cluster; who joined it later does not own it.
  */
 export function whyNotControlled(
   cluster: ClusterInfo,
@@ -211,8 +242,4 @@ async function asked(
     ]
   });
   return button.accept;
-}
-
-function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -15,17 +15,17 @@ import { MarkedText } from '../panels/marked-text';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
 import { heldUp } from '../panels/worker-standing';
-import type { ClusterInfo } from '../wire/panel-link';
+import { REFUSED_CLUSTER, type ClusterInfo } from '../wire/panel-link';
 import { type ClusterActions, whyNotControlled } from './cluster-actions';
 import { memoryOf, workersOf } from './cluster-figures';
+import type { ClusterUsers } from './cluster-users';
 
 /** Paused workers that are named. */
 const MOST_PAUSES = 2;
 
 type ClusterCardProps = {
   readonly cluster: ClusterInfo | null;
-  /** Paths of the notebooks that use it. */
-  readonly notebooks: readonly string[];
+  readonly users: ClusterUsers;
   readonly actions: ClusterActions;
   readonly clusters: readonly ClusterInfo[];
   readonly status: LinkStatus;
@@ -112,9 +112,10 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
 function Users(
   props: ClusterCardProps & { readonly cluster: ClusterInfo }
 ): JSX.Element {
-  const { cluster, notebooks, trans } = props;
+  const { cluster, trans } = props;
+  const { notebooks } = props.users;
   const kind = kindText(cluster, trans);
-  const users = usersText(cluster, notebooks, trans);
+  const users = usersText(cluster, props.users, trans);
   if (cluster.environment === undefined) {
     return (
       <div className="sw-cluster-kind" title={notebooks.join('\n')}>
@@ -142,9 +143,16 @@ function Users(
 function ClusterButtons(
   props: ClusterCardProps & { readonly cluster: ClusterInfo }
 ): JSX.Element {
-  const { cluster, notebooks, actions, trans } = props;
-  const [first] = notebooks;
-  const disabledBecause = whyNotControlled(cluster, first, trans);
+  const { cluster, users, actions, trans } = props;
+  if (cluster.cluster === REFUSED_CLUSTER) {
+    // It is a sentence, no cluster: nothing can be done with it.
+    return (
+      <div className="sw-cluster-buttons">
+        <NewButton {...props} text={trans.__('New')} />
+      </div>
+    );
+  }
+  const disabledBecause = whyNotControlled(cluster, users.owner, trans);
   return (
     <div className="sw-cluster-buttons">
       <NewButton {...props} text={trans.__('New')} />
@@ -167,7 +175,7 @@ function ClusterButtons(
         text={trans.__('Stop')}
         icon={stopIcon}
         disabledBecause={disabledBecause}
-        onClick={() => void actions.stop(cluster, notebooks)}
+        onClick={() => void actions.stop(cluster, users)}
       />
     </div>
   );
@@ -323,16 +331,18 @@ function choices(props: ClusterCardProps): readonly MenuItem[] {
     }));
 }
 
-/** Who uses it: the notebooks by name, and how many other programs. */
+/** Who uses it: notebooks, and of a cluster that many may share other programs too. */
 function usersText(
   cluster: ClusterInfo,
-  notebooks: readonly string[],
+  { notebooks, programs }: ClusterUsers,
   trans: TranslationBundle
 ): string {
-  if (notebooks.length > 0) {
-    return trans.__('used by %1', notebooks.map(fileName).join(', '));
+  const isShared = cluster.environment !== undefined;
+  const names = [...notebooks.map(fileName), ...(isShared ? programs : [])];
+  if (names.length > 0) {
+    return trans.__('used by %1', names.join(', '));
   }
-  return cluster.environment !== undefined && cluster.state !== 'ended'
+  return isShared && cluster.state !== 'ended'
     ? trans.__('no notebook is connected')
     : '';
 }

@@ -41,17 +41,25 @@ export class ClusterControls {
     };
   }
 
-  /** @throws NotDone */
-  async scale(cluster: string, workers: number): Promise<void> {
-    await this._ask(`/${cluster}`, 'POST', { do: 'scale', workers });
+  /**
+   * @returns what was not done, as a sentence; '' if all was.
+   * @throws NotDone
+   */
+  async scale(cluster: string, workers: number): Promise<string> {
+    return sentenceIn(
+      await this._ask(`/${cluster}`, 'POST', { do: 'scale', workers })
+    );
   }
 
   /**
    * @param force - also if notebooks are connected, whose results are computed again.
+   * @returns what was not done, as a sentence; '' if all was.
    * @throws NotDone
    */
-  async restart(cluster: string, force: boolean): Promise<void> {
-    await this._ask(`/${cluster}`, 'POST', { do: 'restart', force });
+  async restart(cluster: string, force: boolean): Promise<string> {
+    return sentenceIn(
+      await this._ask(`/${cluster}`, 'POST', { do: 'restart', force })
+    );
   }
 
   /** @throws NotDone */
@@ -66,12 +74,14 @@ export class ClusterControls {
   ): Promise<Readonly<Record<string, unknown>>> {
     const base = this._settings.baseUrl.replace(/\/*$/, '/');
     let response: Response;
+    let text: string;
     try {
       response = await ServerConnection.makeRequest(
         `${base}spanwise/clusters${path}`,
         { method, body: body && JSON.stringify(body) },
         this._settings
       );
+      text = await response.text();
     } catch (error) {
       throw new NotDone(
         this._trans.__(
@@ -80,17 +90,16 @@ export class ClusterControls {
         )
       );
     }
-    const answer = await contentOf(response);
+    const answer = contentOf(text);
     const others = typeof answer.others === 'number' ? answer.others : 0;
     if (!response.ok || others > 0) {
       throw new NotDone(
-        typeof answer.message === 'string' && answer.message !== ''
-          ? answer.message
-          : this._trans.__(
-              'The Jupyter server refused it: %1 %2',
-              response.status,
-              response.statusText
-            ),
+        sentenceIn(answer) ||
+          this._trans.__(
+            'The Jupyter server refused it: %1 %2',
+            response.status,
+            response.statusText
+          ),
         others
       );
     }
@@ -98,11 +107,12 @@ export class ClusterControls {
   }
 }
 
+function sentenceIn({ message }: Readonly<Record<string, unknown>>): string {
+  return typeof message === 'string' ? message : '';
+}
+
 /** A proxy or a login page may answer in the server's place. */
-async function contentOf(
-  response: Response
-): Promise<Readonly<Record<string, unknown>>> {
-  const text = await response.text();
+function contentOf(text: string): Readonly<Record<string, unknown>> {
   try {
     const content: unknown = JSON.parse(text);
     return typeof content === 'object' && content !== null

@@ -8,7 +8,6 @@ import {
   type ClusterTarget,
   newestFor,
   newestOf,
-  notebooksOf,
   type NotebookOf,
   targetOf
 } from '../feed/cluster-ref';
@@ -16,6 +15,7 @@ import { Disposing } from '../feed/disposing';
 import type { IFeed, IWatch } from '../feed/feed-types';
 import type { PanelContext } from '../panels/panel-context';
 import type { ClusterInfo, SpansResult } from '../wire/panel-link';
+import { clusterUsers, type ClusterUsers } from './cluster-users';
 import type { ContextPool } from './context-pool';
 import type { Arrange } from './span-tree-rows';
 
@@ -64,15 +64,10 @@ export class SidebarModel extends Disposing {
     return this._context.cluster.current;
   }
 
-  /** The notebooks that use the cluster; of an ended one, those that have used it. */
-  get notebooks(): readonly string[] {
-    if (this.cluster === null) {
-      return [];
-    }
-    const hasEnded = this.cluster.state === 'ended';
-    return notebooksOf(this.cluster, this._options.notebookOf)
-      .filter(({ isHere }) => isHere || hasEnded)
-      .map(({ path }) => path);
+  get users(): ClusterUsers {
+    return this.cluster === null
+      ? { owner: undefined, notebooks: [], programs: [] }
+      : clusterUsers(this.cluster, this._options.notebookOf);
   }
 
   get spans(): SpansResult | null {

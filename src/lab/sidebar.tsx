@@ -90,7 +90,7 @@ export class Sidebar extends ReactWidget {
           ) : (
             <ClusterCard
               cluster={model.cluster}
-              notebooks={model.notebooks}
+              users={model.users}
               actions={this._options.actions}
               clusters={feed.clusters}
               status={feed.status}

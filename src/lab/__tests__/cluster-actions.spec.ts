@@ -1,13 +1,24 @@
-import { Dialog } from '@jupyterlab/apputils';
+import { Dialog, Notification } from '@jupyterlab/apputils';
 import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import { waitFor } from '../../testing/wait-for';
 import { ClusterActions } from '../cluster-actions';
-import { ClusterControls } from '../cluster-controls';
+import { ClusterControls, NotDone } from '../cluster-controls';
 
 const trans = nullTranslator.load('spanwise');
 const cluster = clusterInfo({ cluster: 'ab12', environment: '/env' });
+const nobody = { owner: undefined, notebooks: [], programs: [] };
+
+/** What JupyterLab shows of the newest notification: it cuts it, and lists it only if it closes at once. */
+function shown(): string {
+  const [newest] = Notification.manager.notifications;
+  return newest === undefined || newest.options.autoClose === 0
+    ? ''
+    : `${newest.type}: ${newest.message.slice(0, 140)}`;
+}
+
+afterEach(() => Notification.dismiss());
 
 /** A server that answers what it is given, one after the other; then nothing. */
 function setUp(
@@ -88,13 +99,56 @@ describe('the buttons of the cluster card', () => {
   it('stop only when the user says so, who is told for whom that is', async () => {
     const { asked, actions } = setUp();
     for (const answer of ['Cancel', 'Stop']) {
-      const done = actions.stop(cluster, ['work/a.ipynb', 'b.ipynb']);
+      const done = actions.stop(cluster, {
+        ...nobody,
+        notebooks: ['work/a.ipynb', 'b.ipynb'],
+        programs: ['job']
+      });
       const { node, press } = await dialog('Stop first-look?');
-      expect(node.textContent).toContain('Connected: a.ipynb, b.ipynb.');
+      expect(node.textContent).toContain(
+        'are lost. Connected: a.ipynb, b.ipynb. Other programs: job.'
+      );
       press(answer);
       await done;
     }
     expect(asked).toEqual(['DELETE /user/a/spanwise/clusters/ab12']);
+  });
+
+  it('say that results are lost if nobody is connected', async () => {
+    const { actions } = setUp();
+    const done = actions.stop(cluster, nobody);
+    const { node, press } = await dialog('Stop first-look?');
+    expect(node.textContent).toContain('are lost. Nobody is connected.');
+    press('Cancel');
+    await done;
+  });
+
+  it.each(['', '1.5', '-1', '1025'])('scale to no %s workers', async text => {
+    const { asked, actions } = setUp();
+    const done = actions.scale(cluster);
+    const { node, press } = await dialog('Scale first-look');
+    node.querySelector('input')!.value = text;
+    press('Scale');
+    const told = await dialog('first-look was not scaled');
+    expect(told.node.textContent).toContain('workers, 0 to 1024.');
+    told.press('Close');
+    await done;
+    expect(asked).toEqual([]);
+  });
+
+  it('say in a dialog, whole, what was not done', async () => {
+    const sentence = `${'It has ended. '.repeat(20)}Do this.`;
+    const { actions } = setUp(
+      [410, { message: sentence }],
+      [200, { message: sentence }]
+    );
+    for (let each = 0; each < 2; each += 1) {
+      const done = actions.restart(cluster);
+      const { node, press } = await dialog('first-look was not restarted');
+      expect(node.textContent).toContain(sentence);
+      press('Close');
+      await done;
+    }
   });
 
   it('scale to the number that is asked for', async () => {
@@ -117,11 +171,37 @@ describe('the buttons of the cluster card', () => {
       { cluster: 'cd34', name: 'default', isNew: true }
     ]);
     actions.startNew(document.createElement('button'));
+    expect(shown()).toBe(
+      'in-progress: Starting the default cluster for Python 3…'
+    );
     await waitFor('the start', () => started.length > 0);
     expect(started).toEqual(['cd34']);
     expect(asked).toEqual([
       'POST /user/a/spanwise/clusters {"kernel":"python3"}'
     ]);
+    expect(shown()).toBe(
+      'success: default runs. “client = Client()” joins it.'
+    );
+  });
+
+  it('say of one that runs already how to get another', async () => {
+    const { actions, started } = setUp([
+      200,
+      { cluster: 'cd34', name: 'default (a-long-name-of-trees)', isNew: false }
+    ]);
+    actions.startNew(document.createElement('button'));
+    await waitFor('the answer', () => started.length > 0);
+    expect(shown()).toMatch(/^success: .* runs already.* starts another\.$/);
+  });
+
+  it('say why none was started', async () => {
+    const { actions, started } = setUp([503, { message: 'No Node.' }]);
+    actions.startNew(document.createElement('button'));
+    const { node, press } = await dialog('No cluster was started for Python 3');
+    expect(node.textContent).toContain('No Node.');
+    expect(shown()).toBe('');
+    press('Close');
+    expect(started).toEqual([]);
   });
 });
 
@@ -133,5 +213,19 @@ describe('the controls of clusters', () => {
   ])('say why not: %s', async (status, body, sentence) => {
     const { controls } = setUp([status, body]);
     await expect(controls.stop('ab12')).rejects.toThrow(sentence);
+  });
+
+  it('say so if the connection breaks within the answer', async () => {
+    const settings = ServerConnection.makeSettings({
+      fetch: async () =>
+        new Response(
+          new ReadableStream({
+            pull: stream => stream.error(new TypeError('it broke'))
+          })
+        )
+    });
+    const broken = new ClusterControls(settings, trans).stop('ab12');
+    await expect(broken).rejects.toThrow(NotDone);
+    await expect(broken).rejects.toThrow('did not answer: it broke');
   });
 });

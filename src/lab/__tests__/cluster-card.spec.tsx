@@ -3,9 +3,10 @@ import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
-import type { ClusterInfo } from '../../wire/panel-link';
+import { REFUSED_CLUSTER, type ClusterInfo } from '../../wire/panel-link';
 import type { ClusterActions } from '../cluster-actions';
 import { ClusterCard } from '../cluster-card';
+import { clusterUsers } from '../cluster-users';
 
 let host: HTMLElement;
 let root: Root;
@@ -24,7 +25,7 @@ function textOf(cluster: ClusterInfo): string {
     root.render(
       <ClusterCard
         cluster={cluster}
-        notebooks={['work/local.ipynb']}
+        users={clusterUsers(cluster, user => user.notebook?.path)}
         actions={{} as ClusterActions}
         clusters={[cluster]}
         status={{ kind: 'open' }}
@@ -40,6 +41,14 @@ const [here, there] = clusterInfo().workers as [
   ClusterInfo['workers'][number],
   ClusterInfo['workers'][number]
 ];
+
+const joined = {
+  client: 2,
+  name: 'local',
+  notebook: { path: 'work/local.ipynb' },
+  joined: 5
+};
+const job = { client: 3, name: 'job', joined: 6 };
 
 describe('ClusterCard', () => {
   it('counts the workers that are there; of an ended cluster those that were', () => {
@@ -87,9 +96,13 @@ describe('ClusterCard', () => {
   });
 
   it('says whose default cluster it is, and who uses it', () => {
-    const shared = clusterInfo({ environment: '/home/ann/trees/.venv' });
+    const left = { client: 4, name: 'gone', joined: 1, left: 2 };
+    const shared = clusterInfo({
+      environment: '/home/ann/trees/.venv',
+      clients: [joined, job, { ...job, client: 5 }, left]
+    });
     expect(textOf(shared)).toContain(
-      'default cluster of treesused by local.ipynb'
+      'default cluster of treesused by local.ipynb, job'
     );
     const buttons = [...host.querySelectorAll('button')];
     expect(
@@ -103,13 +116,22 @@ describe('ClusterCard', () => {
       textOf(cluster);
       return host.querySelector<HTMLElement>('[aria-label=Stop]')?.title;
     };
-    expect(stop(clusterInfo())).toBe('Stop: first-look belongs to local.ipynb');
+    const own = { notebook: { path: 'work/own.ipynb' }, clients: [joined] };
+    expect(stop(clusterInfo(own))).toBe(
+      'Stop: first-look belongs to own.ipynb'
+    );
+    expect(stop(clusterInfo({ clients: [joined] }))).toBe(
+      'Stop: first-look belongs to a script'
+    );
     const shared = clusterInfo({ environment: '/opt/conda', state: 'ended' });
     expect(stop(shared)).toBe('Stop: first-look has ended');
+    expect(stop(clusterInfo({ cluster: REFUSED_CLUSTER }))).toBeUndefined();
   });
 
   it('says of an observation that it observes, and what', () => {
-    const text = textOf(clusterInfo({ name: 'daily', kind: 'local' }));
+    const text = textOf(
+      clusterInfo({ name: 'daily', kind: 'local', clients: [joined, job] })
+    );
     expect(text).toContain('dailyobserving');
     expect(text).toContain('local schedulers · used by local.ipynb');
   });

@@ -56,7 +56,7 @@ describe('SidebarModel', () => {
     feed.setClusters(inA, shared);
     model.turnTo({ notebook: 'b.ipynb' });
     expect(model.cluster).toBe(shared);
-    expect(model.notebooks).toEqual(['a.ipynb', 'b.ipynb']);
+    expect(model.users.notebooks).toEqual(['a.ipynb', 'b.ipynb']);
     model.choose(shared);
     expect(model.target).toEqual({ notebook: 'b.ipynb' });
     const ofB = model.context.selection;
