@@ -51,7 +51,9 @@ export const feedPlugin: JupyterFrontEndPlugin<IFeed> = {
           trans.__(
             'Spanwise could not read its settings and uses the defaults: %1',
             String(error)
-          )
+          ),
+          // Without it JupyterLab lists the notification and does not show it.
+          { autoClose: false }
         );
       }
     );

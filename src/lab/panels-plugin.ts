@@ -240,7 +240,9 @@ function orSaidWhyNot(find: () => ClusterTarget): ClusterTarget | null {
     return find();
   } catch (error) {
     Notification.warning(
-      error instanceof Error ? error.message : String(error)
+      error instanceof Error ? error.message : String(error),
+      // Without it JupyterLab lists the notification and does not show it.
+      { autoClose: 8000 }
     );
     return null;
   }
