@@ -443,7 +443,9 @@ def _name_of(clients: list[str], index: int | None) -> str:
 
 def _span_term(span: Any) -> dict[str, Any]:
     if isinstance(span, SpanInfo):
-        return {"path": list(span.name)}
+        # Other clients of the cluster may have spans of this path.
+        whose = {"client": span.client} if span.client else {}
+        return {"path": list(span.name), **whose}
     if isinstance(span, str):
         return {"tag": span}
     return {"path": [str(tag) for tag in span]}
