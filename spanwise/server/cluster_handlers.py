@@ -60,7 +60,9 @@ class ClustersHandler(_Handler):
             await self.refuse(404, f"This Jupyter server has no kernel {kernel!r}.")
             return
         try:
-            settings = await self._environments.settings(spec.display_name, spec.argv, spec.env)
+            settings = await self._environments.settings(
+                spec.display_name, spec.argv, spec.env, spec.resource_dir
+            )
             cluster, is_new = await self._clusters.find(settings)
         except NoCluster as error:
             await self.refuse(503, str(error))

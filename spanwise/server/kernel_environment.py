@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import string
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,11 +20,18 @@ ASK_SECONDS = 60.0
 _AT_A_TIME = 2
 _MARK = "spanwise-settings:"
 _PROGRAM = (
-    "import json; from spanwise.client.default_cluster import settings_to_join_with as s; "
+    # Beside a notebook may lie files that are called as modules are.
+    "import sys; sys.path[:] = [each for each in sys.path if each]; import json; "
+    "from spanwise.client.default_cluster import settings_to_join_with as s; "
     f"print({_MARK!r} + json.dumps(s()))"
 )
 #: These names in a kernelspec mean the interpreter of the Jupyter server.
 _OWN = {"python", "python3", f"python3.{sys.version_info.minor}"}
+
+#: Of an interpreter, in one word: `-Xfrozen_modules=off`. A script's name is none.
+_OPTION = re.compile(r"-[^-].*")
+#: The part of a complaint that is about Spanwise itself and not about what it imports.
+_OF_SPANWISE = re.compile(r"(?:No module named|cannot import name .* from) '(spanwise[.\w]*)'")
 
 
 class KernelEnvironments:
@@ -40,7 +49,11 @@ class KernelEnvironments:
         self._free = asyncio.Semaphore(_AT_A_TIME)
 
     async def settings(
-        self, name: str, command: Sequence[str], variables: Mapping[str, str]
+        self,
+        name: str,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        resources: str = "",
     ) -> dict[str, Any]:
         """What a notebook of this kernel would ask for.
 
@@ -49,25 +62,33 @@ class KernelEnvironments:
         name
             The kernel's, as people see it.
         command, variables
-            ``argv`` and ``env`` of its spec.
+            ``argv`` and ``env`` of its spec, as written: places of both are filled as Jupyter
+            does.
+        resources
+            The spec's folder.
 
         Raises
         ------
         NoCluster
             The interpreter cannot be asked; the sentence says what to do.
         """
-        python = _interpreter(name, command)
+        python, *options = _interpreter(name, command, resources)
+        filled = {
+            each: string.Template(value).safe_substitute(os.environ)
+            for each, value in variables.items()
+        }
         async with self._free:
             try:
                 process = await asyncio.create_subprocess_exec(
                     python,
+                    *options,
                     "-c",
                     _PROGRAM,
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
                     cwd=self._folder,
-                    env={**os.environ, **variables},
+                    env={**os.environ, **filled},
                 )
             except OSError as error:
                 raise NoCluster(
@@ -92,16 +113,21 @@ class KernelEnvironments:
         )
 
 
-def _interpreter(name: str, command: Sequence[str]) -> str:
-    first = command[0] if command else ""
-    if first in _OWN:
-        return sys.executable
-    if not Path(first).name.startswith(("python", "pypy")):
+def _interpreter(name: str, command: Sequence[str], resources: str) -> list[str]:
+    """The interpreter that a kernel runs in, and its options."""
+    first, *rest = command or [""]
+    options = rest[: rest.index("-m")] if "-m" in rest else []
+    module = rest[len(options) : len(options) + 2]
+    # A launcher may choose another interpreter: `python -m nb_conda_kernels.runner …`.
+    is_kernel = module in (["-m", "ipykernel_launcher"], ["-m", "ipykernel"])
+    first = first.replace("{prefix}", sys.prefix).replace("{resource_dir}", resources)
+    is_python = first in _OWN or Path(first).name.startswith(("python", "pypy"))
+    if not (is_kernel and is_python and all(_OPTION.fullmatch(each) for each in options)):
         raise NoCluster(
-            f"The kernel {name!r} is not started by a Python interpreter but by {first!r}: run "
-            "Client() in a notebook of this kernel."
+            f"The kernel {name!r} is not started by a Python interpreter but by "
+            f"{' '.join([first, *module])!r}: run Client() in a notebook of this kernel."
         )
-    return first
+    return [sys.executable if first in _OWN else first, *options]
 
 
 def _read(name: str, python: str, told: str, complaint: str) -> dict[str, Any]:
@@ -113,12 +139,13 @@ def _read(name: str, python: str, told: str, complaint: str) -> dict[str, Any]:
                 return settings
     lines = complaint.strip().splitlines()
     last = lines[-1] if lines else "it said nothing"
-    if "No module named 'spanwise'" in last:
+    missing = _OF_SPANWISE.search(last)
+    if missing is not None and last.startswith("ModuleNotFoundError") and missing[1] == "spanwise":
         raise NoCluster(
             f"The environment of the kernel {name!r} has no Spanwise: run `{python} -m pip install "
             "spanwise`."
         )
-    if last.startswith("ImportError"):
+    if missing is not None:
         raise NoCluster(
             f"The environment of the kernel {name!r} has another version of Spanwise than the "
             f"Jupyter server: run `{python} -m pip install --upgrade spanwise`."

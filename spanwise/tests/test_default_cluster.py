@@ -97,9 +97,13 @@ def test_two_notebooks_share_a_cluster_and_no_keys(pair: Pair) -> None:
     assert b("client.who_has()") == "{}"
     # Panels tell the spans of the two apart, those of equal names too.
     with_span = "from spanwise import span\nwith span('load'): client.submit(abs, -1).result()"
-    assert a(with_span) == b(with_span) == ""
+    assert a(with_span) == b(with_span.replace("abs", "str")) == ""
     whose = "print(*sorted({s.client[-7:] + ' ' + s.tag for s in client.spans() if s.tasks}))"
     assert a(whose) == "a.ipynb default a.ipynb load b.ipynb default b.ipynb load\n"
+    own = "print(*sorted([s.client[-7:], *client.fine_metrics(span=s).by_function()] "
+    assert a(own + "for s in client.spans() if s.tag == 'load' and s.tasks))") == (
+        "['a.ipynb', 'abs'] ['b.ipynb', 'str']\n"
+    )
 
 
 def test_its_cluster_is_scaled_for_all_and_left_by_one(pair: Pair) -> None:
@@ -168,7 +172,9 @@ def test_a_page_scales_restarts_and_stops_it(server: JupyterServer, pair: Pair) 
 
 SAID = {
     "none": "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'spanwise'\" >&2; exit 1",
-    "older": "#!/bin/sh\necho \"ImportError: cannot import name 'x'\" >&2; exit 1",
+    "older": "#!/bin/sh\necho \"ImportError: cannot import name 'x' from 'spanwise'\" >&2; exit 1",
+    "oldest": "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'spanwise.x'\" >&2; exit 1",
+    "without": "#!/bin/sh\necho 'ImportError: libopenblas.so.0: no such file' >&2; exit 1",
     "broken": "#!/bin/sh\necho welcome; exit 3",
     "slow": "#!/bin/sh\nexec sleep 60",
 }
@@ -179,10 +185,12 @@ SAID = {
     [
         ("python-none", "has no Spanwise: run `.*python-none -m pip install spanwise`"),
         ("python-older", "another version of Spanwise.*pip install --upgrade"),
+        ("python-oldest", "another version of Spanwise.*pip install --upgrade"),
+        ("python-without", r"could not say which .*\(ImportError: libopenblas.so.0: no such"),
         ("python-broken", r"could not say which .*\(it said nothing\): run"),
         ("python-slow", r"did not say within 0\.5 s"),
         ("python-gone", "python-gone, cannot be run .No such file.*jupyter kernelspec remove"),
-        ("bash", "not started by a Python interpreter but by '.*bash': run Client"),
+        ("bash", "not started by a Python interpreter but by '.*bash -m ipyk.*': run Client"),
     ],
 )
 def test_a_kernel_that_cannot_be_asked_is_told_why(
@@ -201,6 +209,37 @@ def test_a_kernel_that_cannot_be_asked_is_told_why(
 
     with pytest.raises(NoCluster, match=sentence):
         asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["python", "-m", "nb_conda_kernels.runner", "/env", "python", "-m", "ipykernel_launcher"],
+        ["python", "start.py", "-m", "ipykernel_launcher"],
+        ["python", "-c", "pass"],
+        [],
+    ],
+)
+def test_no_interpreter_is_asked_for_a_launcher_s(tmp_path: Path, command: list[str]) -> None:
+    with pytest.raises(NoCluster, match="not started by a Python interpreter but by"):
+        asyncio.run(KernelEnvironments(str(tmp_path)).settings("Trees", command, {}))
+
+
+def test_a_kernel_is_asked_as_jupyter_starts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("raise ImportError('of the notebook')")
+    monkeypatch.setenv("TREES", "of-the-server")
+    program = tmp_path / "python-that-says-how"
+    program.write_text(
+        f'#!/bin/sh\necho "$0 $1 $TREES" > {tmp_path}/how\nexec {sys.executable} "$@"'
+    )
+    program.chmod(0o700)
+    command = ["{resource_dir}/" + program.name, "-Xutf8", "-m", "ipykernel_launcher"]
+    variables = {"TREES": "${TREES}/bin:$NONE"}
+    asking = KernelEnvironments(str(tmp_path)).settings("Trees", command, variables, str(tmp_path))
+    assert "launch" in asyncio.run(asking)
+    assert (tmp_path / "how").read_text() == f"{program} -Xutf8 of-the-server/bin:$NONE\n"
 
 
 def test_without_node_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
