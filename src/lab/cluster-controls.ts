@@ -13,7 +13,7 @@ export class NotDone extends Error {
   }
 }
 
-export type StartedCluster = {
+type StartedCluster = {
   readonly cluster: string;
   readonly name: string;
   /** False: it ran already. */
