@@ -219,7 +219,7 @@ export type ClusterInfo = {
   readonly notebook?: { readonly kernelId?: string; readonly path?: string };
   /** Of the default cluster of an environment, which the Jupyter server shares among notebooks: the folder of its packages. */
   readonly environment?: string;
-  /** Who computes there, and who did: the newest client of each notebook or program. */
+  /** Who computes there, and who did: the newest client of each kernel or program. */
   readonly clients: readonly ClusterClient[];
   readonly workers: readonly {
     readonly worker: number;

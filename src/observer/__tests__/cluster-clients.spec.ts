@@ -20,7 +20,7 @@ function listed(...rows: readonly ClientRow[]): string[] {
 }
 
 describe('the clients of a cluster', () => {
-  it('are listed once for each notebook: the one that is connected, else the newest', () => {
+  it('are listed once for each kernel: the one that is connected, else the newest', () => {
     const first = row({});
     const again = row({ client: 2, joined: 5 });
     expect(listed(first, again)).toEqual(['2']);
@@ -31,15 +31,22 @@ describe('the clients of a cluster', () => {
     expect(listed(row({ left: 9 }), row({ ...again, left: 7 }))).toEqual([
       '2 left'
     ]);
-    expect(listed(row({ left: 4 }), row({ client: 3, path: '/b' }))).toEqual([
+    expect(listed(row({ left: 4 }), row({ client: 3, kernel: 'l' }))).toEqual([
       '1 left',
       '3'
     ]);
   });
 
+  it('are listed both if two kernels know no notebook, and programs of one name once', () => {
+    const console = row({ path: '', name: 'python' });
+    const other = { ...console, client: 2, kernel: 'l' };
+    const scripts = [3, 4].map(client => ({ ...console, client, kernel: '' }));
+    expect(listed(console, other, ...scripts)).toEqual(['1', '2', '4']);
+  });
+
   it('are listed all while they are connected, and the last 64 of those that have left', () => {
     const rows = Array.from({ length: 200 }, (_, client) =>
-      row({ client, path: `/${client}`, left: client < 100 ? NaN : client })
+      row({ client, kernel: `${client}`, left: client < 100 ? NaN : client })
     );
     expect(listed(...rows)).toEqual(
       rows
@@ -66,7 +73,7 @@ describe('the clients of a cluster', () => {
     });
     fc.assert(
       fc.property(fc.array(anyRow, { maxLength: 20 }), told => {
-        // Clients 1, 3, 5 are of one notebook, the others of another; who has left does not come again.
+        // Clients 1, 3, 5 are of one kernel, the others of another; who has left does not come again.
         const rows = new Map<number, ClientRow>();
         const clients = new ClusterClients();
         for (const { client, hasLeft } of told) {
@@ -75,15 +82,15 @@ describe('the clients of a cluster', () => {
             client,
             joined: client,
             left: hasLeft || isGone ? 10 : NaN,
-            path: client % 2 === 1 ? '/a' : '/b'
+            kernel: client % 2 === 1 ? 'k' : 'l'
           });
           rows.set(client, said);
           clients.set(said);
         }
-        for (const path of ['/a', '/b']) {
-          const own = [...rows.values()].filter(each => each.path === path);
+        for (const kernel of ['k', 'l']) {
+          const own = [...rows.values()].filter(each => each.kernel === kernel);
           const isHere = own.some(({ left }) => Number.isNaN(left));
-          const found = clients.listed().filter(each => each.path === path);
+          const found = clients.listed().filter(each => each.kernel === kernel);
           expect(found).toHaveLength(own.length > 0 ? 1 : 0);
           if (isHere) {
             expect(found[0]!.left).toBeNaN();

@@ -31,14 +31,17 @@ export class ClusterClients {
     return this._rows.size;
   }
 
-  /** One for each label: those that are connected, and the last ones that have left. A notebook's newest client stands for those before it. */
+  /**
+   * One for each kernel, and for each name of other programs: those that are connected, and the last ones that have left. A kernel's newest
+   * client stands for those before it. Two kernels may have one label: a page tells their notebooks apart by the kernels' ids.
+   */
   listed(): readonly ClientRow[] {
     const newest = new Map<string, ClientRow>();
     for (const row of this._rows.values()) {
-      const label = labelOf(row);
-      const known = newest.get(label);
+      const whose = row.kernel || labelOf(row);
+      const known = newest.get(whose);
       if (known === undefined || isNewer(row, known)) {
-        newest.set(label, row);
+        newest.set(whose, row);
       }
     }
     const rows = [...newest.values()];
