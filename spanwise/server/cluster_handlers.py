@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from jupyter_server.auth.decorator import authorized
@@ -11,7 +10,7 @@ from jupyter_server.utils import ensure_async
 from tornado import web
 
 from spanwise.errors import ClusterError
-from spanwise.server.default_cluster import DefaultCluster, OthersConnected
+from spanwise.server.default_cluster import Busy, DefaultCluster, OthersConnected
 from spanwise.server.default_clusters import DefaultClusters, NoCluster
 from spanwise.server.kernel_environment import KernelEnvironments
 
@@ -82,10 +81,12 @@ class ClusterHandler(_Handler):
         if cluster is None:
             return
         try:
-            sentence = await asyncio.to_thread(cluster.command, what, **fields)
+            sentence = await cluster.command(what, **fields)
         except OthersConnected as error:
             # No failure: the page asks its user, and a browser would log another status.
             await self.refuse(200, str(error), others=error.count)
+        except Busy as error:
+            await self.refuse(409, str(error))
         except ClusterError as error:
             await self.refuse(410, str(error))
         except TimeoutError:

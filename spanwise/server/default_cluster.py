@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import os
@@ -52,10 +53,14 @@ class OthersConnected(Exception):
         self.count = count
 
 
+class Busy(Exception):
+    """A command was not begun, since another has not ended; the text is a sentence for people."""
+
+
 class DefaultCluster:
     """A scheduler that the server started and owns.
 
-    All methods block; :class:`DefaultClusters` calls them in threads.
+    All methods but :meth:`command` block; :class:`DefaultClusters` calls them in threads.
 
     Parameters
     ----------
@@ -101,6 +106,7 @@ class DefaultCluster:
         self._waiting: dict[int, Future[Any]] = {}
         self._lock = threading.Lock()
         self._workers: list[int] = []
+        self._is_busy = False
         try:
             self._link = self._dial(secret, asked)
         except BaseException:
@@ -159,24 +165,43 @@ class DefaultCluster:
     def _note_workers(self, rows: list[dict[str, Any]]) -> None:
         self._workers = [row["id"] for row in rows if row["state"] != "closing"]
 
-    def command(self, what: str, **fields: Any) -> str:
+    async def command(self, what: str, **fields: Any) -> str:
         """Change its workers; returns what was not done, as a sentence, or nothing.
+
+        It is called in the server's event loop, one at a time: a scheduler that hangs must not
+        take the threads with which it is stopped.
 
         Raises
         ------
         OthersConnected
             With ``alone=True``: nothing was done.
-        ClusterError, TimeoutError
+        Busy, ClusterError, TimeoutError
         """
+        if self._is_busy:
+            raise Busy(
+                f"The cluster {self.name} was given another command, which has not ended: try "
+                f"again in {COMMAND_SECONDS:g} s, or stop the cluster."
+            )
+        self._is_busy = True
+        try:
+            return await self._command(what, fields)
+        finally:
+            self._is_busy = False
+
+    async def _command(self, what: str, fields: dict[str, Any]) -> str:
         number = next(self._requests)
         waiting: Future[Any] = Future()
+        # From here on it cannot be cancelled: the reader may set it at any time.
+        waiting.set_running_or_notify_cancel()
         with self._lock:
             self._waiting[number] = waiting
         if what == "restart":
             fields["workers"] = self._workers
         try:
-            self._link.send("command", {"request": number, "what": what, **fields})
-            done = waiting.result(COMMAND_SECONDS)
+            request = {"request": number, "what": what, **fields}
+            # (it waits while the socket of a scheduler that hangs is full)
+            await asyncio.to_thread(self._link.send, "command", request)
+            done = await asyncio.wait_for(asyncio.wrap_future(waiting), COMMAND_SECONDS)
         except LinkError as error:
             raise ClusterError(f"The cluster has ended: {error}") from error
         finally:

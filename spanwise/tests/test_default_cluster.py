@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,27 @@ def test_a_page_scales_restarts_and_stops_it(server: JupyterServer, pair: Pair) 
     code, started = asked(server, "", {"kernel": "python3"})
     assert code == 200 and started["isNew"]
     assert a(BEGIN) == b(BEGIN) == repr(started["cluster"])
+
+
+def test_a_cluster_that_hangs_is_stopped_whatever_was_clicked(
+    server: JupyterServer, pair: Pair
+) -> None:
+    a, b = pair
+    path = "/" + a("client.id").strip("'")
+    pid = int(
+        a("from spanwise.client.cluster_file import find_cluster as f\nf(client.address).pid")
+    )
+    os.kill(pid, signal.SIGSTOP)
+    with ThreadPoolExecutor(9) as clicks:
+        scaled = [
+            clicks.submit(asked, server, path, {"do": "scale", "workers": 2}) for _ in "12345678"
+        ]
+        wait_until("all but one are refused", lambda: sum(each.done() for each in scaled) == 7)
+        assert asked(server, path, None, "DELETE")[0] == 200
+    answers = sorted((each.result()[0], each.result()[1]["message"]) for each in scaled)
+    assert [code for code, _ in answers] == [409] * 7 + [410]
+    assert "another command, which has not ended: try again in 30 s" in answers[0][1]
+    assert a(BEGIN) == b(BEGIN)
 
 
 SAID = {
