@@ -20,7 +20,13 @@ from spanwise.measure.names import Names
 from spanwise.measure.parts import Part
 from spanwise.measure.steps import run_parts
 from spanwise.measure.waits import Waits
-from spanwise.records.enumerations import KIND_COMPUTE, KIND_DESERIALIZE, NONE_U32, RUN_OK
+from spanwise.records.enumerations import (
+    KIND_COMPUTE,
+    KIND_DESERIALIZE,
+    NONE_U32,
+    RUN_MISSING,
+    RUN_OK,
+)
 from spanwise.tests.disturbance import Disturbance
 from spanwise.worker.executor import Executor
 from spanwise.worker.report import Report
@@ -262,4 +268,6 @@ def test_a_task_that_is_released_before_it_begins_is_not_run(worker: Worker) -> 
     after = executor._run(taken)
     assert after is not None
     assert after[2][0] == 2
-    assert not worker.report.runs
+    # The scheduler waits for its end: it was told that it would not be given back.
+    assert [run[:3] for run in worker.report.runs] == [(1, 1, RUN_MISSING)]
+    assert not worker.report.missing

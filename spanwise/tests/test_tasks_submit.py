@@ -164,6 +164,28 @@ def test_a_seceded_task_can_be_cancelled(cluster: Client) -> None:
     assert cluster.submit(square, 13).result(LIMIT_SECONDS) == 169
 
 
+def test_nothing_waits_for_a_cancelled_task_that_goes_on(cluster: Client) -> None:
+    def goes_on() -> None:
+        Event("runs").set()
+        Event("may end").wait(LIMIT_SECONDS)
+        Event("has ended").set()
+
+    future = cluster.submit(goes_on)
+    try:
+        assert Event("runs").wait(LIMIT_SECONDS)
+        future.cancel()
+        for n in range(4):
+            assert cluster.submit(square, 17 + n).result(LIMIT_SECONDS) == (17 + n) ** 2
+        assert cluster.gather(cluster.map(square, range(21, 30))) == [n * n for n in range(21, 30)]
+        assert not Event("has ended").is_set()
+    finally:
+        Event("may end").set()
+    # Its thread is free again.
+    for address in cluster.nthreads():
+        here = cluster.submit(square, 31, workers=[address], pure=False)
+        assert here.result(LIMIT_SECONDS) == 961
+
+
 def test_a_rescheduled_task_runs_again(cluster: Client) -> None:
     def third_time() -> int:
         runs = spanwise.Variable("runs of third_time")

@@ -220,8 +220,10 @@ class Executor(threading.Thread):
         row = entry[2]
         if worker.table.running.get(row[TASK_ID]) != row[TASK_RUN_ID]:
             # The task was released after it was taken: the thread may have sent or written
-            # results since.
+            # results since. The scheduler has been told that it has begun, and counts on a row
+            # of its end.
             with worker.lock:
+                worker.report.add_missing(row[TASK_ID], row[TASK_RUN_ID], [], self.clock)
                 return self._next()
         self.began = start = self.clock
         self.began_cpu = cpu = self.cpu

@@ -30,9 +30,9 @@ export function balance(s: SchedulerState): boolean {
   }
   let hasMoved = false;
   for (const thief of workers) {
-    if (!thief.paused && freeThreads(thief) > 0) {
+    if (!thief.paused && idleThreads(thief) > 0) {
       hasMoved = takeFromQueue(s, thief) || hasMoved;
-      if (freeThreads(thief) > 0) {
+      if (idleThreads(thief) > 0) {
         askBack(s, thief);
       }
     }
@@ -41,8 +41,8 @@ export function balance(s: SchedulerState): boolean {
 }
 
 /** Threads for which a worker has no task that could run, nor one whose inputs are on their way. */
-function freeThreads(worker: WorkerRecord): number {
-  return worker.threads - worker.runnableCount - worker.fetchingCount;
+function idleThreads(worker: WorkerRecord): number {
+  return worker.freeThreads - worker.runnableCount - worker.fetchingCount;
 }
 
 function takeFromQueue(s: SchedulerState, thief: WorkerRecord): boolean {
@@ -85,8 +85,10 @@ function isSoonerAt(
 ): boolean {
   const own = s.durations.booked(s.tasks.functionRow[task]!);
   const transfer = transferSeconds(s, task, thief);
+  // Behind runs that were given up on all threads it waits for as long as these go on.
+  const wait = victim.freeThreads === 0 ? victim.lingeringSeconds : 0;
   return (
-    transfer <= MOST_TRANSFER * own &&
+    transfer <= MOST_TRANSFER * Math.max(own, wait / victim.threads) &&
     thief.fullLoad + transfer + own < victim.fullLoad
   );
 }
@@ -98,14 +100,15 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
     other =>
       other.takeBacksPending === 0 &&
       (other.paused ||
-        (other.processingCount > other.threads &&
-          other.occupancy > s.options.takeBackSeconds * other.threads))
+        (other.processingCount > other.freeThreads &&
+          (other.freeThreads === 0 ||
+            other.occupancy > s.options.takeBackSeconds * other.freeThreads)))
   );
   if (victim === null) {
     return;
   }
   const unstarted = probablyUnstarted(s, victim);
-  let left = Math.min(freeThreads(thief), Math.ceil(unstarted.length / 2));
+  let left = Math.min(idleThreads(thief), Math.ceil(unstarted.length / 2));
   // The newest first: the worker would start them last.
   for (let i = unstarted.length - 1; left > 0 && i >= 0; i--) {
     const task = unstarted[i]!;
@@ -129,7 +132,7 @@ function probablyUnstarted(s: SchedulerState, worker: WorkerRecord): number[] {
   const tasks = s.tasks;
   const asked = TaskFlag.TakeBackAsked | TaskFlag.TakeBackRefused;
   const unstarted: number[] = [];
-  let running = worker.paused ? 0 : worker.threads;
+  let running = worker.paused ? 0 : worker.freeThreads;
   for (
     let task = worker.firstProcessing;
     task !== NONE;

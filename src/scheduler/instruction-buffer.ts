@@ -46,14 +46,10 @@ export class InstructionBuffer {
     this._tell(worker);
   }
 
-  /** Whether a run was assigned in this batch, of which the worker knows nothing yet. */
+  /** Whether a run of this worker was assigned in this batch: the worker knows nothing of it yet. */
   isUnsent({ assignRuns }: WorkerRecord, runId: number): boolean {
-    for (let i = assignRuns.length - 1; i >= 0; i--) {
-      if (assignRuns.at(i) >>> 0 === runId) {
-        return true;
-      }
-    }
-    return false;
+    // Ids of runs ascend, and wrap.
+    return assignRuns.length > 0 && ((runId - assignRuns.at(0)) | 0) >= 0;
   }
 
   acquire(worker: WorkerRecord, task: number): void {

@@ -3,7 +3,8 @@
  *
  * A worker that gets its next task only after it has reported the last one is idle for a round trip (80 us at best). So it has about
  * 5 ms of work per thread in hand. And a task whose inputs are all at one worker, or are being made there, is sent before they are
- * finished: a chain of 1000 then costs a batch of finishes per 200 links, not a round trip per link.
+ * finished: a chain of 1000 then costs a batch of finishes per 200 links, not a round trip per link. Behind runs that were given up and go on
+ * nothing is sent: nobody knows when they end, and another worker may be idle.
  */
 import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';
@@ -72,10 +73,10 @@ function hasRoomBeside(
 ): boolean {
   return (
     !worker.paused &&
-    (count < perThread * worker.threads ||
+    (count < perThread * worker.freeThreads ||
       (worker.processingTime.unknownCount === 0 &&
         worker.processingCount < options.aheadMost &&
-        worker.occupancy < options.aheadSeconds * worker.threads))
+        worker.occupancy < options.aheadSeconds * worker.freeThreads))
   );
 }
 

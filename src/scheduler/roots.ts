@@ -24,10 +24,12 @@ export function dealRoots(s: SchedulerState): void {
   if (s.commonCount < 2 || s.workers.all.length < 2 || s.turns.areContending) {
     return;
   }
-  const takers = s.workers.all.filter(worker => !worker.paused);
+  const takers = s.workers.all.filter(
+    worker => !worker.paused && worker.freeThreads > 0
+  );
   let threads = 0;
   for (const worker of takers) {
-    threads += worker.threads;
+    threads += worker.freeThreads;
   }
   if (
     takers.length < 2 ||
@@ -37,8 +39,8 @@ export function dealRoots(s: SchedulerState): void {
     return;
   }
   for (const worker of takers) {
-    const share = Math.round((s.commonCount * worker.threads) / threads);
-    threads -= worker.threads;
+    const share = Math.round((s.commonCount * worker.freeThreads) / threads);
+    threads -= worker.freeThreads;
     for (let left = share; left > 0; left--) {
       const task = s.anyQueued(null);
       s.commonQueue.pop();

@@ -283,22 +283,66 @@ export class SchedulerState {
   }
 
   /** The present run of a task has ended, or will not begin: what it holds is free. */
-  giveBackResources(task: number, worker: WorkerRecord): void {
+  endRun(task: number, worker: WorkerRecord): void {
+    this.tasks.flags[task]! |= TaskFlag.Over;
+    this._giveBackResources(task, worker);
+  }
+
+  /** A run has ended, or will not begin: if it was given up, what it held is free. */
+  endGivenUp(run: number, worker: WorkerRecord): void {
+    worker.resources.ended(run);
+    worker.lingering.delete(run);
+  }
+
+  /** Estimates how long runs that were given up go on: as long as others of their function, or as they have gone on since. */
+  reckonLingering(): void {
+    for (const worker of this.workers.all) {
+      worker.lingeringSeconds = 0;
+      let left = worker.lingering.size === 0 ? 0 : worker.threads;
+      for (const { row, since } of worker.lingering.values()) {
+        if (left-- === 0) {
+          break;
+        }
+        worker.lingeringSeconds += Math.max(
+          this.durations.booked(row),
+          this.now - since
+        );
+      }
+    }
+  }
+
+  private _giveBackResources(task: number, worker: WorkerRecord): void {
     if (this.tasks.hasFlag(task, TaskFlag.Holds)) {
       this.tasks.flags[task]! &= ~TaskFlag.Holds;
       worker.resources.giveBack(this.needOf(task)!);
     }
   }
 
-  /** A run is given up. If its worker has begun it, it cannot be stopped, and holds its resources until it ends. */
-  private _giveUpResources(task: number, worker: WorkerRecord): void {
-    const { runId, flags } = this.tasks;
+  /** A run is given up. If its worker has begun it, it cannot be stopped: it has its thread and its resources until it ends. */
+  private _giveUpRun(task: number, worker: WorkerRecord): void {
+    const { runId, flags, functionRow, waitingOn } = this.tasks;
     const run = runId[task]!;
-    if (this.output.isUnsent(worker, run)) {
-      this.giveBackResources(task, worker);
+    const holds = (flags[task]! & TaskFlag.Holds) !== 0;
+    // One that was shipped ahead of its inputs has hardly begun: workers tell of what they have finished before anything that takes long.
+    const mayHaveThread =
+      (flags[task]! & TaskFlag.Seceded) === 0 && waitingOn[task] === 0;
+    if (!holds && !mayHaveThread) {
       return;
     }
-    worker.resources.keepFor(run, this.needOf(task)!);
+    if (this.output.isUnsent(worker, run)) {
+      this._giveBackResources(task, worker);
+      return;
+    }
+    if (holds) {
+      worker.resources.keepFor(run, this.needOf(task)!);
+    }
+    if (mayHaveThread) {
+      const row = functionRow[task]!;
+      if (worker.freeThreads > 0) {
+        worker.lingeringSeconds += this.durations.booked(row);
+      }
+      worker.lingering.set(run, { row, since: this.now });
+    }
     // Also if it was asked back just now: then the worker would forget it first.
     if ((flags[task]! & TaskFlag.TakeBackRefused) === 0) {
       this.output.askWhetherBegun(worker, task, run);
@@ -449,8 +493,8 @@ export class SchedulerState {
       tasks.previousProcessing[next] = previous;
     }
     tasks.worker[task] = NONE;
-    if (tasks.hasFlag(task, TaskFlag.Holds)) {
-      this._giveUpResources(task, worker);
+    if (!tasks.hasFlag(task, TaskFlag.Over)) {
+      this._giveUpRun(task, worker);
     }
     if (tasks.hasFlag(task, TaskFlag.Seceded)) {
       worker.secededCount--;
@@ -545,7 +589,8 @@ const RUN_FLAGS =
   TaskFlag.TakeBackRefused |
   TaskFlag.Seceded |
   TaskFlag.Runnable |
-  TaskFlag.Holds;
+  TaskFlag.Holds |
+  TaskFlag.Over;
 
 function isMeant({ workers }: Restriction, worker: WorkerRecord): boolean {
   return workers === null || workers.some(named => worker.answersTo(named));

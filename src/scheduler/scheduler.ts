@@ -168,6 +168,7 @@ export class Scheduler {
     s.log.begin(event.type, event.at);
     s.growGuesses();
     this._note(event);
+    s.reckonLingering();
     do {
       settle(s);
       shipHeldBack(s);

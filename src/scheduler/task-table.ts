@@ -31,7 +31,9 @@ export enum TaskFlag {
   TakenBackOnce = 2048,
   TakenBackTwice = 4096,
   /** Its present run holds what the task needs of its worker's resources. */
-  Holds = 8192
+  Holds = 8192,
+  /** Its present run has ended, or will not begin: its worker has said so. */
+  Over = 16384
 }
 
 /** What a forgotten row still tells: whether there ever was a result. */

@@ -56,19 +56,19 @@ function fillOnce(s: SchedulerState): boolean {
   open.sort(byRunning);
   let threads = 0;
   for (const worker of open) {
-    threads += worker.threads;
+    threads += worker.freeThreads;
   }
   let hasAssigned = false;
   for (const worker of open) {
-    const share = Math.ceil((s.commonCount * worker.threads) / threads);
+    const share = Math.ceil((s.commonCount * worker.freeThreads) / threads);
     hasAssigned = fillWorker(s, worker, share) || hasAssigned;
-    threads -= worker.threads;
+    threads -= worker.freeThreads;
   }
   return hasAssigned;
 }
 
 function byRunning(a: WorkerRecord, b: WorkerRecord): number {
-  return a.runnableCount / a.threads - b.runnableCount / b.threads;
+  return a.runnableCount / a.freeThreads - b.runnableCount / b.freeThreads;
 }
 
 function fillWorker(
@@ -141,7 +141,8 @@ export function mayFollow(
   worker: WorkerRecord
 ): boolean {
   return (
-    s.tasks.suspicious[task] === 0 || worker.processingCount < worker.threads
+    s.tasks.suspicious[task] === 0 ||
+    worker.processingCount < worker.freeThreads
   );
 }
 

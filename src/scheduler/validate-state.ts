@@ -259,6 +259,12 @@ function checkWorker(
     check(
       s,
       task,
+      !worker.lingering.has(t.runId[task]!),
+      'its run is taken for one that was given up'
+    );
+    check(
+      s,
+      task,
       !t.hasFlag(task, TaskFlag.TakeBackAsked) ||
         worker.askedBack.has(t.runId[task]!),
       'no answer is expected to its being asked back'
@@ -299,6 +305,10 @@ function checkWorker(
   invariant(worker.fetchingCount === fetching, 'the fetching are miscounted');
   invariant(worker.secededCount === seceded, 'seceded runs are miscounted');
   invariant(isNear(worker.occupancy, occupancy), 'occupancy is wrong');
+  invariant(
+    worker.lingering.size > 0 || worker.lingeringSeconds === 0,
+    'a wait for runs that were given up is reckoned with, and there are none'
+  );
   for (const need of worker.resources.kept()) {
     for (const { name, amount } of need) {
       held.set(name, (held.get(name) ?? 0) + amount);

@@ -196,10 +196,10 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
       tasks.runId[task] !== runIds[i]
     ) {
       // A run that was given up: its worker has been told to drop the result.
-      worker.resources.ended(runIds[i]!);
+      s.endGivenUp(runIds[i]!, worker);
       continue;
     }
-    s.giveBackResources(task, worker);
+    s.endRun(task, worker);
     switch (status[i] as RunStatus) {
       case RunStatus.Ok:
         tasks.nbytes[task] = nbytes[i]!;
@@ -245,6 +245,8 @@ export function tasksSeceded(s: SchedulerState, event: TasksSeceded): void {
       tasks.runId[task] !== event.runIds[i] ||
       tasks.hasFlag(task, TaskFlag.Seceded) !== event.back
     ) {
+      // One that was given up has no thread any more.
+      worker.lingering.delete(event.runIds[i]!);
       continue;
     }
     if (event.back) {
@@ -321,7 +323,7 @@ export function takeBackAnswered(
   for (let i = 0; i < event.taskIds.length; i++) {
     const task = event.taskIds[i]!;
     if (event.taken[i] === 1) {
-      worker.resources.ended(event.runIds[i]!);
+      s.endGivenUp(event.runIds[i]!, worker);
     }
     if (!worker.askedBack.delete(event.runIds[i]!)) {
       continue; // nobody has asked, or it has answered before
@@ -335,7 +337,7 @@ export function takeBackAnswered(
     }
     if (event.taken[i] === 1) {
       tasks.countTakenBack(task);
-      s.giveBackResources(task, worker);
+      s.endRun(task, worker);
       move(s, task, TaskState.Waiting);
     } else {
       tasks.flags[task]! &= ~TaskFlag.TakeBackAsked;

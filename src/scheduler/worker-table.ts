@@ -9,6 +9,9 @@ import { type Amounts, WorkerResources } from './worker-resources';
 /** Task → the worker that was asked to copy it, and when. */
 type Asked = Map<number, { readonly taker: number; readonly at: number }>;
 
+/** A run that was given up: of which function (its row in `FunctionDurations`), and when. */
+type Lingering = { readonly row: number; readonly since: number };
+
 /** What the scheduler knows of one worker. There are few workers, so these are objects. */
 export class WorkerRecord {
   /** Its memory is full: it begins no task. */
@@ -51,6 +54,10 @@ export class WorkerRecord {
   readonly askedBack = new Set<number>();
   /** What tasks may hold of it, and what those in `Processing` here do. */
   readonly resources: WorkerResources;
+  /** Runs that were given up and may go on here: by id, with the function's row and when that was. */
+  readonly lingering = new Map<number, Lingering>();
+  /** For how long they may go on, estimated when the present event came. */
+  lingeringSeconds = 0;
   /** Bytes of the results that it holds. */
   storedBytes = 0;
 
@@ -93,6 +100,11 @@ export class WorkerRecord {
     return this.processingCount + this.secededCount;
   }
 
+  /** Threads that are not taken, as far as is known, by runs that were given up. */
+  get freeThreads(): number {
+    return Math.max(0, this.threads - this.lingering.size);
+  }
+
   /** It gets no tasks. */
   get paused(): boolean {
     return this.full || this.retiring;
@@ -116,7 +128,10 @@ export class WorkerRecord {
   /** Estimated seconds until it has finished all tasks that are assigned to it or wait for it, roots that wait apart. */
   get load(): number {
     return (
-      (this.processingTime.seconds + this.queuedTime.seconds) / this.threads
+      (this.processingTime.seconds +
+        this.queuedTime.seconds +
+        this.lingeringSeconds) /
+      this.threads
     );
   }
 }

@@ -98,6 +98,21 @@ export class WireWorker {
           }
         });
         return;
+      case 'takeBack': {
+        const { taskId, runId } = message.tables.tasks;
+        const taken = Array.from(runId, id => this._giveBack(id));
+        return this.link.send(
+          'takenBack',
+          {},
+          {
+            tasks: {
+              taskId: [...taskId],
+              runId: [...runId],
+              ok: taken.map(Number)
+            }
+          }
+        );
+      }
       case 'acquire': {
         const { taskId, nbytes } = message.tables.items;
         taskId.forEach(id => this.store.add(id));
@@ -130,6 +145,15 @@ export class WireWorker {
       default:
         return;
     }
+  }
+
+  /** What holds has not begun; all else has ended. */
+  private _giveBack(runId: number): boolean {
+    const held = this.held.findIndex(run => run.runId === runId);
+    if (held >= 0) {
+      this.held.splice(held, 1);
+    }
+    return held >= 0;
   }
 
   private _assign({

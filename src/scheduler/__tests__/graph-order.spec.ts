@@ -134,6 +134,7 @@ describe('a graph for the rest of which there is no room', () => {
     s.finish(0, 'done');
     expect(s.states('done running queued')).toBe('Memory Processing Queued');
     s.said();
+    const run = s.runId('running');
     s.refuse();
     expect(s.states('before done running queued x y z')).toBe(
       'Memory Memory Erred Erred Erred Erred Erred'
@@ -146,6 +147,7 @@ describe('a graph for the rest of which there is no room', () => {
     );
     s.retry('z');
     expect(s.states('z')).toBe('Erred');
+    s.finish(0, 'running', { runIds: [run] });
     s.submit('before -> later');
     expect(runAll(s)).toEqual(['later']);
     s.release('before done running queued y z later');

@@ -308,6 +308,7 @@ function checkNothingIsLeft(cluster: FakeCluster): void {
     const record = cluster.scheduler.workers.get(worker.id)!;
     expect(record.takeBacksPending).toBe(0);
     expect(record.occupancy).toBe(0);
+    expect(record.lingering.size).toBe(0);
     expect(record.storedBytes).toBeCloseTo(0, 3);
     for (const { held } of record.resources.amounts().values()) {
       expect(held).toBe(0);

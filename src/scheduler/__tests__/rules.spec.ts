@@ -716,7 +716,7 @@ describe('failures', () => {
     s.replicas(1, 'a');
     s.said();
     s.replicas(0, '', 'a');
-    expect(s.said()).toEqual(['release 0: b', 'assign 1: b']);
+    expect(s.said()).toEqual(['take back 0: b', 'release 0: b', 'assign 1: b']);
   });
 
   it('has copies dropped that come too late', () => {
@@ -809,6 +809,113 @@ describe('failures', () => {
     s.replicas(0, '', 'x');
     expect(s.path('a')).toMatch(/NoWorker → Waiting$/);
     expect(s.path('b')).toMatch(/Queued → Waiting$/);
+  });
+});
+
+describe('runs that are given up', () => {
+  const two = (threads = 1): SchedulerFixture => {
+    const s = new SchedulerFixture();
+    s.join(0, threads);
+    s.join(1, threads);
+    return s;
+  };
+
+  it('have their thread until they end: others go elsewhere', () => {
+    const s = two();
+    s.submit('a');
+    expect(s.said()).toEqual(['assign 0: a']);
+    const run = s.runId('a');
+    s.cancel('a');
+    // It is asked before it forgets.
+    expect(s.said().slice(0, 2)).toEqual(['take back 0: a', 'release 0: a']);
+    s.takenBack(0, 'a', { taken: false, runIds: [run] });
+    s.submit('b c d', { want: 'b c d' });
+    expect(s.said()).toEqual(['assign 1: b c']);
+    s.finish(0, 'a', { runIds: [run] });
+    expect(s.said()).toEqual(['assign 0: d']);
+  });
+
+  it('have none if they had not begun', () => {
+    const s = two();
+    s.submit('a');
+    s.said();
+    const run = s.runId('a');
+    s.cancel('a');
+    s.takenBack(0, 'a', { runIds: [run] });
+    s.said();
+    s.submit('b');
+    expect(s.said()).toEqual(['assign 0: b']);
+  });
+
+  it('have none once they have left it to others', () => {
+    const s = two();
+    s.submit('a b', { want: 'a b' });
+    s.said();
+    s.secede(0, 'a');
+    s.cancel('a');
+    s.submit('c');
+    expect(s.saidOf('assign')).toEqual(['assign 0: c']);
+    s.said();
+    const run = s.runId('b');
+    s.cancel('b');
+    s.secede(1, 'b');
+    expect(s.runId('b')).toBe(run);
+    s.submit('d');
+    expect(s.saidOf('assign')).toEqual(['assign 1: d']);
+  });
+
+  it('are no wait for what was sent behind them: an idle worker asks for it', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a b', { want: 'a b' });
+    s.join(1);
+    expect(s.said()).toEqual(['assign 0: a b']);
+    s.cancel('a');
+    expect(s.saidOf('take back')).toEqual(['take back 0: a', 'take back 0: b']);
+    s.takenBack(0, 'b');
+    expect(s.saidOf('assign')).toEqual(['assign 1: b']);
+  });
+
+  it('are no wait for what has its inputs there, if these can be moved', () => {
+    const s = two();
+    s.place(0, 'x');
+    const here = { workers: [0], allowOther: false };
+    s.submit('long', { restrict: { long: here } });
+    s.submit('b1');
+    s.finish(1, 'b1', { duration: 1e-5 });
+    s.said();
+    s.cancel('long');
+    s.pass(1);
+    s.said();
+    s.submit('x -> b2');
+    expect(s.saidOf('assign')).toEqual(['assign 1: b2']);
+  });
+
+  it('leave the other threads of their worker in use', () => {
+    const s = two(2);
+    s.submit('a');
+    s.said();
+    s.cancel('a');
+    s.submit('b1 b2 b3', { want: 'b1 b2 b3' });
+    expect(s.saidOf('assign').sort()).toEqual([
+      'assign 0: b1',
+      'assign 1: b2 b3'
+    ]);
+  });
+
+  it('are asked for in one message per worker', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 1000 } });
+    s.join(0);
+    const names = Array.from({ length: 1000 }, (_, i) => `a${i}`).join(' ');
+    s.submit(names, { want: names });
+    s.said();
+    s.cancel(names);
+    const types = s.scheduler.takeInstructions().map(({ type }) => type);
+    expect(types.filter(type => type !== 'report')).toEqual([
+      'takeBack',
+      'release',
+      'forgotten'
+    ]);
   });
 });
 
@@ -922,11 +1029,13 @@ describe('a stall', () => {
     s.submit('d -> e');
     s.pause(0, true);
     s.said();
+    const runs = [s.runId('b'), s.runId('c')];
     s.giveUpStall();
     expect(s.states('a b c d e')).toBe('Memory Erred Erred Erred Erred');
     expect(s.said()).toContain('release 0: b c');
     // Room again: what comes later runs.
     s.resume(0);
+    s.takenBack(0, 'b c', { runIds: runs });
     s.submit('f');
     expect(s.said()).toContain('assign 0: f');
   });
@@ -1019,6 +1128,7 @@ describe('clients', () => {
     s.said();
     s.cancel('a');
     expect(s.said()).toEqual([
+      'take back 0: a',
       'release 0: a',
       'report 0: a Cancelled',
       'report 0: c Cancelled',

@@ -21,11 +21,13 @@ export function wantedWorkers(
   let processing = 0;
   let queued = 0;
   let seceded = 0;
+  let taken = 0;
   for (const worker of core.workers.all) {
     seconds += core.secondsAt(worker);
     processing += worker.processingCount;
     queued += worker.queuedCount;
     seceded += worker.secededCount;
+    taken += worker.threads - worker.freeThreads;
   }
   // Tasks that lie in the common queue, or wait for any worker at all, take as long as the others do.
   const others =
@@ -40,9 +42,9 @@ export function wantedWorkers(
     (seconds + others * mean) / TARGET_SECONDS / threads
   );
   const byCount = Math.ceil(tasks / threads);
-  const wanted = Math.max(
-    Math.min(byTime, byCount),
-    tasks + seceded > 0 ? 1 : 0
-  );
+  // Threads on which runs go on that were given up take no task: others are wanted in their place, while there is work.
+  const wanted =
+    Math.max(Math.min(byTime, byCount), tasks + seceded > 0 ? 1 : 0) +
+    (tasks > 0 ? Math.floor(taken / threads) : 0);
   return Math.min(Math.max(wanted, minimum), maximum);
 }

@@ -558,6 +558,7 @@ export class DrawnCluster {
       this._mustBe(worker.isEmpty, `${what} still has something to do`);
       this._mustBe(record.takeBacksPending === 0, `${what} owes an answer`);
       this._mustBe(record.underWayCount === 0, `${what} has tasks`);
+      this._mustBe(record.lingering.size === 0, `${what} has runs given up`);
       this._mustBe(Math.abs(record.load) < 1e-9, `${what} has a load`);
       this._mustBe(
         Math.abs(record.storedBytes) < 1e-6,

@@ -42,6 +42,18 @@ it('wants no more than long tasks can fill', () => {
   expect(wantedWorkers(s.scheduler, 2, range)).toBe(2);
 });
 
+it('wants another for one whose threads are taken by runs that were given up', () => {
+  const s = new SchedulerFixture();
+  s.join(0);
+  s.submit('a');
+  s.said();
+  s.cancel('a');
+  const range = { minimum: 0, maximum: 100 };
+  expect(wantedWorkers(s.scheduler, 1, range)).toBe(0);
+  s.submit('b');
+  expect(wantedWorkers(s.scheduler, 1, range)).toBe(2);
+});
+
 it('wants the same however the tasks are spread, and stays in the range', () => {
   const numbers = fc.record({
     workers: fc.nat({ max: 5 }),
