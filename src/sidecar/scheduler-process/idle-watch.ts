@@ -43,12 +43,12 @@ export class IdleWatch {
   private _look(): void {
     const { core, clock } = this._cluster;
     const now = clock();
-    // Tasks that nobody can run are work too: a worker may come for them.
+    // Tasks that nobody can run are work too: a worker may come for them. So are those that have left their threads.
     const isBusy =
       this._host.isHeld ||
       core.queuedCount > 0 ||
       core.unplacedCount > 0 ||
-      core.workers.all.some(({ processingCount }) => processingCount > 0);
+      core.workers.all.some(({ underWayCount }) => underWayCount > 0);
     const seen = `${core.stepsAhead} ${this._host.clientsSeen}`;
     if (isBusy || seen !== this._seen) {
       this._seen = seen;

@@ -1,3 +1,6 @@
+import { ClientTurns } from '../../../scheduler/client-turns';
+import { TaskTable } from '../../../scheduler/task-table';
+import { WorkerRecord } from '../../../scheduler/worker-table';
 import type { ClusterState } from '../cluster-state';
 import { IdleWatch, idleTime } from '../idle-watch';
 
@@ -7,12 +10,18 @@ describe('IdleWatch', () => {
 
   function made(seconds: number): {
     core: { queuedCount: number; unplacedCount: number; stepsAhead: number };
-    busy: { processingCount: number };
+    busy: WorkerRecord;
     host: { clientsSeen: number; isHeld: boolean };
     ended: number[];
     watch: IdleWatch;
   } {
-    const busy = { processingCount: 0 };
+    const busy = new WorkerRecord(
+      0,
+      1,
+      0,
+      'here',
+      new ClientTurns(new TaskTable())
+    );
     const core = {
       queuedCount: 0,
       unplacedCount: 0,
@@ -51,19 +60,21 @@ describe('IdleWatch', () => {
     expect([...ended, ...closed.ended]).toEqual([]);
   });
 
-  it.each(['queuedCount', 'unplacedCount', 'processingCount'] as const)(
-    '%s keeps it',
-    name => {
-      const { core, busy, ended } = made(10);
-      const at = name === 'processingCount' ? busy : core;
-      (at as Record<string, number>)[name] = 1;
-      jest.advanceTimersByTime(60_000);
-      expect(ended).toEqual([]);
-      (at as Record<string, number>)[name] = 0;
-      jest.advanceTimersByTime(13_000);
-      expect(ended).toHaveLength(1);
-    }
-  );
+  it.each([
+    'queuedCount',
+    'unplacedCount',
+    'processingCount',
+    'secededCount'
+  ] as const)('%s keeps it', name => {
+    const { core, busy, ended } = made(10);
+    const at = name in core ? core : busy;
+    (at as unknown as Record<string, number>)[name] = 1;
+    jest.advanceTimersByTime(60_000);
+    expect(ended).toEqual([]);
+    (at as unknown as Record<string, number>)[name] = 0;
+    jest.advanceTimersByTime(13_000);
+    expect(ended).toHaveLength(1);
+  });
 
   it('a task that has ended, and a client that comes or goes, begin the time anew', () => {
     const { core, host, ended } = made(10);
