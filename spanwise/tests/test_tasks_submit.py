@@ -6,6 +6,7 @@ import itertools
 import os
 import signal
 import threading
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -164,22 +165,26 @@ def test_a_seceded_task_can_be_cancelled(cluster: Client) -> None:
     assert cluster.submit(square, 13).result(LIMIT_SECONDS) == 169
 
 
-def test_nothing_waits_for_a_cancelled_task_that_goes_on(cluster: Client) -> None:
+def test_nothing_waits_for_a_cancelled_task_that_goes_on(cluster: Client, tmp_path: Path) -> None:
+    runs, may_end, has_ended = (tmp_path / name for name in ("runs", "may_end", "has_ended"))
+
     def goes_on() -> None:
-        Event("runs").set()
-        Event("may end").wait(LIMIT_SECONDS)
-        Event("has ended").set()
+        # (With an `Event` it would leave its thread to others while it waits.)
+        runs.touch()
+        wait_until("it may end", may_end.exists)
+        has_ended.touch()
 
     future = cluster.submit(goes_on)
     try:
-        assert Event("runs").wait(LIMIT_SECONDS)
+        wait_until("it runs", runs.exists)
         future.cancel()
         for n in range(4):
             assert cluster.submit(square, 17 + n).result(LIMIT_SECONDS) == (17 + n) ** 2
         assert cluster.gather(cluster.map(square, range(21, 30))) == [n * n for n in range(21, 30)]
-        assert not Event("has ended").is_set()
+        assert not has_ended.exists()
     finally:
-        Event("may end").set()
+        may_end.touch()
+    wait_until("it has ended", has_ended.exists)
     # Its thread is free again.
     for address in cluster.nthreads():
         here = cluster.submit(square, 31, workers=[address], pure=False)
