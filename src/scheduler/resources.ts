@@ -15,7 +15,7 @@ import { assign } from './transitions';
 import type { Need } from './worker-resources';
 import type { WorkerRecord } from './worker-table';
 
-/** At most so many tasks of different needs are found without a worker before it is given up until the next event. */
+/** Resources are kept free for at most so many tasks; then the rest is looked at with the next event. */
 const MAX_BLOCKED = 64;
 
 /** Resources that are kept free at a worker for a task that goes before others. */
@@ -26,6 +26,9 @@ type Kept = Map<WorkerRecord, Set<string>>;
  * that has most of its need free is kept for it: otherwise those that need less would go before it for ever.
  */
 export function giveResources(s: SchedulerState): void {
+  for (const worker of s.workers.all) {
+    worker.isClearing = false;
+  }
   if (s.waitingForResources.count === 0) {
     return;
   }
@@ -40,10 +43,18 @@ export function giveResources(s: SchedulerState): void {
       return;
     }
     const restriction = s.tasks.restriction[task]!;
-    const worker = choose(s, task, s.needOf(task)!, kept);
-    if (worker === null) {
+    const need = s.needOf(task)!;
+    const able = ableTo(s, task, need, kept);
+    if (able.length === 0) {
+      // Nothing is kept for it, so it keeps nobody else waiting.
+      continue;
+    }
+    const free = able.filter(worker => couldBegin(s, task, worker));
+    if (free.length === 0) {
+      keep(s, task, need, able, kept);
       blocked++;
     } else {
+      const worker = s.policy.choose(s, task, free);
       assign(s, task, worker, true);
       enter(s, first, restriction);
     }
@@ -61,37 +72,40 @@ function enter(
   }
 }
 
-function choose(
+/** The workers that take tasks, may run this one, and keep nothing of its need for another. */
+function ableTo(
   s: SchedulerState,
   task: number,
   need: Need,
   kept: Kept
-): WorkerRecord | null {
-  const able = s.workers.all.filter(
+): WorkerRecord[] {
+  return s.workers.all.filter(
     worker =>
       !worker.paused &&
-      s.isEligible(task, worker) &&
-      !need.some(({ name }) => kept.get(worker)?.has(name))
+      !need.some(({ name }) => kept.get(worker)?.has(name)) &&
+      s.isEligible(task, worker)
   );
-  const free = able.filter(worker => couldBegin(s, task, worker));
-  if (free.length > 0) {
-    return s.policy.choose(s, task, free);
-  }
-  let best: WorkerRecord | null = null;
+}
+
+/** Of those that cannot begin a task now, the one that has most of its need free keeps this, and a thread too if that is all it lacks. */
+function keep(
+  s: SchedulerState,
+  task: number,
+  need: Need,
+  able: readonly WorkerRecord[],
+  kept: Kept
+): void {
+  let best = able[0]!;
   for (const worker of able) {
-    if (
-      best === null ||
-      worker.resources.share(need) > best.resources.share(need)
-    ) {
+    if (worker.resources.share(need) > best.resources.share(need)) {
       best = worker;
     }
   }
-  if (best !== null) {
-    const names = kept.get(best) ?? new Set();
-    need.forEach(({ name }) => names.add(name));
-    kept.set(best, names);
-  }
-  return null;
+  const names = kept.get(best) ?? new Set();
+  need.forEach(({ name }) => names.add(name));
+  kept.set(best, names);
+  // Otherwise tasks that need nothing would be sent behind one another there, and no thread would ever be free.
+  best.isClearing ||= !mayFollow(s, task, best) && hasResources(s, task, best);
 }
 
 /** Whether a worker has what a queued task needs. */

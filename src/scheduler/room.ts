@@ -73,6 +73,7 @@ function hasRoomBeside(
 ): boolean {
   return (
     !worker.paused &&
+    !worker.isClearing &&
     (count < perThread * worker.freeThreads ||
       (worker.processingTime.unknownCount === 0 &&
         worker.processingCount < options.aheadMost &&

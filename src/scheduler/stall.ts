@@ -54,9 +54,10 @@ function askAllBack(s: SchedulerState, worker: WorkerRecord): void {
 
 /** Whether tasks wait for workers that are full while nothing runs anywhere and nothing frees memory. */
 export function isStalled(s: SchedulerState): boolean {
-  let waiting = s.commonCount + s.waitingForResources.count;
+  let waiting = s.commonCount;
   for (const worker of s.workers.all) {
-    const hasWork = worker.underWayCount > 0;
+    // A run that was given up frees what it holds when it ends.
+    const hasWork = worker.underWayCount > 0 || worker.goesOn;
     if (worker.full ? !worker.stalled : hasWork) {
       return false;
     }
@@ -65,7 +66,22 @@ export function isStalled(s: SchedulerState): boolean {
     }
     waiting += worker.processingCount + worker.queuedCount;
   }
+  for (const restriction of stalledNeeds(s)) {
+    waiting += s.waitingForResources.countOf(restriction);
+  }
   return waiting > 0 && s.workers.all.some(w => w.full && !w.retiring);
+}
+
+/** The restrictions under which tasks wait for resources that only full workers have. */
+function stalledNeeds(s: SchedulerState): number[] {
+  return s.waitingForResources.restrictions().filter(restriction => {
+    const task = s.waitingForResources.peek(restriction);
+    const able = s.workers.all.filter(w => s.isEligible(task, w));
+    return (
+      able.every(({ paused }) => paused) &&
+      able.some(({ retiring }) => !retiring)
+    );
+  });
 }
 
 /** Fails the tasks that wait for a worker, and the tasks that depend on them. */
@@ -90,7 +106,7 @@ export function giveUpStalled(s: SchedulerState): void {
   while (s.commonCount > 0) {
     fail(s, s.anyQueued(null));
   }
-  for (const restriction of s.waitingForResources.restrictions()) {
+  for (const restriction of stalledNeeds(s)) {
     while (s.waitingForResources.countOf(restriction) > 0) {
       fail(s, s.waitingForResources.peek(restriction));
     }

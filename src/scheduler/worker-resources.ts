@@ -94,6 +94,10 @@ export class WorkerResources {
     }
   }
 
+  get hasKept(): boolean {
+    return this._kept.size > 0;
+  }
+
   /** What runs that were given up still hold. */
   kept(): Iterable<Need> {
     return this._kept.values();

@@ -56,6 +56,8 @@ export class WorkerRecord {
   readonly resources: WorkerResources;
   /** Runs that were given up and may go on here: by id, with the function's row and when that was. */
   readonly lingering = new Map<number, Lingering>();
+  /** It is sent nothing until a thread is free: for a task that was at a worker when it died, and whose resources are free here. */
+  isClearing = false;
   /** For how long they may go on, estimated when the present event came. */
   lingeringSeconds = 0;
   /** Bytes of the results that it holds. */
@@ -98,6 +100,11 @@ export class WorkerRecord {
   /** Tasks in `Processing` here. */
   get underWayCount(): number {
     return this.processingCount + this.secededCount;
+  }
+
+  /** Whether runs that were given up may go on here. */
+  get goesOn(): boolean {
+    return this.lingering.size > 0 || this.resources.hasKept;
   }
 
   /** Threads that are not taken, as far as is known, by runs that were given up. */

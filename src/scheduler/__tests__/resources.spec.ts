@@ -213,6 +213,103 @@ describe('resources', () => {
     s.giveUpStall();
     expect(s.state('a')).toBe('Erred');
   });
+
+  it('are waited for without a stall where a run that was given up goes on', () => {
+    const s = new SchedulerFixture();
+    s.join(0, 1, [], { GPU: 1 });
+    s.join(1, 2, [], { GPU: 1 });
+    s.pause(0, true);
+    s.submit('a1 a2', {
+      want: 'a1 a2',
+      restrict: restricted('a1 a2', { GPU: 1 })
+    });
+    s.said();
+    const run = s.runId('a1');
+    s.cancel('a1');
+    s.submit('c', { restrict: { c: needs({}, [0]) } });
+    expect(s.scheduler.isStalled).toBe(false);
+    s.giveUpStall();
+    expect(s.states('a2 c')).toBe('Queued Queued');
+    s.finish(1, 'a1', { runIds: [run] });
+    s.finish(1, 'a2');
+    // Now only `c` waits, for the full worker.
+    expect(s.scheduler.isStalled).toBe(true);
+  });
+
+  it('that only workers have that leave are no matter of a stall', () => {
+    const s = new SchedulerFixture();
+    s.join(0, 1);
+    s.join(1, 1, [], { GPU: 1 });
+    s.pause(0, true);
+    s.submit('a1 a2', {
+      want: 'a1 a2',
+      restrict: restricted('a1 a2', { GPU: 1 })
+    });
+    s.handle({ type: 'workerRetires', at: 1, worker: 1 });
+    s.finish(1, 'a1');
+    expect(s.scheduler.isStalled).toBe(false);
+    expect(s.scheduler.unplacedCount).toBe(1);
+    s.submit('c', { restrict: { c: needs({}, [0]) } });
+    s.giveUpStall();
+    expect(s.states('a2 c')).toBe('Queued Erred');
+  });
+
+  it('of a full worker keep nobody waiting for those of another, however many different ones are waited for', () => {
+    const s = new SchedulerFixture();
+    s.join(0, 1, [], { MEM: 100 });
+    s.join(1, 1, [], { GPU: 1 });
+    s.pause(0, true);
+    const wishes = Array.from({ length: 70 }, (_, i) => `m${i}`);
+    s.submit([...wishes, 'g'].join(' '), {
+      want: [...wishes, 'g'].join(' '),
+      restrict: {
+        ...Object.fromEntries(
+          wishes.map((name, i) => [name, needs({ MEM: i + 1 })])
+        ),
+        g: needs({ GPU: 1 })
+      }
+    });
+    expect(s.state('g')).toBe('Processing');
+  });
+
+  it('that are kept for one task keep nobody waiting for others, however many different ones are waited for', () => {
+    const s = new SchedulerFixture();
+    s.join(0, 1, [], { MEM: 100 });
+    s.join(1, 1, [], { GPU: 1 });
+    const wishes = Array.from({ length: 70 }, (_, i) => `m${i}`);
+    s.submit([...wishes, 'g'].join(' '), {
+      want: [...wishes, 'g'].join(' '),
+      restrict: {
+        ...Object.fromEntries(
+          wishes.map((name, i) => [name, needs({ MEM: 100 - i })])
+        ),
+        g: needs({ GPU: 1 })
+      }
+    });
+    expect(s.states('m0 m1 g')).toBe('Processing Queued Processing');
+  });
+
+  it('are given to a task that was at a worker when it died before more is sent there that needs none', () => {
+    const s = new SchedulerFixture();
+    s.join(0, 1, [], { GPU: 1 });
+    s.submit('g1', { restrict: restricted('g1', { GPU: 1 }) });
+    s.join(1, 1, [], { GPU: 1 });
+    const names = Array.from({ length: 20 }, (_, i) => `c${i}`);
+    s.submit(names.join(' '), {
+      want: names.join(' '),
+      restrict: Object.fromEntries(names.map(name => [name, needs({}, [1])]))
+    });
+    s.submit('g2', { restrict: restricted('g2', { GPU: 1 }) });
+    s.leave(0);
+    s.submit('g3', { restrict: restricted('g3', { GPU: 1 }) });
+    for (let ended = 0; s.state('g1') !== 'Processing'; ended++) {
+      // As many as were there already, and no more.
+      expect(ended).toBeLessThan(2);
+      s.finish(1, names[ended]!);
+    }
+    s.finish(1, 'g1');
+    expect(s.states('g2 g3')).toBe('Processing Queued');
+  });
 });
 
 describe("a worker's resources", () => {
