@@ -45,7 +45,7 @@ import {
   workerPaused,
   workerResumed
 } from './worker-events';
-import type { Amounts } from './worker-resources';
+import { type Amounts, WorkerResources } from './worker-resources';
 import type { WorkerRecord, WorkerTable } from './worker-table';
 
 /** How to make a {@link Scheduler}. */
@@ -128,9 +128,20 @@ export class Scheduler {
     return isDeserted(this._state);
   }
 
-  /** How many tasks no worker of the cluster may run. */
-  get noWorkerCount(): number {
-    return this._state.noWorkerCount;
+  /** How many tasks that no worker of the cluster may run a new worker might run that has these resources. A name that `workers=` gives may be one of the first that starts. */
+  placeableCount(resources: Amounts): number {
+    const s = this._state;
+    if (s.noWorkerCount === 0) {
+      return 0;
+    }
+    const worker = new WorkerResources(resources);
+    const isFirst = s.workers.all.length === 0;
+    return s.tasksWithoutWorker().filter(task => {
+      const need = s.needOf(task);
+      return (
+        (need === null || worker.has(need)) && (isFirst || !this.isBound(task))
+      );
+    }).length;
   }
 
   /** How many tasks could run, and have no worker that would take them: those, and what only waits for workers that are to leave. */

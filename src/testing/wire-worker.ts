@@ -335,6 +335,10 @@ export class WireFleet implements IWorkerFleet {
     return this._options.threads;
   }
 
+  get resources(): Readonly<Record<string, number>> {
+    return this._options.resources;
+  }
+
   leave(worker: number, isLeaving: boolean): void {
     if (isLeaving) {
       this._leaving.add(worker);

@@ -125,6 +125,10 @@ export class OutsideWorkers implements IWorkerFleet {
     return this._own.threads;
   }
 
+  get resources(): Readonly<Record<string, number>> {
+    return this._own.resources;
+  }
+
   kill(worker: number): void {
     if (this._workers.has(worker)) {
       this._order(worker, 'kill');

@@ -11,10 +11,13 @@ const TARGET_SECONDS = 5;
  * ```
  *   40 tasks of 1 s, workers of 2 threads: 40 / 5 / 2 = 4         3 tasks of 60 s: 3 / 2 → 2, more would idle
  * ```
+ *
+ * @param resources - what each worker that is started has.
  */
 export function wantedWorkers(
   core: Scheduler,
   threads: number,
+  resources: Readonly<Record<string, number>>,
   { minimum, maximum }: { minimum: number; maximum: number }
 ): number {
   let seconds = 0;
@@ -30,10 +33,7 @@ export function wantedWorkers(
     taken += worker.threads - worker.freeThreads;
   }
   // Tasks that lie in the common queue, or wait for any worker at all, take as long as the others do.
-  const others =
-    core.queuedCount -
-    queued +
-    (core.workers.all.length === 0 ? core.noWorkerCount : 0);
+  const others = core.queuedCount - queued + core.placeableCount(resources);
   const estimated = processing + queued;
   const mean =
     estimated > 0 ? seconds / estimated : core.options.unknownSeconds;

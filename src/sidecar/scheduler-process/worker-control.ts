@@ -341,7 +341,12 @@ export class WorkerControl {
     const idle = this._staying().filter(
       ({ id }) => (core.workers.get(id)?.underWayCount ?? 0) === 0
     ).length;
-    const wanted = wantedWorkers(core, this._threads, this._range);
+    const wanted = wantedWorkers(
+      core,
+      this._threads,
+      this._host.fleet?.resources ?? {},
+      this._range
+    );
     this._looksWithFewer = wanted < here ? this._looksWithFewer + 1 : 0;
     if (wanted > here) {
       this._scale(wanted);

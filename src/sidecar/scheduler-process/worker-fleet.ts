@@ -87,6 +87,8 @@ export interface IWorkerFleet {
   dropStarts(count: number): number;
   /** Threads of each worker. */
   readonly threads: number;
+  /** What tasks may hold of each worker beside threads. */
+  readonly resources: Readonly<Record<string, number>>;
   close(): Promise<void>;
 }
 
@@ -143,6 +145,10 @@ export class WorkerFleet implements IWorkerFleet {
 
   get threads(): number {
     return this._options.threads;
+  }
+
+  get resources(): Readonly<Record<string, number>> {
+    return this._options.resources;
   }
 
   leave(worker: number, isLeaving: boolean): void {

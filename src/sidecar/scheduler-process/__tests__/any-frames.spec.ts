@@ -72,6 +72,7 @@ it(`takes any frame from a client and from workers, seed ${SEED}`, async () => {
       worked: () => undefined,
       startingCount: 0,
       threads: 2,
+      resources: {},
       replace: () => undefined,
       kill: () => undefined,
       leave: () => undefined,

@@ -17,7 +17,7 @@ function wanted(
     const names = Array.from({ length: tasks }, (_, i) => `t${i}`).join(' ');
     s.submit(names, { want: names });
   }
-  return wantedWorkers(s.scheduler, threads, range);
+  return wantedWorkers(s.scheduler, threads, {}, range);
 }
 
 it('wants as many as end the work in five seconds, and as it can fill', () => {
@@ -39,7 +39,7 @@ it('wants no more than long tasks can fill', () => {
   s.finish(0, 't1', { duration: 60 });
   s.submit('t2 t3 t4', { want: 't2 t3 t4' });
   const range = { minimum: 0, maximum: 100 };
-  expect(wantedWorkers(s.scheduler, 2, range)).toBe(2);
+  expect(wantedWorkers(s.scheduler, 2, {}, range)).toBe(2);
 });
 
 it('wants another for one whose threads are taken by runs that were given up', () => {
@@ -49,9 +49,30 @@ it('wants another for one whose threads are taken by runs that were given up', (
   s.said();
   s.cancel('a');
   const range = { minimum: 0, maximum: 100 };
-  expect(wantedWorkers(s.scheduler, 1, range)).toBe(0);
+  expect(wantedWorkers(s.scheduler, 1, {}, range)).toBe(0);
   s.submit('b');
-  expect(wantedWorkers(s.scheduler, 1, range)).toBe(2);
+  expect(wantedWorkers(s.scheduler, 1, {}, range)).toBe(2);
+});
+
+it('wants none for tasks that no worker which it starts could run', () => {
+  const s = new SchedulerFixture();
+  const range = { minimum: 0, maximum: 100 };
+  const need = (resources: Record<string, number>, workers?: string[]) => ({
+    resources,
+    workers: workers ?? null,
+    allowOther: false
+  });
+  s.submit('g', { restrict: { g: need({ GPU: 1 }) } });
+  s.submit('n', { restrict: { n: need({ GPU: 1 }, ['w']) } });
+  expect(wantedWorkers(s.scheduler, 1, {}, range)).toBe(0);
+  expect(wantedWorkers(s.scheduler, 1, { GPU: 1 }, range)).toBe(1);
+  // One that has joined by itself, and has not what is needed, changes nothing.
+  s.join(0);
+  expect(wantedWorkers(s.scheduler, 1, {}, range)).toBe(0);
+  expect(wantedWorkers(s.scheduler, 1, { GPU: 1 }, range)).toBe(1);
+  s.cancel('g');
+  // Who is named is not among those that are there.
+  expect(wantedWorkers(s.scheduler, 1, { GPU: 1 }, range)).toBe(0);
 });
 
 it('wants the same however the tasks are spread, and stays in the range', () => {
