@@ -257,6 +257,35 @@ def test_a_nap_after_short_runs_is_not_told_what_those_waited_for(worker: Worker
     assert for_the_lock(worker.ledger) == 0.0
 
 
+def test_where_nobody_records_memory_and_transfers_are_told_all_the_same(worker: Worker) -> None:
+    """The scheduler needs both; what only records have stays here."""
+    sent: list[tuple[Any, ...]] = []
+    worker.connect(lambda *message: sent.append(message), lambda _: None)
+    worker.ledger.add(1.0, "report", "serialize", "seconds", 0.5)
+    transfer = (1.0, 0.5, 1, 1e6, 1, 7, 0, 0)
+    fetching: Any = SimpleNamespace(rows=lambda: [transfer])
+    slow = Slow()
+
+    class Rests(TwoRuns):
+        def _idle(self) -> Entry:
+            slow()
+            raise StopIteration
+
+    executor = Rests(worker)
+    worker.executors = [executor]
+    executor.start()
+    watch = Watch(worker, fetching, 0.0, lambda why: None, recording=False)
+    watch._memory_rows = [(1.0, 2.0, 3.0, 4.0, 5.0)]
+    watch._running_rows = [(0, 1, 1, 1, 0, 1.0)]
+    watch.send_measured()
+    slow.go_on.set()
+    executor.join(LIMIT_SECONDS)
+    ((kind, _, tables, *_rest),) = sent
+    assert kind == "measured"
+    assert tables["transfers"] == [transfer]
+    assert {*tables} == {"memory", "transfers"}
+
+
 def test_a_task_that_is_released_before_it_begins_is_not_run(worker: Worker) -> None:
     """Between taking it and running it, results may have been written to disk for seconds."""
     executor = Executor(worker, 0)

@@ -61,7 +61,7 @@ class Watch(threading.Thread):
     end
         Called with a sentence if the worker must end for want of memory.
     recording
-        False: stacks and long tasks are not looked at; memory still is.
+        False: stacks and long tasks are not looked at; memory and transfers still are.
     """
 
     def __init__(
@@ -188,7 +188,8 @@ class Watch(threading.Thread):
             if with_samples:
                 tables["samples"] = self.sampler.rows()
                 tables["stacks"], tables["frames"] = self.sampler.stacks.rows()
-            kept = tables if self.recording else ("memory",)
+            # The scheduler places tasks by what transfers took, also where nobody records.
+            kept = tables if self.recording else ("memory", "transfers")
             tables = {name: rows for name, rows in tables.items() if rows and name in kept}
             if tables:
                 worker.send("measured", None, tables)

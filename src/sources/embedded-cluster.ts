@@ -86,7 +86,8 @@ export class EmbeddedClusterLog extends SourceLog {
       this.writer,
       this._workers,
       this.givenUp,
-      start
+      start,
+      _isRecording
     );
   }
 

@@ -41,12 +41,16 @@ export type LoggedWorker = {
  * of names, stacks and frames into the log's.
  */
 export class MeasuredLog {
-  /** @param _start - the monotonic clock at the scheduler's start, in seconds. */
+  /**
+   * @param _start - the monotonic clock at the scheduler's start, in seconds.
+   * @param _isRecording - false: transfers, which workers tell all the same, are not written.
+   */
   constructor(
     private readonly _writer: LogWriter,
     private readonly _workers: ReadonlyMap<number, LoggedWorker>,
     private readonly _givenUp: GivenUpTasks,
-    private readonly _start: number
+    private readonly _start: number,
+    private readonly _isRecording: boolean
   ) {}
 
   memory(worker: number, memory: MeasuredTable<'memory'>): void {
@@ -178,6 +182,9 @@ export class MeasuredLog {
     taskOf: (taskId: OuterTaskId) => DenseTaskId,
     facts: TaskFacts
   ): void {
+    if (!this._isRecording) {
+      return;
+    }
     this._copy('transfers', transfers, {
       start: i => this._since(transfers.start[i]!),
       duration: i => transfers.duration[i]!,

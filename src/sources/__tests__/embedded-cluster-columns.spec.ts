@@ -516,6 +516,22 @@ it('a log that does not record has nothing of tasks, whatever becomes of them', 
     () => idOf(0),
     facts
   );
+  log.measured.transfers(
+    5,
+    {
+      rows: 1,
+      start: [102],
+      duration: [1],
+      from: [6],
+      bytes: [1e6],
+      keys: [1],
+      firstTaskId: [idOf(70)],
+      span: [idOf(0)],
+      status: [0]
+    },
+    () => idOf(0),
+    facts
+  );
   log.stored(5, idOf(0), facts, StoredKind.Stored, 100);
   log.taskFailed(103, 5, 8, idOf(0), 'a trace');
   log.workerLeft(104, 5, 'was ended', facts);
@@ -523,6 +539,7 @@ it('a log that does not record has nothing of tasks, whatever becomes of them', 
   log.seal(106);
   expect(tables.runs).toBeUndefined();
   expect(tables.stored).toBeUndefined();
+  expect(tables.transfers).toBeUndefined();
   expect(tables.events).toMatchObject([{ kind: 'closing' }]);
   expect(tables.workers).toHaveLength(2);
   expect([...facts.attempts]).toEqual([9, 0]);
