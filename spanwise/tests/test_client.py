@@ -306,13 +306,16 @@ def test_options_reach_the_scheduler(client: LocalClient) -> None:
     future = client.submit(increment, 1, retries=3, priority=7, workers=0)
     future.result(timeout=60)
     assert client.fake.options[future._entry.id] == (3, 1, 7)
-    assert client.fake.restrictions == [{"workers": [0], "allowOther": False}]
+    # (`resources` is not sent: what is read has every field of the message)
+    assert client.fake.restrictions == [{"workers": [0], "allowOther": False, "resources": None}]
     with dask.annotate(retries=2):
         lazy = delayed(increment)(1)
     lazy.compute()
     assert (2, 0, 0) in client.fake.options.values()
-    with pytest.raises(NotImplementedError, match="workers="):
-        client.submit(increment, 2, resources={"GPU": 1})
+    client.submit(increment, 2, resources={"GPU": 1}).result(timeout=60)
+    assert client.fake.restrictions == [
+        {"workers": None, "allowOther": False, "resources": {"GPU": 1}}
+    ]
 
 
 def test_absent_methods_name_a_substitute(client: LocalClient) -> None:
