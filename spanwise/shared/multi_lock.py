@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Any, TypeVar
 
 from spanwise.shared.lock import Lock
@@ -12,6 +13,11 @@ from spanwise.shared.steps import Steps, run, run_async
 from spanwise.shared.values import seconds_of
 
 _Self = TypeVar("_Self", bound="MultiLock")
+
+#: Who wants some of several locks waits so long for one of them before all are asked for again:
+#: at first, and at the most.
+LOOK_SECONDS = 0.05
+MOST_LOOK_SECONDS = 1.0
 
 
 class MultiLock:
@@ -149,6 +155,7 @@ def _take_some(
 ) -> Steps[list[Lock] | None]:
     """Take so many of them, whichever are free; wait for one that was not, without any other."""
     waited: Lock | None = None
+    look_seconds = LOOK_SECONDS
     while True:
         held = [] if waited is None else [waited]
         missed: Lock | None = None
@@ -163,11 +170,14 @@ def _take_some(
         if len(held) >= wanted:
             return held
         yield from _let_go(held)
-        left = None if end is None else end - time.monotonic()
+        left = inf if end is None else end - time.monotonic()
         assert missed is not None
-        if (left is not None and left <= 0) or not (yield from missed._acquire(place, left)):
+        if left <= 0:
             return None
-        waited = missed
+        # Another one may be free first: all are asked for again after a while.
+        got = yield from missed._acquire(place, min(left, look_seconds))
+        waited = missed if got else None
+        look_seconds = min(2 * look_seconds, MOST_LOOK_SECONDS)
 
 
 def _let_go(held: Iterable[Lock]) -> Steps[None]:

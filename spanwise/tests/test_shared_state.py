@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from types import SimpleNamespace
 from typing import Any
@@ -611,3 +612,35 @@ async def test_all_of_it_without_blocking() -> None:
         with pytest.raises(TimeoutError):
             await Queue("late").get(timeout=0.01)
         assert not client._session.shared._waiting
+
+
+def test_some_of_several_locks_are_had_as_soon_as_so_many_are_free(
+    cluster: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits for one that is held for long takes others that come free meanwhile."""
+    free, short, long = (f"{name}-{uuid4().hex}" for name in "abc")
+    held_short, held_long = spanwise.MultiLock([short]), spanwise.MultiLock([long])
+    assert held_short.acquire() and held_long.acquire()
+    waits = threading.Event()
+    acquire = Lock._acquire
+
+    def noted(lock: Lock, place: Place, seconds: float | None) -> Any:
+        if seconds != 0.0:
+            waits.set()
+        return acquire(lock, place, seconds)
+
+    monkeypatch.setattr(Lock, "_acquire", noted)
+    wanted = spanwise.MultiLock([free, short, long])
+    with ThreadPoolExecutor(1) as threads:
+        got = threads.submit(wanted.acquire, timeout=20, num_locks=2)
+        assert waits.wait(LIMIT_SECONDS)
+        held_short.release()
+        assert got.result(LIMIT_SECONDS)
+    assert held_long.locked()
+    assert wanted.locked()
+    wanted.release()
+    held_long.release()
+    assert held_long.acquire() and held_short.acquire()
+    assert not wanted.acquire(timeout=0.12, num_locks=2)
+    held_long.release()
+    held_short.release()
