@@ -63,8 +63,16 @@ class Security:
 
     def __repr__(self) -> str:
         given = [
-            f"{name}={value!r}"
+            f"{name}={_shown(value)}"
             for name in ("require_encryption", *_PARAMETERS)
             if (value := getattr(self, name))
         ]
         return f"Security({', '.join(given)})"
+
+
+def _shown(value: Any) -> str:
+    """The text of a value; a key or certificate itself, which has lines, does not get into logs."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name!r}: {_shown(each)}' for name, each in value.items())}}}"
+    hidden = isinstance(value, bytes) or (isinstance(value, str) and "\n" in value)
+    return "…" if hidden else repr(value)

@@ -76,6 +76,9 @@ def test_what_is_given_as_security_is_kept_and_said(scheduler: ClientScheduler) 
     made = spanwise.Security(tls_ca_file="ca.pem", require_encryption=True)
     assert "tls_ca_file='ca.pem'" in repr(made)
     assert spanwise.Security(tls_ca_file="ca.pem").require_encryption
+    key = "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n"
+    with_key = spanwise.Security(tls_client_key=key, extra_conn_args={"key": key})
+    assert "MIIB" not in repr(with_key) and "tls_client_key=…" in repr(with_key)
     for given in (made, spanwise.Security.temporary(), True):
         with pytest.warns(UserWarning, match=r"security=: every connection is authenticated"):
             LocalClient(scheduler, security=given).close()
