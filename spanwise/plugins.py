@@ -175,7 +175,8 @@ class UploadDirectory(WorkerPlugin):
 def _packed(folder: Path, words: set[str], skip: Sequence[Callable[[str], Any]]) -> bytes:
     """The files of a folder, under its name, as a zip archive."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
+    # (zip knows no time before 1980, which files of reproducible builds have)
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as files:
         for file in sorted(folder.rglob("*")):
             inside = file.relative_to(folder.parent)
             if not file.is_file() or words & {*inside.parts[1:]}:

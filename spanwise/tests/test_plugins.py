@@ -230,6 +230,7 @@ def test_an_uploaded_directory_is_found_on_all_workers(cluster: Client, tmp_path
         (folder / "__init__.py").write_text("VALUE = 1\n")
     (package / "left.pyc").write_text("")
     (package / "beside_here.py").write_text("VALUE = 2\n")
+    os.utime(package / "beside_here.py", (0, 0))  # 1970, as reproducible builds leave it
     cluster.register_plugin(plugins.UploadDirectory(str(package), update_path=True))
 
     def seen() -> list[Any]:
