@@ -2,7 +2,7 @@
  * eslint holds one way of naming constants, and finds the other one.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 
 const root = path.resolve(__dirname, '..', '..', '..');
@@ -23,7 +23,9 @@ const linter = `
 let folder = '';
 
 beforeAll(() => {
-  folder = mkdtempSync(path.join(root, '.build', 'constant-names-'));
+  const build = path.join(root, '.build');
+  mkdirSync(build, { recursive: true });
+  folder = mkdtempSync(path.join(build, 'constant-names-'));
 });
 
 afterAll(() => {
