@@ -533,24 +533,26 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     });
 
     it('it has no capacity, and all of it when it has set them up', async () => {
-      const capacity = async (): Promise<[number, CapacityState][]> => {
-        client.link.send('flush', { request: 70 + client.received.length });
-        const before = client.received.filter(({ type }) => type === 'flushed');
-        await waitFor('the answer', () => {
-          const now = client.received.filter(({ type }) => type === 'flushed');
-          return now.length > before.length;
-        });
-        const rows = observer
+      const capacity = (): [number, CapacityState][] =>
+        observer
           .rows('capacity')
           .flatMap(({ columns }) =>
             [...columns.worker].map((worker, i): [number, CapacityState] => [
               worker,
               columns.state[i]!
             ])
-          );
-        return rows.filter(([worker]) => worker === 2);
+          )
+          .filter(([worker]) => worker === 2);
+      const flushed = async (): Promise<void> => {
+        client.link.send('flush', { request: 70 + client.received.length });
+        const before = client.received.filter(({ type }) => type === 'flushed');
+        await waitFor('the answer', () => {
+          const now = client.received.filter(({ type }) => type === 'flushed');
+          return now.length > before.length;
+        });
       };
-      expect(await capacity()).toEqual([]);
+      await flushed();
+      expect(capacity()).toEqual([]);
       const { request } = third.messages('plugin')[0]!.fields;
       third.link.send('runResult', { request, ok: true });
       await waitFor('the third in the list', () =>
@@ -558,10 +560,10 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
           m => m.type === 'cluster' && m.fields.workers.some(w => w.id === 2)
         )
       );
-      await capacity();
+      await flushed();
       // The observer is told on its own link.
-      await waitFor('its capacity', async () => (await capacity()).length > 0);
-      expect(await capacity()).toEqual([[2, CapacityState.Running]]);
+      await waitFor('its capacity', () => capacity().length > 0);
+      expect(capacity()).toEqual([[2, CapacityState.Running]]);
     });
 
     it('it retires, and gets no task when it has set them up', async () => {
