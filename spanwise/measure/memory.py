@@ -15,7 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from math import inf
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, NamedTuple
 
 RECENT_SECONDS = 30.0
@@ -96,13 +96,17 @@ class FreeMemory:
         self._state: object = None
 
     def give_back(self) -> bool:
-        """Trim unless the last time was so recent that trims took over 1 % of the time."""
-        begin = perf_counter()
-        if begin < self._next:
+        """Trim unless the last time was so recent that trims took over 1 % of the time.
+
+        Their time is that on a core: on a busy machine a trim may wait for one a thousand times
+        as long as it takes.
+        """
+        if perf_counter() < self._next:
             return False
+        begin = thread_time()
         self._trim()
-        end = perf_counter()
-        self._next = end + max(LEAST_TRIM_SECONDS, 100 * (end - begin))
+        spent = thread_time() - begin
+        self._next = perf_counter() + max(LEAST_TRIM_SECONDS, 100 * spent)
         return True
 
     def give_back_idle(self, state: object) -> None:

@@ -22,7 +22,8 @@ class Clock:
         self.now = 100.0
         self.trims = 0
         self._trim_seconds = trim_seconds
-        monkeypatch.setattr("spanwise.measure.memory.perf_counter", lambda: self.now)
+        for clock in ("perf_counter", "thread_time"):
+            monkeypatch.setattr(f"spanwise.measure.memory.{clock}", lambda: self.now)
 
     def trim(self) -> None:
         self.trims += 1
@@ -54,6 +55,17 @@ def test_an_idle_worker_trims_once_for_each_change(monkeypatch: pytest.MonkeyPat
     clock.now += 2 * LEAST_TRIM_SECONDS
     free.give_back_idle(4)
     assert clock.trims == 4
+
+
+def test_a_trim_that_waits_for_a_core_puts_the_next_one_off_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch, 5.0)
+    monkeypatch.setattr("spanwise.measure.memory.thread_time", lambda: 0.0)
+    free = FreeMemory(clock.trim)
+    free.give_back()
+    clock.now += 2 * LEAST_TRIM_SECONDS
+    assert free.give_back()
 
 
 def fragment(mib: int) -> int:

@@ -95,16 +95,16 @@ def _within(inner: Check, least: float | None, most: float | None) -> Check:
     return check
 
 
-_integer = _of_type("an integer", int)
+_INTEGER = _of_type("an integer", int)
 _WORDS: dict[str, Check] = {
     "text": _of_type("text", str),
     "flag": _of_type("true or false", bool),
     "number": _number,
-    "integer": _integer,
-    "u16": _within(_integer, 0, 2**16 - 1),
-    "u32": _within(_integer, 0, 2**32 - 1),
-    "count": _within(_integer, 0, 2**53 - 1),
-    "blobOrNone": _within(_integer, -1, None),
+    "integer": _INTEGER,
+    "u16": _within(_INTEGER, 0, 2**16 - 1),
+    "u32": _within(_INTEGER, 0, 2**32 - 1),
+    "count": _within(_INTEGER, 0, 2**53 - 1),
+    "blobOrNone": _within(_INTEGER, -1, None),
     "bytes": _of_type("bytes", bytes, bytearray, memoryview),
 }
 

@@ -210,10 +210,12 @@ describe.each(schedulers)('§1.7: error paths of %s', (_, get) => {
 
 describe('§1.7: tasks under way', () => {
   it('§1.7: are not waited for, and what becomes of them is discarded', async () => {
+    let letGo!: () => void;
+    const isOver = new Promise<void>(resolve => (letGo = resolve));
     const later = {
       never: task(() => new Promise(() => undefined)),
       rejects: task(async () => {
-        await new Promise(setImmediate);
+        await isOver;
         throw new Error('too late');
       }),
       now: task(() => Promise.reject(boom))
@@ -221,6 +223,7 @@ describe('§1.7: tasks under way', () => {
     await expect(getAsync(later, ['never', 'rejects', 'now'])).rejects.toBe(
       boom
     );
+    letGo();
     await new Promise(setImmediate);
     await new Promise(setImmediate);
   });
