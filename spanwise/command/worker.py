@@ -222,13 +222,15 @@ class _Workers:
         self._out = out
         self._replaces = replaces
         self._by_number: dict[int, StartedWorker] = {}
+        #: Numbers that were told to leave; written by the thread that reads.
+        self._leaving: set[int] = set()
         self._asked_to_end = ""
         self._failed_starts = 0
 
     def run(self, names: list[str]) -> tuple[str, int]:
         """Start them and look after them; returns a sentence, and the exit code."""
         session, events = self._session, self._events
-        session.on_order = lambda number, what: events.put(("order", number, what))
+        session.on_order = self._told
 
         def watch() -> None:
             events.put(("cluster", session.wait_until_ended()))
@@ -285,6 +287,24 @@ class _Workers:
         # Those that were asked to hand over have, or cannot.
         return f"Ended by {self._asked_to_end}.", 0
 
+    def _told(self, number: int, what: str) -> None:
+        if what == "leave":
+            self._leaving.add(number)
+        elif what == "stay":
+            self._leaving.discard(number)
+        self._events.put(("order", number, what))
+
+    def _has_left(self, number: int) -> bool:
+        """Whether a worker that has closed was told to leave.
+
+        That comes by another link than its own, and may still be on its way here when the process
+        has ended: an answer that comes after it tells.
+        """
+        self._reserve([])
+        is_leaving = number in self._leaving
+        self._leaving.discard(number)
+        return is_leaving
+
     def _ordered(self, number: int, what: str) -> None:
         worker = self._by_number.get(number)
         if worker is None:
@@ -303,6 +323,7 @@ class _Workers:
         if self._session.dead is not None:
             return None  # the cluster's end is told next
         try:
+            worker.is_leaving = worker.is_leaving or (code == 0 and self._has_left(number))
             self._session.send("workerEnded", {"worker": number, "why": why})
         except SchedulerLost:
             return None  # as before
