@@ -47,8 +47,6 @@ class StartedWorker:
     name: str
     number: int = -1
     process: subprocess.Popen[bytes] | None = None
-    #: None is to take its place.
-    is_leaving: bool = False
     #: It was ended so that another comes at once.
     is_replaced: bool = False
     short_lives: int = 0

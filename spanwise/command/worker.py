@@ -292,26 +292,13 @@ class _Workers:
             self._leaving.add(number)
         elif what == "stay":
             self._leaving.discard(number)
-        self._events.put(("order", number, what))
-
-    def _has_left(self, number: int) -> bool:
-        """Whether a worker that has closed was told to leave.
-
-        That comes by another link than its own, and may still be on its way here when the process
-        has ended: an answer that comes after it tells.
-        """
-        self._reserve([])
-        is_leaving = number in self._leaving
-        self._leaving.discard(number)
-        return is_leaving
+        else:
+            self._events.put(("order", number, what))
 
     def _ordered(self, number: int, what: str) -> None:
         worker = self._by_number.get(number)
         if worker is None:
             return  # it has just ended
-        if what in ("leave", "stay"):
-            worker.is_leaving = what == "leave"
-            return
         worker.is_replaced = worker.is_replaced or what == "replace"
         worker.kill()
 
@@ -323,11 +310,14 @@ class _Workers:
         if self._session.dead is not None:
             return None  # the cluster's end is told next
         try:
-            worker.is_leaving = worker.is_leaving or (code == 0 and self._has_left(number))
+            if code == 0:
+                # It may have been told to leave. That comes by another link than its own, and may
+                # still be on its way here: this answer comes after it.
+                self._reserve([])
             self._session.send("workerEnded", {"worker": number, "why": why})
         except SchedulerLost:
             return None  # as before
-        if worker.is_leaving or self._asked_to_end or (not self._replaces and code == 0):
+        if number in self._leaving or self._asked_to_end or (not self._replaces and code == 0):
             return self._unless_last("All its workers were retired.", 0)
         if worker.is_replaced:
             return self._start_again(worker)
@@ -351,7 +341,7 @@ class _Workers:
 
     def _start_again(self, worker: StartedWorker) -> tuple[str, int] | None:
         self._by_number.pop(-worker.number - 1, None)
-        if worker.is_leaving or self._asked_to_end:
+        if worker.number in self._leaving or self._asked_to_end:
             return self._unless_last("All its workers were retired.", 0)
         (number,) = self._reserve([worker.name])
         self._start(worker, number)
