@@ -15,8 +15,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from spanwise.client.parcel import Parcel
 from spanwise.wire import segments
 from spanwise.wire.errors import LinkClosed, LinkError
+from spanwise.wire.frame_reader import MOST_DESCRIPTORS
 from spanwise.wire.link import TIME_LIMIT, Link, dial
 from spanwise.wire.peer_answers import await_stored, data_items
 
@@ -149,13 +151,7 @@ class Peers:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            if not self._alone_until:
-                warnings.warn(
-                    f"Large results are copied: this process cannot share memory ({error}).",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-            self._alone_until = time.monotonic() + segments.REFUSED_SECONDS
+            self._is_refused(error)
             peer.done.append(lent.segment)
             return None
         serial = next(self._shared_serials)
@@ -164,33 +160,81 @@ class Peers:
         weakref.finalize(mapped, ended).atexit = False
         return memoryview(mapped)
 
-    def put(self, address: str, items: Iterable[tuple[int, Any]]) -> None:
-        """Store payloads under ids of this client.
+    def put(self, address: str, items: Iterable[tuple[int, Parcel]]) -> None:
+        """Store payloads under ids of this client; large ones in shared memory where that goes.
 
         Raises
         ------
         Unreachable
             Also when the worker stalls.
         """
-        request = next(self._requests)
         listed = list(items)
         peer = self._peer(address)
         with peer.lock:
             try:
                 link = self._open(peer, address)
-                link.send(
-                    "put",
-                    {"request": request},
-                    {"items": [(data_id,) for data_id, _ in listed]},
-                    [blob for _, blob in listed],
-                )
-                await_stored(link, request)
+                for at in range(0, len(listed), MOST_DESCRIPTORS):
+                    some = listed[at : at + MOST_DESCRIPTORS]
+                    held = sum(parcel.is_shared for _, parcel in listed)
+                    again = self._put(link, some, self._lent(link, some, held))
+                    if again:
+                        self._put(link, [some[row] for row in again], {})
+                    for _, parcel in some:
+                        if not parcel.is_for_all:
+                            parcel.close()
             except (LinkError, OSError) as error:
                 self._drop(peer)
                 raise Unreachable(f"{address} does not answer: {error}") from error
             except BaseException:
                 self._drop(peer)  # as above
                 raise
+
+    def _put(
+        self, link: Link, items: Sequence[tuple[int, Parcel]], lent: dict[int, int]
+    ) -> list[int]:
+        """Store some, of which these rows go as descriptors; return those that have not come."""
+        request = next(self._requests)
+        tables: dict[str, Any] = {"items": [(data_id,) for data_id, _ in items]}
+        if lent:
+            tables["shared"] = [(row, float(items[row][1].nbytes)) for row in lent]
+        blobs = [b"" if row in lent else each.content for row, (_, each) in enumerate(items)]
+        try:
+            link.send("put", {"request": request}, tables, blobs, list(lent.values()))
+        finally:
+            for descriptor in lent.values():
+                os.close(descriptor)
+        return await_stored(link, request, lent)
+
+    def _lent(self, link: Link, items: Sequence[tuple[int, Parcel]], held: int) -> dict[int, int]:
+        """Descriptors of those that the worker takes so, by their rows; `held` are open already."""
+        from_bytes = link.welcome["share"]
+        lent: dict[int, int] = {}
+        if from_bytes <= 0:
+            return lent
+        room = self._room(link) - held
+        for row, (_, parcel) in enumerate(items):
+            if parcel.nbytes < from_bytes:
+                continue
+            if not parcel.is_shared:
+                if room <= 0:
+                    continue
+                room -= 1
+            try:
+                lent[row] = parcel.lend()
+            except OSError as error:
+                self._is_refused(error)
+                break
+        return lent
+
+    def _is_refused(self, error: OSError) -> None:
+        """Share nothing for a while: the system has refused memory or a descriptor."""
+        if not self._alone_until:
+            warnings.warn(
+                f"Large results are copied: this process cannot share memory ({error}).",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        self._alone_until = time.monotonic() + segments.REFUSED_SECONDS
 
     @staticmethod
     @contextmanager

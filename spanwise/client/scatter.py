@@ -11,8 +11,9 @@ from dask.tokenize import tokenize
 
 from spanwise.client.entries import FINISHED, PENDING, Entry
 from spanwise.client.future import Future
+from spanwise.client.parcel import Parcel
 from spanwise.client.peers import Unreachable
-from spanwise.client.session import dump
+from spanwise.client.session import buffers_of
 from spanwise.errors import ClusterError
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import join_texts
@@ -115,12 +116,12 @@ def _scatter_fresh(
     """
     with session.lock:
         first = session.reserve_ids(len(fresh))
-    blobs = [dump(value) for value in fresh.values()]
+    parcels = [Parcel(buffers_of(value), broadcast) for value in fresh.values()]
     made: list[Entry] = []
     tried: list[tuple[int, int]] = []
     announced = False
     try:
-        holders = _put(session, first, blobs, rows, broadcast, tried)
+        holders = _put(session, first, parcels, rows, broadcast, tried)
         with session.sending:
             mark = session.packer.mark()
             try:
@@ -129,7 +130,7 @@ def _scatter_fresh(
                     made += session.new_entries(list(fresh), first)
                     for entry in made:
                         entry.count = 1
-                _announce(session, made, blobs, holders)
+                _announce(session, made, parcels, holders)
                 announced = True
             except BaseException as error:
                 session.withdraw(made, error)
@@ -142,6 +143,9 @@ def _scatter_fresh(
             session.drop_later(made)
         _give_up(session, first, 0 if announced else len(fresh), tried)
         raise
+    finally:
+        for parcel in parcels:
+            parcel.close()
     return {entry.key: entry for entry in made}
 
 
@@ -167,7 +171,7 @@ def _have_dropped(session: Any, first: int, tried: Collection[tuple[int, int]]) 
 def _put(
     session: Any,
     first: int,
-    blobs: list[bytes],
+    parcels: list[Parcel],
     rows: list[Any],
     broadcast: bool,
     tried: list[tuple[int, int]],
@@ -188,10 +192,10 @@ def _put(
     """
     left = list(rows)
     if broadcast:
-        puts = {row["id"]: list(range(len(blobs))) for row in rows}
+        puts = {row["id"]: list(range(len(parcels))) for row in rows}
     else:
         puts = {}
-        for number in range(len(blobs)):
+        for number in range(len(parcels)):
             puts.setdefault(rows[number % len(rows)]["id"], []).append(number)
     holders: list[tuple[int, int]] = []
     while puts:
@@ -199,7 +203,7 @@ def _put(
         numbers = puts.pop(row["id"])
         tried += [(n, row["id"]) for n in numbers]
         try:
-            session.peers.put(row["address"], [(first + n, blobs[n]) for n in numbers])
+            session.peers.put(row["address"], [(first + n, parcels[n]) for n in numbers])
         except Unreachable as error:
             left.remove(row)
             if not left:
@@ -212,7 +216,7 @@ def _put(
 
 
 def _announce(
-    session: Any, made: list[Entry], blobs: list[bytes], holders: list[tuple[int, int]]
+    session: Any, made: list[Entry], parcels: list[Parcel], holders: list[tuple[int, int]]
 ) -> None:
     """Tell the scheduler; under `sending`."""
     texts = KeyTexts()
@@ -228,7 +232,7 @@ def _announce(
         "function": array("I", [names.id_of(function) for _, _, function in cuts]),
         "span": array("H", [session.spans.id(current_annotation())]) * count,
         "flags": bytes([FLAG_WANTED]) * count,
-        "nbytes": array("d", [len(blob) for blob in blobs]),
+        "nbytes": array("d", [each.nbytes for each in parcels]),
     }
     fields = {**names.take_new(), "spans": session.spans.take_new(), "keysBlob": 0}
     session.send("scattered", fields, {"tasks": tasks, "holders": holders}, [keys_blob])

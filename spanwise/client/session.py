@@ -1162,7 +1162,12 @@ class _Held:
 
 
 def dump(obj: Any) -> bytes:
-    """An object as one payload.
+    """An object as one payload; raises as :func:`buffers_of`."""
+    return b"".join(buffers_of(obj))
+
+
+def buffers_of(obj: Any) -> list[payload.Buffer]:
+    """An object as a payload; large buffers are not copied.
 
     Raises
     ------
@@ -1170,7 +1175,7 @@ def dump(obj: Any) -> bytes:
         Instead of SystemExit and its like, which would end the program.
     """
     try:
-        return b"".join(payload.dumps(obj))
+        return payload.dumps(obj)
     except Exception:
         raise
     except BaseException as error:

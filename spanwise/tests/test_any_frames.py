@@ -61,6 +61,11 @@ def draw_body(chance: random.Random) -> bytes:
             fields["share"] = chance.choice([0, 1, 64, *EDGES])
         done = [chance.choice(EDGES)] * chance.choice([0, 0, 1, 3])
         counts.append(len(done) if chance.random() < 0.97 else chance.choice(EDGES))
+    shared: list[tuple[int, float]] = []
+    if kind == "put":  # in memory that has not come
+        if chance.random() < 0.2:
+            shared = [(chance.choice(EDGES), chance.choice(LENGTHS))] * chance.choice([1, 3])
+        counts.append(len(shared) if chance.random() < 0.97 else chance.choice(EDGES))
     header = {
         "t": kind,
         "f": fields,
@@ -71,6 +76,13 @@ def draw_body(chance: random.Random) -> bytes:
     body = struct.pack("<I", len(packed)) + packed
     ids = [chance.randrange(4) if chance.random() < 0.7 else chance.choice(EDGES)] * rows
     columns = [struct.pack(f"<{rows}I", *ids), struct.pack(f"<{len(done)}I", *done)]
+    if shared:
+        rows_of = struct.pack(f"<{len(shared)}I", *(item for item, _ in shared))
+        columns.append(
+            rows_of
+            + bytes(-len(rows_of) % 8)
+            + struct.pack(f"<{len(shared)}d", *(nbytes for _, nbytes in shared))
+        )
     for section in [*columns, *blobs]:
         if section:
             body += bytes(-len(body) % 8) + section

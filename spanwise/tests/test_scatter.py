@@ -270,7 +270,7 @@ def test_data_given_up_by_one_client_is_kept_for_another(tmp_path: Path) -> None
     worker.discard(7, client=1)
     worker.keep_put(1, 7, "late", 4.0)
     worker.keep_put(2, 7, "kept", 4.0)
-    assert worker.puts == {(2, 7): ("kept", 4.0)}
+    assert worker.puts == {(2, 7): ("kept", 4.0, None)}
     assert not worker.adopt(7, client=1, task_id=0)
     assert worker.adopt(7, client=2, task_id=1)
     assert worker.table.values == {1: "kept"} and not worker.puts

@@ -415,6 +415,7 @@ PROGRAM = """
     for worker in (1, 2):
         client.submit(pid_and_sum, x, workers=[worker], pure=False).result()
     value = x.result()
+    y = client.scatter(array(16, 4.0), broadcast=True)
     print(*client.run(__import__("os").getpid).values(), flush=True)
     for line in sys.stdin:
         print(eval(line), flush=True)
@@ -438,15 +439,16 @@ def test_nothing_is_left_of_who_is_killed() -> None:
     try:
         assert program.stdout is not None
         producer, receiver, left = map(int, program.stdout.readline().split())
-        assert [maps(each) for each in (producer, receiver, left, program.pid)] == [1] * 4
+        assert [maps(each) for each in (producer, receiver, left, program.pid)] == [2, 2, 2, 1]
         for killed in (receiver, producer):
             os.kill(killed, signal.SIGKILL)
             # Who is left sees what it saw.
             assert float(answer("float(value.sum())")) == 2.0 * 2 * MIB
-            assert maps(left) == 1
+            assert maps(left) == 2
         counted = f"client.run(counted_by, {left}, on_error='ignore').values()"
-        wait_until("another counts it", lambda: float(answer(f"sum({counted})")) >= 16 * MIB)
-        answer("[globals().pop('value'), x.release(), globals().pop('x')][1]")
+        wait_until("another counts it", lambda: float(answer(f"sum({counted})")) >= 32 * MIB)
+        assert float(answer("client.submit(pid_and_sum, y).result()[1]")) == 4.0 * 2 * MIB
+        answer("[globals().pop('value'), x.release(), globals().pop('x'), y.release()][1]")
         wait_until("nothing is held", lambda: held(left) + maps(left) == 0)
         assert held(program.pid) + maps(program.pid) == 0
         value = "globals().__setitem__('value', client.submit(array, 16, 3.0).result())"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spanwise.client.parcel import Parcel
 from spanwise.client.peers import Peers, Unreachable
 from spanwise.client.session import dump
 from spanwise.errors import ClusterError
@@ -224,7 +225,7 @@ def test_a_peer_that_stops_reading_is_given_up(peer: Peer, peers: Peers) -> None
     peer.behaviours = [lambda sock, answer: (sock.sendall(answer), held.wait(60))]  # type: ignore[list-item]
     peers.get(peer.address, [7])
     with pytest.raises(Unreachable, match="stopped reading"):
-        peers.put(peer.address, [(1, bytes(50_000_000))])
+        peers.put(peer.address, [(1, Parcel([bytes(50_000_000)]))])
     held.set()
 
 

@@ -24,6 +24,8 @@ _BUFFER_BYTES = 256 * 1024
 _LONG_FRAME_BYTES = 64 * 1024
 #: Linux passes at most 253 descriptors with one write.
 MOST_DESCRIPTORS = 64
+#: So many may wait to be taken: those of a frame that has begun, and of the one read before it.
+_MOST_WAITING = 2 * MOST_DESCRIPTORS
 
 
 def uninitialised(nbytes: int) -> bytearray:
@@ -135,6 +137,8 @@ class FrameReader:
                 self.descriptors.extend(came)
         if flags & sockets.MSG_CTRUNC:
             self.has_lost_descriptors = True
+        if len(self.descriptors) > _MOST_WAITING:
+            raise BrokenFrame(f"{len(self.descriptors)} descriptors came that no message names.")
         return got
 
     def drop_descriptors(self) -> None:

@@ -126,9 +126,7 @@ class Link:
             name: kind for name, kind in self._incoming.items() if name not in _HANDSHAKE
         }
         self._reader.limit = self._limit
-        self._reader.takes_descriptors = (
-            self.role == "peer" and self._sends == "up" and self.can_share
-        )
+        self._reader.takes_descriptors = self.role == "peer" and self.can_share
         # Owners and their processes see each other's end. A peer may live and yet not
         # answer.
         self._stall = STALL_SECONDS if self.role == "peer" else None
@@ -158,7 +156,7 @@ class Link:
 
     @property
     def can_share(self) -> bool:
-        """Whether descriptors can go over it to the side that dialled."""
+        """Whether descriptors can go over it, both ways, if it is a peer's."""
         return segments.IS_POSSIBLE and self._sock.family == socket.AF_UNIX
 
     def take_lent(self, segment: int, nbytes: int) -> segments.Lent:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
 from spanwise.wire import link as wire_link
@@ -48,8 +48,13 @@ def data_items(
         yield message, items
 
 
-def await_stored(link: Link, request: int) -> None:
-    """Wait for the answer to a `put`.
+def await_stored(link: Link, request: int, lent: Collection[int] = ()) -> list[int]:
+    """Wait for the answer to a `put`; return the items whose descriptors have not come.
+
+    Parameters
+    ----------
+    lent
+        The items that went as descriptors.
 
     Raises
     ------
@@ -58,6 +63,10 @@ def await_stored(link: Link, request: int) -> None:
     message = link.read(None, wire_link.ANSWER_SECONDS)
     try:
         _check_answer(message, "stored", request)
+        again = [item for (item,) in message.table("again")]
+        if not set(again).issubset(lent):
+            raise broken(message, "again.item", f"{again}, when {list(lent)} went in segments")
+        return again
     except BrokenFrame as error:
         link.refuse("broken-frame", str(error))
         raise
@@ -70,15 +79,29 @@ def _check_answer(message: Message, kind: str, request: int) -> None:
         raise broken(message, "request", f"{message.fields['request']}, asked was {request}")
 
 
-def _lent(link: Link, message: Message, rows: list[tuple[int, int, float]]) -> dict[int, Lent]:
-    """What came as descriptors, by the rows of their items."""
+def put_in_segments(link: Link, message: Message) -> dict[int, Lent]:
+    """What of a `put` came as descriptors, by the rows of its items.
+
+    Raises
+    ------
+    BrokenFrame
+        The table fits neither the items nor what came.
+    """
     shared = message.table("shared")
     if not shared.rows:
         return {}
+    rows = [(item, 0, nbytes) for item, nbytes in shared]
+    return _lent(link, message, rows, range(message.table("items").rows))
+
+
+def _lent(
+    link: Link, message: Message, shared: Iterable[tuple[int, int, float]], items: Collection[int]
+) -> dict[int, Lent]:
+    """What came as descriptors, by the rows of their items."""
     lent: dict[int, Lent] = {}
     for item, segment, nbytes in shared:
-        if item >= len(rows) or item in lent or rows[item][1] != ITEM_OK:
-            raise broken(message, "shared.item", f"{item} of {len(rows)}")
+        if item not in items or item in lent:
+            raise broken(message, "shared.item", f"{item} of {len(items)}")
         if not 0 < nbytes <= MOST_BYTES:
             raise broken(message, "shared.nbytes", f"{nbytes}")
         try:
@@ -89,7 +112,11 @@ def _lent(link: Link, message: Message, rows: list[tuple[int, int, float]]) -> d
 
 
 def _with_blobs(link: Link, message: Message, rows: list[tuple[int, int, float]]) -> list[Item]:
-    lent = _lent(link, message, rows)
+    shared = message.table("shared")
+    lent: dict[int, Lent] = {}
+    if shared.rows:
+        items_here = {row for row, (_, status, _) in enumerate(rows) if status == ITEM_OK}
+        lent = _lent(link, message, shared, items_here)
     check_sizes(message, "items.nbytes", [row[2] for row in rows])
     blobs = message.blobs
     items: list[Item] = []

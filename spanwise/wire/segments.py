@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from spanwise.wire.errors import BrokenFrame
+from spanwise.wire.frame_reader import uninitialised
 
 try:
     import fcntl
@@ -104,6 +105,28 @@ def fill(descriptor: int, buffers: Sequence[Buffer]) -> None:
             left[-1] = left[-1][got:]
 
 
+def read(descriptor: int, nbytes: int) -> bytearray:
+    """Return a copy of the first bytes of a segment.
+
+    Raises
+    ------
+    BrokenFrame
+        It is shorter, or no segment.
+    OSError
+        It cannot be read.
+    """
+    _check(descriptor, nbytes)
+    copy = uninitialised(nbytes)
+    view = memoryview(copy)
+    at = 0
+    while at < nbytes:
+        got = os.preadv(descriptor, [view[at:]], at)
+        if not got:
+            raise BrokenFrame(f"A segment ends at {at} of {nbytes} bytes.")
+        at += got
+    return copy
+
+
 def lend(descriptor: int) -> int:
     """Return another descriptor of a segment, which can only be read, to be given away.
 
@@ -137,6 +160,13 @@ def open_private(descriptor: int, nbytes: int) -> mmap.mmap:
     OSError
         There is no address space, or no descriptor is left.
     """
+    _check(descriptor, nbytes)
+    return mmap.mmap(
+        descriptor, nbytes, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE
+    )
+
+
+def _check(descriptor: int, nbytes: int) -> None:
     try:
         seals = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS)
     except OSError as error:
@@ -144,9 +174,6 @@ def open_private(descriptor: int, nbytes: int) -> mmap.mmap:
     length = os.fstat(descriptor).st_size
     if not seals & fcntl.F_SEAL_SHRINK or not 0 < nbytes <= length:
         raise BrokenFrame(f"A segment of {length} bytes (seals {seals}) instead of {nbytes}.")
-    return mmap.mmap(
-        descriptor, nbytes, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE
-    )
 
 
 class Lent:

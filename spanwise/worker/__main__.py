@@ -92,6 +92,7 @@ def _run(config: dict[str, Any]) -> int:
         secret,
         ["peer"],
         server.serve,
+        server.welcome,
         transport=config.get("transport"),
     )
     worker.address = door.address

@@ -22,6 +22,7 @@ from spanwise.wire.foreign import said, type_name
 from spanwise.wire.frame import Message
 from spanwise.wire.frame_reader import MOST_DESCRIPTORS
 from spanwise.wire.link import Link
+from spanwise.wire.peer_answers import put_in_segments
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.inline import plain_inline
 from spanwise.worker.spill_file import Spilled
@@ -116,6 +117,10 @@ class Server:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
+
+    def welcome(self, role: str, intro: dict[str, Any]) -> dict[str, Any]:
+        """What callers are told."""
+        return {"share": self._worker.segments.share_bytes}
 
     def serve(self, link: Link) -> None:
         """Answer one link until it ends; runs in a thread of its own."""
@@ -251,15 +256,26 @@ class Server:
         answer.lent(task_id, nbytes, segment, descriptor, value)
         return True
 
-    def _put(self, link: Link, message: Any, client: int) -> None:
+    def _put(self, link: Link, message: Message, client: int) -> None:
         worker = self._worker
+        lent = put_in_segments(link, message)
+        again: list[tuple[int]] = []
         rows = zip(message.table("items"), message.blobs, strict=True)
-        for (data_id,), blob in rows:
-            value = worker.library.loads(blob)
+        for row, ((data_id,), content) in enumerate(rows):
+            segment = None
+            if row in lent:
+                try:
+                    segment, content = worker.segments.take_in(worker, lent.pop(row))
+                except OSError:
+                    again.append((row,))
+                    continue
+            value = worker.library.loads(content)
             nbytes = worker.sizes.of(value)
             forks.came_back()
-            worker.keep_put(client, data_id, value, nbytes)
-        link.send("stored", {"request": message.fields["request"]})
+            worker.keep_put(client, data_id, value, nbytes, segment)
+            del value, content
+        tables = {"again": again} if again else {}
+        link.send("stored", {"request": message.fields["request"]}, tables)
 
 
 def _pickled(value: Any) -> tuple[int, Any]:

@@ -43,3 +43,8 @@ class Segment:
         self.is_safe = True
         #: Since when it need not be here unless a value lies in it; 0: it is being written.
         self.free_since = 0.0
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """A value here lies in it, and it is another process's memory."""
+        return self.has_map and not self.is_counted

@@ -99,9 +99,13 @@ class Segments:
             segment = worker.table.shared.get(task_id)
             if segment is None or worker.table.values.get(task_id) is not value:
                 return None
+        self.settle()
         with self._lock:
-            segment.lent += 1
-        return segment
+            # (code of the user's may have put other memory into a dataframe, or unpickling copied)
+            if segment.has_map:
+                segment.lent += 1
+                return segment
+        return None
 
     def copy(
         self, worker: Sharing, task_id: int, value: Any, buffers: Sequence[payload.Buffer]
@@ -233,19 +237,35 @@ class Segments:
                     segment.lent = max(0, segment.lent - 1)
         self.settle(numbers)
 
-    # ── what peers lend ───────────────────────────────────────────────────
+    # ── what peers and clients lend ───────────────────────────────────────
+
+    def take_in(self, worker: Sharing, lent: memory.Lent) -> tuple[Segment | None, memoryview]:
+        """Map what a client has put, for good; without room for it, copy it.
+
+        Raises
+        ------
+        OSError, BrokenFrame
+            As `borrow`.
+        """
+        if self.room() or not lent.has_come:
+            return self.borrow(worker, lent, None)
+        descriptor = lent.take()
+        try:
+            return None, memoryview(memory.read(descriptor, lent.nbytes))
+        finally:
+            os.close(descriptor)
 
     def borrow(
-        self, worker: Sharing, lent: memory.Lent, return_it: Callable[[], None]
+        self, worker: Sharing, lent: memory.Lent, return_it: Callable[[], None] | None
     ) -> tuple[Segment, memoryview]:
-        """Map what a peer has lent; `return_it` is called when nothing here sees it any more.
+        """Map what was lent; `return_it` is called when nothing here sees it any more.
 
         Raises
         ------
         OSError
             There are no descriptors left, or no address space: nothing is shared for a while.
         BrokenFrame
-            The peer has lent something else.
+            It is something else.
         """
         if not lent.has_come:
             error = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -369,7 +389,7 @@ class Segments:
             return sum(
                 table.sizes[task_id]
                 for task_id, segment in table.shared.items()
-                if not segment.is_counted
+                if segment.is_elsewhere
             )
 
     def _refused(self, worker: Sharing, error: OSError) -> None:

@@ -246,7 +246,7 @@ class SpillStore:
             # (what is on disk already has size 0)
             if nbytes < SMALLEST_BYTES or task_id in refused:
                 continue
-            if shared and task_id in shared and not shared[task_id].is_counted:
+            if shared and task_id in shared and shared[task_id].is_elsewhere:
                 continue  # the memory is another process's
             if nbytes >= ALONE_BYTES:
                 return [(task_id, value, nbytes)]

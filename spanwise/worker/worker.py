@@ -45,6 +45,7 @@ from spanwise.worker.worker_object import WorkerObject
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Lane, Watching
+    from spanwise.worker.segment import Segment
 
 #: Sends a message to the scheduler: type, fields, tables, blobs.
 Send = Callable[[str, dict[str, Any], dict[str, Any], list[Any]], None]
@@ -131,8 +132,8 @@ class Worker:
         self._pausing = threading.Lock()
         #: Clients that have left the cluster, of at most 65,535.
         self._gone_clients: set[int] = set()
-        #: (client, dataId) → value and bytes of what clients put here.
-        self.puts: dict[tuple[int, int], tuple[Any, float]] = {}
+        #: (client, dataId) → value, bytes and shared memory of what clients put here.
+        self.puts: dict[tuple[int, int], tuple[Any, float, Segment | None]] = {}
         #: The same, of what was asked for and not here: no id is used twice.
         self._given_up = BoundedMap[tuple[int, int], bool](MOST_GIVEN_UP)
 
@@ -257,7 +258,10 @@ class Worker:
             found = self._take_put(data_id, client)
             if found is None:
                 return False
-            self.wake(self.table.adopt(task_id, *found, perf_counter()))
+            value, nbytes, segment = found
+            self.wake(self.table.adopt(task_id, value, nbytes, perf_counter()))
+            if segment is not None:
+                self.table.shared[task_id] = segment
         return True
 
     def discard(self, data_id: int, client: int) -> None:
@@ -273,13 +277,20 @@ class Worker:
             found = [self.puts.pop(name) for name in list(self.puts) if name[0] == client]
         del found  # as above
 
-    def _take_put(self, data_id: int, client: int) -> tuple[Any, float] | None:
+    def _take_put(self, data_id: int, client: int) -> tuple[Any, float, Segment | None] | None:
         found = self.puts.pop((client, data_id), None)
         if found is None:
             self._given_up.keep((client, data_id), True)
         return found
 
-    def keep_put(self, client: int, data_id: int, value: Any, nbytes: float) -> None:
+    def keep_put(
+        self,
+        client: int,
+        data_id: int,
+        value: Any,
+        nbytes: float,
+        segment: Segment | None = None,
+    ) -> None:
         """Keep data that a client puts here, until it is adopted or discarded.
 
         What has been before was given up while it was on its way: nobody will ask for it.
@@ -288,7 +299,7 @@ class Worker:
             if client in self._gone_clients:
                 return
             if self._given_up.get((client, data_id)) is None:
-                self.puts[client, data_id] = (value, nbytes)
+                self.puts[client, data_id] = (value, nbytes, segment)
 
     # ── from peers ────────────────────────────────────────────────────────
 

@@ -336,6 +336,23 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       { request: 7, share: 64 },
       { ids: { taskId: [1, 2, 3] }, done: { segment: [4, 4, 9] } }
     ),
+    put: sample(
+      'data of a client, the second in shared memory',
+      'peer',
+      'up',
+      'put',
+      { request: 8 },
+      { items: { dataId: [5, 6] }, shared: { item: [1], nbytes: [2 ** 21] } },
+      [counting(9), counting(0)]
+    ),
+    stored: sample(
+      'a worker that could take no descriptor for the second item',
+      'peer',
+      'down',
+      'stored',
+      { request: 8 },
+      { again: { item: [1] } }
+    ),
     block: sample(
       'record blocks, opaque here',
       'source',

@@ -6,6 +6,14 @@ import type { ClientTaskId, OuterTaskId } from '../records/ids';
 import * as v from 'valibot';
 import { flag, message, u32 } from './describe';
 
+/** `welcome` for a peer. */
+export const peerWelcome = v.looseObject({
+  /** As in the client's. */
+  clock: v.optional(v.number()),
+  /** From how many bytes on data that is put may lie in a segment; 0: never. */
+  share: v.optional(v.number(), 0)
+});
+
 export const PEER_LINK = {
   up: {
     /**
@@ -16,8 +24,17 @@ export const PEER_LINK = {
       { request: u32, share: v.optional(u32, 0) },
       { ids: { taskId: u32Of<OuterTaskId>() }, done: { segment: 'u32' } }
     ),
-    /** One blob (payload) per item. → `stored` */
-    put: message({ request: u32 }, { items: { dataId: u32Of<ClientTaskId>() } })
+    /**
+     * One blob (payload) per item. → `stored`. `shared`: items (by their row) whose payload of so many bytes lies in a
+     * segment, as in `data`; only at doors whose `welcome` has `share`.
+     */
+    put: message(
+      { request: u32 },
+      {
+        items: { dataId: u32Of<ClientTaskId>() },
+        shared: { item: 'u32', nbytes: 'f64' }
+      }
+    )
   },
   down: {
     /**
@@ -32,6 +49,7 @@ export const PEER_LINK = {
         shared: { item: 'u32', segment: 'u32', nbytes: 'f64' }
       }
     ),
-    stored: message({ request: u32 })
+    /** `again`: items (by their row) whose descriptor has not come; the caller sends these as blobs. */
+    stored: message({ request: u32 }, { again: { item: 'u32' } })
   }
 } as const;

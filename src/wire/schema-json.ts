@@ -19,6 +19,7 @@ import type {
 import { LINKS } from './schema';
 import { clientWelcome } from './client-link';
 import { workerWelcome } from './worker-link';
+import { peerWelcome } from './peer-link';
 
 export type Kind = string | { readonly [word: string]: unknown };
 
@@ -172,7 +173,8 @@ export function schemaForPython(): SchemaForPython {
     ),
     welcomes: {
       client: kindsOf(clientWelcome.entries as never),
-      worker: kindsOf(workerWelcome.entries as never)
+      worker: kindsOf(workerWelcome.entries as never),
+      peer: kindsOf(peerWelcome.entries as never)
     }
   };
 }
