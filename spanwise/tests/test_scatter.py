@@ -6,6 +6,7 @@ import operator
 import sys
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,10 +19,12 @@ from spanwise import Client
 from spanwise.client import scatter as scatter_module
 from spanwise.client.peers import Unreachable
 from spanwise.errors import ClusterError
+from spanwise.records.enumerations import ITEM_MISSING, ITEM_OK
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_client import increment, until
 from spanwise.wire.frame import Message
+from spanwise.worker.door import Server
 from spanwise.worker.worker import Worker
 
 LIMIT = 60.0
@@ -274,6 +277,43 @@ def test_data_given_up_by_one_client_is_kept_for_another(tmp_path: Path) -> None
     assert not worker.adopt(7, client=1, task_id=0)
     assert worker.adopt(7, client=2, task_id=1)
     assert worker.table.values == {1: "kept"} and not worker.puts
+
+
+def test_who_asks_for_data_before_its_holder_knows_which_task_it_is_gets_it(
+    tmp_path: Path,
+) -> None:
+    """It was said to be lost: `adopt` and `assign` go by two links."""
+    worker = Worker(0, "w", 1, 0.0, tmp_path)
+    worker.keep_put(1, 7, "data", 4.0)
+    worker.keep_put(1, 8, "more", 4.0)
+    answers: list[Any] = []
+
+    class OneLink:
+        can_share = False
+
+        def send(self, kind: str, fields: Any, tables: Any, *blobs: Any) -> None:
+            answers.append([status for _, status, _ in tables["items"]])
+
+    tables = {"ids": [(30,)], "done": []}
+    message = Message("get", {"request": 1, "share": 0}, tables, [])
+
+    def ask() -> None:
+        Server(worker)._get(OneLink(), message, Counter())  # type: ignore[arg-type]
+
+    for task_id, data_id, status in ((30, 7, ITEM_OK), (31, 8, ITEM_MISSING)):
+        asking = threading.Thread(target=ask)
+        tables["ids"] = [(task_id,)]
+        asking.start()
+        wait_until("it waits", lambda: bool(worker._settled._waiters), LIMIT)  # type: ignore[attr-defined]
+        assert not answers
+        if status == ITEM_OK:
+            assert worker.adopt(data_id, 1, task_id)
+        else:
+            worker.discard(data_id, 1)
+        asking.join(LIMIT)
+        assert answers.pop() == [status]
+    ask()
+    assert answers == [[ITEM_MISSING]], "nobody waits where nothing was put"
 
 
 def held_messages(type_: str) -> int:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: A `data` frame holds about this much; the next item goes into another.
 FRAME_BYTES = 32 * 2**20
+#: So long one request waits at most for data that was put here and is no task yet.
+ADOPTION_SECONDS = 5.0
 #: The context of what is measured here, as in Dask.
 CONTEXT = "get-data"
 _ABSENT = object()
@@ -164,6 +166,7 @@ class Server:
         share_bytes = worker.segments.share_bytes or float("inf")
         read = 0.0
         read_bytes = read_count = 0
+        asked = perf_counter()
         ids = [task_id for (task_id,) in message.table("ids")]
         values, sizes = worker.table.values, worker.table.sizes
         fixed = worker.sizes.fixed
@@ -171,6 +174,9 @@ class Server:
             for task_id in ids:
                 with worker.lock:
                     value = values.get(task_id, _ABSENT)
+                    if value is _ABSENT and worker.puts:
+                        worker.await_adoption(task_id, asked + ADOPTION_SECONDS)
+                        value = values.get(task_id, _ABSENT)
                     nbytes = sizes.get(task_id, 0.0)
                 if value is _ABSENT:
                     answer.missing(task_id)

@@ -211,10 +211,11 @@ class TaskTable:
     def _comes(self, task_id: int) -> bool:
         return task_id in self.queued or task_id in self.running or task_id in self.fetches
 
-    def acquire(
-        self, items: Iterable[tuple[int, int, float]]
-    ) -> tuple[list[Fetch], list[tuple[int, float]]]:
+    def acquire(self, items: Iterable[tuple[int, int, float]]) -> list[Fetch]:
         """Copy results of others.
+
+        Of what is here already the scheduler was told when it came. Said again, it could cross
+        a release, and the scheduler would count on a copy that is gone.
 
         Parameters
         ----------
@@ -223,18 +224,16 @@ class TaskTable:
 
         Returns
         -------
-        fetches, here
-            What is to be fetched now; (taskId, bytes) of what is here already.
+        fetches
+            What is to be fetched now.
         """
         fetches: list[Fetch] = []
-        here: list[tuple[int, float]] = []
         for task_id, holder, nbytes in items:
-            if task_id in self.values:
-                here.append((task_id, self.sizes[task_id]))
-            elif holder != self.worker and not self._comes(task_id):
-                fetch = self.fetches[task_id] = Fetch(task_id, holder, nbytes)
-                fetches.append(fetch)
-        return fetches, here
+            if task_id in self.values or holder == self.worker or self._comes(task_id):
+                continue
+            fetch = self.fetches[task_id] = Fetch(task_id, holder, nbytes)
+            fetches.append(fetch)
+        return fetches
 
     def release(self, task_ids: Iterable[int]) -> list[Lacking]:
         """Forget results, replicas and runs. A running task runs on; its result is not kept.

@@ -120,6 +120,8 @@ class Worker:
 
         #: Around table, report, idle, paused, puts.
         self.lock = threading.Lock()
+        #: Data that was put here has got its task, or is dropped.
+        self._settled = threading.Condition(self.lock)
         self.table = TaskTable(number)
         self.report = Report()
         #: Executors that have nothing to do, each blocked on its `wakeup`.
@@ -217,12 +219,10 @@ class Worker:
     def acquire(self, items: Any) -> None:
         """Copy results of other workers; see :meth:`TaskTable.acquire`."""
         with self.lock:
-            fetches, here = self.table.acquire(items)
+            fetches = self.table.acquire(items)
         if fetches:
             assert self._fetch is not None
             self._fetch(fetches)
-        if here:
-            self.send("replicas", None, {"added": here})
 
     def release(self, task_ids: Any) -> None:
         """Forget results, replicas and runs."""
@@ -264,6 +264,22 @@ class Worker:
                 self.table.shared[task_id] = segment
         return True
 
+    def await_adoption(self, task_id: int, until: float) -> None:
+        """Wait for a result that may be data which was put here; the lock is held.
+
+        The scheduler tells this worker which task such data is, and another one to fetch it: by
+        two links, of which the other's may be read first.
+
+        Parameters
+        ----------
+        until
+            The perf_counter at which to give up.
+        """
+        while self.puts and task_id not in self.table.values:
+            left = until - perf_counter()
+            if left <= 0 or not self._settled.wait(left):
+                return
+
     def discard(self, data_id: int, client: int) -> None:
         """Drop data that a client put here: the scheduler refused it, or the client gave it up."""
         with self.lock:
@@ -275,10 +291,12 @@ class Worker:
         with self.lock:
             self._gone_clients.add(client)
             found = [self.puts.pop(name) for name in list(self.puts) if name[0] == client]
+            self._settled.notify_all()
         del found  # as above
 
     def _take_put(self, data_id: int, client: int) -> tuple[Any, float, Segment | None] | None:
         found = self.puts.pop((client, data_id), None)
+        self._settled.notify_all()
         if found is None:
             self._given_up.keep((client, data_id), True)
         return found
