@@ -155,6 +155,21 @@ export class WireClient {
     this.link.send('release', {}, { ids: { id } });
   }
 
+  want(names: string): void {
+    const id = names.split(' ').map(name => this.id(name));
+    this.link.send('want', {}, { ids: { id } });
+  }
+
+  /** Has a task of a client, which calls it `theirs`, under a name of its own. */
+  adopt(name: string, client: number, theirs: number): void {
+    this._ids.set(name, this._names.push(name) - 1);
+    this.link.send(
+      'adopt',
+      { letGo: [] },
+      { tasks: { id: [this.id(name)], client: [client], theirs: [theirs] } }
+    );
+  }
+
   retry(names: string): void {
     const id = names.split(' ').map(name => this.id(name));
     this.link.send('retry', {}, { ids: { id } });

@@ -423,9 +423,11 @@ export class ClientSession {
   private _want({ tables }: Message<'client', 'up', 'want'>): void {
     const { rows } = this._cluster;
     const fresh: DenseTaskId[] = [];
+    const lost: ClientTaskId[] = [];
     for (const clientId of firstRows(tables.ids)) {
       const task = this.tasks.resolve(clientId);
-      if (task < 0) {
+      if (this._isGone(task)) {
+        lost.push(clientId);
         continue;
       }
       rows.flags[task]! |= SubmitFlag.Wanted;
@@ -436,6 +438,25 @@ export class ClientSession {
       }
     }
     this._wants(arrayOf(Int32Array, fresh));
+    this._refuseLost(lost);
+  }
+
+  /** Also what the core has just forgotten, in this turn: its id is not free yet, and nobody will report it any more. */
+  private _isGone(task: DenseTaskId): boolean {
+    return (
+      task < 0 || this._cluster.core.tasks.state[task] === TaskState.Forgotten
+    );
+  }
+
+  private _refuseLost(clientIds: readonly ClientTaskId[]): void {
+    if (clientIds.length > 0) {
+      this._host.refuse(this, {
+        clientIds,
+        type: 'LostTask',
+        message:
+          'The cluster does not have this task any more: all who had a future of it have let go. Submit it again.'
+      });
+    }
   }
 
   /** Has tasks that others have submitted, under ids of its own. */
@@ -446,7 +467,7 @@ export class ClientSession {
     const lost: ClientTaskId[] = [];
     for (let i = 0; i < count; i++) {
       const task = rows.resolve(client[i]!, theirs[i]!);
-      if (task < 0) {
+      if (this._isGone(task)) {
         lost.push(id[i]!);
         this.tasks.skipTo(id[i]! + 1);
         continue;
@@ -460,14 +481,7 @@ export class ClientSession {
       }
     }
     this._wants(arrayOf(Int32Array, found));
-    if (lost.length > 0) {
-      this._host.refuse(this, {
-        clientIds: lost,
-        type: 'LostTask',
-        message:
-          'The cluster does not have this task any more: all who had a future of it have let go. Submit it again.'
-      });
-    }
+    this._refuseLost(lost);
     holds.letGo(fields.letGo);
   }
 
@@ -661,7 +675,7 @@ export class ClientSession {
   }
 
   private _context(): SubmitContext {
-    const { rows, log, blobs, clock, start } = this._cluster;
+    const { core, rows, log, blobs, clock, start } = this._cluster;
     const now = clock();
     return {
       rows,
@@ -671,6 +685,7 @@ export class ClientSession {
       log,
       blobs,
       own: this._blobs,
+      states: core.tasks,
       now,
       at: now - start
     };

@@ -12,10 +12,12 @@ import type {
   DenseTaskIds,
   OuterTaskId
 } from '../../records/ids';
-import type {
-  DataPlaced,
-  GraphSubmitted,
-  TasksFinished
+import {
+  TaskState,
+  type DataPlaced,
+  type GraphSubmitted,
+  type TasksFinished,
+  type TaskTable
 } from '../../scheduler';
 import type { EmbeddedClusterLog, NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
@@ -33,6 +35,8 @@ export type SubmitContext = {
   /** All clients' blobs, and this client's numbers of them. */
   readonly blobs: BlobStore;
   readonly own: ClientBlobs;
+  /** The core's: what it has just forgotten still has its id. */
+  readonly states: TaskTable;
   /** The monotonic clock, and the same since the scheduler's start; in seconds. */
   readonly now: number;
   readonly at: number;
@@ -80,6 +84,8 @@ export function translateSubmit(
   const firstInput = new Int32List(count + 1);
   const inputs = new Int32List<DenseTaskId>(dependencies.rows);
   const aliases: [ClientTaskId, DenseTaskId][] = [];
+  /** Rows of this message have ids from here on; the core does not know them yet. */
+  const firstOwn = known.end;
   firstInput.push(0);
   for (let i = 0; i < count; i++) {
     const clientId = tasks.id[i]!;
@@ -88,7 +94,11 @@ export function translateSubmit(
     const stop = isLast ? dependencies.rows : tasks.firstDependency[i + 1]!;
     if ((tasks.flags[i]! & SubmitFlag.Alias) !== 0 && start < stop) {
       const target = known.resolve(dependencies.id[start]!);
-      if (target >= 0) {
+      const isHere =
+        target >= 0 &&
+        (dependencies.id[start]! >= firstOwn ||
+          context.states.state[target] !== TaskState.Forgotten);
+      if (isHere) {
         known.bind(clientId, target);
         if ((tasks.flags[i]! & SubmitFlag.Wanted) !== 0) {
           aliases.push([clientId, target]);

@@ -110,6 +110,22 @@ describe('clients of one cluster', () => {
     expect((await owner.outcome('b')).status).toBe(OK);
   });
 
+  it('are told of tasks that have gone, those too that went in the same turn', async () => {
+    owner.submit('w; a; c', { want: 'w a c' });
+    await Promise.all(['w', 'a', 'c'].map(name => owner.outcome(name)));
+    owner.reports.clear();
+    owner.release('w a c');
+    owner.want('w');
+    owner.adopt('b', 0, owner.id('a'));
+    owner.submit('', { want: 'd', aliases: { d: 'c' } });
+    for (const name of ['w', 'b', 'd']) {
+      expect((await owner.outcome(name)).status).toBe(ERRED);
+    }
+    owner.reports.clear();
+    owner.want('w');
+    expect((await owner.outcome('w')).status).toBe(ERRED);
+  });
+
   it('carry spans of their own into the log', async () => {
     // Both number their span 3.
     owner.submit('a', { does: { a: 'hold' } });
