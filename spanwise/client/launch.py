@@ -38,6 +38,10 @@ HASH_SEED = "6640"
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
+_THEIR_SATURATION = "distributed.scheduler.worker-saturation"
+#: Which whoever imports `distributed` has without having set it: so it asks for nothing.
+_THEIR_DEFAULT_SATURATION = 1.1
+
 #: See `stall_seconds`; the spilling of large results may pause workers for some seconds.
 STALL_TIMEOUT = "30s"
 
@@ -179,6 +183,39 @@ def worker_ttl_seconds() -> float:
         if value is not _UNSET:
             return 0.0 if value is None else max(0.0, float(parse_timedelta(value)))
     return WORKER_TTL_SECONDS
+
+
+def worker_saturation() -> float | str | None:
+    """How many tasks per thread a worker may have before roots are kept back.
+
+    Returns
+    -------
+    saturation
+        None: by the scheduler's own rule; "inf": nothing is kept back.
+
+    Raises
+    ------
+    ValueError
+    """
+    for name in ("spanwise.scheduler.worker-saturation", _THEIR_SATURATION):
+        value = dask.config.get(name, _UNSET)
+        if value is _UNSET:
+            continue
+        if value is None:
+            return None
+        try:
+            saturation = float(value)
+        except (TypeError, ValueError):
+            saturation = math.nan
+        if isinstance(value, bool) or not saturation > 0:
+            raise ValueError(
+                f"{name} is a number above 0 of tasks per thread, such as 1.1, or inf: "
+                f"not {value!r}"
+            )
+        if name == _THEIR_SATURATION and saturation == _THEIR_DEFAULT_SATURATION:
+            return None
+        return "inf" if saturation == math.inf else saturation
+    return None
 
 
 def stall_seconds() -> float:

@@ -14,6 +14,7 @@ from spanwise.client.launch import (
     processes_and_threads,
     stall_seconds,
     worker_resources,
+    worker_saturation,
     worker_ttl_seconds,
 )
 from spanwise.client.memory_settings import memory_settings
@@ -75,5 +76,6 @@ def cluster_settings(
         "launch": launch_spec(),
         "recording": recording,
         "workerTtlSeconds": worker_ttl_seconds(),
+        "workerSaturation": worker_saturation(),
         "stallSeconds": stall_seconds(),
     }

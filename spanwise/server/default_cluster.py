@@ -37,6 +37,7 @@ _ASKED_FOR = (
     "launch",
     "recording",
     "workerTtlSeconds",
+    "workerSaturation",
     "stallSeconds",
 )
 

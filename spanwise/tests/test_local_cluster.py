@@ -12,6 +12,7 @@ import pytest
 
 import spanwise
 from spanwise import Client, LocalCluster
+from spanwise.client.launch import worker_saturation
 from spanwise.errors import AbsentAttribute, CancelledError, ClusterError
 from spanwise.processes.process_state import lives
 from spanwise.tests.processes import wait_until
@@ -69,7 +70,7 @@ def test_a_client_that_closes_wakes_who_waits_and_frees_what_it_held(
         wait_until("all is freed", lambda: not any(other.run(_kept_values).values()))
 
 
-def _sleep_long() -> None:
+def _sleep_long(_: int = 0) -> None:
     import time
 
     for _ in range(200):
@@ -128,11 +129,16 @@ def test_what_it_says_of_itself(cluster: LocalCluster) -> None:
 
 
 def test_closing_the_cluster_closes_its_client() -> None:
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1)
+    with dask.config.set({"distributed.scheduler.worker-saturation": "inf"}):
+        cluster = LocalCluster(n_workers=1, threads_per_worker=1)
     client = Client(cluster)
     pids = [row["pid"] for row in cluster.workers.values()]
     future = client.submit(abs, -1)
     assert future.result(60) == 1
+    # Its worker has all of them, though it knows nothing of how long they take.
+    waits = client.map(_sleep_long, range(30), pure=False)
+    wait_until("all are sent", lambda: list(map(len, client.processing().values())) == [30])
+    client.cancel(waits)
     cluster.close()
     cluster.close()
     assert (cluster.status, client.status) == ("closed", "closed")
@@ -181,6 +187,27 @@ def test_an_idle_one_ends_if_it_was_told_to() -> None:
     for wrong in (-1, float("inf")):
         with pytest.raises(ValueError, match="idle_timeout is a time"):
             LocalCluster(n_workers=1, idle_timeout=wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, "many", float("nan"), True])
+def test_a_saturation_that_means_nothing_is_refused(wrong: object) -> None:
+    name = "distributed.scheduler.worker-saturation"
+    with dask.config.set({name: wrong}), pytest.raises(ValueError, match=name):
+        LocalCluster(n_workers=1)
+
+
+def test_saturation_is_read_and_what_distributed_has_unasked_is_no_wish() -> None:
+    theirs, ours = (f"{who}.scheduler.worker-saturation" for who in ("distributed", "spanwise"))
+    for settings, found in (
+        ({}, None),
+        ({theirs: 1.1}, None),
+        ({theirs: "1.5"}, 1.5),
+        ({theirs: float("inf")}, "inf"),
+        ({theirs: 2, ours: 1.1}, 1.1),
+        ({theirs: 2, ours: None}, None),
+    ):
+        with dask.config.set(settings):
+            assert worker_saturation() == found
 
 
 def test_it_is_a_public_name() -> None:

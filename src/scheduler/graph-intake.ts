@@ -233,7 +233,7 @@ export class GraphIntake {
     const { taskIds, userPriority, retries, restrictions, data } = event;
     const tasks = s.tasks;
     tasks.ensure(extentOf(taskIds));
-    const interned = event.restrictionSets.map(set => s.internRestriction(set));
+    const taken = event.restrictionSets.map(set => s.restrictions.take(set));
     for (let i = 0; i < taskIds.length; i++) {
       const task = taskIds[i]!;
       checkFree(s, task);
@@ -255,9 +255,12 @@ export class GraphIntake {
         tasks.retries[task] = retries[i]!;
       }
       if (restrictions !== null && restrictions[i]! > 0) {
-        tasks.restriction[task] = interned[restrictions[i]! - 1]!;
+        const index = taken[restrictions[i]! - 1]!;
+        tasks.restriction[task] = index;
+        s.restrictions.use(index);
       }
     }
+    taken.forEach(index => s.restrictions.letGo(index));
   }
 }
 

@@ -7,5 +7,6 @@ export { CheapestPlacement } from './placement';
 export { FailureReason, TaskState } from './task-state';
 export { NONE } from './edge-table';
 export type { TaskTable } from './task-table';
+export type { Amounts } from './worker-resources';
 export { InvalidTransition } from './transitions';
 export type { StoryLine } from './transition-log';

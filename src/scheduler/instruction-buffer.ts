@@ -52,6 +52,16 @@ export class InstructionBuffer {
     return assignRuns.length > 0 && ((runId - assignRuns.at(0)) | 0) >= 0;
   }
 
+  /** Whether this batch tells a worker to drop a task. */
+  drops({ releaseTasks }: WorkerRecord, task: number): boolean {
+    for (let i = 0; i < releaseTasks.length; i++) {
+      if (releaseTasks.at(i) === task) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   acquire(worker: WorkerRecord, task: number): void {
     worker.acquireTasks.push(task);
     this._tell(worker);

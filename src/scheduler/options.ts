@@ -14,6 +14,11 @@ export type SchedulerOptions = {
   readonly fetchingPerThread: number;
   /** The most tasks, running and ahead, that a worker has, though it may always have `aheadPerThread` per thread. */
   readonly aheadMost: number;
+  /**
+   * `distributed`'s worker-saturation: roots go to a worker that has fewer than so many tasks per thread, rounded up and one at least; Infinity:
+   * to all at once. Null: by the three above, as other tasks.
+   */
+  readonly saturation: number | null;
   /** Bytes per second between two workers, until transfers have been measured. */
   readonly bandwidth: number;
   /** Seconds that any transfer takes, however small. */
@@ -34,6 +39,7 @@ export const DEFAULT_OPTIONS: SchedulerOptions = {
   aheadPerThread: 2,
   fetchingPerThread: 2,
   aheadMost: 1024,
+  saturation: null,
   // Between processes of one machine by sockets; descriptor passing is faster, but only for large results.
   bandwidth: 500e6,
   transferLatency: 0.001,

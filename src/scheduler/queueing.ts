@@ -1,4 +1,3 @@
-import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';
 import type { WorkerRecord } from './worker-table';
 
@@ -18,9 +17,7 @@ export function placeInQueue(s: SchedulerState, task: number): void {
 
 // Paused workers only when there is no other: a task may be bound to them.
 function candidates(s: SchedulerState, task: number): readonly WorkerRecord[] {
-  const isBound = s.tasks.restriction[task] !== NONE;
-  const all = s.workers.all;
-  const eligible = isBound ? all.filter(w => s.isEligible(task, w)) : all;
+  const eligible = s.eligibleFor(task);
   if (!eligible.some(worker => worker.paused)) {
     return eligible;
   }

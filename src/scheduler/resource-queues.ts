@@ -1,67 +1,179 @@
+import { RankedHeap } from '../base/ranked-heap';
 import { ClientQueue } from './client-queue';
 import type { ClientTurns } from './client-turns';
 import { NONE } from './edge-table';
+import { TaskState } from './task-state';
+import type { TaskTable } from './task-table';
 
-/** `Queued` tasks that wait for resources: a queue for each restriction that names some. Queues may hold dead entries. */
+/** `Queued` tasks of one client that wait under one restriction; those apart that were at a worker when it died. */
+export type ResourceLine = {
+  readonly key: number;
+  readonly restriction: number;
+  readonly isSuspicious: boolean;
+  /** May hold dead entries. */
+  readonly heap: RankedHeap;
+  /** The living entries. */
+  count: number;
+  /** The first of them. */
+  head: number;
+};
+
+const MOST_CLIENTS = 2 ** 16;
+
+/**
+ * `Queued` tasks that wait for resources: a line for each restriction that names some, and the heads of all lines in the order of their turns.
+ *
+ * A task that goes only to a free thread has a line of its own: else it would hide those behind it, which may go to any thread.
+ */
 export class ResourceQueues {
-  private readonly _queues = new Map<
-    number,
-    { readonly queue: ClientQueue; count: number }
-  >();
+  private readonly _lines = new Map<number, ResourceLine>();
+  /** May hold dead entries, and some twice. */
+  private readonly _heads: ClientQueue;
   private _count = 0;
+  private _suspiciousCount = 0;
 
-  /** @param _isAlive - whether a task waits here under a restriction. */
   constructor(
-    private readonly _turns: ClientTurns,
-    private readonly _isAlive: (task: number, restriction: number) => boolean
-  ) {}
+    turns: ClientTurns,
+    private readonly _tasks: TaskTable
+  ) {
+    this._heads = new ClientQueue(turns);
+  }
 
-  /** The living entries of all queues. */
+  /** The living entries of all lines. */
   get count(): number {
     return this._count;
   }
 
-  /** Those under one restriction. */
-  countOf(restriction: number): number {
-    return this._queues.get(restriction)?.count ?? 0;
+  /** Those of them that were at a worker when it died. */
+  get suspiciousCount(): number {
+    return this._suspiciousCount;
   }
 
-  /** The restrictions under which tasks wait. */
-  restrictions(): number[] {
-    return [...this._queues.keys()];
+  /** How many entries the heads take. */
+  get headEntries(): number {
+    return this._heads.length;
   }
 
-  push(task: number, restriction: number, rank: number, client: number): void {
-    let entry = this._queues.get(restriction);
-    if (entry === undefined) {
-      entry = { queue: new ClientQueue(this._turns), count: 0 };
-      this._queues.set(restriction, entry);
+  lines(): ResourceLine[] {
+    return [...this._lines.values()];
+  }
+
+  push(task: number): void {
+    const { rank, restriction } = this._tasks;
+    const key = this._keyOf(task);
+    let line = this._lines.get(key);
+    if (line === undefined) {
+      line = {
+        key,
+        restriction: restriction[task]!,
+        isSuspicious: this._isSuspicious(task),
+        heap: new RankedHeap(),
+        count: 0,
+        head: NONE
+      };
+      this._lines.set(key, line);
     }
-    entry.queue.push(task, rank, client);
-    entry.count++;
+    line.heap.push(task, rank[task]!);
+    line.count++;
     this._count++;
-  }
-
-  /** Takes a task off the books; its entry is dead from now on. */
-  remove(restriction: number): void {
-    const entry = this._queues.get(restriction)!;
-    this._count--;
-    if (--entry.count === 0) {
-      this._queues.delete(restriction);
-    } else if (entry.queue.length > 2 * entry.count + 64) {
-      entry.queue.retain(task => this._isAlive(task, restriction));
+    this._suspiciousCount += Number(line.isSuspicious);
+    if (line.head === NONE || rank[task]! < rank[line.head]!) {
+      this._setHead(line, task);
     }
   }
 
-  /** The task whose turn it is under a restriction, or NONE. */
-  peek(restriction: number): number {
-    const queue = this._queues.get(restriction)?.queue;
+  /** Takes a task off the books; its entries are dead from now on, even if its state is still to change. */
+  remove(task: number): void {
+    const line = this._lines.get(this._keyOf(task))!;
+    this._count--;
+    this._suspiciousCount -= Number(line.isSuspicious);
+    if (--line.count === 0) {
+      line.head = NONE;
+      this._lines.delete(line.key);
+      return;
+    }
+    const isLiving = (other: number): boolean =>
+      other !== task && this._waitsIn(other, line.key);
+    if (line.heap.length > 2 * line.count + 64) {
+      line.heap.retain(isLiving);
+    }
+    if (line.head === task) {
+      while (!isLiving(line.heap.peek())) {
+        line.heap.pop();
+      }
+      this._setHead(line, line.heap.peek());
+    }
+  }
+
+  /** The line of a task that waits. */
+  lineOf(task: number): ResourceLine {
+    return this._lines.get(this._keyOf(task))!;
+  }
+
+  /** The head whose turn it is, or NONE. */
+  peek(): number {
     for (;;) {
-      const task = queue?.peek() ?? NONE;
-      if (task === NONE || this._isAlive(task, restriction)) {
+      const task = this._heads.peek();
+      if (task === NONE || this._isHead(task)) {
         return task;
       }
-      queue!.pop();
+      this._heads.pop();
     }
+  }
+
+  /** Takes that head out of the order of heads; {@link ResourceQueues.putBack} enters it again if it stays. */
+  pop(): number {
+    const task = this.peek();
+    this._heads.pop();
+    return task;
+  }
+
+  putBack(heads: Iterable<number>): void {
+    const { rank, client } = this._tasks;
+    for (const task of heads) {
+      if (this._isHead(task)) {
+        this._heads.push(task, rank[task]!, client[task]!);
+      }
+    }
+  }
+
+  private _setHead(line: ResourceLine, task: number): void {
+    const { rank, client } = this._tasks;
+    line.head = task;
+    this._heads.push(task, rank[task]!, client[task]!);
+    if (this._heads.length > 2 * this._lines.size + 64) {
+      const seen = new Set<number>();
+      this._heads.retain(other => {
+        const isFirst = this._isHead(other) && !seen.has(other);
+        seen.add(other);
+        return isFirst;
+      });
+    }
+  }
+
+  private _isHead(task: number): boolean {
+    return (
+      this._tasks.state[task] === TaskState.Queued &&
+      this._lines.get(this._keyOf(task))?.head === task
+    );
+  }
+
+  private _waitsIn(task: number, key: number): boolean {
+    return (
+      this._tasks.state[task] === TaskState.Queued && this._keyOf(task) === key
+    );
+  }
+
+  /** Of a task that needs nothing: that of no line. */
+  private _keyOf(task: number): number {
+    const { restriction, client } = this._tasks;
+    return (
+      (restriction[task]! * MOST_CLIENTS + client[task]!) * 2 +
+      Number(this._isSuspicious(task))
+    );
+  }
+
+  private _isSuspicious(task: number): boolean {
+    return this._tasks.suspicious[task]! > 0;
   }
 }

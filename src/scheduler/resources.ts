@@ -6,9 +6,9 @@
  * before tasks that need none. A run that is given up holds them until its worker says that it has ended or will not begin: a thread cannot
  * be stopped.
  */
-import { ClientQueue } from './client-queue';
 import { NONE } from './edge-table';
-import { hasRoomFor } from './room';
+import type { ResourceLine } from './resource-queues';
+import { hasRoom, hasRoomFor, hasRoomToFetch } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { mayFollow } from './tasks-ahead';
 import { assign } from './transitions';
@@ -18,73 +18,98 @@ import type { WorkerRecord } from './worker-table';
 /** Resources are kept free for at most so many tasks; then the rest is looked at with the next event. */
 const MAX_BLOCKED = 64;
 
-/** Resources that are kept free at a worker for a task that goes before others. */
-type Kept = Map<WorkerRecord, Set<string>>;
-
 /**
  * Gives tasks to workers that have their resources free: by turn and rank among those of all needs. Of one that finds no worker, the worker
  * that has most of its need free is kept for it: otherwise those that need less would go before it for ever.
  */
 export function giveResources(s: SchedulerState): void {
-  for (const worker of s.workers.all) {
+  const { all } = s.workers;
+  for (const worker of all) {
     worker.isClearing = false;
   }
-  if (s.waitingForResources.count === 0) {
+  const waiting = s.waitingForResources;
+  if (waiting.count === 0) {
     return;
   }
-  const first = new ClientQueue(s.turns);
-  for (const restriction of s.waitingForResources.restrictions()) {
-    enter(s, first, restriction);
+  if (
+    waiting.suspiciousCount === 0 &&
+    !all.some(worker => hasRoom(s, worker) || hasRoomToFetch(s, worker))
+  ) {
+    // (What is kept for a task is known in this event alone, unless a thread is: for those that were at a worker when it died.)
+    return;
   }
-  const kept: Kept = new Map();
-  for (let blocked = 0; blocked < MAX_BLOCKED;) {
-    const task = first.pop();
+  const kept = new KeptResources(all);
+  const looked = new Set<number>();
+  const blockedNeeds = new Set<number>();
+  // Once all is kept nothing more can begin, and nothing more be kept.
+  for (let blocked = 0; blocked < MAX_BLOCKED && kept.isSomethingLeft;) {
+    const task = waiting.pop();
     if (task === NONE) {
-      return;
+      break;
     }
-    const restriction = s.tasks.restriction[task]!;
+    const { restriction, isSuspicious } = waiting.lineOf(task);
+    const place = 2 * restriction + Number(isSuspicious);
+    if (looked.has(task) || blockedNeeds.has(place)) {
+      // (Another client's, of the same need.)
+      looked.add(task);
+      continue;
+    }
     const need = s.needOf(task)!;
-    const able = ableTo(s, task, need, kept);
+    const able = s.eligibleFor(task).filter(w => kept.isOpen(w, need));
     if (able.length === 0) {
       // Nothing is kept for it, so it keeps nobody else waiting.
+      looked.add(task);
       continue;
     }
     const free = able.filter(worker => couldBegin(s, task, worker));
     if (free.length === 0) {
+      looked.add(task);
+      blockedNeeds.add(place);
       keep(s, task, need, able, kept);
       blocked++;
     } else {
-      const worker = s.policy.choose(s, task, free);
-      assign(s, task, worker, true);
-      enter(s, first, restriction);
+      // The next one of its line comes into its place.
+      assign(s, task, s.policy.choose(s, task, free), true);
     }
   }
+  waiting.putBack(looked);
 }
 
-function enter(
-  s: SchedulerState,
-  first: ClientQueue,
-  restriction: number
-): void {
-  const task = s.waitingForResources.peek(restriction);
-  if (task !== NONE) {
-    first.push(task, s.tasks.rank[task]!, s.tasks.client[task]!);
+/** Resources that are kept free at workers for tasks that go before others. */
+class KeptResources {
+  private readonly _names = new Map<WorkerRecord, Set<string>>();
+  private readonly _left = new Set<WorkerRecord>();
+
+  constructor(workers: readonly WorkerRecord[]) {
+    for (const worker of workers) {
+      if (!worker.paused && worker.resources.size > 0) {
+        this._left.add(worker);
+      }
+    }
   }
-}
 
-/** The workers that take tasks, may run this one, and keep nothing of its need for another. */
-function ableTo(
-  s: SchedulerState,
-  task: number,
-  need: Need,
-  kept: Kept
-): WorkerRecord[] {
-  return s.workers.all.filter(
-    worker =>
-      !worker.paused &&
-      !need.some(({ name }) => kept.get(worker)?.has(name)) &&
-      s.isEligible(task, worker)
-  );
+  /** Whether a worker takes tasks and has a resource that is not kept. */
+  get isSomethingLeft(): boolean {
+    return this._left.size > 0;
+  }
+
+  /** Whether a worker takes tasks, and keeps nothing of this need for another task. */
+  isOpen(worker: WorkerRecord, need: Need): boolean {
+    if (!this._left.has(worker)) {
+      return false;
+    }
+    const names = this._names.get(worker);
+    return names === undefined || !need.some(({ name }) => names.has(name));
+  }
+
+  add(worker: WorkerRecord, need: Need): void {
+    const names = this._names.get(worker) ?? new Set();
+    this._names.set(worker, names);
+    need.forEach(({ name }) => names.add(name));
+    if (names.size === worker.resources.size) {
+      this._left.delete(worker);
+    }
+  }
 }
 
 /** Of those that cannot begin a task now, the one that has most of its need free keeps this, and a thread too if that is all it lacks. */
@@ -93,17 +118,18 @@ function keep(
   task: number,
   need: Need,
   able: readonly WorkerRecord[],
-  kept: Kept
+  kept: KeptResources
 ): void {
   let best = able[0]!;
+  let most = -Infinity;
   for (const worker of able) {
-    if (worker.resources.share(need) > best.resources.share(need)) {
+    const share = worker.resources.share(need);
+    if (share > most) {
       best = worker;
+      most = share;
     }
   }
-  const names = kept.get(best) ?? new Set();
-  need.forEach(({ name }) => names.add(name));
-  kept.set(best, names);
+  kept.add(best, need);
   // Otherwise tasks that need nothing would be sent behind one another there, and no thread would ever be free.
   best.isClearing ||= !mayFollow(s, task, best) && hasResources(s, task, best);
 }
@@ -131,32 +157,21 @@ export function hasResources(
   return need === null || worker.resources.hasFree(need);
 }
 
-/** The task that is first among those that wait for resources, if a worker could begin it: for tests. */
+/**
+ * The task that is first among those that wait for resources, if a worker could begin it: for tests. While clients take turns another one was
+ * first when resources were given, perhaps, and these are kept for that.
+ */
 export function neglected(s: SchedulerState): number {
-  const first = new ClientQueue(s.turns);
-  for (const restriction of s.waitingForResources.restrictions()) {
-    enter(s, first, restriction);
-  }
-  const task = first.peek();
+  const task = s.turns.areContending ? NONE : s.waitingForResources.peek();
   const isNeglected =
     task !== NONE &&
-    s.workers.all.some(
-      worker => s.isEligible(task, worker) && couldBegin(s, task, worker)
-    );
+    s.eligibleFor(task).some(worker => couldBegin(s, task, worker));
   return isNeglected ? task : NONE;
 }
 
-/** Queued tasks that wait for resources and can have them only of workers that are to leave. */
-export function unplacedForResources(s: SchedulerState): number[] {
-  const firsts: number[] = [];
-  for (const restriction of s.waitingForResources.restrictions()) {
-    const task = s.waitingForResources.peek(restriction);
-    if (
-      task !== NONE &&
-      !s.workers.all.some(w => !w.retiring && s.isEligible(task, w))
-    ) {
-      firsts.push(task);
-    }
-  }
-  return firsts;
+/** The lines of queued tasks that wait for resources and can have them only of workers that are to leave. */
+export function unplacedForResources(s: SchedulerState): ResourceLine[] {
+  return s.waitingForResources
+    .lines()
+    .filter(({ head }) => s.eligibleFor(head).every(w => w.retiring));
 }

@@ -28,6 +28,29 @@ export function hasRoom(s: SchedulerState, worker: WorkerRecord): boolean {
   );
 }
 
+/**
+ * Whether a worker may be given one more root.
+ *
+ * @param isRoomy - whether it may be given another task, if that is known.
+ */
+export function hasRoomForRoot(
+  s: SchedulerState,
+  worker: WorkerRecord,
+  isRoomy?: boolean
+): boolean {
+  const { saturation } = s.options;
+  if (saturation === null) {
+    return isRoomy ?? hasRoom(s, worker);
+  }
+  const { freeThreads } = worker;
+  return (
+    !worker.paused &&
+    !worker.isClearing &&
+    freeThreads > 0 &&
+    worker.processingCount < Math.max(1, Math.ceil(saturation * freeThreads))
+  );
+}
+
 /** Whether a worker may be given one more task whose inputs must come from other workers. */
 export function hasRoomToFetch(
   s: SchedulerState,
@@ -47,6 +70,9 @@ export function hasRoomFor(
   task: number,
   worker: WorkerRecord
 ): boolean {
+  if (s.tasks.isRoot(task)) {
+    return hasRoomForRoot(s, worker);
+  }
   return s.hasInputs(task, worker)
     ? hasRoom(s, worker)
     : hasRoomToFetch(s, worker);

@@ -20,8 +20,15 @@ const MOST_JOINED = 8;
 
 /** Deals the roots in the common queue to workers, in stretches by their threads, if there are more than threads. */
 export function dealRoots(s: SchedulerState): void {
-  // Clients in turn: each takes the next place that is free anywhere.
-  if (s.commonCount < 2 || s.workers.all.length < 2 || s.turns.areContending) {
+  const { saturation } = s.options;
+  if (
+    s.commonCount < 2 ||
+    s.workers.all.length < 2 ||
+    // Clients in turn: each takes the next place that is free anywhere.
+    s.turns.areContending ||
+    // As in `distributed`: what is kept back goes to whichever worker is free first.
+    (saturation !== null && saturation !== Infinity)
+  ) {
     return;
   }
   const takers = s.workers.all.filter(

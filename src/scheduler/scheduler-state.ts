@@ -6,18 +6,18 @@ import { ClientQueue } from './client-queue';
 import { ClientTurns } from './client-turns';
 import { FunctionDurations } from './durations';
 import { NONE } from './edge-table';
-import type { Restriction } from './events';
 import { InstructionBuffer } from './instruction-buffer';
 import type { SchedulerOptions } from './options';
 import type { IPlacementPolicy } from './placement';
 import { FIRST_PLACE } from './rank';
 import { Recommendations } from './recommendations';
 import { ResourceQueues } from './resource-queues';
+import { Restrictions } from './restrictions';
 import { FailureReason, TaskState } from './task-state';
 import { TaskFlag, TaskTable } from './task-table';
 import { Int32Queue } from '../base/int-queue';
 import { TransitionLog } from './transition-log';
-import { needFrom, type Need } from './worker-resources';
+import type { Need } from './worker-resources';
 import { type WorkerRecord, WorkerTable } from './worker-table';
 
 /**
@@ -34,21 +34,13 @@ export class SchedulerState {
   readonly log: TransitionLog;
   readonly output: InstructionBuffer;
   readonly recommendations = new Recommendations();
-  readonly restrictions: Restriction[] = [];
-  private _restrictionIndex = new Map<string, number>();
-  /** What a restriction has its tasks hold; by the same index. */
-  private readonly _needs: (Need | null)[] = [];
+  readonly restrictions = new Restrictions(this.workers);
   /** `Queued` tasks that any worker may take. May hold dead entries. */
   readonly commonQueue = new ClientQueue(this.turns);
   /** The living entries of `commonQueue`. */
   commonCount = 0;
   /** `Queued` tasks that wait for resources. */
-  readonly waitingForResources = new ResourceQueues(
-    this.turns,
-    (task, restriction) =>
-      this.tasks.state[task] === TaskState.Queued &&
-      this.tasks.restriction[task] === restriction
-  );
+  readonly waitingForResources = new ResourceQueues(this.turns, this.tasks);
   /** Tasks that entered `NoWorker`, oldest first. May hold dead entries. */
   readonly noWorker = new Int32Queue();
   /** How many are in `NoWorker`. */
@@ -82,50 +74,23 @@ export class SchedulerState {
     return this.measuredBandwidth.bytesPerSecond;
   }
 
-  /** The index of a restriction in `restrictions`; equal ones share one. */
-  internRestriction(restriction: Restriction): number {
-    const { allowOther, workers, resources } = restriction;
-    const need = needFrom(resources);
-    const key = JSON.stringify([allowOther, workers, need]);
-    let index = this._restrictionIndex.get(key);
-    if (index === undefined) {
-      index = this.restrictions.push(restriction) - 1;
-      this._needs.push(need);
-      this._restrictionIndex.set(key, index);
-    }
-    return index;
-  }
-
   /** What a task holds of its worker's resources, or null. */
   needOf(task: number): Need | null {
-    const index = this.tasks.restriction[task]!;
-    return index === NONE ? null : this._needs[index]!;
+    return this.restrictions.needOf(this.tasks.restriction[task]!);
   }
 
   /** Whether the task's restriction, if it has one, lets it run at this worker, now or when its resources are free. */
   isEligible(task: number, worker: WorkerRecord): boolean {
-    const index = this.tasks.restriction[task]!;
-    if (index === NONE) {
-      return true;
-    }
-    const restriction = this.restrictions[index]!;
-    const need = this._needs[index]!;
-    const has = (other: WorkerRecord): boolean =>
-      need === null || other.resources.has(need);
-    if (!has(worker) || isMeant(restriction, worker)) {
-      return has(worker);
-    }
-    return (
-      restriction.allowOther &&
-      !this.workers.all.some(other => has(other) && isMeant(restriction, other))
-    );
+    return this.restrictions.allows(this.tasks.restriction[task]!, worker);
+  }
+
+  /** The workers that may run a task, now or when its resources are free. */
+  eligibleFor(task: number): readonly WorkerRecord[] {
+    return this.restrictions.able(this.tasks.restriction[task]!);
   }
 
   hasEligibleWorker(task: number): boolean {
-    if (this.tasks.restriction[task] === NONE) {
-      return this.workers.all.length > 0;
-    }
-    return this.workers.all.some(worker => this.isEligible(task, worker));
+    return this.eligibleFor(task).length > 0;
   }
 
   /** Notes that a task has entered `NoWorker`. */
@@ -157,8 +122,7 @@ export class SchedulerState {
     const client = tasks.client[task]!;
     if (this.needOf(task) !== null) {
       tasks.worker[task] = NONE;
-      const restriction = tasks.restriction[task]!;
-      this.waitingForResources.push(task, restriction, rank, client);
+      this.waitingForResources.push(task);
     } else if (home === null) {
       tasks.worker[task] = NONE;
       this.commonQueue.push(task, rank, client);
@@ -184,7 +148,7 @@ export class SchedulerState {
     const homeId = tasks.worker[task]!;
     tasks.worker[task] = NONE;
     if (this.needOf(task) !== null) {
-      this.waitingForResources.remove(tasks.restriction[task]!);
+      this.waitingForResources.remove(task);
       return;
     }
     if (homeId === NONE) {
@@ -591,7 +555,3 @@ const RUN_FLAGS =
   TaskFlag.Runnable |
   TaskFlag.Holds |
   TaskFlag.Over;
-
-function isMeant({ workers }: Restriction, worker: WorkerRecord): boolean {
-  return workers === null || workers.some(named => worker.answersTo(named));
-}

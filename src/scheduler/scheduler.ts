@@ -9,7 +9,6 @@ import {
   clientWants
 } from './client-events';
 import { copiesAsked, copiesDropped } from './copies';
-import { NONE } from './edge-table';
 import type { SchedulerEvent } from './events';
 import { GraphIntake } from './graph-intake';
 import type { Instruction } from './instructions';
@@ -70,6 +69,7 @@ export type SchedulerSetup = {
 export class Scheduler {
   private readonly _state: SchedulerState;
   private readonly _intake = new GraphIntake();
+  private _rounds = 0;
 
   constructor(setup: SchedulerSetup = {}) {
     this._state = new SchedulerState(
@@ -77,6 +77,16 @@ export class Scheduler {
       setup.policy ?? new CheapestPlacement(),
       setup.seed ?? 0
     );
+  }
+
+  /** How many rounds of decisions the last event took: at most two, and one for each run that was begun. */
+  get rounds(): number {
+    return this._rounds;
+  }
+
+  /** Counts the runs that were begun; it wraps. */
+  get runsBegun(): number {
+    return this._state.nextRunId - 1;
   }
 
   get options(): SchedulerOptions {
@@ -128,7 +138,7 @@ export class Scheduler {
     return isDeserted(this._state);
   }
 
-  /** How many tasks that no worker of the cluster may run a new worker might run that has these resources. A name that `workers=` gives may be one of the first that starts. */
+  /** How many tasks that no worker of the cluster may run a new worker might run that has these resources. A name that `workers=` gives may be that of the first one that starts, until one has joined in vain. */
   placeableCount(resources: Amounts): number {
     const s = this._state;
     if (s.noWorkerCount === 0) {
@@ -138,10 +148,25 @@ export class Scheduler {
     const isFirst = s.workers.all.length === 0;
     return s.tasksWithoutWorker().filter(task => {
       const need = s.needOf(task);
+      const mayBeNamed =
+        isFirst && !s.restrictions.isInVain(s.tasks.restriction[task]!);
       return (
-        (need === null || worker.has(need)) && (isFirst || !this.isBound(task))
+        (need === null || worker.has(need)) &&
+        (mayBeNamed || !this.isBound(task))
       );
     }).length;
+  }
+
+  /** Whether all of {@link Scheduler.unplacedCount} have waited beside workers that `workers=` does not name, so that starting another one is no help. */
+  get areUnplacedInVain(): boolean {
+    const s = this._state;
+    const { restriction } = s.tasks;
+    return (
+      s.noWorkerCount === this.unplacedCount &&
+      s
+        .tasksWithoutWorker()
+        .every(task => s.restrictions.isInVain(restriction[task]!))
+    );
   }
 
   /** How many tasks could run, and have no worker that would take them: those, and what only waits for workers that are to leave. */
@@ -164,8 +189,8 @@ export class Scheduler {
 
   /** Whether a task may run only at workers that are named. */
   isBound(task: number): boolean {
-    const index = this._state.tasks.restriction[task]!;
-    return index !== NONE && this._state.restrictions[index]!.workers !== null;
+    const { restrictions, tasks } = this._state;
+    return restrictions.isBound(tasks.restriction[task]!);
   }
 
   /**
@@ -180,7 +205,9 @@ export class Scheduler {
     s.growGuesses();
     this._note(event);
     s.reckonLingering();
+    this._rounds = 0;
     do {
+      this._rounds++;
       settle(s);
       shipHeldBack(s);
       settle(s);

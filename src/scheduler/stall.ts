@@ -6,6 +6,7 @@
  */
 import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';
+import type { ResourceLine } from './resource-queues';
 import { unplacedForResources } from './resources';
 import { FailureReason, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
@@ -66,17 +67,16 @@ export function isStalled(s: SchedulerState): boolean {
     }
     waiting += worker.processingCount + worker.queuedCount;
   }
-  for (const restriction of stalledNeeds(s)) {
-    waiting += s.waitingForResources.countOf(restriction);
+  for (const line of stalledLines(s)) {
+    waiting += line.count;
   }
   return waiting > 0 && s.workers.all.some(w => w.full && !w.retiring);
 }
 
-/** The restrictions under which tasks wait for resources that only full workers have. */
-function stalledNeeds(s: SchedulerState): number[] {
-  return s.waitingForResources.restrictions().filter(restriction => {
-    const task = s.waitingForResources.peek(restriction);
-    const able = s.workers.all.filter(w => s.isEligible(task, w));
+/** The lines in which tasks wait for resources that only full workers have. */
+function stalledLines(s: SchedulerState): ResourceLine[] {
+  return s.waitingForResources.lines().filter(({ head }) => {
+    const able = s.eligibleFor(head);
     return (
       able.every(({ paused }) => paused) &&
       able.some(({ retiring }) => !retiring)
@@ -106,9 +106,9 @@ export function giveUpStalled(s: SchedulerState): void {
   while (s.commonCount > 0) {
     fail(s, s.anyQueued(null));
   }
-  for (const restriction of stalledNeeds(s)) {
-    while (s.waitingForResources.countOf(restriction) > 0) {
-      fail(s, s.waitingForResources.peek(restriction));
+  for (const line of stalledLines(s)) {
+    while (line.count > 0) {
+      fail(s, line.head);
     }
   }
 }
@@ -129,8 +129,8 @@ export function unplacedCount(s: SchedulerState): number {
   for (const worker of s.workers.all) {
     count += worker.retiring ? worker.queuedCount : 0;
   }
-  for (const first of unplacedForResources(s)) {
-    count += s.waitingForResources.countOf(s.tasks.restriction[first]!);
+  for (const line of unplacedForResources(s)) {
+    count += line.count;
   }
   return count;
 }
@@ -146,5 +146,5 @@ export function anUnplaced(s: SchedulerState): number {
     return s.anyQueued(leaving);
   }
   const [waiting] = unplacedForResources(s);
-  return waiting ?? (isDeserted(s) ? s.anyQueued(null) : NONE);
+  return waiting?.head ?? (isDeserted(s) ? s.anyQueued(null) : NONE);
 }

@@ -1,7 +1,13 @@
 import type { Int32List } from '../base/int-list';
 import { NONE } from './edge-table';
 import { rankAt } from './rank';
-import { hasRoom, hasRoomToFetch, hasRoomToShip, shipTarget } from './room';
+import {
+  hasRoom,
+  hasRoomForRoot,
+  hasRoomToFetch,
+  hasRoomToShip,
+  shipTarget
+} from './room';
 import { dealRoots } from './roots';
 import type { SchedulerState } from './scheduler-state';
 import { TaskState } from './task-state';
@@ -51,6 +57,7 @@ function fillOnce(s: SchedulerState): boolean {
   const open = s.workers.all.filter(
     worker =>
       hasRoom(s, worker) ||
+      hasRoomForRoot(s, worker) ||
       (worker.queuedCount > 0 && hasRoomToFetch(s, worker))
   );
   open.sort(byRunning);
@@ -85,16 +92,20 @@ function fillWorker(
     const far = s.nextToFetch(worker);
     let best = NONE;
     let from = commonQueue;
-    if (hasRoom(s, worker)) {
-      if (left > 0 && s.commonCount > 0) {
-        best = following(s, worker, s.peekQueue(commonQueue, null));
-      }
-      if (worker.queuedCount > 0) {
-        const own = following(s, worker, s.peekQueue(queue, worker));
-        if (own !== NONE && (best === NONE || !s.turns.isBefore(best, own))) {
-          best = own;
-          from = queue;
-        }
+    const isRoomy = hasRoom(s, worker);
+    const isRoomyForRoots = hasRoomForRoot(s, worker, isRoomy);
+    if (isRoomyForRoots && left > 0 && s.commonCount > 0) {
+      best = following(s, worker, s.peekQueue(commonQueue, null));
+    }
+    if ((isRoomy || isRoomyForRoots) && worker.queuedCount > 0) {
+      const own = following(s, worker, s.peekQueue(queue, worker));
+      if (
+        own !== NONE &&
+        (s.tasks.isRoot(own) ? isRoomyForRoots : isRoomy) &&
+        (best === NONE || !s.turns.isBefore(best, own))
+      ) {
+        best = own;
+        from = queue;
       }
     }
     if (

@@ -305,6 +305,9 @@ function recall(s: SchedulerState, task: number): void {
 // ---- to NoWorker
 
 function enterNoWorker(s: SchedulerState, task: number): void {
+  if (s.workers.all.length > 0) {
+    s.restrictions.noteInVain(s.tasks.restriction[task]!, true);
+  }
   s.putAside(task);
 }
 
@@ -550,6 +553,9 @@ function forget(s: SchedulerState, task: number): void {
       dropIfUnneeded(s, input);
     }
     e = next;
+  }
+  if (tasks.restriction[task] !== NONE) {
+    s.restrictions.letGo(tasks.restriction[task]!);
   }
   tasks.clear(task);
   s.output.forgotten(task);

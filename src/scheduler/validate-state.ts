@@ -1,7 +1,7 @@
 import { invariant } from '../base/assert';
 import { NONE } from './edge-table';
 import { neglected } from './resources';
-import { hasRoom, hasRoomFor } from './room';
+import { hasRoom, hasRoomFor, hasRoomForRoot } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { FailureReason, holdsInputs, TaskState } from './task-state';
 import { ENDED_FLAGS, TaskFlag } from './task-table';
@@ -22,12 +22,17 @@ export function validateState(s: SchedulerState): void {
   let edges = 0;
   let withoutWorker = 0;
   let waitingForResources = 0;
+  const users = new Map<number, number>();
   for (let task = 0; task < s.tasks.capacity; task++) {
     if (s.tasks.state[task] === TaskState.Forgotten) {
       checkEmptyRow(s, task);
       continue;
     }
     size++;
+    const index = s.tasks.restriction[task]!;
+    if (index !== NONE) {
+      users.set(index, (users.get(index) ?? 0) + 1);
+    }
     edges += s.tasks.inputsOf(task).length;
     checkEdges(s, task);
     checkTask(s, task);
@@ -47,6 +52,16 @@ export function validateState(s: SchedulerState): void {
     }
   }
   invariant(size === s.tasks.size, 'the number of tasks is wrong');
+  invariant(
+    s.restrictions.size === users.size,
+    'restrictions are kept that no task has'
+  );
+  for (const [index, count] of users) {
+    invariant(
+      s.restrictions.usersOf(index) === count,
+      'the tasks of a restriction are miscounted'
+    );
+  }
   invariant(edges === s.tasks.edges.size, 'edges have leaked');
   invariant(
     (counts.get(null) ?? 0) === s.commonCount,
@@ -377,8 +392,15 @@ function checkNothingIdle(s: SchedulerState): void {
   const common = s.anyQueued(null);
   for (const worker of s.workers.all) {
     const waiting: number[] = [];
-    if (hasRoom(s, worker)) {
-      waiting.push(common, s.peekQueue(worker.queue, worker));
+    if (hasRoomForRoot(s, worker)) {
+      waiting.push(common);
+    }
+    const own = s.peekQueue(worker.queue, worker);
+    if (
+      own !== NONE &&
+      (s.tasks.isRoot(own) ? hasRoomForRoot : hasRoom)(s, worker)
+    ) {
+      waiting.push(own);
     }
     const far = s.peekQueue(worker.fetchQueue, worker);
     if (far !== NONE && hasRoomFor(s, far, worker)) {

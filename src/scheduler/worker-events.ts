@@ -34,7 +34,9 @@ export function workerJoined(s: SchedulerState, event: WorkerJoined): void {
   for (let n = s.noWorker.length; n > 0; n--) {
     const task = s.noWorker.shift();
     if (s.tasks.state[task] === TaskState.NoWorker) {
-      if (s.hasEligibleWorker(task)) {
+      const isEligible = s.hasEligibleWorker(task);
+      s.restrictions.noteInVain(s.tasks.restriction[task]!, !isEligible);
+      if (isEligible) {
         s.recommendations.push(task, TaskState.Queued);
       } else {
         s.noWorker.push(task);
@@ -54,11 +56,10 @@ export function workerLeft(s: SchedulerState, event: WorkerLeft): void {
   giveUpReplicas(s, worker, event.why === 'hopeless');
   s.workers.remove(worker);
   s.output.dropWorker(worker);
-  for (const restriction of s.waitingForResources.restrictions()) {
-    const first = s.waitingForResources.peek(restriction);
-    const isHopeless = first !== NONE && !s.hasEligibleWorker(first);
-    while (isHopeless && s.waitingForResources.countOf(restriction) > 0) {
-      move(s, s.waitingForResources.peek(restriction), TaskState.NoWorker);
+  for (const line of s.waitingForResources.lines()) {
+    const isHopeless = !s.hasEligibleWorker(line.head);
+    while (isHopeless && line.count > 0) {
+      move(s, line.head, TaskState.NoWorker);
     }
   }
   if (s.workers.all.length === 0) {
@@ -292,7 +293,8 @@ export function replicasChanged(
   }
   for (const task of event.added) {
     if (state[task] === TaskState.Memory) {
-      if (!s.hasReplica(task, worker)) {
+      // (One that it is about to be told to drop is no copy.)
+      if (!s.hasReplica(task, worker) && !s.output.drops(worker, task)) {
         s.addCopy(task, worker);
       }
     } else if (

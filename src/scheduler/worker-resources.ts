@@ -35,6 +35,11 @@ export class WorkerResources {
     );
   }
 
+  /** How many different ones it has. */
+  get size(): number {
+    return this._entries.size;
+  }
+
   /** Whether it has so much when nobody holds anything. */
   has(need: Need): boolean {
     return need.every(({ name, amount }) => {

@@ -147,10 +147,16 @@ export class WorkerRecord {
 export class WorkerTable {
   private _byId: (WorkerRecord | undefined)[] = [];
   private _all: WorkerRecord[] = [];
+  private _version = 0;
 
   /** All workers, in the order in which they joined. */
   get all(): readonly WorkerRecord[] {
     return this._all;
+  }
+
+  /** Counts the workers that came or went. */
+  get version(): number {
+    return this._version;
   }
 
   get(id: number): WorkerRecord | undefined {
@@ -160,10 +166,12 @@ export class WorkerTable {
   add(worker: WorkerRecord): void {
     this._byId[worker.id] = worker;
     this._all.push(worker);
+    this._version++;
   }
 
   remove(worker: WorkerRecord): void {
     this._byId[worker.id] = undefined;
     this._all = this._all.filter(other => other !== worker);
+    this._version++;
   }
 }

@@ -26,6 +26,7 @@ export function drawnClusterSettings(
     observer: null,
     client: null,
     workerTtlSeconds: 60,
+    workerSaturation: null,
     recording: true,
     stallSeconds: 0,
     idleSeconds: 0,

@@ -1,3 +1,4 @@
+import { invariant } from '../base/assert';
 import { arrayOf } from '../base/typed-arrays';
 import type { DenseTaskId, DenseTaskIds } from '../records/ids';
 import { ReportStatus, RunStatus } from '../records/enumerations';
@@ -234,6 +235,11 @@ export class SchedulerFixture {
     this._clientSays('clientWants', names, client);
   }
 
+  /** Where a task runs, or is queued. */
+  workerOf(name: string): number {
+    return this.scheduler.tasks.worker[this.id(name)]!;
+  }
+
   release(names: string, client = 0): void {
     this._clientSays('clientReleases', names, client);
   }
@@ -269,7 +275,13 @@ export class SchedulerFixture {
 
   handle(event: SchedulerEvent): void {
     this._now += 0.001;
+    const begun = this.scheduler.runsBegun;
     this.scheduler.handle(event);
+    const most = 2 + this.scheduler.runsBegun - begun;
+    invariant(
+      this.scheduler.rounds <= most,
+      `${event.type} took ${this.scheduler.rounds} rounds, of ${most} that it may`
+    );
     this.scheduler.validateState();
   }
 

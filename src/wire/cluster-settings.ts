@@ -68,6 +68,13 @@ const clusterSettings = v.object({
   ),
   /** Seconds after which a stopped worker is removed; 0: never. */
   workerTtlSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 60),
+  /** Roots go to a worker that has fewer than so many tasks per thread, `inf`: to all at once; null: by the scheduler's own rule. */
+  workerSaturation: v.optional(
+    v.nullable(
+      v.union([v.literal('inf'), v.pipe(v.number(), v.finite(), v.gtValue(0))])
+    ),
+    null
+  ),
   /** Whether runs, stacks and memory are recorded. Without an observer they are not recorded in any case. */
   recording: v.optional(v.boolean(), true),
   notebook: v.optional(

@@ -58,6 +58,19 @@ describe('copies that are asked for', () => {
     expect(s.scheduler.tasks.holdersOf(s.id('a')).sort()).toEqual([1, 2]);
   });
 
+  it('are not counted on where they are to be dropped, whatever the worker says meanwhile', () => {
+    const s = held();
+    s.replicas(1, 'a');
+    s.said();
+    const taskIds = arrayOf(Int32Array, [s.id('a')]);
+    s.handle({ type: 'copiesDropped', at: 1, worker: 1, taskIds });
+    s.replicas(1, 'a');
+    expect(s.scheduler.tasks.holdersOf(s.id('a'))).toEqual([0]);
+    expect(s.said()).toEqual(['release 1: a']);
+    s.replicas(1, 'a');
+    expect(s.scheduler.tasks.holdersOf(s.id('a')).sort()).toEqual([0, 1]);
+  });
+
   it('stay where a task needs them', () => {
     const s = held();
     s.submit('a -> b', { want: 'b' });

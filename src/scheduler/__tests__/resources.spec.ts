@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { SchedulerFixture } from '../../testing/scheduler-fixture';
 import { RunStatus } from '../../records/enumerations';
+import type { SchedulerState } from '../scheduler-state';
 import { needFrom, WorkerResources, type Amounts } from '../worker-resources';
 
 const needs = (
@@ -309,6 +310,79 @@ describe('resources', () => {
     }
     s.finish(1, 'g1');
     expect(s.states('g2 g3')).toBe('Processing Queued');
+  });
+
+  it('are given past a task that was at a worker when it died, and waits for a free thread', () => {
+    const s = new SchedulerFixture();
+    s.join(0, 1, [], { GPU: 1 });
+    s.submit('g1', { restrict: restricted('g1', { GPU: 1 }) });
+    s.join(1, 1, [], { GPU: 1 });
+    s.join(2, 1, [], { GPU: 1 });
+    s.submit('c1 c2', {
+      want: 'c1 c2',
+      restrict: { c1: needs({}, [1]), c2: needs({}, [2]) }
+    });
+    s.leave(0);
+    s.submit('g2 g3', {
+      want: 'g2 g3',
+      restrict: restricted('g2 g3', { GPU: 1 })
+    });
+    // One GPU is kept for g1, which comes first, the other is free.
+    expect(s.states('g1 g2 g3')).toBe('Queued Processing Queued');
+    s.finish(1, 'c1');
+    s.finish(2, 'c2');
+    s.finish(s.workerOf('g2'), 'g2');
+    expect(s.state('g1')).toBe('Processing');
+  });
+
+  it('are given with as much work per event however many different needs wait', () => {
+    const work = (count: number): number => {
+      const s = new SchedulerFixture();
+      for (let worker = 0; worker < 8; worker++) {
+        s.join(worker, 2, [], { MEM: 1e6 });
+      }
+      const names = Array.from({ length: count }, (_, i) => `m${i}`);
+      s.submit(names.join(' '), {
+        want: names.join(' '),
+        restrict: Object.fromEntries(
+          names.map((name, i) => [name, needs({ MEM: 6e5 + i })])
+        )
+      });
+      const spies = (['has', 'hasFree', 'share'] as const).map(method =>
+        jest.spyOn(WorkerResources.prototype, method)
+      );
+      const validate = jest
+        .spyOn(s.scheduler, 'validateState')
+        .mockImplementation(() => undefined);
+      s.finish(0, 'm0');
+      const calls = spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+      spies.forEach(spy => spy.mockRestore());
+      validate.mockRestore();
+      expect(s.states('m8 m9')).toBe('Processing Queued');
+      return calls;
+    };
+    const few = work(50);
+    expect(few).toBeGreaterThan(8);
+    expect(work(500)).toBeLessThanOrEqual(few);
+  });
+
+  it('and names of workers are kept no longer than tasks have them', () => {
+    const s = new SchedulerFixture();
+    const { restrictions } = (
+      s.scheduler as unknown as { _state: SchedulerState }
+    )._state;
+    s.join(0, 1, [], { GPU: 1 });
+    for (let round = 0; round < 3; round++) {
+      s.submit(`a${round} b${round}; c${round}`, {
+        restrict: {
+          [`a${round}`]: needs({ GPU: 1 }),
+          [`c${round}`]: needs({ GPU: round }, [0])
+        }
+      });
+      expect(restrictions.size).toBe(1);
+      s.release(`c${round}`);
+      expect(restrictions.size).toBe(0);
+    }
   });
 });
 

@@ -105,7 +105,7 @@ export class Cluster implements IRosterHost {
       clock(),
       block => this._observer?.push(block, this._state.at),
       isRecorded(settings),
-      {},
+      { saturation: saturationOf(settings) },
       settings.mostTasks,
       act => this.gather(act)
     );
@@ -615,4 +615,8 @@ function stoppedSentence(workers: readonly number[]): string {
 /** Without an observer nobody would ever read the log. */
 function isRecorded({ recording, observer }: ClusterSettings): boolean {
   return recording && observer !== null;
+}
+
+function saturationOf({ workerSaturation }: ClusterSettings): number | null {
+  return workerSaturation === 'inf' ? Infinity : workerSaturation;
 }

@@ -63,7 +63,7 @@ export class UnplacedTasks {
       return null; // `plugins.ts` tells of those that take long
     }
     const isStarting = (this._host.fleet?.startingCount ?? 0) > 0;
-    if (!core.isDeserted) {
+    if (!core.isDeserted || core.areUnplacedInVain) {
       return isStarting ? null : 'bound';
     }
     return isStarting ? 'none came' : 'deserted';

@@ -11,6 +11,7 @@ import {
   NONE,
   Scheduler,
   TaskState,
+  type Amounts,
   type Assign,
   type Instruction,
   type Restriction,
@@ -22,15 +23,11 @@ import { DrawnTask, type DrawnSpec } from './drawn-tasks';
 import {
   DrawnWorker,
   valueOf,
+  WrongRun,
   type DrawnRow,
   type FromDrawnWorker,
   type ToDrawnWorker
 } from './drawn-worker';
-
-/** Something that must never be seen in a run. */
-export class WrongRun extends Error {
-  override readonly name = 'WrongRun';
-}
 
 type DrawnClusterSetup = SchedulerSetup & {
   readonly options: Pick<
@@ -71,6 +68,7 @@ export class DrawnCluster {
   private readonly _byOuter = new Map<number, DrawnTask>();
   private readonly _runIds = new Set<number>();
   private readonly _names = new Map<number, readonly string[]>();
+  private readonly _resources = new Map<number, Amounts>();
   private readonly _joinedAt: number[] = [];
   private _generation = 0;
   private _nextWorker = 0;
@@ -94,11 +92,13 @@ export class DrawnCluster {
   join(
     threads: number,
     names: readonly string[],
+    resources: Amounts,
     retiring = false
   ): DrawnWorker {
-    const worker = new DrawnWorker(this._nextWorker++, threads);
+    const worker = new DrawnWorker(this._nextWorker++, threads, resources);
     this.workers.push(worker);
     this._names.set(worker.id, names);
+    this._resources.set(worker.id, resources);
     this._joinedAt.push(this.now);
     this.handle({
       type: 'workerJoined',
@@ -108,6 +108,7 @@ export class DrawnCluster {
       memoryLimit: 0,
       host: 'here',
       names,
+      resources,
       retiring
     });
     return worker;
@@ -425,7 +426,13 @@ export class DrawnCluster {
   handle(event: SchedulerEvent): void {
     this.now += 0.0005 * (1 + this._random.below(8));
     this.trace?.push(said(event));
+    const begun = this.scheduler.runsBegun;
     this.scheduler.handle(event);
+    const most = 2 + this.scheduler.runsBegun - begun;
+    this._mustBe(
+      this.scheduler.rounds <= most,
+      `${event.type} took ${this.scheduler.rounds} rounds, of ${most} that it may`
+    );
     if (++this.events % this._setup.validateEach === 0) {
       this.scheduler.validateState();
     }
@@ -558,7 +565,10 @@ export class DrawnCluster {
       this._mustBe(worker.isEmpty, `${what} still has something to do`);
       this._mustBe(record.takeBacksPending === 0, `${what} owes an answer`);
       this._mustBe(record.underWayCount === 0, `${what} has tasks`);
-      this._mustBe(record.lingering.size === 0, `${what} has runs given up`);
+      this._mustBe(!record.goesOn, `${what} has runs given up`);
+      for (const [name, { held }] of record.resources.amounts()) {
+        this._mustBe(held === 0, `${held} ${name} of ${what} are held`);
+      }
       this._mustBe(Math.abs(record.load) < 1e-9, `${what} has a load`);
       this._mustBe(
         Math.abs(record.storedBytes) < 1e-6,
@@ -696,15 +706,12 @@ export class DrawnCluster {
   }
 
   private _checkRelease(task: DrawnTask, dense: number, worker: number): void {
-    if (this.scheduler.tasks.holdersOf(dense).includes(worker)) {
-      // It was decided before the worker said, in the same turn, that it has a copy.
-      this._must(
-        this._setup.batch > 1,
-        task,
-        'is to be dropped and counted on'
-      );
-      this.lies.add(`${worker} ${task.outer}`);
-    }
+    this._must(
+      !this.scheduler.tasks.holdersOf(dense).includes(worker) ||
+        this.lies.has(`${worker} ${task.outer}`),
+      task,
+      'is to be dropped and counted on'
+    );
   }
 
   private _checkAssign(
@@ -793,6 +800,11 @@ export class DrawnCluster {
     placedAt = Infinity
   ): boolean {
     const { restriction } = task.spec;
+    const { resources = {} } = restriction ?? {};
+    const has = (id: number): boolean =>
+      Object.entries(resources).every(
+        ([name, amount]) => amount <= (this._resources.get(id)![name] ?? -1)
+      );
     const isMeant = (id: number): boolean =>
       restriction!.workers === null ||
       restriction!.workers.some(
@@ -800,12 +812,14 @@ export class DrawnCluster {
       );
     return (
       restriction === null ||
-      isMeant(worker) ||
-      // Who came after it was placed comes too late.
-      (restriction.allowOther &&
-        !this.workers.some(
-          ({ id }) => isMeant(id) && this._joinedAt[id]! < placedAt
-        ))
+      (has(worker) &&
+        (isMeant(worker) ||
+          // Who came after it was placed comes too late.
+          (restriction.allowOther &&
+            !this.workers.some(
+              ({ id }) =>
+                has(id) && isMeant(id) && this._joinedAt[id]! < placedAt
+            ))))
     );
   }
 

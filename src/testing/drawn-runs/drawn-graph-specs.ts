@@ -1,6 +1,6 @@
 /** Draws the tasks of submissions. */
 import type { SeededRandom } from '../../base/seeded-random';
-import type { Restriction } from '../../scheduler';
+import type { Amounts, Restriction } from '../../scheduler';
 import type { DrawnSpec } from './drawn-tasks';
 
 /** What tasks may do, and how they may be bound. */
@@ -8,7 +8,25 @@ type SpecKinds = {
   readonly fails: boolean;
   readonly secedes: boolean;
   readonly restricts: boolean;
+  /** Whether some hold resources of their worker. */
+  readonly needs: boolean;
 };
+
+/** What the best worker has, and what tasks may need of it. */
+export const ALL_RESOURCES: Amounts = { GPU: 2, MEM: 1 };
+const NEEDS: readonly Amounts[] = [
+  { GPU: 1 },
+  { GPU: 1 },
+  { GPU: 2 },
+  { MEM: 0.3 },
+  { GPU: 1, MEM: 0.1 },
+  { MEM: 0 }
+];
+
+/** What a worker has. */
+export function drawnResources(random: SeededRandom): Amounts {
+  return random.pick([ALL_RESOURCES, { GPU: 1 }, { GPU: 2, MEM: 0.5 }, {}]);
+}
 
 /** The names that workers may have and restrictions may mean; nobody has the last one until all is calm. */
 export const PLACES = ['place-0', 'place-1', 'place-2', 'nowhere'] as const;
@@ -38,6 +56,7 @@ export function drawnSpecs(
   const wants = random.pick([0.1, 0.3, 1]);
   const hasPriorities = random.chance(0.3);
   const isRestricted = kinds.restricts && random.chance(0.4);
+  const isNeedy = kinds.needs && random.chance(0.6);
   const specs: DrawnSpec[] = [];
   for (let i = 0; i < count; i++) {
     const inputs: number[] = [];
@@ -57,8 +76,11 @@ export function drawnSpecs(
       secedes: kinds.secedes && random.chance(0.1),
       retries: random.chance(0.2) ? 1 + random.below(3) : 0,
       priority: hasPriorities ? random.below(5) - 2 : 0,
-      restriction:
+      restriction: withNeed(
+        random,
         isRestricted && random.chance(0.4) ? restriction(random) : null,
+        isNeedy && random.chance(0.5)
+      ),
       isData: inputs.length === 0 && random.chance(0.1),
       isWanted: i === count - 1 || random.chance(wants)
     });
@@ -108,4 +130,17 @@ function restriction(random: SeededRandom): Restriction {
     workers: random.chance(0.5) ? [named()] : [named(), named()],
     allowOther: random.chance(0.5)
   };
+}
+
+function withNeed(
+  random: SeededRandom,
+  bound: Restriction | null,
+  isNeedy: boolean
+): Restriction | null {
+  return isNeedy
+    ? {
+        ...(bound ?? { workers: null, allowOther: false }),
+        resources: random.pick(NEEDS)
+      }
+    : bound;
 }

@@ -5,10 +5,20 @@
 import { SeededRandom } from '../../base/seeded-random';
 import { CheapestPlacement } from '../../scheduler';
 import { RandomPlacement } from '../random-placement';
-import { DrawnCluster, WrongRun } from './drawn-cluster';
-import { drawnData, drawnSpecs, PLACES } from './drawn-graph-specs';
+import { DrawnCluster } from './drawn-cluster';
+import {
+  ALL_RESOURCES,
+  drawnData,
+  drawnResources,
+  drawnSpecs,
+  PLACES
+} from './drawn-graph-specs';
 import type { DrawnTask } from './drawn-tasks';
-import type { DrawnWorker, FromDrawnWorker } from './drawn-worker';
+import {
+  WrongRun,
+  type DrawnWorker,
+  type FromDrawnWorker
+} from './drawn-worker';
 
 /** What may go wrong or change beside the plain computing of graphs. */
 const FAULTS = [
@@ -24,6 +34,7 @@ const FAULTS = [
   'failures',
   'seceding',
   'restrictions',
+  'resources',
   'copies',
   'stalls',
   'batches',
@@ -140,7 +151,8 @@ class Player {
           storyLength: 512,
           aheadPerThread: 1 + random.below(2),
           aheadMost: random.pick([1, 4, 512]),
-          takeBackSeconds: random.pick([0, 0.005])
+          takeBackSeconds: random.pick([0, 0.005]),
+          saturation: random.pick([null, null, null, 1, 1.5, Infinity])
         },
         policy: random.chance(0.3)
           ? new RandomPlacement()
@@ -235,36 +247,12 @@ class Player {
   }
 
   private _obey(worker: DrawnWorker): void {
-    const message = worker.inbox.shift()!;
-    if (message.type === 'release') {
-      for (const said of worker.outbox) {
-        this._crossed(worker, said, message.tasks);
-      }
-    }
-    worker.obey(message);
-  }
-
-  /** Who says that it has a copy, or has it still, while it is told to drop it, is taken at its word: there is no answer to `release`. */
-  private _crossed(
-    worker: DrawnWorker,
-    said: FromDrawnWorker,
-    dropped: readonly number[]
-  ): void {
-    if (said.type === 'replicas') {
-      said.added
-        .filter(task => dropped.includes(task))
-        .forEach(task => this.cluster.lies.add(`${worker.id} ${task}`));
-    }
+    worker.obey(worker.inbox.shift()!);
   }
 
   private _hear(worker: DrawnWorker): void {
     const message = worker.outbox.shift()!;
     const copy = { worker: worker.id, message };
-    for (const told of worker.inbox) {
-      if (told.type === 'release') {
-        this._crossed(worker, message, told.tasks);
-      }
-    }
     this.cluster.hear(worker.id, message);
     if (message.type !== 'replicas') {
       if (this._has('stale') && this._random.chance(0.2)) {
@@ -295,6 +283,7 @@ class Player {
     return this.cluster.join(
       1 + random.below(3),
       this._isEveryPlaceThere ? EVERY_NAME : names,
+      this._isEveryPlaceThere ? ALL_RESOURCES : drawnResources(random),
       isRetiring
     );
   }
@@ -336,7 +325,8 @@ class Player {
     const specs = drawnSpecs(random, count, cluster.tasks.length, earlier, {
       fails: this._has('failures'),
       secedes: this._has('seceding'),
-      restricts: this._has('restrictions')
+      restricts: this._has('restrictions'),
+      needs: this._has('resources')
     });
     const isLast = !(this._has('parts') && random.chance(0.4));
     const within =
@@ -504,7 +494,8 @@ class Player {
         drawnSpecs(this._random, 1, cluster.tasks.length, [], {
           fails: false,
           secedes: false,
-          restricts: false
+          restricts: false,
+          needs: false
         }),
         true,
         null

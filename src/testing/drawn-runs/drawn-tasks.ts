@@ -1,5 +1,5 @@
 /** The tasks of a drawn run, with all that happened to each: by this a wrong outcome is told from a right one. */
-import { FailureReason, type Restriction } from '../../scheduler';
+import { FailureReason, type Amounts, type Restriction } from '../../scheduler';
 import type { DrawnWork } from './drawn-worker';
 
 /** What the graph says of a task. */
@@ -20,6 +20,7 @@ export type DrawnSpec = {
 
 export class DrawnTask implements DrawnWork {
   readonly secedes: boolean;
+  readonly need: Amounts;
   /** Its graph was refused. */
   isRefused = false;
   /** It may have been lost: a holder has died, lost it, or could not be reached. */
@@ -55,6 +56,7 @@ export class DrawnTask implements DrawnWork {
     readonly value: number | null
   ) {
     this.secedes = spec.secedes;
+    this.need = spec.restriction?.resources ?? {};
   }
 
   unwant(client: number): void {

@@ -10,6 +10,12 @@
  * What has finished is told in batches and may be overtaken by the other messages, as it is in the real worker.
  */
 import { RunStatus } from '../../records/enumerations';
+import type { Amounts } from '../../scheduler';
+
+/** Something that must never be seen in a run. */
+export class WrongRun extends Error {
+  override readonly name = 'WrongRun';
+}
 
 /** One row of the message `assign`. Ids are outer ids. */
 export type DrawnRow = {
@@ -26,6 +32,8 @@ export type DrawnWork = {
   /** How one more run of it ends. */
   next(): 'ok' | 'raise' | 'kill' | 'reschedule';
   readonly secedes: boolean;
+  /** What it holds of its worker while it runs. */
+  readonly need: Amounts;
 };
 
 export type ToDrawnWorker =
@@ -94,7 +102,8 @@ export class DrawnWorker {
 
   constructor(
     readonly id: number,
-    readonly threads: number
+    readonly threads: number,
+    private readonly _resources: Amounts
   ) {}
 
   /** Whether there is nothing that it could still do or say by itself. */
@@ -244,9 +253,8 @@ export class DrawnWorker {
 
   private _acquire(items: readonly { task: number; holder: number }[]): void {
     for (const { task, holder } of items) {
-      if (this.values.has(task)) {
-        this.outbox.push({ type: 'replicas', added: [task], removed: [] });
-      } else if (holder !== this.id && !this._comes(task)) {
+      // Of what it has it has told.
+      if (!this.values.has(task) && holder !== this.id && !this._comes(task)) {
         this._fetch(task, holder);
       }
     }
@@ -287,6 +295,24 @@ export class DrawnWorker {
       inputs.push(value);
     }
     this.runs.push({ row, inputs, seceded: false, hadThread: true });
+    this._checkResources();
+  }
+
+  /** What runs here, those too that were given up, holds no more than there is. */
+  private _checkResources(): void {
+    const held = new Map<string, number>();
+    for (const { row } of this.runs) {
+      for (const [name, amount] of Object.entries(row.work.need)) {
+        held.set(name, (held.get(name) ?? 0) + amount);
+      }
+    }
+    for (const [name, amount] of held) {
+      if (amount > (this._resources[name] ?? -1) + 1e-9) {
+        throw new WrongRun(
+          `Tasks hold ${amount} ${name} of worker ${this.id}.`
+        );
+      }
+    }
   }
 
   private _end(run: Run): boolean {

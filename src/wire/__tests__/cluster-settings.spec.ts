@@ -4,7 +4,8 @@ import { checkClusterSettings } from '../cluster-settings';
 
 it('settings come back as they were, with what was left out filled in', () => {
   for (const given of [
-    { mostTasks: 6 },
+    { mostTasks: 6, workerSaturation: 1.5 },
+    { workerSaturation: 'inf' as const },
     {
       transport: 'tcp' as const,
       notebook: { kernelId: 'k', path: 'p' },
@@ -16,8 +17,15 @@ it('settings come back as they were, with what was left out filled in', () => {
     const settings = drawnClusterSettings(given);
     expect(checkClusterSettings(settings)).toEqual(settings);
   }
-  const { workerTtlSeconds, recording, notebook, client, observer, ...rest } =
-    drawnClusterSettings();
+  const {
+    workerTtlSeconds,
+    workerSaturation,
+    recording,
+    notebook,
+    client,
+    observer,
+    ...rest
+  } = drawnClusterSettings();
   const { env, modules, versions, ...launch } = rest.launch;
   expect([env, modules]).toEqual([{}, []]);
   expect(Object.keys(versions)).toEqual(['python']);
@@ -25,6 +33,7 @@ it('settings come back as they were, with what was left out filled in', () => {
     ...rest,
     launch: { ...launch, env, modules, versions: {} },
     workerTtlSeconds,
+    workerSaturation,
     recording,
     notebook,
     client,
@@ -43,6 +52,8 @@ it.each([
   ['threadsPerWorker', 0],
   ['workerTtlSeconds', -0.5],
   ['stallSeconds', -1],
+  ['workerSaturation', 0],
+  ['workerSaturation', 'many'],
   ['mostTasks', 0],
   ['mostTasks', 2 ** 31],
   ['wallEpoch', 'now'],

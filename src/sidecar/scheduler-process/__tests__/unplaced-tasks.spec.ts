@@ -81,7 +81,10 @@ describe('tasks without a worker', () => {
       expect.stringContaining('the cluster has none that workers= names')
     ]);
     expect(cluster.pass(100)).toEqual([]);
+    // To start one, as `adapt` does, would be no help: that is not advised.
     cluster.s.leave(0);
+    expect(cluster.pass(100)).toEqual([]);
+    cluster.s.submit('b', { want: 'b' });
     expect(cluster.pass(6)).toEqual([
       expect.stringContaining('no worker that takes tasks')
     ]);

@@ -75,6 +75,34 @@ it('wants none for tasks that no worker which it starts could run', () => {
   expect(wantedWorkers(s.scheduler, 1, { GPU: 1 }, range)).toBe(0);
 });
 
+it('wants no worker after another for a task whose workers= names nobody', () => {
+  const s = new SchedulerFixture();
+  const range = { minimum: 0, maximum: 100 };
+  const bound = (name: string): object => ({
+    restrict: { [name]: { workers: ['late'], allowOther: false } }
+  });
+  s.submit('a', bound('a'));
+  let started = 0;
+  for (let look = 0; look < 10; look++) {
+    // What `adapt` does: starts what is wanted, and ends what is not.
+    if (wantedWorkers(s.scheduler, 1, {}, range) > 0) {
+      s.join(started++);
+    } else if (s.scheduler.workers.all.length > 0) {
+      s.leave(started - 1, 'closed');
+    }
+  }
+  expect(started).toBe(1);
+  // Another one that names the same is as little worth, one that names another is worth a look.
+  s.submit('b', bound('b'));
+  expect(wantedWorkers(s.scheduler, 1, {}, range)).toBe(0);
+  expect(s.scheduler.areUnplacedInVain).toBe(true);
+  s.submit('c', { restrict: { c: { workers: ['w'], allowOther: false } } });
+  expect(wantedWorkers(s.scheduler, 1, {}, range)).toBe(1);
+  expect(s.scheduler.areUnplacedInVain).toBe(false);
+  s.join(started, 1, ['w', 'late']);
+  expect(s.states('a b c')).toBe('Processing Processing Queued');
+});
+
 it('wants the same however the tasks are spread, and stays in the range', () => {
   const numbers = fc.record({
     workers: fc.nat({ max: 5 }),
