@@ -14,7 +14,7 @@ import hypothesis
 import pytest
 
 from spanwise import Client
-from spanwise.client import session
+from spanwise.client import launch, session
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
@@ -28,6 +28,10 @@ mark_this_process()
 # by the time limit of each test.
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+# For scripts/test, which runs quick tests again with another Python.
+hypothesis.settings.register_profile(
+    "again", hypothesis.settings.get_profile("any machine"), max_examples=20
 )
 # For scripts/mutate-python, which runs tests again and again in one process: what fails is not
 # made smaller, nor drawn first the next time.
@@ -76,10 +80,15 @@ def _nothing_left_running() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _only_its_own_imports(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Workers import ahead what their client has: here that is what other tests needed."""
+    """Workers import ahead what their client has: here that is what other tests needed.
+
+    With pandas and dask.dataframe each worker is 60 MiB larger after some seconds, and takes a
+    second of a core for that.
+    """
     with pytest.MonkeyPatch.context() as patch:
         if not request.module.__name__.endswith("test_import_ahead"):
             patch.setattr(session, "imported_modules", list)
+            patch.setattr(launch, "FIRST", ())
         yield
 
 

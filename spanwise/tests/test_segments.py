@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import spanwise
 from spanwise import Client
+from spanwise.measure.memory import give_back_free_memory
 from spanwise.tests.descriptors import without_descriptors
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_spill import Kept
@@ -356,9 +357,14 @@ def write(value: Any) -> float:
 
 
 def bytes_here(dask_worker: Any) -> tuple[float, float]:
-    """What the process takes, and how much of it is shared memory that counts here."""
+    """What the process takes, and how much of it is shared memory that counts here.
+
+    Without what is free in it: imports leave some 10 MiB, which go back when nothing runs.
+    """
     worker = dask_worker._worker
     worker.segments.look()
+    gc.collect()
+    give_back_free_memory()
     return worker.process_bytes(), worker.segments.counted_bytes()
 
 
@@ -386,18 +392,19 @@ def test_all_see_one_memory_and_nobody_what_others_write(three: Client) -> None:
     assert sum(shared for _, shared in after.values()) >= 32 * MIB
     assert sum(shared for _, shared in after.values()) < 64 * MIB
     grown = sum(process for process, _ in after.values()) - sum(p for p, _ in before.values())
-    assert grown < 32 * MIB, "it is counted once, and moved"
+    assert grown < 16 * MIB, "it is counted once, and moved"
     del result, x
     wait_until("the memory is gone", lambda: not any(map(maps, three.run(os.getpid).values())))
 
 
 def test_a_client_without_descriptors_gets_copies(three: Client) -> None:
+    before = maps()
     x = three.submit(array, 2, 9.0)
     spanwise.wait(x)
     assert (x.result() == 9.0).all()  # the link is open
     with without_descriptors(), pytest.warns(RuntimeWarning, match="are copied"):
         value = x.result()
-    assert (value == 9.0).all() and maps() == 0
+    assert (value == 9.0).all() and maps() == before
 
 
 def counted_by(pid: int, dask_worker: Any) -> float:

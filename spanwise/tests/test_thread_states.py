@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import dask
 import pytest
 from dask._task_spec import Task, TaskRef, fuse_linear_task_spec
 
@@ -21,14 +20,7 @@ STATES = {"thread-cpu": "onCore", "core": "waiting", "gil": "gil", "blocked": "b
 SECONDS = 1.5
 
 
-@pytest.fixture(autouse=True)
-def _nothing_imported_ahead() -> Iterator[None]:
-    """A task that waits for it is blocked: Fine Metrics books that as *import*, Profile sees it."""
-    with dask.config.set({"spanwise.worker.import-ahead": False}):
-        yield
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one_process() -> Iterator[Client]:
     """Two threads under one interpreter lock."""
     with Client(n_workers=1, threads_per_worker=2) as client:
