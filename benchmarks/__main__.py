@@ -193,7 +193,7 @@ PARTS = {
         "panning over a million runs in Chromium, 100 ms from the server",
         "panning.ts",
         ("--runs", "20000", "--seconds", "1"),
-        limits=5,
+        limits=7,
     ),
 }
 
