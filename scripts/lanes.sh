@@ -39,7 +39,8 @@ kill_group() {
 }
 
 # begin_beside NAME COMMAND… : a lane that runs while others do, in a process group of
-# its own; join_beside waits for all such and shows what they said.
+# its own; join_beside waits for all such and shows what they said. Who waits for what a lane
+# prepares sees by given-up-NAME that it does not come.
 begin_beside() {
   local name=$1
   shift
@@ -49,7 +50,7 @@ begin_beside() {
     trap - INT TERM
     give_up() {
       failed_step - "$1"
-      touch "$state/given-up"
+      touch "$state/given-up-$name"
       exit 0
     }
     export TEST_LANE_OF_SPANWISE=$run_mark-$name-

@@ -16,8 +16,7 @@ import pytest
 
 from spanwise import Client, span
 from spanwise.tests.disturbance import Disturbance, stolen
-from spanwise.tests.leftover import marked_processes
-from spanwise.tests.processes import processes_of, wait_until
+from spanwise.tests.processes import wait_until
 
 WORKERS, THREADS = 2, 1
 
@@ -56,13 +55,8 @@ def rest(seconds: float) -> None:
     time.sleep(seconds)
 
 
-@pytest.fixture
-def known() -> set[int]:
-    return set(marked_processes())
-
-
-@pytest.fixture
-def client(known: set[int]) -> Iterator[Client]:
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
     with Client(n_workers=WORKERS, threads_per_worker=THREADS) as client:
         # Every worker imports this module now; one alone may well run all short tasks.
         client.run(rest, 0.0)
@@ -70,7 +64,7 @@ def client(known: set[int]) -> Iterator[Client]:
         yield client
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one_process() -> Iterator[Client]:
     """Two threads under one GIL."""
     with Client(n_workers=1, threads_per_worker=2) as client:
@@ -179,8 +173,8 @@ def test_start_and_stop_are_those_of_the_tasks(client: Client) -> None:
     assert statistics.median(late) <= 0.03 + lost / (len(late) / 2)
 
 
-def test_cpu_of_a_cpu_bound_mix(client: Client, known: set[int]) -> None:
-    workers = [psutil.Process(p.pid) for p in processes_of("worker", known)]
+def test_cpu_of_a_cpu_bound_mix(client: Client) -> None:
+    workers = [psutil.Process(pid) for pid in pids_of(client)]
 
     def consumed() -> float:
         return sum(t.user + t.system for t in (w.cpu_times() for w in workers))
@@ -190,7 +184,7 @@ def test_cpu_of_a_cpu_bound_mix(client: Client, known: set[int]) -> None:
         time.sleep(0.3)
         return consumed() - before <= 0.02
 
-    # Workers still import ahead what this process has imported; that is no task's CPU.
+    # What tests before this one have left to do is no task's CPU.
     wait_until("the workers have nothing to do", is_quiet)
     before, before_threads = consumed(), sum(client.run(cpu_of_executors).values())
     stamps = run_in_span(client, "busy", spin, 0.25, 16)

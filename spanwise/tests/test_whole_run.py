@@ -15,7 +15,7 @@ import pytest
 _INSTEAD = """
 step() {
   echo "begin $1" >>"$root/steps"
-  sleep 0.2
+  sleep 0.1
   echo "end $1" >>"$root/steps"
   step_status=0
   [ "$1" != "$FAILING" ] || step_status=1
@@ -113,11 +113,19 @@ def test_without_the_npm_package_only_what_needs_it_is_left_out_and_failed(run) 
     assert "failed: jest: without the npm package" in ran.printed
 
 
-def test_without_a_wheel_the_run_ends_and_says_so(run) -> None:
-    ran = run(failing="Wheel")
+@pytest.mark.parametrize("failing", ["Wheel", "Clean environment (.test-env)"])
+def test_without_a_wheel_or_a_place_for_it_the_run_ends_and_says_so(run, failing) -> None:
+    ran = run(failing=failing)
     assert ran.exit_code == 1
     assert not {PYTEST, BROWSER, NEWEST, BENCHMARKS, ALONE} & {*ran.names}
-    assert ran.printed.splitlines()[-2:-1] == ["failed: Wheel"]
+    assert f"failed: {failing}" in ran.printed.splitlines()[-3:-1]
+
+
+def test_without_packages_for_the_newest_python_only_its_tests_are_left_out(run) -> None:
+    ran = run("newest", "pytest", failing="Packages of the newest Python")
+    assert ran.exit_code == 1
+    assert {PYTEST, EXAMPLE, ALONE} <= {*ran.names} and NEWEST not in ran.names
+    assert "failed: Newest Python: without its packages" in ran.printed
 
 
 def test_a_check_that_fails_stops_no_other(run) -> None:

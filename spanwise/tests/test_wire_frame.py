@@ -148,7 +148,7 @@ def test_cut_short_is_a_broken_frame(rows, blobs, data):
         decode(UP, body[:length])
 
 
-@settings(max_examples=500)
+@settings(max_examples=5 * settings.default.max_examples)
 @given(run_rows, blob_lists, name_lists, st.data())
 def test_a_flipped_bit_is_read_or_a_broken_frame(rows, blobs, names, data):
     body = bytearray(body_of(encode(UP["finished"], {"names": names}, {"runs": rows}, blobs)))
@@ -160,7 +160,7 @@ def test_a_flipped_bit_is_read_or_a_broken_frame(rows, blobs, names, data):
         pass
 
 
-@settings(max_examples=500)
+@settings(max_examples=5 * settings.default.max_examples)
 @given(st.binary(max_size=200))
 def test_noise_is_a_broken_frame(noise):
     with pytest.raises(BrokenFrame):

@@ -459,5 +459,7 @@ class TableMachine(RuleBasedStateMachine):
         assert not self.open_runs
 
 
-TableMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+TableMachine.TestCase.settings = settings(
+    max_examples=2 * settings.default.max_examples, stateful_step_count=30, deadline=None
+)
 TestMachine = TableMachine.TestCase
