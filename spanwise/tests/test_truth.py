@@ -315,10 +315,10 @@ def test_what_sleeps_beside_what_computes_is_blocked(one_process: Client) -> Non
 
 def test_waiting_for_the_lock_is_told_from_the_rest(one_process: Client) -> None:
     before = stolen()
-    with span("one lock"):
+    with span("in queue"):
         futures = [one_process.submit(spin_in_queue, 0.25, n, pure=False) for n in range(12)]
     inside = one_process.gather(futures)
-    parts = off_core(one_process, "one lock")
+    parts = off_core(one_process, "in queue")
     duration = sum(took for took, _ in inside)
     in_queue = sum(queue for _, queue in inside)
     # What waits for the lock sleeps as long as the machine stood still, and counts as one sleep.
