@@ -8,6 +8,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from spanwise.bounded_map import BoundedMap
+from spanwise.measure.frame_sizes import quicken_frames
 
 #: No result is this large: a size above it is wrong.
 _MOST_BYTES = 2.0**50
@@ -21,9 +22,15 @@ class Sizes:
     `fixed` answers for types whose instances are (nearly) all of one size, at the
     price of one dict lookup; everything else goes through ``dask.sizeof``, whose
     lookup by class is remembered here.
+
+    Parameters
+    ----------
+    quickens
+        Have ``dask.sizeof`` itself size frames in a quicker way: for processes of our own.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, quickens: bool = False) -> None:
+        self._quickens = quickens
         #: Types whose instances have one size; never awaitable.
         self.fixed: dict[type, float] = {
             kind: float(sys.getsizeof(example))
@@ -60,6 +67,11 @@ class Sizes:
             if measure is None:
                 from dask.sizeof import sizeof
 
+                # (classes that are remembered from before pandas was imported: the next new one
+                # brings it)
+                if self._quickens and hasattr(sys.modules.get("pandas"), "DataFrame"):
+                    self._quickens = False
+                    quicken_frames(sizeof)
                 if len(self._measures) >= _CLASSES:
                     self._measures.clear()
                 measure = self._measures[kind] = sizeof.dispatch(kind)

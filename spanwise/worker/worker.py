@@ -98,7 +98,7 @@ class Worker:
         self.object = WorkerObject(self)
         self.names = Names()
         self.library = Library(self.names)
-        self.sizes = Sizes()
+        self.sizes = Sizes(quickens=True)
         self.ledger = Ledger()
         #: What it writes to disk.
         self.folder = folder / f"spill-{number}"
