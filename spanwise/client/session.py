@@ -367,12 +367,10 @@ class Session:
             tasks = list(zip(*(tasks[name] for name in TASK_COLUMNS), strict=True))
         if type(tasks) is list and len(message.dependencies) <= FEW_ROWS:
             dependencies = [(each,) for each in message.dependencies]
-        self.send(
-            "submit",
-            message.fields,
-            {"tasks": tasks, "dependencies": dependencies},
-            message.blobs,
-        )
+        tables = {"tasks": tasks, "dependencies": dependencies}
+        if message.users is not None:
+            tables["users"] = {"count": message.users}
+        self.send("submit", message.fields, tables, message.blobs)
 
     def entry_of(self, task_id: int) -> Entry | None:
         """What is held under one of the client's ids."""

@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 from dask.sizeof import sizeof
@@ -59,7 +61,7 @@ CHUNK_ROWS = 256
 #: not open 256 partitions to run one task.
 CHUNK_BYTES = 1 << 20
 #: Tasks in the first message of a graph, and in the following ones: workers start
-#: on the first while the rest is still being packed.
+#: on each while the next is being packed.
 FIRST_TASKS = 2_048
 MORE_TASKS = 8_192
 
@@ -77,9 +79,11 @@ class SubmitMessage:
         Column name to values; of a message with one task, to the value, if `is_one`.
     is_one
         Whether it is a message of one task without columns: a lone call takes a third less time.
+    users
+        Of a part of a graph: how many tasks of the whole graph use each of its tasks.
     """
 
-    __slots__ = ("blobs", "dependencies", "fields", "is_one", "tasks")
+    __slots__ = ("blobs", "dependencies", "fields", "is_one", "tasks", "users")
 
     def __init__(
         self,
@@ -88,12 +92,14 @@ class SubmitMessage:
         dependencies: Any,
         blobs: list[bytes],
         is_one: bool = False,
+        users: array[int] | None = None,
     ) -> None:
         self.fields = fields
         self.tasks = tasks
         self.dependencies = dependencies
         self.blobs = blobs
         self.is_one = is_one
+        self.users = users
 
     @property
     def last_id(self) -> int:
@@ -271,6 +277,8 @@ class _Packing:
         self.texts = KeyTexts()
         self.naming = PartNaming(graph.attribution, packer.spans, self.texts)
         self.options: TaskOptions | None = None
+        #: Of a graph of several parts, see `users_of`.
+        self.users: dict[Key, int] | None = None
         #: By signature. These hold ids of functions, which the graph keeps alive meanwhile.
         self.groups: dict[Any, _Group] = {}
         self.patterns = Patterns(self.naming, self._group_of, graph.attribution.by_name)
@@ -285,6 +293,8 @@ class _Packing:
     def messages(self, first_id: int) -> Iterator[SubmitMessage]:
         items = iter(self.graph.nodes.items())
         left = len(self.graph.nodes)
+        if left > FIRST_TASKS:
+            self.users = users_of(self.graph.nodes, self.wanted)
         done = 0
         size = FIRST_TASKS
         while left:
@@ -428,7 +438,14 @@ class _Packing:
         }
         if self.options is not None:
             fields["restrictions"] = self.options.restrictions
-        message = SubmitMessage(fields, tasks, array("I", dependencies), self.blobs)
+        users = self.users
+        message = SubmitMessage(
+            fields,
+            tasks,
+            array("I", dependencies),
+            self.blobs,
+            users=None if users is None else array("I", [users.get(key, 0) for key, _ in items]),
+        )
         self._clear()
         return message
 
@@ -519,6 +536,20 @@ def _span_columns(
         spans.extend(array("H", [span]) * (stop - first))
         origins.extend(bytes([origin]) * (stop - first))
     return spans, origins
+
+
+def users_of(nodes: dict[Key, GraphNode], wanted: Container[Key]) -> dict[Key, int]:
+    """How many tasks use each key; keys that none uses are missing.
+
+    An alias is no task of the scheduler's: its users are those of what it stands for, which
+    stays until the graph is complete if the alias itself is wanted.
+    """
+    users = Counter(chain.from_iterable([node._dependencies for node in nodes.values()]))
+    # From the last to the first: an alias may stand for an alias.
+    for key in reversed([key for key, node in nodes.items() if type(node) is Alias]):
+        target = nodes[key].target  # type: ignore[attr-defined]
+        users[target] += users.pop(key, 0) - (key not in wanted)
+    return users
 
 
 def option_columns(keys: list[Key], options: TaskOptions | None) -> dict[str, Any]:

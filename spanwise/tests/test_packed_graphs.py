@@ -30,6 +30,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanwise import span
+from spanwise.graph import packs
 from spanwise.graph.dictionaries import LONGEST
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import (
@@ -207,6 +208,70 @@ class TestMessages:
         assert [len(each.fields["chunks"]) for each in run.messages] == [8, 32, 1]
         for message in run.messages:
             assert message.tasks["firstDependency"].tolist() == [0] * len(message.tasks["id"])
+
+    def test_parts_say_how_many_tasks_of_the_whole_graph_use_each(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(packs, "FIRST_TASKS", 2)
+        monkeypatch.setattr(packs, "MORE_TASKS", 3)
+
+        def check(needs: list[list[int]], is_alias: list[bool], is_wanted: list[bool]) -> None:
+            graph: dict[Any, Any] = {}
+            for place, inputs in enumerate(needs):
+                key = ("t", place)
+                if is_alias[place] and inputs:
+                    graph[key] = Alias(key, ("t", inputs[0]))
+                else:
+                    graph[key] = Task(key, tell, *(TaskRef(("t", each)) for each in inputs))
+            used = {each for inputs in needs for each in inputs}
+            wanted = [
+                ("t", place) for place in range(len(needs)) if is_wanted[place] or place not in used
+            ]
+            run = Told()
+            prepared = prepare(graph, wanted, run.provenance)
+            messages = list(run.packer.pack(prepared, {}, set(wanted), 0))
+            if len(prepared.nodes) <= 2:
+                assert [each.users for each in messages] == [None] * len(messages)
+                return
+            told: list[int] = []
+            seen: Counter[int] = Counter()
+            stands_for: dict[int, int] = {}
+            for message in messages:
+                assert message.users is not None
+                told += message.users
+                starts = [*message.tasks["firstDependency"], len(message.dependencies)]
+                for row, task in enumerate(message.tasks["id"]):
+                    flags = message.tasks["flags"][row]
+                    inputs = [
+                        stands_for.get(each, each)
+                        for each in message.dependencies[starts[row] : starts[row + 1]]
+                    ]
+                    if flags & FLAG_ALIAS:
+                        stands_for[task] = inputs[0]
+                        # It is wanted until its alias has come: as if by one that never comes.
+                        seen.update(inputs if flags & FLAG_WANTED else ())
+                    else:
+                        seen.update(inputs)
+            assert [n for i, n in enumerate(told) if i not in stands_for] == [
+                seen[i] for i in range(len(told)) if i not in stands_for
+            ]
+
+        count = st.integers(1, 14)
+        graphs = count.flatmap(
+            lambda n: st.tuples(
+                st.tuples(
+                    *(
+                        st.lists(st.integers(0, place - 1), max_size=3, unique=True)
+                        if place
+                        else st.just([])
+                        for place in range(n)
+                    )
+                ),
+                st.lists(st.booleans(), min_size=n, max_size=n),
+                st.lists(st.booleans(), min_size=n, max_size=n),
+            )
+        )
+        settings(max_examples=150)(given(graphs)(lambda drawn: check(*drawn)))()
 
     def test_columns_are_as_wide_as_the_wire_says(self) -> None:
         expected = {

@@ -48,8 +48,8 @@ export type GraphSubmitted = {
   /** Counts the client's submissions; several events with one generation are parts of one graph. */
   readonly generation: number;
   /**
-   * False: more parts of this graph follow. Wanted tasks that need nothing of this graph start at once; the rest start with the last part,
-   * in the order of the whole. None is forgotten before.
+   * False: more parts of this graph follow. If they say who has `users`, each part starts when it comes. Otherwise wanted tasks that need
+   * nothing of this graph start at once, and the rest with the last part, in the order of the whole; none is forgotten before.
    */
   readonly last: boolean;
   /** The running task that submits it, which waits for it perhaps: it goes before that task's like; −1 or left out: none. */
@@ -73,6 +73,11 @@ export type GraphSubmitted = {
   readonly data: Uint8Array | null;
   /** 1: the client wants this row's result; null: none. */
   readonly wanted: Uint8Array | null;
+  /**
+   * How many tasks of the whole graph, later parts included, have this row among their inputs: its result stays until so many have come. Said
+   * in all parts of a graph or in none (null or left out).
+   */
+  readonly users?: Uint32Array | null;
 };
 
 /** There is no room for the rest of the client's present graph: its tasks without a result fail, and no further part of it comes. */

@@ -1,4 +1,5 @@
 import { ReportStatus } from '../records/enumerations';
+import { grownColumn } from '../base/growable-columns';
 import { Int32List } from '../base/int-list';
 import { invariant } from '../base/assert';
 import { staticOrder } from '../order/static-order';
@@ -13,7 +14,19 @@ import { blame, dropIfUnneeded, move } from './transitions';
 /** By how much what a task submits goes before it in the order of all: more than any graph has tasks. */
 const STEP_WITHIN = 2 ** 23;
 
-/** The graph that a client is sending: where it begins in the order of all tasks, and its tasks so far. */
+/** Users to come of a task of which nothing is said: it is kept until its graph is complete. */
+const UNTOLD = 2 ** 31 - 1;
+
+/**
+ * The graph that a client is sending: where it begins in the order of all tasks, and its tasks so far.
+ *
+ * ```
+ *   users not told   tasks  a b c d e f │              all are `Open`, and begin with the last part
+ *   users told       tasks  a b c d│e f │              each part begins when it has come, in the static order of that part
+ *                                  └ begun
+ *                    toCome 0 0 2 1│0 3   c is `Expected`: two of its users come later
+ * ```
+ */
 type OpenGraph = {
   readonly generation: number;
   readonly firstPlace: number;
@@ -21,16 +34,23 @@ type OpenGraph = {
   readonly boost: number;
   /** Whose turn it takes. */
   readonly turn: number;
+  /** Of those that have begun some may be forgotten, and their rows another's: all but those that have users to come. */
   readonly tasks: Int32List;
-  /** Edges between two of its tasks. */
+  /** How many of `tasks` have their rank and may start. */
+  begun: number;
+  /** Edges between two tasks that have not begun. */
   innerEdges: number;
+  /** By place in `tasks`: how many users are still to come; null: not told. */
+  readonly toCome: Int32List | null;
 };
 
 /** Enters graphs and placed data into the task table, and gives each task its rank. */
 export class GraphIntake {
   private _graphs = new Map<number, OpenGraph>();
-  /** A task's place in the graph that is being ordered. Entries of other tasks are stale: compare with the graph's list. */
+  /** A task's place in the graph that it came with. Those of forgotten tasks are stale: compare with the graph's list. */
   private _places = new Int32Array(0);
+  /** `Expected` tasks whose last user has come. Their users are to wait for them before they stop being needed for their own sake. */
+  private readonly _complete = new Int32List();
 
   submit(s: SchedulerState, event: GraphSubmitted): void {
     const { taskIds, firstInput, inputs } = event;
@@ -48,6 +68,7 @@ export class GraphIntake {
           tasks.addEdge(input, task);
           s.durations.noteInputs(tasks.functionRow[task]!);
           graph.innerEdges += tasks.flags[input]! & TaskFlag.Open ? 1 : 0;
+          this._userCame(graph, input);
         }
       }
     }
@@ -57,9 +78,25 @@ export class GraphIntake {
       }
     }
     if (event.last) {
-      this._order(s, graph);
       this.close(s, event.client);
+    } else if (graph.toCome !== null) {
+      this._begin(s, graph);
     }
+  }
+
+  /** Lets go of tasks whose users have all come: called when these have begun to wait for them. */
+  letGoOfComplete(s: SchedulerState): void {
+    const complete = this._complete;
+    for (let i = 0; i < complete.length; i++) {
+      const task = complete.at(i);
+      s.tasks.flags[task]! &= ~TaskFlag.Expected;
+      dropIfUnneeded(s, task);
+    }
+    complete.clear();
+  }
+
+  get hasComplete(): boolean {
+    return this._complete.length > 0;
   }
 
   /** The client's present graph is complete, or the client has gone: needed tasks that waited for this start now. */
@@ -69,8 +106,23 @@ export class GraphIntake {
       return;
     }
     this._graphs.delete(client);
-    for (let i = 0; i < graph.tasks.length; i++) {
-      const task = graph.tasks.at(i);
+    this._begin(s, graph);
+    const { toCome } = graph;
+    for (let i = 0; toCome !== null && i < toCome.length; i++) {
+      if (toCome.at(i) > 0) {
+        this._complete.push(graph.tasks.at(i));
+      }
+    }
+  }
+
+  /** Ranks the tasks that have not begun, and starts those that are needed. */
+  private _begin(s: SchedulerState, graph: OpenGraph): void {
+    const { begun, tasks: list } = graph;
+    this._order(s, graph);
+    graph.begun = list.length;
+    graph.innerEdges = 0;
+    for (let i = begun; i < list.length; i++) {
+      const task = list.at(i);
       s.tasks.flags[task]! &= ~TaskFlag.Open;
       if (
         s.tasks.state[task] === TaskState.Released &&
@@ -82,18 +134,31 @@ export class GraphIntake {
       }
     }
     if (this._graphs.size > 0) {
-      startUsersElsewhere(s, graph);
+      startUsersElsewhere(s, list, begun);
     }
   }
 
-  /** No further part of the client's present graph comes: a task of it without a result fails as soon as it is needed. */
+  /** One more user of a task has come. */
+  private _userCame({ tasks, toCome }: OpenGraph, task: number): void {
+    const place = this._places[task]!;
+    if (toCome === null || place >= tasks.length || tasks.at(place) !== task) {
+      return; // of another graph
+    }
+    const left = toCome.at(place) - 1;
+    toCome.set(place, left);
+    if (left === 0) {
+      this._complete.push(task);
+    }
+  }
+
+  /** No further part of the client's present graph comes: a task of it that has not begun, and has no result, fails as soon as it is needed. */
   refuse(s: SchedulerState, client: number): void {
     const graph = this._graphs.get(client);
     if (graph === undefined) {
       return;
     }
     const { flags, state } = s.tasks;
-    for (let i = 0; i < graph.tasks.length; i++) {
+    for (let i = graph.begun; i < graph.tasks.length; i++) {
       const task = graph.tasks.at(i);
       if (state[task] === TaskState.Memory) {
         continue; // it needed nothing else of the graph: its result is right, and can be computed again
@@ -108,7 +173,7 @@ export class GraphIntake {
   }
 
   /**
-   * Ranks the tasks of a complete graph by its static order. Tasks that have started keep their rank, which is the order in which they
+   * Ranks the tasks that have not begun by their static order. Tasks that have started keep their rank, which is the order in which they
    * came.
    */
   private _order(s: SchedulerState, graph: OpenGraph): void {
@@ -116,18 +181,13 @@ export class GraphIntake {
       return;
     }
     const { edges, firstInput, flags, rank, state } = s.tasks;
-    const list = graph.tasks;
-    const count = list.length;
-    if (this._places.length < s.tasks.capacity) {
-      this._places = new Int32Array(s.tasks.capacity);
-    }
+    const { begun, tasks: list } = graph;
+    const count = list.length - begun;
     const places = this._places;
     const data = new Uint8Array(count);
     let hasData = false;
     for (let i = 0; i < count; i++) {
-      const task = list.at(i);
-      places[task] = i;
-      if ((flags[task]! & TaskFlag.Data) !== 0) {
+      if ((flags[list.at(begun + i)]! & TaskFlag.Data) !== 0) {
         data[i] = 1;
         hasData = true;
       }
@@ -138,16 +198,17 @@ export class GraphIntake {
     let length = 0;
     for (let i = 0; i < count; i++) {
       for (
-        let e = firstInput[list.at(i)]!;
+        let e = firstInput[list.at(begun + i)]!;
         e !== NONE;
         e = edges.nextInput[e]!
       ) {
         const input = edges.input[e]!;
-        const place = places[input]!;
-        // Another client's graph may be coming in too, and this one need a task of it: that has no place here.
+        const place = places[input]! - begun;
+        // Of an earlier part, or of another client's graph that is coming in too: that has no place here.
         if (
+          place >= 0 &&
           place < count &&
-          list.at(place) === input &&
+          list.at(begun + place) === input &&
           listedFor[place] !== i
         ) {
           listedFor[place] = i;
@@ -162,7 +223,7 @@ export class GraphIntake {
       nodeCount: count
     });
     for (let i = 0; i < count; i++) {
-      const task = list.at(i);
+      const task = list.at(begun + i);
       if (state[task] === TaskState.Released) {
         rank[task]! += numbers[i]! - i;
       }
@@ -218,7 +279,9 @@ export class GraphIntake {
         generation,
         ...placeOf(s, event),
         tasks: new Int32List(),
-        innerEdges: 0
+        begun: 0,
+        innerEdges: 0,
+        toCome: (event.users ?? null) === null ? null : new Int32List()
       };
       this._graphs.set(client, graph);
     }
@@ -230,9 +293,12 @@ export class GraphIntake {
     event: GraphSubmitted,
     graph: OpenGraph
   ): void {
-    const { taskIds, userPriority, retries, restrictions, data } = event;
+    const { taskIds, userPriority, retries, restrictions, data, users } = event;
     const tasks = s.tasks;
     tasks.ensure(extentOf(taskIds));
+    if (this._places.length < tasks.capacity) {
+      this._places = grownColumn(this._places, tasks.capacity);
+    }
     const taken = event.restrictionSets.map(set => s.restrictions.take(set));
     for (let i = 0; i < taskIds.length; i++) {
       const task = taskIds[i]!;
@@ -248,7 +314,15 @@ export class GraphIntake {
           ? TaskFlag.Open | TaskFlag.Data
           : TaskFlag.Open
       );
+      this._places[task] = graph.tasks.length;
       graph.tasks.push(task);
+      if (graph.toCome !== null) {
+        const toCome = Math.min(users?.[i] ?? UNTOLD, UNTOLD);
+        graph.toCome.push(toCome);
+        if (toCome > 0) {
+          tasks.flags[task]! |= TaskFlag.Expected;
+        }
+      }
       // Another client's graph may have come between two parts of this one.
       s.nextPlace = Math.max(s.nextPlace, place + 1);
       if (retries !== null) {
@@ -325,10 +399,11 @@ function placeOf(
 /** A task of another graph that is still coming in may need nothing of that, and have waited for this graph alone. */
 function startUsersElsewhere(
   s: SchedulerState,
-  { tasks: list }: OpenGraph
+  list: Int32List,
+  first: number
 ): void {
   const { edges, state, firstDependent } = s.tasks;
-  for (let i = 0; i < list.length; i++) {
+  for (let i = first; i < list.length; i++) {
     for (
       let e = firstDependent[list.at(i)]!;
       e !== NONE;

@@ -205,6 +205,10 @@ export class Scheduler {
     s.growGuesses();
     this._note(event);
     s.reckonLingering();
+    if (this._intake.hasComplete) {
+      settle(s);
+      this._intake.letGoOfComplete(s);
+    }
     this._rounds = 0;
     do {
       this._rounds++;

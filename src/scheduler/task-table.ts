@@ -11,7 +11,7 @@ export enum TaskFlag {
   TakeBackAsked = 2,
   /** The worker has refused to give its present run back: do not ask again. */
   TakeBackRefused = 4,
-  /** Its graph is still coming in: later parts may depend on it. */
+  /** Its graph is still coming in, and nobody knows which of its tasks later parts use. */
   Open = 8,
   /** An input was not known any more when the task came: it cannot run. */
   Orphan = 16,
@@ -33,7 +33,9 @@ export enum TaskFlag {
   /** Its present run holds what the task needs of its worker's resources. */
   Holds = 8192,
   /** Its present run has ended, or will not begin: its worker has said so. */
-  Over = 16384
+  Over = 16384,
+  /** Later parts of its graph will use it, see `GraphSubmitted.users`. */
+  Expected = 32768
 }
 
 /** What a forgotten row still tells: whether there ever was a result. */
@@ -218,14 +220,18 @@ export class TaskTable {
     return this.firstInput[task] === NONE && this.restriction[task] === NONE;
   }
 
-  /** Whether the result is needed: by a client, or by a dependent that is to run. */
+  /** Whether the result is needed: by a client, by a dependent that is to run, or by one that is still to come. */
   isNeeded(task: number): boolean {
-    return this.firstWant[task] !== EMPTY_LIST || this.waiters[task]! > 0;
+    return (
+      this.firstWant[task] !== EMPTY_LIST ||
+      this.waiters[task]! > 0 ||
+      this.hasFlag(task, TaskFlag.Expected)
+    );
   }
 
   /**
-   * Whether a task starts only once its graph is complete. Before that nobody knows which of its inputs later tasks use too (they would be
-   * dropped and made again), nor which order holds few results. A task that needs nothing of its graph may start: its result is wanted, and
+   * Whether a task starts only once its graph is complete: if the graph does not say who has `users`, nobody knows before which of its inputs
+   * later tasks use too (they would be dropped and made again). A task that needs nothing of its graph may start: its result is wanted, and
    * kept in any case.
    */
   waitsForItsGraph(task: number): boolean {

@@ -23,6 +23,8 @@ type SubmitOptions = {
   readonly priority?: Record<string, number>;
   readonly restrict?: Record<string, Restriction>;
   readonly last?: boolean;
+  /** Of a part of a graph: how many tasks of the whole use each of its tasks; 0 of those that are not named. */
+  readonly users?: Record<string, number>;
   readonly client?: number;
 };
 
@@ -134,7 +136,11 @@ export class SchedulerFixture {
       restrictionSets: sets,
       firstInput: Uint32Array.from(firstInput),
       inputs: Int32Array.from(inputs) as DenseTaskIds,
-      wanted: Uint8Array.from(fresh, name => Number(wanted.includes(name)))
+      wanted: Uint8Array.from(fresh, name => Number(wanted.includes(name))),
+      users:
+        options.users === undefined
+          ? null
+          : Uint32Array.from(fresh, name => options.users![name] ?? 0)
     });
     if (options.last ?? true) {
       this._generation++;

@@ -123,7 +123,9 @@ export const CLIENT_LINK = {
           userPriority: 'i32',
           firstDependency: 'u32'
         },
-        dependencies: { id: u32Of<ClientTaskId>() }
+        dependencies: { id: u32Of<ClientTaskId>() },
+        /** Row by row of `tasks`, see `GraphSubmitted.users`; without rows: not told. */
+        users: { count: 'u32' }
       }
     ),
     /** New spans, and spans that closed (same id again replaces). */

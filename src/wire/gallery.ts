@@ -138,7 +138,8 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
           userPriority: [0, -5],
           firstDependency: [0, 0]
         },
-        dependencies: { id: [0] }
+        dependencies: { id: [0] },
+        users: { count: [1, 0] }
       },
       [counting(33), new TextEncoder().encode('-0-1')]
     ),

@@ -122,6 +122,87 @@ describe('the order of a graph that comes in', () => {
   });
 });
 
+describe('a graph in parts that say who has users', () => {
+  it('starts each part when it comes, in the static order of that part', () => {
+    const s = oneByOne();
+    s.submit('l0; l1; l0 -> f0; f0 l1 -> f1', {
+      want: '',
+      users: { l0: 1, l1: 1, f0: 1, f1: 1 },
+      last: false
+    });
+    expect(runAll(s)).toEqual(['l0', 'f0', 'l1', 'f1']);
+    s.submit('l2; f1 l2 -> f2', { want: 'f2', users: { l2: 1 } });
+    expect(runAll(s)).toEqual(['l2', 'f2']);
+    s.release('f2');
+    expect(s.scheduler.tasks.size).toBe(0);
+  });
+
+  it('makes an input once whose users come in different parts, and lets it go after the last', () => {
+    const s = oneByOne();
+    const users = { x: 3, v: 1, w: 0 };
+    s.submit('x -> v', { want: '', users, last: false });
+    expect(runAll(s)).toEqual(['x', 'v']);
+    s.submit('x -> w', { want: 'w', users, last: false });
+    expect(runAll(s)).toEqual(['w']);
+    expect(s.states('x v')).toBe('Memory Memory');
+    s.submit('x v -> y', { want: 'y', users: {}, last: false });
+    expect(runAll(s)).toEqual(['y']);
+    // Its graph is still coming in.
+    expect(s.states('x v')).toBe('Released Released');
+    s.submit('z', { want: 'z', users: {} });
+    expect(runAll(s)).toEqual(['z']);
+  });
+
+  it('makes an input once whose last user waits for others of its part', () => {
+    const s = oneByOne();
+    s.submit('a', { want: '', users: { a: 1 }, last: false });
+    expect(runAll(s)).toEqual(['a']);
+    s.submit('a -> b -> c', { want: 'c', users: { b: 1 } });
+    expect(runAll(s)).toEqual(['b', 'c']);
+  });
+
+  it('keeps what its users have not all come for until the graph is complete, and no longer', () => {
+    const s = oneByOne();
+    s.submit('a -> b', { want: 'b', users: { a: 5 }, last: false });
+    expect(runAll(s)).toEqual(['a', 'b']);
+    expect(s.states('a')).toBe('Memory');
+    s.submit('c', { want: 'c', users: {} });
+    expect(s.states('a')).toBe('Released');
+  });
+
+  it('makes again what was lost before its users came', () => {
+    const s = oneByOne();
+    s.submit('a', { want: '', users: { a: 1 }, last: false });
+    expect(runAll(s)).toEqual(['a']);
+    s.join(1);
+    s.leave(0);
+    expect(s.saidOf('assign')).toEqual(['assign 1: a']);
+  });
+
+  it('goes when its client leaves in the middle, but for what others want', () => {
+    const s = oneByOne();
+    s.submit('a -> b', { want: '', users: { a: 1, b: 1 }, last: false });
+    expect(runAll(s)).toEqual(['a', 'b']);
+    s.want('b', 1);
+    s.clientLeft(0);
+    expect(s.states('a b')).toBe('Released Memory');
+    s.release('b', 1);
+    expect(s.scheduler.tasks.size).toBe(0);
+  });
+
+  it('ends what has begun when there is no room for the rest', () => {
+    const s = oneByOne();
+    s.submit('a -> b; c', {
+      want: 'b',
+      users: { a: 1, c: 1 },
+      last: false
+    });
+    s.refuse();
+    expect(runAll(s)).toEqual(['a', 'b']);
+    expect(s.states('b c')).toBe('Memory Forgotten');
+  });
+});
+
 describe('a graph for the rest of which there is no room', () => {
   it('fails with all that has no result, and goes', () => {
     const s = oneByOne();

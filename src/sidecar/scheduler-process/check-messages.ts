@@ -82,7 +82,12 @@ function checkSubmit(
   { fields, tables, blobs }: Submit,
   { tasks: own, blobs: kept, coming }: Borders
 ): void {
-  const { tasks, dependencies } = tables;
+  const { tasks, dependencies, users } = tables;
+  if (users.rows !== 0 && users.rows !== tasks.rows) {
+    throw new BrokenFrame(
+      `"submit": ${users.rows} counts of users for ${tasks.rows} tasks.`
+    );
+  }
   if (coming !== null && coming !== fields.generation) {
     throw new BrokenFrame(
       `"submit": graph ${fields.generation}, while graph ${coming} has not come whole.`

@@ -70,7 +70,7 @@ export function translateSubmit(
   newChunks: ReadonlyMap<number, number>
 ): Submission {
   const { rows, log, tasks: known } = context;
-  const { tasks, dependencies } = tables;
+  const { tasks, dependencies, users } = tables;
   const keyTexts = {
     blob: fields.keysBlob < 0 ? new Uint8Array(0) : own(blobs[fields.keysBlob]!)
   };
@@ -163,7 +163,8 @@ export function translateSubmit(
       firstInput: Uint32Array.from(firstInput.toArray()),
       inputs: inputs.toArray(),
       data: dataAmong(tasks.flags, picked),
-      wanted: wantedAmong(rows, taskIds)
+      wanted: wantedAmong(rows, taskIds),
+      users: users.rows === 0 ? null : pick(Uint32Array, users.count, picked)
     },
     newlyWanted,
     alsoWanted

@@ -175,15 +175,29 @@ export class DrawnCluster {
 
   // ---- clients
 
-  /** @param within - the running task that submits it, or null. */
+  /**
+   * @param within - the running task that submits it, or null.
+   * @param users - of each task the tasks of the whole graph that use it, or null: not told.
+   */
   submit(
     client: number,
     specs: readonly DrawnSpec[],
     last: boolean,
-    within: DrawnTask | null
+    within: DrawnTask | null,
+    users: readonly number[] | null = null
   ): void {
     this.clients.add(client);
     const generation = this.openGraphs.get(client) ?? this._generation++;
+    if (users !== null) {
+      for (const n of specs.flatMap(spec => spec.inputs)) {
+        const task = this.tasks[n];
+        this._mustBe(
+          task?.generation !== generation ||
+            this.state(task) !== TaskState.Forgotten,
+          `task ${n} was let go before all of its users had come`
+        );
+      }
+    }
     // Gone for the scheduler is also what it has just forgotten in this turn, though the id is not free yet.
     const known = this.tasks.map(
       task => this.state(task) !== TaskState.Forgotten
@@ -234,7 +248,8 @@ export class DrawnCluster {
       restrictionSets: sets,
       firstInput: Uint32Array.from(firstInput),
       inputs: ids(inputs),
-      wanted: Uint8Array.from(specs, each => Number(each.isWanted))
+      wanted: Uint8Array.from(specs, each => Number(each.isWanted)),
+      users: users && Uint32Array.from(users)
     });
   }
 
@@ -304,11 +319,12 @@ export class DrawnCluster {
     this.handle({ type: 'clientLeft', at: this.now, client });
   }
 
-  refuse(client: number): void {
+  /** @param hasBegun - all of it that has come: it told who has users. */
+  refuse(client: number, hasBegun: boolean): void {
     const generation = this.openGraphs.get(client);
     this.openGraphs.delete(client);
     for (const task of this.tasks) {
-      task.isRefused ||= task.generation === generation;
+      task.isRefused ||= !hasBegun && task.generation === generation;
     }
     this.handle({ type: 'graphRefused', at: this.now, client });
   }

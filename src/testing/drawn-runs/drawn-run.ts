@@ -13,7 +13,7 @@ import {
   drawnSpecs,
   PLACES
 } from './drawn-graph-specs';
-import type { DrawnTask } from './drawn-tasks';
+import type { DrawnSpec, DrawnTask } from './drawn-tasks';
 import {
   WrongRun,
   type DrawnWorker,
@@ -38,7 +38,8 @@ const FAULTS = [
   'copies',
   'stalls',
   'batches',
-  'parts'
+  'parts',
+  'tellsUsers'
 ] as const;
 type Fault = (typeof FAULTS)[number];
 
@@ -121,6 +122,45 @@ export function shrunk(run: DrawnRun): DrawnRun {
   return best;
 }
 
+/** A graph that comes in parts and tells who has users. */
+class ToldGraph {
+  private readonly _users: number[];
+  private readonly _numbers: number[] = [];
+
+  /** @param _specs - an input n ≥ 0 is the graph's own task n, another one the task ~n of the run. */
+  constructor(private readonly _specs: readonly DrawnSpec[]) {
+    this._users = _specs.map(() => 0);
+    for (const { inputs } of _specs) {
+      for (const input of inputs) {
+        if (input >= 0) {
+          this._users[input]!++;
+        }
+      }
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this._numbers.length === this._specs.length;
+  }
+
+  /** @param first - the number that the first task gets. */
+  take(
+    most: number,
+    first: number
+  ): { readonly specs: DrawnSpec[]; readonly users: number[] } {
+    const begin = this._numbers.length;
+    const taken = this._specs.slice(begin, begin + most);
+    taken.forEach((_, i) => this._numbers.push(first + i));
+    return {
+      specs: taken.map(spec => ({
+        ...spec,
+        inputs: spec.inputs.map(n => (n < 0 ? ~n : this._numbers[n]!))
+      })),
+      users: this._users.slice(begin, begin + taken.length)
+    };
+  }
+}
+
 class Player {
   readonly cluster: DrawnCluster;
   private readonly _random: SeededRandom;
@@ -133,6 +173,8 @@ class Player {
   /** Messages that may come again. */
   private _stale: { worker: number; message: FromDrawnWorker }[] = [];
   private _candidates: (() => void)[] = [];
+  /** By client the graph that it sends in parts, if it tells who has users. */
+  private readonly _told = new Map<number, ToldGraph>();
 
   constructor(
     private readonly _run: DrawnRun,
@@ -297,9 +339,12 @@ class Player {
       return;
     }
     const client = random.below(this._clients);
+    const isOpen = cluster.openGraphs.has(client);
+    if (isOpen && this._told.has(client)) {
+      return this._nextPart(client);
+    }
     const count = 1 + random.below(Math.min(this._left, 20));
     this._left -= count;
-    const isOpen = cluster.openGraphs.has(client);
     if (!isOpen && random.chance(0.15)) {
       const holders = cluster.workers;
       cluster.place(
@@ -322,18 +367,53 @@ class Player {
     const earlier = cluster.tasks
       .filter(task => !task.isForgotten || random.chance(0.02))
       .map(task => task.number);
-    const specs = drawnSpecs(random, count, cluster.tasks.length, earlier, {
+    const kinds = {
       fails: this._has('failures'),
       secedes: this._has('seceding'),
       restricts: this._has('restrictions'),
       needs: this._has('resources')
-    });
+    };
+    if (!isOpen && this._has('tellsUsers') && random.chance(0.5)) {
+      this._told.set(
+        client,
+        new ToldGraph(
+          drawnSpecs(
+            random,
+            count,
+            0,
+            earlier.map(n => ~n),
+            kinds
+          )
+        )
+      );
+      return this._nextPart(client);
+    }
+    const specs = drawnSpecs(
+      random,
+      count,
+      cluster.tasks.length,
+      earlier,
+      kinds
+    );
     const isLast = !(this._has('parts') && random.chance(0.4));
     const within =
       this._has('seceding') && !isOpen && random.chance(0.3)
         ? this._aTask(() => true)
         : null;
     cluster.submit(client, specs, isLast, within);
+  }
+
+  /** The next part of a graph that tells who has users, or all that is left of it. */
+  private _nextPart(client: number, isAll = false): void {
+    const graph = this._told.get(client)!;
+    const { specs, users } = graph.take(
+      isAll ? Infinity : 1 + this._random.below(8),
+      this.cluster.tasks.length
+    );
+    this.cluster.submit(client, specs, graph.isEmpty, null, users);
+    if (graph.isEmpty) {
+      this._told.delete(client);
+    }
   }
 
   private _aTask(is: (task: DrawnTask) => boolean): DrawnTask | null {
@@ -370,13 +450,16 @@ class Player {
       case 5:
         return cluster.says('clientRetries', client, this._some(own));
       case 6:
-        return cluster.clients.has(client) && random.chance(0.3)
-          ? cluster.leave(client)
-          : undefined;
+        if (cluster.clients.has(client) && random.chance(0.3)) {
+          this._told.delete(client);
+          cluster.leave(client);
+        }
+        return;
       default:
-        return cluster.openGraphs.has(client)
-          ? cluster.refuse(client)
-          : undefined;
+        if (cluster.openGraphs.has(client)) {
+          cluster.refuse(client, this._told.delete(client));
+        }
+        return;
     }
   }
 
@@ -489,6 +572,10 @@ class Player {
   private _calm(): void {
     const { cluster } = this;
     for (const client of [...cluster.openGraphs.keys()]) {
+      if (this._told.has(client)) {
+        this._nextPart(client, true);
+        continue;
+      }
       cluster.submit(
         client,
         drawnSpecs(this._random, 1, cluster.tasks.length, [], {

@@ -11,7 +11,10 @@ import { TaskRows } from '../task-rows';
 
 type Row = { id: number; template: number; flags?: SubmitFlag };
 
-function submit(rows: readonly Row[]): Message<'client', 'up'> {
+function submit(
+  rows: readonly Row[],
+  users: readonly number[] = []
+): Message<'client', 'up'> {
   const ids = (pick: (row: Row) => number): Uint32Array =>
     Uint32Array.from(rows, pick);
   const zeros = new Uint32Array(rows.length);
@@ -36,7 +39,8 @@ function submit(rows: readonly Row[]): Message<'client', 'up'> {
         restriction: new Uint16Array(rows.length),
         userPriority: new Int32Array(rows.length)
       },
-      dependencies: { rows: 0, id: new Uint32Array(0) }
+      dependencies: { rows: 0, id: new Uint32Array(0) },
+      users: { rows: users.length, count: Uint32Array.from(users) }
     } as never,
     []
   );
@@ -118,6 +122,17 @@ describe('what a client says', () => {
     const message = new FrameDecoder('client', 'up').decode(body);
     expect(refusal(message).includes(why)).toBe(true);
     expect(refusal(message) === '').toBe(why === '');
+  });
+
+  it('tells the users of all tasks of a part, or of none', () => {
+    const rows = [
+      { id: 1, template: 1 },
+      { id: 2, template: 1 }
+    ];
+    expect(refusal(submit(rows, [7, 0]))).toBe('');
+    expect(refusal(submit(rows, [7]))).toBe(
+      '"submit": 1 counts of users for 2 tasks.'
+    );
   });
 
   it('may leave out as many ids as a submission that it gave up had', () => {
