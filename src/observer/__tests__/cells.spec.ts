@@ -250,7 +250,76 @@ describe('cells of runs that were dropped', () => {
     expect(first.runs[2]).toBe(2);
     expect(first.function[2]).toBe(8);
   });
+
+  it('are found by page, not by cell', () => {
+    const cells = new RetiredCells();
+    const looks = jest.spyOn(Map.prototype, 'get');
+    cells.add(lane(1), 7, 0, 100 * 512 * SECONDS);
+    const made = looks.mock.calls.length;
+    looks.mockRestore();
+    expect(made).toBeLessThan(500);
+    expect(cells.page(lane(1), 99)!.function[511]).toBe(7);
+  });
+
+  it('get coarser when runs of hours lie upon each other, and lose nothing', () => {
+    const cells = new RetiredCells();
+    const [runs, duration] = [300, 4000];
+    for (let run = 0; run < runs; run++) {
+      cells.add(lane(0), 3, run, duration);
+    }
+    // At level 12 alone the runs cover 293 million cells.
+    const cellsOfRun = (duration * 1e6) / 2 ** cells.level;
+    expect(runs * cellsOfRun).toBeLessThan(2 * 2 * 512 * 2000 + 16 * runs);
+    const page = (index: number) => cells.page(lane(0), index);
+    expect(totalOf(page, 'runs')).toBe(runs);
+    expect(totalOf(page, 'busy') / 1e6 / runs / duration).toBeCloseTo(1, 3);
+  });
+
+  it('are one page of each lane when there are more lanes than pages', () => {
+    const cells = new RetiredCells();
+    const lanes = 2100;
+    for (let index = 0; index < lanes; index++) {
+      cells.add(lane(index), 3, index, 1);
+    }
+    for (let index = 0; index < lanes; index++) {
+      const page = cells.page(lane(index), 0)!;
+      expect([page.runs.reduce((sum, each) => sum + each), 3]).toEqual([
+        1,
+        page.function[Math.floor((index * 1e6) / 2 ** cells.level)]
+      ]);
+    }
+    expect(cells.page(lane(0), 1)).toBeUndefined();
+  });
+
+  it.each([
+    ['ends in ten years', 0, 3e8, 1],
+    ['begins before the log', -50, 100, 1],
+    ['begins when cells of microseconds cannot be counted', 1e30, 1e24, 1],
+    ['ends never', 0, Infinity, 0],
+    ['begins never', Infinity, 1, 0],
+    ['begins at no time', NaN, 1, 0]
+  ])('take a run that %s', (_, start, duration, runs) => {
+    const cells = new RetiredCells();
+    cells.add(lane(0), 3, start, duration);
+    const width = 2 ** cells.level / 1e6;
+    const first = Math.floor(start / width / 512) || 0;
+    const page = (index: number) => cells.page(lane(0), first + index);
+    expect(totalOf(page, 'runs')).toBe(runs);
+    expect(totalOf(page, 'busy') / 1e6 / duration || 0).toBeCloseTo(runs, 2);
+  });
 });
+
+/** The sum of a column of a lane's pages. */
+function totalOf(
+  page: (index: number) => ReturnType<RetiredCells['page']>,
+  column: 'busy' | 'runs'
+): number {
+  let sum = 0;
+  for (let index = 0; index < 2001; index++) {
+    page(index)?.[column].forEach(each => (sum += each));
+  }
+  return sum;
+}
 
 describe('the boxes of a tile', () => {
   it('have every figure in its own column, and functions by order of appearance', () => {

@@ -6,6 +6,14 @@ const PAGE_CELLS = 512;
 const FIRST_LEVEL = 12;
 /** 512 cells × 16 bytes × 2,000 pages are 16 MB. */
 const MOST_PAGES = 2000;
+/**
+ * Cells that may be walked through at one level: twice as many as all pages have, and some more for each run. Runs that come one after the
+ * other on their lanes need half of it; only runs that lie upon each other need more.
+ */
+const MOST_STEPS_PER_PAGE = 2 * PAGE_CELLS;
+const STEPS_PER_RUN = 16;
+/** Where a cell's number can still be counted on by one. */
+const LAST_CELL = 2 ** 52;
 
 type RetiredPage = {
   /** Microseconds covered per cell. */
@@ -19,96 +27,154 @@ type RetiredPage = {
  * What the task stream shows of runs whose rows were dropped: per lane index and cell of 2^level µs the time covered, the function that took
  * most of it ({@link majorityVote}) and the number of runs.
  *
- * Cells begin at 4.1 ms wide. When there are too many pages, neighbouring cells are joined and the level rises by one: memory stays
- * bounded for a log of any length, and the oldest part of a long log gets coarser, never empty.
+ * Cells begin at 4.1 ms wide. When there are too many pages, or runs cover too many cells again and again, neighbouring cells are joined
+ * and the level rises by one: memory and time stay bounded for a log of any length, and the oldest part of a long log gets coarser, never
+ * empty. Each lane keeps a page: with more lanes than pages there are as many pages as lanes.
  */
 export class RetiredCells {
-  private _pages = new Map<string, RetiredPage>();
+  private _lanes = new Map<LaneIndex, Map<number, RetiredPage>>();
+  private _pages = 0;
+  /** Whether neighbouring pages could be joined: those next to the log's begin stay where they are. */
+  private _canJoin = false;
   private _level = FIRST_LEVEL;
+  /** Cells that may still be walked through at this level. */
+  private _stepsLeft = MOST_STEPS_PER_PAGE * MOST_PAGES;
 
   get level(): number {
     return this._level;
   }
 
   get isEmpty(): boolean {
-    return this._pages.size === 0;
+    return this._pages === 0;
   }
 
   page(laneIndex: LaneIndex, index: number): RetiredPage | undefined {
-    return this._pages.get(`${laneIndex}/${index}`);
+    return this._lanes.get(laneIndex)?.get(index);
   }
 
-  /** Adds a run; times in seconds. */
+  /** Adds a run; times in seconds. One that begins or ends at no time is shown nowhere. */
   add(laneIndex: LaneIndex, fn: number, start: number, duration: number): void {
-    const cellMicroseconds = 2 ** this._level;
     const from = start * 1e6;
     const to = from + duration * 1e6;
-    const first = Math.floor(from / cellMicroseconds);
-    const last = Math.max(first, Math.ceil(to / cellMicroseconds) - 1);
-    for (let cell = first; cell <= last; cell++) {
-      const covered =
-        Math.min(to, (cell + 1) * cellMicroseconds) -
-        Math.max(from, cell * cellMicroseconds);
-      const index = Math.floor(cell / PAGE_CELLS);
-      const page = this._made(laneIndex, index);
-      const at = cell - index * PAGE_CELLS;
-      page.busy[at]! += covered;
-      page.runs[at]! += cell === first ? 1 : 0;
-      majorityVote(page.function, page.weight, at, fn, covered);
+    if (!Number.isFinite(from) || !Number.isFinite(to)) {
+      return;
     }
-    while (this._pages.size > MOST_PAGES) {
+    while (
+      Math.max(-from, to) / 2 ** this._level > LAST_CELL ||
+      (to - from) / 2 ** this._level > MOST_PAGES * PAGE_CELLS
+    ) {
       this._coarsen();
     }
+    this._stepsLeft += STEPS_PER_RUN;
+    const cell = Math.floor(from / 2 ** this._level);
+    const page = this._made(laneIndex, Math.floor(cell / PAGE_CELLS));
+    page.runs[cell - Math.floor(cell / PAGE_CELLS) * PAGE_CELLS]!++;
+    let at = from;
+    do {
+      at = this._coverPage(laneIndex, fn, at, to);
+      while (
+        (this._pages > MOST_PAGES && this._canJoin) ||
+        this._stepsLeft < 0
+      ) {
+        this._coarsen();
+      }
+    } while (at < to);
   }
 
   /** Names of functions that are shown, some more than once. */
   *functions(): Generator<number> {
-    for (const page of this._pages.values()) {
-      for (let cell = 0; cell < page.runs.length; cell++) {
-        if (page.busy[cell]! > 0) {
-          yield page.function[cell]!;
+    for (const pages of this._lanes.values()) {
+      for (const page of pages.values()) {
+        for (let cell = 0; cell < page.runs.length; cell++) {
+          if (page.busy[cell]! > 0) {
+            yield page.function[cell]!;
+          }
         }
       }
     }
   }
 
+  /** Adds what of a run lies in the page in which it begins; microseconds. Returns where that ends. */
+  private _coverPage(
+    laneIndex: LaneIndex,
+    fn: number,
+    from: number,
+    to: number
+  ): number {
+    const width = 2 ** this._level;
+    const first = Math.floor(from / width);
+    const index = Math.floor(first / PAGE_CELLS);
+    const origin = index * PAGE_CELLS;
+    const last = Math.min(
+      origin + PAGE_CELLS - 1,
+      Math.max(first, Math.ceil(to / width) - 1)
+    );
+    const page = this._made(laneIndex, index);
+    for (let cell = first; cell <= last; cell++) {
+      // All between the first and the last one are covered wholly.
+      const covered =
+        cell > first && cell < last
+          ? width
+          : Math.min(to, (cell + 1) * width) - Math.max(from, cell * width);
+      page.busy[cell - origin]! += covered;
+      majorityVote(page.function, page.weight, cell - origin, fn, covered);
+    }
+    this._stepsLeft -= last + 1 - first;
+    return (last + 1) * width;
+  }
+
   private _made(laneIndex: LaneIndex, index: number): RetiredPage {
-    const key = `${laneIndex}/${index}`;
-    let page = this._pages.get(key);
+    let pages = this._lanes.get(laneIndex);
+    if (pages === undefined) {
+      pages = new Map();
+      this._lanes.set(laneIndex, pages);
+    }
+    let page = pages.get(index);
     if (page === undefined) {
       page = emptyPage();
-      this._pages.set(key, page);
+      pages.set(index, page);
+      this._pages++;
+      this._canJoin ||= index !== 0 && index !== -1;
     }
     return page;
   }
 
   private _coarsen(): void {
-    const finer = this._pages;
-    this._pages = new Map();
+    const finer = this._lanes;
+    this._lanes = new Map();
+    this._pages = 0;
+    this._canJoin = false;
     this._level++;
-    for (const [key, page] of finer) {
-      const [laneIndex, index] = key.split('/').map(Number) as [
-        LaneIndex,
-        number
-      ];
-      const coarse = this._made(laneIndex, Math.floor(index / 2));
-      const half = (index & 1) * (PAGE_CELLS / 2);
-      for (let cell = 0; cell < PAGE_CELLS; cell++) {
-        if (page.runs[cell] === 0 && page.busy[cell] === 0) {
-          continue;
-        }
-        const target = half + (cell >> 1);
-        coarse.busy[target]! += page.busy[cell]!;
-        coarse.runs[target]! += page.runs[cell]!;
-        majorityVote(
-          coarse.function,
-          coarse.weight,
-          target,
-          page.function[cell]!,
-          page.weight[cell]!
-        );
+    for (const [laneIndex, pages] of finer) {
+      for (const [index, page] of pages) {
+        const half = (index & 1) * (PAGE_CELLS / 2);
+        joinCells(page, this._made(laneIndex, Math.floor(index / 2)), half);
       }
     }
+    this._stepsLeft = MOST_STEPS_PER_PAGE * Math.max(MOST_PAGES, this._pages);
+  }
+}
+
+/** Adds each two neighbouring cells to one, from `first` on. */
+function joinCells(
+  finer: RetiredPage,
+  coarse: RetiredPage,
+  first: number
+): void {
+  for (let cell = 0; cell < PAGE_CELLS; cell++) {
+    if (finer.runs[cell] === 0 && finer.busy[cell] === 0) {
+      continue;
+    }
+    const target = first + (cell >> 1);
+    coarse.busy[target]! += finer.busy[cell]!;
+    coarse.runs[target]! += finer.runs[cell]!;
+    majorityVote(
+      coarse.function,
+      coarse.weight,
+      target,
+      finer.function[cell]!,
+      finer.weight[cell]!
+    );
   }
 }
 
