@@ -111,12 +111,9 @@ export class InstructionBuffer {
     this._told = [];
     for (const worker of told) {
       if (worker.begunTasks.length > 0) {
-        instructions.push({
-          type: 'takeBack',
-          worker: worker.id,
-          taskIds: tasksOf(worker.begunTasks),
-          runIds: unsigned(worker.begunRuns.toArray())
-        });
+        instructions.push(
+          takeBackOf(worker.id, worker.begunTasks, worker.begunRuns)
+        );
       }
       if (worker.releaseTasks.length > 0) {
         instructions.push({
@@ -139,12 +136,9 @@ export class InstructionBuffer {
         });
       }
       if (worker.takeBackTasks.length > 0) {
-        instructions.push({
-          type: 'takeBack',
-          worker: worker.id,
-          taskIds: tasksOf(worker.takeBackTasks),
-          runIds: unsigned(worker.takeBackRuns.toArray())
-        });
+        instructions.push(
+          takeBackOf(worker.id, worker.takeBackTasks, worker.takeBackRuns)
+        );
       }
       // What has been given up since is nowhere.
       const acquired = worker.acquireTasks
@@ -227,6 +221,19 @@ function tasksOf(list: Int32List): DenseTaskIds {
 
 function unsigned(values: Int32Array): Uint32Array {
   return new Uint32Array(values.buffer);
+}
+
+function takeBackOf(
+  worker: number,
+  tasks: Int32List,
+  runs: Int32List
+): Instruction {
+  return {
+    type: 'takeBack',
+    worker,
+    taskIds: tasksOf(tasks),
+    runIds: unsigned(runs.toArray())
+  };
 }
 
 function reportOf(client: number, rows: ReportRows): Report {
