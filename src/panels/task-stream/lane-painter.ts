@@ -35,7 +35,12 @@ import {
 } from './lane-scene';
 import { drawSlice, type Slice, visibleSlices } from './lane-slices';
 import { BOX_KINDS } from './rows';
-import { CELLS_PER_TILE, coarserTile } from './tile-plan';
+import {
+  CELLS_PER_TILE,
+  coarserTile,
+  type TilePart,
+  wholeTile
+} from './tile-plan';
 
 const RASTER_BUDGET_MS = 6;
 
@@ -143,6 +148,7 @@ export class LanePainter {
       return;
     }
     const version = versionOf(scene, tile, scale);
+    const whole = wholeTile(tile.level, tile.index);
     for (const slice of slices) {
       const key = keyOf(tile.level, tile.index, slice.block);
       const found = this._bitmaps.find(key, version);
@@ -156,16 +162,7 @@ export class LanePainter {
         }
       }
       if (bitmap !== null) {
-        drawSlice(
-          context,
-          scene,
-          slice,
-          bitmap,
-          tile.level,
-          tile.index,
-          0,
-          CELLS_PER_TILE
-        );
+        drawSlice(context, scene, slice, bitmap, whole);
       } else {
         // No time left to make it: what a coarser tile has made before.
         this._drawCoarser(context, scene, slice, tile.level, tile.index);
@@ -181,20 +178,11 @@ export class LanePainter {
     index: number
   ): void {
     for (let up = 1; up <= 8; up += 1) {
-      const part = coarserTile(index, up);
-      const key = keyOf(level + up, part.index, slice.block);
+      const part = coarserTile(level, index, up);
+      const key = keyOf(part.level, part.index, slice.block);
       const found = this._bitmaps.find(key, '');
       if (found !== null) {
-        drawSlice(
-          context,
-          scene,
-          slice,
-          found.bitmap,
-          level + up,
-          part.index,
-          part.fromCell,
-          part.toCell
-        );
+        drawSlice(context, scene, slice, found.bitmap, part);
         return;
       }
     }
@@ -209,12 +197,12 @@ export class LanePainter {
     index: number
   ): void {
     for (let up = 1; up <= 8; up += 1) {
-      const part = coarserTile(index, up);
-      const tile = scene.tileOf(level + up, part.index);
+      const part = coarserTile(level, index, up);
+      const tile = scene.tileOf(part.level, part.index);
       if (tile === null) {
         continue;
       }
-      this._drawAny(context, scene, slices, tile, part.fromCell, part.toCell);
+      this._drawAny(context, scene, slices, tile, part);
       return;
     }
     for (let down = 1; down <= 3 && level - down >= 0; down += 1) {
@@ -229,7 +217,8 @@ export class LanePainter {
           continue;
         }
         isDrawn = true;
-        this._drawAny(context, scene, slices, tile, 0, CELLS_PER_TILE);
+        const whole = wholeTile(tile.level, tile.index);
+        this._drawAny(context, scene, slices, tile, whole);
       }
       if (isDrawn) {
         return;
@@ -242,23 +231,12 @@ export class LanePainter {
     scene: LaneScene,
     slices: readonly Slice[],
     tile: TileData,
-    fromCell: number,
-    toCell: number
+    part: TilePart
   ): void {
-    const { level, index } = tile;
     for (const slice of slices) {
       const bitmap = this._anyBitmap(scene, tile, slice.block);
       if (bitmap !== null) {
-        drawSlice(
-          context,
-          scene,
-          slice,
-          bitmap,
-          level,
-          index,
-          fromCell,
-          toCell
-        );
+        drawSlice(context, scene, slice, bitmap, part);
       }
     }
   }

@@ -1,7 +1,7 @@
 /** Copies kept bitmaps to the lanes in view, lane by lane as they lie on the screen. */
 import { type LaneBitmap, LANES_PER_BLOCK } from '../../charts/lane-bitmaps';
 import { type LaneScene, leftPixel, pixelsPerCell } from './lane-scene';
-import { CELLS_PER_TILE } from './tile-plan';
+import { CELLS_PER_TILE, type TilePart } from './tile-plan';
 
 /** Lanes that follow each other both in the bitmap and on the screen. */
 export type Slice = {
@@ -54,10 +54,7 @@ export function drawSlice(
   scene: LaneScene,
   slice: Slice,
   bitmap: LaneBitmap,
-  level: number,
-  index: number,
-  fromCell: number,
-  toCell: number
+  { level, index, fromCell, toCell }: TilePart
 ): void {
   const ratio = scene.pixelRatio;
   const scale = pixelsPerCell(scene, level);

@@ -48,14 +48,32 @@ export function tilesFor(
   return { level, first, count: Math.max(0, last - first + 1) };
 }
 
-/** The tile of `level + up` that contains tile `index`, and its part of it in cells. */
+/** Some cells of a tile. */
+export type TilePart = {
+  readonly level: number;
+  readonly index: number;
+  readonly fromCell: number;
+  readonly toCell: number;
+};
+
+export function wholeTile(level: number, index: number): TilePart {
+  return { level, index, fromCell: 0, toCell: CELLS_PER_TILE };
+}
+
+/** Tile `index` of `level` as a part of the tile `up` levels above that contains it. */
 export function coarserTile(
+  level: number,
   index: number,
   up: number
-): { index: number; fromCell: number; toCell: number } {
+): TilePart {
   const step = 2 ** up;
   const parent = Math.floor(index / step);
   const width = CELLS_PER_TILE / step;
   const fromCell = (index - parent * step) * width;
-  return { index: parent, fromCell, toCell: fromCell + width };
+  return {
+    level: level + up,
+    index: parent,
+    fromCell,
+    toCell: fromCell + width
+  };
 }

@@ -148,7 +148,8 @@ describe('which tiles a view needs', () => {
 
   it('finds a tile within a coarser one', () => {
     // Tile 7 of a level is the last quarter of tile 1, two levels up.
-    expect(coarserTile(7, 2)).toEqual({
+    expect(coarserTile(3, 7, 2)).toEqual({
+      level: 5,
       index: 1,
       fromCell: 384,
       toCell: CELLS_PER_TILE
