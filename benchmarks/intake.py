@@ -23,7 +23,6 @@ import os
 import subprocess
 import sys
 import time
-from typing import Any
 
 from benchmarks import records
 from benchmarks.bundles import node_command
@@ -34,38 +33,17 @@ from benchmarks.verdicts import Figure
 INTAKE_RATIO, LEAST_TASKS_PER_SECOND, MOST_BYTES = 25.0, 200_000.0, 150.0
 #: The throughput of the largest graph, as a share of that of the smallest one.
 LEAST_FLATNESS = 0.75
-CLIENT = "nobody"
-
-
-class ClientStream:
-    """In the place of the client's stream."""
-
-    def send(self, *messages: Any) -> None:
-        """Nobody listens."""
 
 
 async def peers_intake(tasks: int) -> float:
     """Seconds of CPU until ``distributed`` knows a graph and its order."""
-    import dask.order
-    from distributed import Scheduler
+    from benchmarks.peer_graphs import enter_graph, new_scheduler
 
-    scheduler = Scheduler(dashboard=False, dashboard_address=":0", validate=False)
-    scheduler.client_comms[CLIENT] = ClientStream()  # type: ignore[assignment]
+    scheduler = new_scheduler()
     graph = stencil_graph(tasks)
-    keys = set(list(graph)[-1000:])
+    wanted = set(list(graph)[-1000:])
     begun = time.thread_time()
-    scheduler._create_taskstate_from_graph(
-        start=time.time(),
-        dsk=graph,
-        keys=keys,
-        ordered=dask.order.order(dict(graph)),
-        client=CLIENT,
-        annotations_by_type={},
-        global_annotations=None,
-        stimulus_id="submit",
-        submitting_task=None,
-        span_metadata={"collections": []},
-    )
+    enter_graph(scheduler, graph, wanted, time.time())
     seconds = time.thread_time() - begun
     if len(scheduler.tasks) != tasks:
         raise AssertionError(f"{len(scheduler.tasks)} tasks are there, of {tasks}.")

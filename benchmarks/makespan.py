@@ -20,12 +20,11 @@ from collections import defaultdict
 from typing import Any
 
 import dask
-import dask.order
 from dask._task_spec import Task, TaskRef
-from distributed import Scheduler
 from distributed.core import Status
 
 from benchmarks.bundles import node_command
+from benchmarks.peer_graphs import enter_graph, new_scheduler
 
 Json = dict[str, Any]
 
@@ -33,7 +32,6 @@ Json = dict[str, Any]
 HEARTBEAT_SECONDS = 1.0
 #: Smaller transfers do not count in a worker's bandwidth, as in ``distributed``.
 LEAST_MEASURED_BYTES = 1_000_000
-CLIENT = "simulated"
 
 
 class Clock:
@@ -56,13 +54,6 @@ class Stream:
     def send(self, *messages: Json) -> None:
         """Keep messages in their order."""
         self._sent.extend((self.worker, each) for each in messages)
-
-
-class ClientStream:
-    """In the place of the client's stream."""
-
-    def send(self, *messages: Json) -> None:
-        """Nobody listens."""
 
 
 class Quiet:
@@ -99,9 +90,7 @@ class Simulated:
         self.numbers = {key: i for i, key in enumerate(self.keys)}
         saturation = float(question["saturation"])
         with dask.config.set({"distributed.scheduler.worker-saturation": saturation}):
-            self.scheduler = scheduler = Scheduler(
-                dashboard=False, dashboard_address=":0", validate=False
-            )
+            self.scheduler = scheduler = new_scheduler()
         assert saturation == scheduler.WORKER_SATURATION
         scheduler.handle_worker = done  # type: ignore[method-assign]
         for number in range(question["workers"]):
@@ -148,19 +137,8 @@ class Simulated:
             key: Task(key, nothing, *(TaskRef(keys[k]) for k in inputs[first[i] : first[i + 1]]))
             for i, key in enumerate(keys)
         }
-        self.scheduler.client_comms[CLIENT] = ClientStream()  # type: ignore[assignment]
-        self.scheduler._create_taskstate_from_graph(
-            start=self.clock(),
-            dsk=dsk,
-            keys={key for key, wanted in zip(keys, question["wanted"], strict=True) if wanted},
-            ordered=dask.order.order(dict(dsk)),
-            client=CLIENT,
-            annotations_by_type={},
-            global_annotations=None,
-            stimulus_id="submit",
-            submitting_task=None,
-            span_metadata={"collections": []},
-        )
+        wanted = {key for key, each in zip(keys, question["wanted"], strict=True) if each}
+        enter_graph(self.scheduler, dsk, wanted, self.clock())
 
     def hear(self, question: Json) -> list[Json]:
         """Hand over what workers say at a time; nothing: it is the time of the stealing."""
