@@ -28,11 +28,10 @@ from benchmarks import records
 from benchmarks.driver import SYSTEMS
 from benchmarks.graphs import CASES, GENERAL, REAL, SHORT, TRANSFERS
 from benchmarks.systems import (
-    THREADS,
-    WORKERS,
     Driver,
     Measured,
     in_turn,
+    round_settings,
     total_cpu,
     wall,
 )
@@ -169,12 +168,7 @@ def main() -> int:
         measured = in_turn(drivers, cases, rounds, options.smoke, uncounted)
     print(report(measured))
     settings = {
-        "rounds": rounds,
-        "smoke": options.smoke,
-        "workers": WORKERS,
-        "threadsPerWorker": THREADS,
-        "uncountedRounds": uncounted,
-        "recording": True,
+        **round_settings(rounds, uncounted, options.smoke),
         "peers": [each.name for each in drivers if each.name != OURS],
     }
     cpu = {

@@ -34,7 +34,7 @@ from dask.core import flatten
 from benchmarks import records
 from benchmarks.driver import cpu_seconds, start_spanwise
 from benchmarks.graphs import CASES, REAL
-from benchmarks.systems import THREADS, WORKERS
+from benchmarks.systems import THREADS, WORKERS, round_settings
 from benchmarks.verdicts import Figure
 from spanwise.graph.prepare import prepare
 from spanwise.tests.packed_run import PackedRun
@@ -281,14 +281,7 @@ def main() -> int:
                 figures += figures_of(case, found)
         finally:
             client.close()
-    settings = {
-        "rounds": rounds,
-        "smoke": options.smoke,
-        "workers": WORKERS,
-        "threadsPerWorker": THREADS,
-        "uncountedRounds": 1,
-        "recording": True,
-    }
+    settings = round_settings(rounds, 1, options.smoke)
     records.hand_over(options, settings, figures)
     return 0
 

@@ -21,6 +21,18 @@ WORKERS, THREADS = 2, 1
 Measured = dict[str, dict[str, list[dict[str, Any]]]]
 
 
+def round_settings(rounds: int, uncounted: int, smoke: bool) -> dict[str, Any]:
+    """Settings for the record of a benchmark that computes in rounds while a log is recorded."""
+    return {
+        "rounds": rounds,
+        "smoke": smoke,
+        "workers": WORKERS,
+        "threadsPerWorker": THREADS,
+        "uncountedRounds": uncounted,
+        "recording": True,
+    }
+
+
 def package_environment(package: Path | None) -> tuple[dict[str, str], Path]:
     """Environment and working folder of a program that imports `spanwise` from a folder."""
     environment = dict(os.environ)
