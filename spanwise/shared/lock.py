@@ -49,7 +49,14 @@ class Lock(Semaphore):
         Returns
         -------
         bool
-            Whether it was got.
+            Whether it was got in time.
+
+        Raises
+        ------
+        RuntimeError
+            It was closed.
+        ValueError
+            There is a `timeout`, and nothing is waited for.
         """
         if not blocking:
             if timeout is not None:

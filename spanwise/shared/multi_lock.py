@@ -23,12 +23,13 @@ MOST_LOOK_SECONDS = 1.0
 class MultiLock:
     """Takes locks of several names together, or so many of them; nobody waits in a circle.
 
-    Its names are its own: a :class:`Lock` of the same name is another lock.
+    Its names are its own: a :class:`Lock` of the same name is another lock. They are free again
+    when they are released, and when the process that holds them ends.
 
     Parameters
     ----------
     names
-        Of the locks.
+        Of the locks, in any order: each counts once, as text. None: no lock.
     client
         Accepted for compatibility: the client or worker of the calling code is used.
 
@@ -53,19 +54,21 @@ class MultiLock:
         blocking
             False: get them now or not at all.
         timeout
-            Seconds, or a text such as ``"200ms"``; None: no limit.
+            For all of them together: seconds, or a text such as ``"200ms"``; None: no limit.
         num_locks
-            How many are enough; None: all.
+            How many are enough, of whichever names; None, or more than there are: all.
 
         Returns
         -------
         bool
-            Whether they were got.
+            Whether they were got in time; if not, none is held.
 
         Raises
         ------
         RuntimeError
             This object has them already.
+        ValueError
+            There is a `timeout`, and nothing is waited for.
         """
         if not blocking:
             if timeout is not None:
@@ -75,7 +78,7 @@ class MultiLock:
         return run(place, self._acquire(place, seconds_of(timeout), num_locks))
 
     def release(self) -> Any:
-        """Give them back.
+        """Give back all that this object has.
 
         Raises
         ------
