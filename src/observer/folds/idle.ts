@@ -501,11 +501,11 @@ class Shares {
   private _share(idle: Float64Array, weight: Float64Array): number {
     const all = (this._allBins ??= this._all.read());
     let sum = 0;
-    all.forEach((seconds, bin) => {
-      if (seconds > 0) {
-        sum += (idle[bin]! * weight[bin]!) / seconds;
+    for (let bin = 0; bin < this._bins; bin++) {
+      if (all[bin]! > 0) {
+        sum += (idle[bin]! * weight[bin]!) / all[bin]!;
       }
-    });
+    }
     return sum;
   }
 
@@ -519,7 +519,13 @@ class Shares {
   ): void {
     this._all.add(from, to, weight);
     const { filter, perSpan } = this._question;
-    if (counts && filter.spans[span] === 1 && passesFunction(filter, fn)) {
+    if (
+      // Nobody asks for it: all idle time is the selection's.
+      !this._isUndivided &&
+      counts &&
+      filter.spans[span] === 1 &&
+      passesFunction(filter, fn)
+    ) {
       this._selected.add(from, to, weight);
     }
     if (perSpan) {
