@@ -136,10 +136,10 @@ export class SpanwiseCore implements ISimulatedScheduler {
     const { tasks } = this.scheduler;
     switch (instruction.type) {
       case 'assign': {
-        const { worker, runIds, priorities } = instruction;
-        const runs = Array.from(instruction.taskIds, (task, i) => ({
+        const { worker, priorities } = instruction;
+        const runs = runsOf(instruction).map(({ task, run }, i) => ({
           task,
-          run: runIds[i]!,
+          run,
           priority: priorities?.[i] ?? tasks.rank[task]!,
           inputs: tasks.inputsOf(task).map(input => ({
             task: input,
@@ -156,14 +156,14 @@ export class SpanwiseCore implements ISimulatedScheduler {
             tasks: [...instruction.taskIds]
           }
         ];
-      case 'takeBack': {
-        const { worker, runIds } = instruction;
-        const runs = Array.from(instruction.taskIds, (task, i) => ({
-          task,
-          run: runIds[i]!
-        }));
-        return [{ type: 'giveBack', worker, runs }];
-      }
+      case 'takeBack':
+        return [
+          {
+            type: 'giveBack',
+            worker: instruction.worker,
+            runs: runsOf(instruction)
+          }
+        ];
       case 'acquire':
         throw new Error('No worker of a simulation retires.');
       case 'report':
@@ -171,6 +171,16 @@ export class SpanwiseCore implements ISimulatedScheduler {
         return [];
     }
   }
+}
+
+function runsOf({
+  taskIds,
+  runIds
+}: {
+  taskIds: DenseTaskIds;
+  runIds: Uint32Array;
+}): { task: number; run: number }[] {
+  return Array.from(taskIds, (task, i) => ({ task, run: runIds[i]! }));
 }
 
 /** Without a holder, the worker itself makes it. */
