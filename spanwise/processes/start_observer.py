@@ -9,6 +9,11 @@ from spanwise.wire.private_folder import write_private
 from spanwise.wire.schema import PROTOCOL
 
 
+def where_it_listens(observer: NodeProcess) -> dict[str, str]:
+    """What sources need to find it, and the ones after it that get its folder."""
+    return {"address": observer.address, "secretFile": str(observer.folder / "secret")}
+
+
 def start_observer(
     secret: bytes, transport: str, budget_bytes: int, folder: Path | None = None
 ) -> NodeProcess:

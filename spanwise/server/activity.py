@@ -9,7 +9,7 @@ from collections.abc import Callable, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
 
-from spanwise.server.observer_process import ObserverProcess
+from spanwise.processes.node_process import NodeProcess
 from spanwise.server.observer_stream import open_stream
 from spanwise.wire.errors import LinkError
 from spanwise.wire.frame import decode
@@ -37,13 +37,13 @@ class ActivityWatch:
         self._tasks_running = False
         self._task: asyncio.Task[None] | None = None
 
-    def follow(self, observer: ObserverProcess) -> None:
+    def follow(self, observer: NodeProcess) -> None:
         """Listen to this observer from now on."""
         if self._task is not None:
             self._task.cancel()
         self._task = asyncio.create_task(self._listen(observer))
 
-    async def _listen(self, observer: ObserverProcess) -> None:
+    async def _listen(self, observer: NodeProcess) -> None:
         ticking = asyncio.create_task(self._tick())
         try:
             stream = await open_stream(observer.address, observer.secret, {"name": "activity"})

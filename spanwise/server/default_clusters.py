@@ -21,6 +21,7 @@ from typing import Any
 
 from spanwise.errors import ClusterError
 from spanwise.processes.node import NodeNotFound
+from spanwise.processes.start_observer import where_it_listens
 from spanwise.server.default_cluster import DefaultCluster
 from spanwise.server.supervisor import ObserverUnavailable, Supervisor
 
@@ -147,7 +148,7 @@ class DefaultClusters:
         except ObserverUnavailable as unavailable:
             self._log.warning("Spanwise: nothing will be recorded: %s", unavailable.sentence)
             return None
-        return {"address": observer.address, "secretFile": str(observer.secret_file)}
+        return where_it_listens(observer)
 
     def _died(self, environment: str, cluster: DefaultCluster) -> None:
         if self._clusters.get(environment) is cluster:

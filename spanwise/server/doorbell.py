@@ -9,8 +9,9 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from spanwise.processes.node_process import READY_SECONDS
+from spanwise.processes.start_observer import where_it_listens
 from spanwise.server.default_clusters import DefaultClusters, NoCluster
-from spanwise.server.observer_process import READY_SECONDS
 from spanwise.server.supervisor import ObserverUnavailable, Supervisor
 from spanwise.wire.door import Door, listen
 from spanwise.wire.errors import LinkError
@@ -47,9 +48,7 @@ def hang_doorbell(
 
     def tell_observer(link: Link) -> None:
         observer = wait_for(supervisor.ensure(), "observer", _ANSWER_SECONDS)
-        link.send(
-            "observer", {"address": observer.address, "secretFile": str(observer.secret_file)}
-        )
+        link.send("observer", where_it_listens(observer))
 
     def tell_cluster(link: Link, settings: Mapping[str, Any]) -> None:
         file = wait_for(clusters.join(settings), "cluster", _CLUSTER_SECONDS)

@@ -13,7 +13,7 @@ from jupyter_server.utils import ensure_async
 from tornado import web
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from spanwise.server.observer_process import ObserverProcess
+from spanwise.processes.node_process import NodeProcess
 from spanwise.server.observer_stream import LIMIT, ObserverStream, open_stream
 from spanwise.server.supervisor import ObserverUnavailable, Supervisor
 from spanwise.version import read_version
@@ -94,7 +94,7 @@ class PanelSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
                 self._stream.close()
             self.close(_TRY_AGAIN_LATER, "no observer")
 
-    async def _find_observer(self) -> ObserverProcess:
+    async def _find_observer(self) -> NodeProcess:
         """Return the observer; starting one is more than reading."""
         running = self._supervisor.running
         if running is None and not self._may_execute:

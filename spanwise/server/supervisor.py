@@ -17,16 +17,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from spanwise.errors import ClusterError
 from spanwise.processes.node import NodeNotFound
+from spanwise.processes.node_process import NodeProcess
 from spanwise.processes.restarts import Restarts
-from spanwise.server.observer_process import ObserverFailed, ObserverProcess
+from spanwise.processes.start_observer import start_observer
 from spanwise.wire.handshake import new_secret
 
 #: For so long after a failed start, the answer is the same sentence, and no start is tried.
 _RETRY_SECONDS = 2.0
 
-#: Starts an observer, blocking; raises NodeNotFound or ObserverFailed.
-Start = Callable[[], ObserverProcess]
+#: Starts an observer, blocking; raises NodeNotFound, ClusterError or OSError.
+Start = Callable[[], NodeProcess]
 
 
 class ObserverUnavailable(Exception):
@@ -61,13 +63,13 @@ class Supervisor:
         self,
         start: Start,
         log: logging.Logger | logging.LoggerAdapter[logging.Logger],
-        on_running: Callable[[ObserverProcess], None] | None = None,
+        on_running: Callable[[NodeProcess], None] | None = None,
     ) -> None:
         self._start = start
         self._log = log
         self._on_running = on_running
-        self._current: ObserverProcess | None = None
-        self._attempt: asyncio.Task[ObserverProcess] | None = None
+        self._current: NodeProcess | None = None
+        self._attempt: asyncio.Task[NodeProcess] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._failure: ObserverUnavailable | None = None
         self._failed_at = 0.0
@@ -77,7 +79,7 @@ class Supervisor:
         self._stopped = False
 
     @property
-    def running(self) -> ObserverProcess | None:
+    def running(self) -> NodeProcess | None:
         """The observer, if one runs now."""
         return self._current
 
@@ -86,7 +88,7 @@ class Supervisor:
         """Why the last start failed; None after one that did not."""
         return self._failure
 
-    async def ensure(self) -> ObserverProcess:
+    async def ensure(self) -> NodeProcess:
         """Return the observer, started if need be; all who wait share one start.
 
         Raises
@@ -107,23 +109,26 @@ class Supervisor:
         # Shielded: one page that leaves must not take the start away from the others.
         return await asyncio.shield(self._attempt)
 
-    async def _try(self) -> ObserverProcess:
+    async def _try(self) -> NodeProcess:
         try:
             await asyncio.sleep(self._restarts.pause_left(time.monotonic()))
             observer = await asyncio.to_thread(self._start)
         except NodeNotFound as error:
             raise self._fail("no-node", str(error)) from error
-        except ObserverFailed as error:
+        except ClusterError as error:
             raise self._fail("no-observer", str(error)) from error
+        except OSError as error:
+            sentence = f"The observer could not be started: {error}"
+            raise self._fail("no-observer", sentence) from error
         finally:
             self._attempt = None
         self._failure = None
         if self._stopped:
-            await asyncio.to_thread(observer.stop)
+            await asyncio.to_thread(observer.close)
             raise ObserverUnavailable("no-observer", "The Jupyter server is shutting down.")
         self._current = observer
         self._watching = asyncio.create_task(self._watch(observer))
-        self._log.info("Spanwise: the observer runs as process %d", observer.pid)
+        self._log.info("Spanwise: the observer runs as process %d", observer.process.pid)
         if self._on_running is not None:
             self._on_running(observer)
         return observer
@@ -134,7 +139,7 @@ class Supervisor:
         self._failed_at = time.monotonic()
         return self._failure
 
-    async def _watch(self, observer: ObserverProcess) -> None:
+    async def _watch(self, observer: NodeProcess) -> None:
         """Wait until it dies; then, unless the server stops, start another."""
         loop = asyncio.get_running_loop()
         died = asyncio.Event()
@@ -145,7 +150,7 @@ class Supervisor:
                 loop.call_soon_threadsafe(died.set)
 
         born = time.monotonic()
-        observer.on_exit(tell)
+        observer.on_death(tell)
         await died.wait()
         self._current = None
         if self._stopped:
@@ -156,7 +161,7 @@ class Supervisor:
         self._log.warning(
             "Spanwise: the observer ended; starting another in %.1f s. %s", pause, tail
         )
-        await asyncio.to_thread(observer.stop)
+        await asyncio.to_thread(observer.close)
         await asyncio.sleep(self._restarts.pause_left(time.monotonic()))
         while not self._stopped:
             try:
@@ -177,7 +182,7 @@ class Supervisor:
                 await self._watching
         observer, self._current = self._current, None
         if observer is not None:
-            await asyncio.to_thread(observer.stop)
+            await asyncio.to_thread(observer.close)
 
 
 def observer_starter(parent: Path, transport: str, budget_bytes: int) -> Start:
@@ -187,4 +192,4 @@ def observer_starter(parent: Path, transport: str, budget_bytes: int) -> Start:
     sources of the one that died find the next and send it what they still hold.
     """
     secret = new_secret()
-    return lambda: ObserverProcess(parent, secret, transport, budget_bytes)
+    return lambda: start_observer(secret, transport, budget_bytes, parent / "observer")

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from spanwise.errors import ClusterError
 from spanwise.processes import restarts
 from spanwise.processes.node import NodeNotFound
 from spanwise.server import supervisor as module
-from spanwise.server.observer_process import ObserverFailed
 from spanwise.server.supervisor import ObserverUnavailable, Supervisor
 
 LOG = logging.getLogger("test")
@@ -22,11 +22,11 @@ class Pretended:
     """An observer that dies when told."""
 
     def __init__(self, pid):
-        self.pid = pid
+        self.process = SimpleNamespace(pid=pid)
         self.ended = threading.Event()
         self.stopped = False
 
-    def on_exit(self, call):
+    def on_death(self, call):
         def wait():
             self.ended.wait(LIMIT)
             call()
@@ -36,7 +36,7 @@ class Pretended:
     def log_tail(self):
         return ""
 
-    def stop(self):
+    def close(self):
         self.stopped = True
         self.ended.set()
 
@@ -90,7 +90,7 @@ def test_all_who_ask_share_one_start():
         asked[0].cancel()
         starts.gate.set()
         observers = await asyncio.gather(*asked[1:])
-        assert {observer.pid for observer in observers} == {1}
+        assert {observer.process.pid for observer in observers} == {1}
         assert supervisor.running is starts.made[0]
         await supervisor.stop()
 
@@ -114,10 +114,14 @@ def test_the_dead_are_replaced():
 
 
 @pytest.mark.parametrize(
-    ("error", "state"),
-    [(NodeNotFound("Install it."), "no-node"), (ObserverFailed("Broken."), "no-observer")],
+    ("error", "state", "sentence"),
+    [
+        (NodeNotFound("Install it."), "no-node", "Install it."),
+        (ClusterError("Broken."), "no-observer", "Broken."),
+        (OSError("No room."), "no-observer", "The observer could not be started: No room."),
+    ],
 )
-def test_a_failure_is_a_state_with_its_sentence_and_tried_again(error, state, clock):
+def test_a_failure_is_a_state_with_its_sentence_and_tried_again(error, state, sentence, clock):
     async def run():
         starts = Starts(error)
         supervisor = Supervisor(starts, LOG)
@@ -125,11 +129,11 @@ def test_a_failure_is_a_state_with_its_sentence_and_tried_again(error, state, cl
             with pytest.raises(ObserverUnavailable) as unavailable:
                 await supervisor.ensure()
             assert unavailable.value.state == state
-            assert unavailable.value.sentence == str(error)
+            assert unavailable.value.sentence == sentence
             clock.now += 0.02
         assert starts.failures == []
         clock.now += 0.02
-        assert (await supervisor.ensure()).pid == 1
+        assert (await supervisor.ensure()).process.pid == 1
         assert supervisor.problem is None
         await supervisor.stop()
 
@@ -141,7 +145,7 @@ def test_a_restart_that_fails_is_tried_again():
         starts = Starts()
         supervisor = Supervisor(starts, LOG)
         first = await supervisor.ensure()
-        starts.failures = [ObserverFailed("Not now."), ObserverFailed("Nor now.")]
+        starts.failures = [ClusterError("Not now."), ClusterError("Nor now.")]
         first.ended.set()
         await until(lambda: len(starts.made) == 2)
         await supervisor.stop()

@@ -198,9 +198,9 @@ if __name__ == "__main__":
 _SERVER = """
 import sys, time
 from pathlib import Path
-from spanwise.server.observer_process import ObserverProcess
+from spanwise.server.supervisor import observer_starter
 
-observer = ObserverProcess(Path(sys.argv[1]), bytes(32), "unix", 2**28)
+observer = observer_starter(Path(sys.argv[1]), "unix", 2**28)()
 print("ready", flush=True)
 time.sleep(600)
 """
