@@ -7,8 +7,7 @@ export default {
   mutate: [
     'src/{records,wire,sources}/*.ts',
     'src/observer/{folds,store,tiles}/*.ts',
-    'src/panels/*/{rows,figure}*.ts',
-    '!src/{records,wire}/gallery.ts'
+    'src/panels/*/{rows,figure}*.ts'
   ],
   // A defect in code that runs once, when a module is loaded, would need a process of its own.
   ignoreStatic: true,

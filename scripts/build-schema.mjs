@@ -7,7 +7,7 @@
  *     src/records/tables.ts -> spanwise/records/tables.json
  *     src/records/enumerations.ts -> spanwise/records/enumerations.py, docs/contracts.md §11
  *     src/testing/replay-trace.ts -> src/link/replay-trace.json
- *     src/wire/gallery.ts, src/records/gallery.ts -> src/{wire,records}/gallery/*.{bin,json}
+ *     src/testing/gallery/{frames,blocks}.ts -> src/testing/gallery/{frames,blocks}/*.{bin,json}
  *
  * Specs on both sides fail when these are stale.
  */

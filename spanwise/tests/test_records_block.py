@@ -11,7 +11,7 @@ from spanwise.records.block import BrokenBlock, decode_block, decode_blocks, enc
 from spanwise.records.tables import record_tables
 from spanwise.tests.checkout import CHECKOUT
 
-GALLERY = CHECKOUT / "src/records/gallery"
+GALLERY = CHECKOUT / "src/testing/gallery/blocks"
 SAMPLES = sorted(path.stem for path in GALLERY.glob("*.bin"))
 
 

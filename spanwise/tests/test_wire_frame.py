@@ -14,7 +14,7 @@ from spanwise.wire.errors import BrokenFrame, FrameTooLong
 from spanwise.wire.frame import decode, encode
 from spanwise.wire.schema import ROLES, link_type
 
-GALLERY = CHECKOUT / "src/wire/gallery"
+GALLERY = CHECKOUT / "src/testing/gallery/frames"
 SAMPLES = sorted(path.stem for path in GALLERY.glob("*.bin"))
 UP = link_type("worker").up
 

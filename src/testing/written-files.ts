@@ -6,12 +6,12 @@ import {
   enumerationsForContracts,
   enumerationsForPython
 } from '../records/enumerations-text';
-import { galleryOfBlocks } from '../records/gallery';
 import { tablesForPython } from '../records/tables-json';
-import { galleryOfFrames } from '../wire/gallery';
 import { messagesForContracts } from '../wire/messages-text';
 import { rowsForPython } from '../wire/rows-text';
 import { schemaForPython } from '../wire/schema-json';
+import { galleryOfBlocks } from './gallery/blocks';
+import { galleryOfFrames } from './gallery/frames';
 import { replayTrace } from './replay-trace';
 
 export function writtenFiles(): Readonly<Record<string, string | Uint8Array>> {

@@ -4,7 +4,7 @@ import type { Direction } from '../describe';
 import { FrameDecoder } from '../frame';
 import type { LinkName } from '../schema';
 
-const folder = join(__dirname, '../gallery');
+const folder = join(__dirname, '../../testing/gallery/frames');
 const names = readdirSync(folder)
   .filter(file => file.endsWith('.bin'))
   .map(file => file.slice(0, -'.bin'.length));

@@ -1,12 +1,12 @@
 /**
- * Sample blocks, written to src/records/gallery by `jlpm build:schema` and read by jest and by pytest: `<name>.bin` and, beside it,
+ * Sample blocks, written to `blocks` beside this file by `jlpm build:schema` and read by jest and by pytest: `<name>.bin` and, beside it,
  * `<name>.json` with what it holds. NaN stands in the JSON as "NaN".
  */
-import type { LaneId, SpanId } from './ids';
-import { RunStatus } from './enumerations';
-import type { Row } from './block';
-import { BlockBuilder } from './block-builder';
-import type { TableName } from './tables';
+import type { LaneId, SpanId } from '../../records/ids';
+import { RunStatus } from '../../records/enumerations';
+import type { Row } from '../../records/block';
+import { BlockBuilder } from '../../records/block-builder';
+import type { TableName } from '../../records/tables';
 
 type Sample<T extends TableName> = {
   readonly what: string;
@@ -118,8 +118,8 @@ export function galleryOfBlocks(): Readonly<
     for (const row of rows) {
       builder.append(row as unknown as Row<TableName>);
     }
-    files[`src/records/gallery/${name}.bin`] = builder.seal(seq);
-    files[`src/records/gallery/${name}.json`] = `${JSON.stringify(
+    files[`src/testing/gallery/blocks/${name}.bin`] = builder.seal(seq);
+    files[`src/testing/gallery/blocks/${name}.json`] = `${JSON.stringify(
       { what, seq, table, rows },
       (_, value: unknown) => (Number.isNaN(value) ? 'NaN' : value),
       2

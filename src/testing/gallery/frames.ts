@@ -1,11 +1,16 @@
 /**
- * Sample frames, written to src/wire/gallery by `jlpm build:schema` and read by jest and by pytest: `<name>.bin` is a body, `<name>.json`
+ * Sample frames, written to `frames` beside this file by `jlpm build:schema` and read by jest and by pytest: `<name>.bin` is a body, `<name>.json`
  * says what it holds. In the JSON, blobs and bytes are hex.
  */
-import { NONE_U16, NONE_U32, SpanOrigin } from '../records/enumerations';
-import type { Direction } from './describe';
-import { FrameEncoder } from './frame';
-import type { FieldsInput, LinkName, TablesInput, TypeOf } from './schema';
+import { NONE_U16, NONE_U32, SpanOrigin } from '../../records/enumerations';
+import type { Direction } from '../../wire/describe';
+import { FrameEncoder } from '../../wire/frame';
+import type {
+  FieldsInput,
+  LinkName,
+  TablesInput,
+  TypeOf
+} from '../../wire/schema';
 
 type FrameSample = {
   readonly what: string;
@@ -457,8 +462,8 @@ export function galleryOfFrames(): Readonly<
 > {
   const files: Record<string, string | Uint8Array> = {};
   for (const [name, { body, ...described }] of Object.entries(frameSamples())) {
-    files[`src/wire/gallery/${name}.bin`] = body;
-    files[`src/wire/gallery/${name}.json`] = `${JSON.stringify(
+    files[`src/testing/gallery/frames/${name}.bin`] = body;
+    files[`src/testing/gallery/frames/${name}.json`] = `${JSON.stringify(
       described,
       (_, value: unknown) => (value instanceof Uint8Array ? hex(value) : value),
       2
