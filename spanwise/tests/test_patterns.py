@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import pickle
 import random
+import weakref
+from collections.abc import Hashable
 from typing import Any
 
 import cloudpickle
 import dask
 import pytest
-from dask._task_spec import Alias, DataNode, GraphNode, List, Task, TaskRef, _execute_subgraph
+from dask._task_spec import (
+    Alias,
+    DataNode,
+    Dict,
+    GraphNode,
+    List,
+    Set,
+    Task,
+    TaskRef,
+    Tuple,
+    _execute_subgraph,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +32,9 @@ from spanwise import span
 from spanwise.graph import patterns
 from spanwise.graph.packs import SubmitMessage
 from spanwise.graph.patterns import Patterns
-from spanwise.graph.places import shape_of
+from spanwise.graph.places import Shape, shape_of
 from spanwise.graph.prepare import prepare
+from spanwise.graph.provenance import name_of
 from spanwise.tests import packed_run
 from spanwise.tests.computations import COMPUTATIONS, SIZES
 from spanwise.tests.drawn_nodes import Drawing, Name, say, tell, written_names
@@ -374,3 +389,130 @@ def test_parts_in_common_are_known_again_beside_others(monkeypatch: pytest.Monke
     # Each once, and one for the plan of both.
     assert len(walks) == 3
     assert len([node for node in found if isinstance(node, Task)]) <= 6
+
+
+class NamesAlone:
+    """A part is called by its key, and has a span for each name."""
+
+    def part(self, key: Any) -> tuple[str, int]:
+        name = name_of(key)
+        return str(name), len(str(name))
+
+
+def signature(shape: Shape) -> Hashable:
+    return shape.signature
+
+
+class Few:
+    """Draws calls of few functions with few arguments, so that many are nearly alike.
+
+    The same chance draws the same call for each number, with other keys and literals.
+    """
+
+    def __init__(self, chance: random.Random, number: int) -> None:
+        self._chance = chance
+        self._number = number
+
+    def draw(self, inner: Any = None) -> Task:
+        """A call; of a fused one the parts are `inner`, if there are such already."""
+        outer = [("x", place, self._number) for place in range(3)]
+        if self._chance.random() < 0.5:
+            return self._call("whole", outer, 2)
+        return self._fused(("whole", self._number), outer, 2, inner)
+
+    def _literal(self) -> Any:
+        return [self._number]
+
+    def _call(self, key: Any, known: list[Any], depth: int) -> Task:
+        chance = self._chance
+        args = [self._place(known, depth) for _ in range(chance.randint(0, 3))]
+        kwargs = {}
+        if chance.random() < 0.2:
+            names = chance.sample(["one", "two"], chance.randint(1, 2))
+            kwargs = {name: self._place(known, depth) for name in names}
+        return Task(key, chance.choice([tell, say]), *args, **kwargs)
+
+    def _place(self, known: list[Any], depth: int) -> Any:
+        chance = self._chance
+        kind = chance.choice(["ref", "ref", "literal", "data", "alias", "list", "nested"])
+        if kind == "ref":
+            return TaskRef(chance.choice(known))
+        if kind == "alias":
+            return Alias("alias", chance.choice(known))
+        if kind == "data":
+            return DataNode(None, self._literal())
+        if kind == "literal" or depth == 0:
+            return self._literal()
+        if kind == "nested":
+            return self._call(None, known, depth - 1)
+        places = [self._place(known, depth - 1) for _ in range(chance.randint(0, 2))]
+        kinds = [List, Tuple, Set, lambda *items: Dict(dict(enumerate(items)))]
+        return chance.choice(kinds)(*places)
+
+    def _fused(self, key: Any, outer: list[Any], depth: int, made: Any = None) -> Task:
+        chance = self._chance
+        number = self._number
+        given = {f"given-{n}": self._place(outer, 1) for n in range(chance.randint(0, 2))}
+        known: list[Any] = list(given)
+        inner: dict[Any, Any] = {}
+        for n in range(chance.randint(1, 3)):
+            name = chance.choice(["part", "part", "step", 5])
+            part: Any = (name, n, number) if name == 5 or chance.random() < 0.8 else name
+            if part in inner:
+                continue
+            kind = chance.choice(["call"] * 5 + ["alias", "data", "fused"])
+            if kind == "alias" and known:
+                inner[part] = Alias(part, chance.choice(known))
+            elif kind == "data":
+                inner[part] = DataNode(part, self._literal())
+            elif kind == "fused" and depth and known:
+                inner[part] = self._fused(part, known, depth - 1)
+            else:
+                inner[part] = self._call(part, known or outer[:1], 1)
+            known.append(part)
+        result = chance.choice([*inner, *[list(inner)[-1]] * 3])
+        names = chance.sample(list(given), len(given))
+        if made is not None:
+            inner, result = made
+        arguments = [given[name] for name in names]
+        return Task(key, _execute_subgraph, inner, result, tuple(names), *arguments)
+
+
+@given(st.integers(0, 1 << 32))
+@settings(deadline=None, max_examples=60)
+def test_drawn_calls_that_are_nearly_alike_are_told_apart(seed: int) -> None:
+    chance = random.Random(seed)
+    nodes: list[Task] = []
+    for _ in range(chance.randint(1, 12)):
+        drawn, shared = chance.random(), chance.random() < 0.3
+        inner = None
+        for number in range(4):
+            node = Few(random.Random(drawn), number).draw(inner)
+            if shared and node.func is _execute_subgraph and inner is None:
+                inner = node.args[:2]
+            nodes.append(node)
+    chance.shuffle(nodes)
+    names = NamesAlone()
+    found = Patterns(names, signature, True)
+    for node in nodes:
+        group, inputs, literals = found.take_apart(node)
+        shape = shape_of(node, names)
+        assert group == shape.signature
+        assert list(inputs) == shape.inputs
+        if group[0] != "whole":
+            assert list(map(id, literals)) == list(map(id, shape.literals))
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_parts_in_common_are_kept_while_others_could_get_their_place(times: int) -> None:
+    class Parts(dict[Any, Any]):
+        """Can be watched."""
+
+    inner = Parts(a=Task("a", tell, TaskRef("x")))
+    found = Patterns(NamesAlone(), signature, True)
+    kept = weakref.ref(inner)
+    for n in range(times):
+        found.take_apart(block("whole", inner, "a", {"x": TaskRef(f"x{n}")}))
+    del inner
+    gc.collect()
+    assert kept() is not None
