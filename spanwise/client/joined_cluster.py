@@ -32,6 +32,8 @@ class JoinedCluster:
         Where the cluster is; asked when it starts.
     worker, around
         The worker in whose process this is, and what is known there of the task that asks.
+    computes
+        False: a command that keeps workers of it.
 
     Attributes
     ----------
@@ -51,10 +53,12 @@ class JoinedCluster:
         find: Callable[[], ClusterPlace],
         worker: int | None = None,
         around: Around | None = None,
+        computes: bool = True,
     ) -> None:
         self._find = find
         self._worker = worker
         self._around = around
+        self._computes = computes
         self.address = ""
         self.observer: ObserverAddress | None = None
         self.session: Session
@@ -81,7 +85,7 @@ class JoinedCluster:
 
     def _connect(self, place: ClusterPlace, timeout: float | None) -> None:
         """Connect; raises what the link says."""
-        intro = {**intro_of_client(), "guest": True, "worker": self._worker}
+        intro = {**intro_of_client(self._computes), "guest": True, "worker": self._worker}
         seconds = TIME_LIMIT if timeout is None else min(timeout, TIME_LIMIT)
         self._link = dial(place.address, place.secret, "client", intro, seconds)
         self.address, self.observer = place.address, place.observer

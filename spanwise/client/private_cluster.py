@@ -30,6 +30,8 @@ class PrivateCluster:
     ----------
     n_workers, threads_per_worker, memory_limit, name
         As of `Client`.
+    computes
+        False: a command that keeps it for others.
     **settings
         As of :func:`start_scheduler`.
 
@@ -47,8 +49,11 @@ class PrivateCluster:
         threads_per_worker: int | None,
         memory_limit: Any,
         name: str | None,
+        *,
+        computes: bool = True,
         **settings: Any,
     ) -> None:
+        self._computes = computes
         self._settings = settings
         self._options = (n_workers, threads_per_worker, memory_limit, name)
         self.scheduler: NodeProcess | None = None
@@ -81,7 +86,7 @@ class PrivateCluster:
                 self.scheduler.address,
                 self.scheduler.secret,
                 "client",
-                intro_of_client(),
+                intro_of_client(self._computes),
             )
             lost = partial(remove_spilled, self.scheduler.folder)
             self.session = Session(link, self.scheduler.secret, lost)
@@ -128,11 +133,16 @@ class PrivateCluster:
                 owned.kill_if_stopped()
 
 
-def intro_of_client() -> dict[str, Any]:
-    """What a client says of itself when it connects."""
+def intro_of_client(computes: bool = True) -> dict[str, Any]:
+    """What a client, or a command that `computes` nothing, says of itself when it connects."""
     launch = launch_spec()
     del launch["env"]  # the workers have it; the link does not need it
-    return {"name": default_name(), "launch": launch, "notebook": notebook()}
+    return {
+        "name": default_name(),
+        "computes": computes,
+        "launch": launch,
+        "notebook": notebook(),
+    }
 
 
 def _find_observer() -> ObserverAddress | None:

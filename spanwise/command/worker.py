@@ -154,7 +154,7 @@ def _join(given: str, patience: float, events: Events) -> tuple[ClusterPlace, Jo
     while True:
         try:
             place = find_cluster(given)
-            cluster = JoinedCluster(partial(_itself, place))
+            cluster = JoinedCluster(partial(_itself, place), computes=False)
             cluster.start(None)
             return place, cluster
         except ClusterError:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from spanwise import Client
+from spanwise import Client, get_worker
 from spanwise.client import launch
 from spanwise.command.main import main
 from spanwise.command.options import REFUSED
@@ -138,6 +138,8 @@ def test_workers_from_outside_are_replaced_restarted_and_retired(
             "another has its name",
             lambda: by_name(client).get("outside-0", first["outside-0"]) != first["outside-0"],
         )
+        where = {n: client.submit(lambda: get_worker().name, workers=n, pure=False) for n in first}
+        assert client.gather(where) == {name: name for name in first}
         client.restart_workers(["outside-1"])
         wait_until(
             "another has its name",
@@ -156,6 +158,12 @@ def test_workers_from_outside_are_replaced_restarted_and_retired(
         assert workers.end() == (0, "\n".join(workers.said))
         assert workers.said[-1] == "All its workers were retired."
         assert held.result(LIMIT_SECONDS) == bytes(100_000) and {*by_name(client)} == {0}
+        # Neither the scheduler's command nor a worker's is a client whose work would be lost.
+        more = start("worker", address, "--nthreads", 1)
+        more.line("Ctrl-C")
+        client.wait_for_workers(2, LIMIT_SECONDS)
+        client.restart(timeout=LIMIT_SECONDS)
+        assert client.submit(lambda: get_worker().name, workers=0).result(LIMIT_SECONDS) == 0
     assert not [*(tmp_path / "spill").iterdir()], "nothing is left of them"
 
 

@@ -38,15 +38,15 @@ def test_a_task_and_a_function_see_the_same_worker(cluster: Client) -> None:
     for address, row in cluster.scheduler_info()["workers"].items():
         expected = {
             "address": address,
-            "name": f"worker-{row['id']}",
+            "name": row["name"],
             "id": row["id"],
             "nthreads": 1,
             "memory_limit": row["memory_limit"],
         }
         task = cluster.submit(where, workers=address, pure=False)
         assert task.result(LIMIT_SECONDS) == expected
-        # Its name and number are taken by `workers=`.
-        for named in (expected["name"], expected["id"]):
+        # Its names and number are taken by `workers=`.
+        for named in (expected["name"], f"worker-{row['id']}", expected["id"]):
             assert cluster.submit(where, workers=named, pure=False).result() == expected
         later = cluster.submit(where_later, workers=address, pure=False)
         assert later.result(LIMIT_SECONDS) == expected

@@ -494,7 +494,7 @@ def test_another_environment_is_refused_with_both(
     intro = joined_cluster.intro_of_client()
     versions = {**intro["launch"]["versions"], "dask": "1.0"}
     intro["launch"] = {**intro["launch"], "versions": versions}
-    monkeypatch.setattr(joined_cluster, "intro_of_client", lambda: intro)
+    monkeypatch.setattr(joined_cluster, "intro_of_client", lambda *_: intro)
     here = rf"another environment.*dask {dask.__version__}.*dask 1\.0.*cluster of your own"
     with pytest.raises(ClusterError, match=here):
         Client(owner.address)

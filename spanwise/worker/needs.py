@@ -165,7 +165,7 @@ class Shown(Telling, Protocol):
     """A worker, as the object sees it that users' code gets of it."""
 
     number: int
-    name: str
+    called: int | str
     address: str
     threads: int
     memory_limit: float

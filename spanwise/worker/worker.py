@@ -87,6 +87,8 @@ class Worker:
     ) -> None:
         self.number = number
         self.name = name
+        #: As its user named it, or the number of its place: the scheduler says which.
+        self.called: int | str = number
         self.threads = threads
         self.memory_limit = memory_limit
         self.resources = dict(resources)

@@ -65,9 +65,9 @@ class WorkerObject:
         return self._worker.number
 
     @property
-    def name(self) -> str:
-        """Its name, as panels show it and `workers=` takes it: ``"worker-0"``."""
-        return self._worker.name
+    def name(self) -> int | str:
+        """As in ``client.scheduler_info()``: what its user named it, or the number of its place."""
+        return self._worker.called
 
     @property
     def address(self) -> str:

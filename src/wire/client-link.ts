@@ -479,6 +479,8 @@ export const clientIntro = v.looseObject({
   guest: v.optional(flag, false),
   /** Of a guest: the worker in whose process it is, for the tasks there. */
   worker: v.optional(v.nullable(u16), null),
+  /** False: a command that keeps the cluster, or workers of it. */
+  computes: v.optional(flag, true),
   launch: v.looseObject({
     executable: text,
     prefix: v.optional(text),

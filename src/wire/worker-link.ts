@@ -265,7 +265,9 @@ export const WORKER_LINK = {
 export const workerWelcome = v.looseObject({
   schedulerStart: v.optional(seconds, 0),
   /** As in the client's. */
-  clock: v.optional(seconds)
+  clock: v.optional(seconds),
+  /** As its user named it, or the number of its place. */
+  name: v.optional(text, '')
 });
 
 /** `proof.intro` of a worker. */

@@ -152,7 +152,7 @@ export class ClientRoster {
       messages: batch => this._host.gather(() => this._take(session, batch)),
       closed: () => this._host.gather(() => this._left(session))
     });
-    if (id !== OWNER || !this._isServers) {
+    if (this._isTold(session)) {
       this._unsaid.splice(0).forEach(sentence => this.warn(sentence));
     }
   }
@@ -174,7 +174,7 @@ export class ClientRoster {
   }
 
   warn(sentence: string): void {
-    if (this._users().length === 0) {
+    if (![...this._sessions.values()].some(each => this._isTold(each))) {
       this._unsaid.push(sentence);
     } else {
       this.tell('problem', { sentence });
@@ -211,8 +211,9 @@ export class ClientRoster {
 
   /** How many clients compute here beside this one. */
   othersThan(session: ClientSession): number {
-    return this._users().filter(other => other !== session && !other.isLeaving)
-      .length;
+    return [...this._sessions.values()].filter(
+      other => this._isUser(other) && other !== session && !other.isLeaving
+    ).length;
   }
 
   /** What a client is called where others are told of it. */
@@ -254,13 +255,14 @@ export class ClientRoster {
     }
   }
 
-  private _users(): ClientSession[] {
-    return [...this._sessions.values()].filter(each => this._isUser(each));
+  /** It shows people what it is told, and is a program of its own. */
+  private _isTold({ id, worker }: ClientSession): boolean {
+    return worker === null && (id !== OWNER || !this._isServers);
   }
 
   /** It computes, and is a program of its own. */
-  private _isUser({ id, worker }: ClientSession): boolean {
-    return worker === null && (id !== OWNER || !this._isServers);
+  private _isUser(session: ClientSession): boolean {
+    return this._isTold(session) && this._introOf(session).computes;
   }
 
   private _logUser(session: ClientSession, left: number | null): void {

@@ -97,11 +97,8 @@ export class Roster {
 
   /** @throws HandshakeRefused for a worker that was not started here. */
   welcome(intro: Intro): Intro {
-    const { worker } = check(
-      workerIntro,
-      intro,
-      'What the worker says of itself'
-    );
+    const said = check(workerIntro, intro, 'What the worker says of itself');
+    const { worker } = said;
     if (
       this._host.fleet?.has(worker) !== true ||
       this._cluster.workers.has(worker)
@@ -113,7 +110,9 @@ export class Roster {
     }
     return {
       schedulerStart: this._cluster.start,
-      clock: this._cluster.clock()
+      clock: this._cluster.clock(),
+      // It joins in the same turn: nobody takes its place meanwhile.
+      name: this._places.nameOfNext(said)
     };
   }
 

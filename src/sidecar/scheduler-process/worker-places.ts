@@ -34,6 +34,13 @@ export class WorkerPlaces {
     );
   }
 
+  /** What a worker is going to be called that is the next to come: as its user named it, or the number of its place. */
+  nameOfNext({ worker, name }: WorkerIntro): string {
+    return hasOwnName(worker, name)
+      ? name
+      : (this._vacant[0]?.[0] ?? String(worker));
+  }
+
   /** @param isReplaced - whether another is going to take its place. */
   left(worker: number, isReplaced: boolean): void {
     const names = this._names.get(worker);

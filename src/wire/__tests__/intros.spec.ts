@@ -30,6 +30,7 @@ it('are taken as they are, also what only a newer build says', () => {
     ...CLIENT,
     guest: true,
     worker: 3,
+    computes: false,
     notebook: { kernelId: 'k', path: '/c/a.ipynb' },
     newer: 1,
     launch: { ...CLIENT.launch, more: 2 }
@@ -46,6 +47,7 @@ it('may leave out names, resources, hosts and versions', () => {
     name: '',
     guest: false,
     worker: null,
+    computes: true,
     launch: { ...launch, versions: {} },
     notebook: null
   });
