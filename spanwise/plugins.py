@@ -20,7 +20,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 #: What is shown of pip's output when it fails.
 _MOST_OUTPUT = 8_000
@@ -80,10 +80,20 @@ class UploadFile(WorkerPlugin):
                 f"upload_file() takes modules ({', '.join(_LOADED)}), not {path.name!r}; "
                 "load=False uploads any file"
             )
-        self.name = f"upload_file:{path.name}"
-        self.filename = path.name
+        self._hold(path.name, path.read_bytes(), load)
+
+    def _hold(self, filename: str, data: bytes, load: bool) -> None:
+        self.name = f"upload_file:{filename}"
+        self.filename = filename
         self.load = load
-        self.data = path.read_bytes()
+        self.data = data
+
+    @classmethod
+    def of(cls, filename: str, data: bytes, load: bool) -> Self:
+        """Make one of what was read already."""
+        made = cls.__new__(cls)
+        made._hold(filename, data, load)
+        return made
 
     def setup(self, worker: Any) -> None:
         """Write the file, and import what is in it."""
@@ -142,6 +152,33 @@ class UploadDirectory(WorkerPlugin):
         skip: Iterable[Callable[[str], Any]] = (lambda fn: Path(fn).suffix == ".pyc",),
         mode: str = "workers",
     ) -> None:
+        self.check(restart_workers, mode)
+        folder = Path(path).expanduser().absolute()
+        if not folder.is_dir():
+            raise NotADirectoryError(f"There is no folder {folder}")
+        self._hold(folder.name, _packed(folder, {*skip_words}, tuple(skip)), update_path)
+
+    def _hold(self, path: str, data: bytes, update_path: bool) -> None:
+        self.path = path
+        self.name = f"upload-directory-{path}"
+        self.update_path = update_path
+        self.data = data
+
+    @classmethod
+    def of(cls, path: str, data: bytes, update_path: bool) -> Self:
+        """Make one of what was packed already, with the folder's name in it."""
+        made = cls.__new__(cls)
+        made._hold(path, data, update_path)
+        return made
+
+    @staticmethod
+    def check(restart_workers: bool, mode: str) -> None:
+        """Refuse what is not done.
+
+        Raises
+        ------
+        NotImplementedError, ValueError
+        """
         if restart_workers:
             raise NotImplementedError(
                 "UploadDirectory(restart_workers=True) is not there: upload before tasks import "
@@ -153,13 +190,6 @@ class UploadDirectory(WorkerPlugin):
             )
         if mode not in ("workers", "all"):
             raise ValueError(f'mode is "workers" or "all", not {mode!r}')
-        folder = Path(path).expanduser().absolute()
-        if not folder.is_dir():
-            raise NotADirectoryError(f"There is no folder {folder}")
-        self.path = folder.name
-        self.name = f"upload-directory-{folder.name}"
-        self.update_path = update_path
-        self.data = _packed(folder, {*skip_words}, tuple(skip))
 
     def setup(self, worker: Any) -> None:
         """Write the files, and have them found."""

@@ -4,13 +4,15 @@ Code whose imports were not all changed calls ``distributed.wait`` with our futu
 client of its own that fails with words that tell a reader to start a cluster; with one it
 returns at once as if all were done, since it looks past them. So three of its functions are
 wrapped, now or when somebody imports it: what they answer stays as it is, an error gets a note,
-and finding nothing but futures of ours becomes an error. Spanwise itself does not import
+and finding nothing but futures of ours becomes an error. Its locks, events, queues and variables
+say where ours are if they find no client of its own. Spanwise itself does not import
 `distributed`.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from functools import wraps
 from importlib.abc import Loader, MetaPathFinder
@@ -58,13 +60,47 @@ def _noting(theirs: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return theirs(*args, **kwargs)
         except ValueError as error:
-            if hasattr(dask.config.get("scheduler", default=None), "_session"):
+            if _is_ours_open():
                 error.add_note(
                     f"(A client of Spanwise is open, and none of distributed: {_ADVICE}.)"
                 )
             raise
 
     return their_client
+
+
+def _is_ours_open() -> bool:
+    return hasattr(dask.config.get("scheduler", default=None), "_session")
+
+
+def _naming(*methods: str) -> Callable[[type], type]:
+    """Have methods of a class say where ours of its name is."""
+
+    def amended(theirs: type) -> type:
+        for method in methods:
+            setattr(theirs, method, _telling(getattr(theirs, method)))
+        return theirs
+
+    return amended
+
+
+def _telling(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(theirs)
+    def their_method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return theirs(self, *args, **kwargs)
+        except (RuntimeError, ValueError, AttributeError) as error:
+            # In a task the note says it that every exception of such calls gets there.
+            in_task = getattr(threading.current_thread(), "worker", None) is not None
+            if in_task or not _is_ours_open() or not str(error).startswith(_WITHOUT_CLIENT):
+                raise
+            name = type(self).__name__
+            raise RuntimeError(
+                f"distributed.{name} needs a client of distributed, and the one that is open is of "
+                f"Spanwise: use `from spanwise import {name}`"
+            ) from error
+
+    return their_method
 
 
 def _refusing(theirs: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,9 +114,17 @@ def _refusing(theirs: Callable[..., Any]) -> Callable[..., Any]:
     return their_futures_of
 
 
-_WRAPPED = {
+#: How their errors begin then.
+_WITHOUT_CLIENT = ("<class 'distributed.", "'NoneType' object has no attribute", "No worker found")
+
+_WRAPPED: dict[str, dict[str, Callable[[Any], Any]]] = {
     "distributed.client": {"default_client": _noting, "futures_of": _refusing},
     "distributed.worker": {"get_client": _noting},
+    "distributed.event": {"Event": _naming("_verify_running")},
+    "distributed.multi_lock": {"MultiLock": _naming("__init__")},
+    "distributed.queues": {"Queue": _naming("_verify_running")},
+    "distributed.semaphore": {"Semaphore": _naming("_verify_running", "register")},
+    "distributed.variable": {"Variable": _naming("_verify_running")},
 }
 
 

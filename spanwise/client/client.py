@@ -8,7 +8,6 @@ import os
 import sys
 import threading
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -16,7 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dask
+from dask.utils import format_bytes
 
+from spanwise.client.arguments import flag_of, seconds_of, shown
 from spanwise.client.beside_distributed import advise_beside_distributed
 from spanwise.client.calls import Calls
 from spanwise.client.closed_session import ClosedSession
@@ -33,21 +34,22 @@ from spanwise.client.dask_collections import (
 )
 from spanwise.client.datasets import DatasetMethods
 from spanwise.client.default_cluster import DefaultCluster, NoDefaultCluster, shares_default
-from spanwise.client.entries import ERROR, Entry
+from spanwise.client.entries import ERROR
 from spanwise.client.events import EventMethods
 from spanwise.client.executor import ClientExecutor
-from spanwise.client.future import Future, _seconds, wait_async
+from spanwise.client.future import Future, wait_async
 from spanwise.client.futures_of import futures_of, is_collection
 from spanwise.client.gathering import open_result
 from spanwise.client.html import cluster_facts_html
 from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.client.keywords import take_keywords
-from spanwise.client.launch import cluster_keywords
+from spanwise.client.launch import check_cluster, check_workers, cluster_keywords
 from spanwise.client.local_cluster import LocalCluster
 from spanwise.client.logs import DEFAULT_HANDLERS, LogMethods
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.metadata import MetadataMethods
 from spanwise.client.observed import Observed
+from spanwise.client.of_others import are_there_others, by_session, own_of, with_others
 from spanwise.client.patience import Patience, name_of, run_sentence
 from spanwise.client.plugins import PluginMethods
 from spanwise.client.private_cluster import PrivateCluster
@@ -60,13 +62,12 @@ from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.graph.collector import rare_collections
 from spanwise.graph.spans import span as _span  # noqa: F401  (re-exported by the package)
 from spanwise.graph.task_options import TaskOptions
-from spanwise.notices import tell
+from spanwise.notices import tell, warn_asker
 from spanwise.observed.observer_address import ObserverAddress
-from spanwise.observed.questions import FineMetrics, SpanInfo, level_of_asker
+from spanwise.observed.questions import FineMetrics, SpanInfo
 from spanwise.processes.node_process import NodeProcess
 from spanwise.shared.futures import CLIENTS
 from spanwise.wire import payload
-from spanwise.wire.foreign import type_name
 from spanwise.wire.tracebacks import leave_tasks_frames
 
 #: `run` waits for its results without a limit.
@@ -162,15 +163,17 @@ class Client(
         take_keywords("Client", kwargs, (*own, "set_as_default", "timeout"))
         joins = cluster is not None or place is not None
         settings = cluster_keywords(resources, idle_timeout)
+        check_cluster(n_workers, threads_per_worker, memory_limit, name)
         if joins and (n_workers, threads_per_worker, memory_limit, settings) != _AS_IT_IS:
             raise TypeError(
                 "A client takes a running cluster as it is: give n_workers, threads_per_worker, "
                 "memory_limit, resources and idle_timeout to LocalCluster(), or to the Client() "
                 "that starts it"
             )
-        self.asynchronous = asynchronous
+        self.asynchronous = flag_of(asynchronous, "asynchronous")
+        self._set_as_default = flag_of(set_as_default, "set_as_default")
+        self._timeout = seconds_of(timeout, "timeout", 0)
         self.status = "starting"
-        self._timeout = _seconds(timeout)
         self._made_from = cluster
         self._place = place
         self._own_handle: LocalCluster | None = None
@@ -178,12 +181,11 @@ class Client(
         self._options = (n_workers, threads_per_worker, memory_limit, name)
         self._settings = settings
         self._shares = not joins and shares_default(self._options, {**kwargs, **settings})
-        self._set_as_default = set_as_default
         self._current: CurrentClient | None = None
         self._memory_runs = itertools.count(1)
         self._waking = threading.Lock()
         self._session: Session
-        if not asynchronous:
+        if not self.asynchronous:
             self._start()
             self._activate()
 
@@ -398,7 +400,10 @@ class Client(
         """
         if actor or actors:
             raise _no_actors()
+        _check_call("submit", func, workers, allow_other_workers)
         self._wake()
+        if are_there_others():
+            args, kwargs = self._with_own(args), self._with_own(kwargs)
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         keys = None if key is None else [key]
         (entry,) = self._calls.submit(func, (args,), kwargs, keys, pure, options)
@@ -436,8 +441,17 @@ class Client(
         """
         if actor or actors:
             raise _no_actors()
+        _check_call("map", func, workers, allow_other_workers)
+        for each in iterables:
+            if not isinstance(each, Iterable) and not hasattr(each, "__getitem__"):
+                raise TypeError(
+                    f"map() takes iterables after the function, not {shown(each)}: submit() takes "
+                    "the arguments of one call"
+                )
         self._wake()
         rows = list(zip(*iterables, strict=False))
+        if are_there_others():
+            rows, kwargs = self._with_own(rows), self._with_own(kwargs)
         keys: list[Any] | str | None
         if isinstance(key, list):
             if len(key) != len(rows):
@@ -450,6 +464,15 @@ class Client(
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         entries = self._calls.submit(func, rows, kwargs, keys, pure, options)
         return [Future(entry, self) for entry in entries]
+
+    def _with_own(self, arguments: Any) -> Any:
+        """Arguments with futures of this client in the place of another one's of the cluster."""
+        found: dict[int, Future] = {}
+        _collect(arguments, found)
+        if all(future.client._session is self._session for future in found.values()):
+            return arguments
+        own = {number: own_of(self, future) for number, future in found.items()}
+        return _replace(arguments, own, skip=False)
 
     def _task_options(
         self, resources: Any, retries: Any, priority: Any, workers: Any, others: Any
@@ -483,14 +506,11 @@ class Client(
             found += matches
         return found
 
-    def _look_for(self, named: Sequence[int | str]) -> None:
-        """Warn if no worker has the name that a task is bound to: it waits, as in `distributed`."""
+    def _look_for(self, named: Sequence[int | str], others: bool) -> None:
+        """Warn if no worker has a name that a task is to run at: it waits, as in `distributed`."""
         if not any(self._session.workers_called(one) for one in named):
-            warnings.warn(
-                f"{self._no_worker_sentence(named)} The task waits until one comes.",
-                RuntimeWarning,
-                stacklevel=level_of_asker(),
-            )
+            then = "Others take the task" if others else "The task waits until one comes"
+            warn_asker(f"{self._no_worker_sentence(named)} {then}.")
 
     def _no_worker_sentence(self, named: Sequence[Any]) -> str:
         there = ", ".join(f"worker-{row['id']}" for row in self._session.running_workers())
@@ -540,7 +560,9 @@ class Client(
         # A graph may be submitted without options and carry annotations of its own.
         options = options or TaskOptions(self._look_for, {})
         with rare_collections():
-            entries = self._session.submit_graph(dsk, flat, options)
+            entries = with_others(
+                self, [dsk], lambda: self._session.submit_graph(dsk, flat, options)
+            )
         if not sync:
             return rebuild_nested(layout, [Future(entry, self) for entry in entries])
         if self.asynchronous:
@@ -609,7 +631,9 @@ class Client(
         given = [collections] if single else list(collections)
         places, found = split_collections(given)
         options = options or TaskOptions(self._look_for, {})
-        entries = compute_collections(self._session, found, optimize_graph, options)
+        entries = with_others(
+            self, found, lambda: compute_collections(self._session, found, optimize_graph, options)
+        )
         answers: list[Any] = list(given)
         for place, entry in zip(places, entries, strict=True):
             answers[place] = Future(entry, self)
@@ -642,7 +666,11 @@ class Client(
             if not is_collection(one):
                 raise TypeError(f"persist() takes Dask collections, not {type(one).__name__}")
         options = options or TaskOptions(self._look_for, {})
-        kept = persist_collections(self._session, self, given, optimize_graph, options)
+        kept = with_others(
+            self,
+            given,
+            lambda: persist_collections(self._session, self, given, optimize_graph, options),
+        )
         return kept[0] if single else kept
 
     # -- results ----------------------------------------------------------
@@ -667,25 +695,34 @@ class Client(
             return (self.gather(each, errors, direct) for each in futures)
         found: dict[int, Future] = {}
         _collect(futures, found)
-        entries = {number: future._alive() for number, future in found.items()}
+        for future in found.values():
+            future._alive()
         if self.asynchronous:
-            return self._gather_async(futures, entries, errors)
+            return self._gather_async(futures, found, errors)
         try:
-            return self._gather(futures, entries, errors)
+            return self._gather(futures, found, errors)
         except BaseException as error:
             leave_tasks_frames(error)
             raise
 
-    def _gather(self, futures: Any, entries: dict[int, Entry], errors: str) -> Any:
-        """Put values in the places of futures; `entries` has them by the futures' id()."""
-        got = self._session.values(list(entries.values()), errors)
-        values = {number: got[entry] for number, entry in entries.items() if entry in got}
+    def _gather(self, futures: Any, found: dict[int, Future], errors: str) -> Any:
+        """Put values in the places of futures; `found` has them by their id()."""
+        values: dict[int, Any] = {}
+        for session, own in by_session(found.values()).items():
+            entries = [future._alive() for future in own]
+            got = session.values(entries, errors)
+            values.update(
+                (id(future), got[entry])
+                for future, entry in zip(own, entries, strict=True)
+                if entry in got
+            )
         return _replace(futures, values, skip=errors == "skip")
 
-    async def _gather_async(self, futures: Any, entries: dict[int, Entry], errors: str) -> Any:
-        await wait_async(self._session, list(entries.values()), None)
+    async def _gather_async(self, futures: Any, found: dict[int, Future], errors: str) -> Any:
+        for session, own in by_session(found.values()).items():
+            await wait_async(session, [future._alive() for future in own], None)
         try:
-            return await asyncio.to_thread(self._gather, futures, entries, errors)
+            return await asyncio.to_thread(self._gather, futures, found, errors)
         except BaseException as error:
             leave_tasks_frames(error)
             raise
@@ -741,14 +778,24 @@ class Client(
         reason, msg
             Shown in the error that their callers get.
         """
-        entries = [future._alive() for future in futures_of(futures)]
+        found = futures_of(futures)
+        for future in found:
+            future._alive()
         why = " ".join(each for each in (reason, msg) if each)
-        return self._call(self._session.cancel, entries, force, why)
+        return self._call(self._cancel, found, force, why)
+
+    def _cancel(self, futures: list[Future], force: bool, why: str) -> None:
+        for session, own in by_session(futures).items():
+            session.cancel([future._alive() for future in own], force, why)
 
     def retry(self, futures: Any, asynchronous: bool | None = None) -> Any:
         """Run failed tasks again."""
-        entries = [each._alive() for each in futures_of(futures) if each.status == ERROR]
-        return self._call(self._session.retry, entries)
+        found = [each for each in futures_of(futures) if each.status == ERROR]
+        return self._call(self._retry, found)
+
+    def _retry(self, futures: list[Future]) -> None:
+        for session, own in by_session(futures).items():
+            session.retry([future._alive() for future in own])
 
     def futures_of(self, futures: Any) -> list[Future]:
         """Return the futures in collections and containers; see :func:`spanwise.futures_of`.
@@ -884,7 +931,8 @@ class Client(
     def wait_for_workers(self, n_workers: int, timeout: float | str | None = None) -> Any:
         """Wait until this many workers run."""
         self._wake()
-        return self._call(self._session.wait_for_workers, n_workers, _seconds(timeout))
+        count = check_workers("n_workers", n_workers)
+        return self._call(self._session.wait_for_workers, count, seconds_of(timeout))
 
     def scheduler_info(self, n_workers: int = -1, **kwargs: Any) -> dict[str, Any]:
         """The cluster, and its first workers by address.
@@ -1008,13 +1056,15 @@ class Client(
     # -- how it looks -----------------------------------------------------
 
     def __repr__(self) -> str:
-        if self.status == "starting":
-            return "<Client: starting>"
+        if self.status != "running":
+            return f"<{type(self).__name__}: {self.status}>"
         session = self._session
         workers = session.running_workers()
         threads = sum(row["threads"] for row in workers)
+        memory = format_bytes(int(sum(row["memoryLimit"] for row in workers)))
         return (
-            f"<Client: {session.name!r} {self.status}, workers={len(workers)}, threads={threads}>"
+            f"<{type(self).__name__}: {self.address!r} processes={len(workers)} "
+            f"threads={threads}, memory={memory}>"
         )
 
     def _repr_html_(self) -> str:
@@ -1046,8 +1096,18 @@ def _place(address: Any, scheduler_file: Any) -> str | os.PathLike[str] | None:
         return place
     raise TypeError(
         "Client() takes a spanwise.LocalCluster, the address of a running cluster, or the path of "
-        f"its cluster.json, not a {type_name(place)}"
+        f"its cluster.json, not {shown(place)}"
     )
+
+
+def _check_call(method: str, func: Any, workers: Any, others: Any) -> None:
+    if not callable(func):
+        raise TypeError(
+            f"{method}() takes a function first, and not {shown(func)}: scatter() brings values to "
+            "the workers, compute() computes collections"
+        )
+    if others and workers is None:
+        raise ValueError("allow_other_workers=True goes with workers=, and there is none")
 
 
 def _no_actors() -> NotImplementedError:

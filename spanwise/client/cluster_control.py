@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from spanwise.client.future import _seconds
+from spanwise.client.arguments import seconds_of
 from spanwise.client.launch import check_workers
 from spanwise.client.queries import info_of_workers, tasks_seen
 from spanwise.client.session import Session
@@ -178,7 +178,7 @@ class ClusterControl:
             Other clients use it; nothing was done.
         TimeoutError
         """
-        return self._call(self._restart, _seconds(timeout), wait_for_workers, bool(force))
+        return self._call(self._restart, seconds_of(timeout), wait_for_workers, bool(force))
 
     def _restart(self, timeout: float | None, wait: bool, force: bool) -> None:
         session = self._session
@@ -218,7 +218,7 @@ class ClusterControl:
             No worker is called so.
         TimeoutError
         """
-        return self._call(self._restart_workers, workers, _seconds(timeout), raise_for_error)
+        return self._call(self._restart_workers, workers, seconds_of(timeout), raise_for_error)
 
     def _restart_workers(
         self, workers: Sequence[Any], timeout: float | None, raise_for_error: bool

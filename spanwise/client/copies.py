@@ -10,6 +10,7 @@ from typing import Any
 
 from spanwise.client.entries import FINISHED
 from spanwise.client.futures_of import futures_of
+from spanwise.client.of_others import refuse_others
 from spanwise.client.queries import TaskSeen, tasks_seen
 from spanwise.client.session import Session
 from spanwise.errors import ClusterError
@@ -175,7 +176,7 @@ class CopyMethods:
             )
         if branching < 1:
             raise ValueError(f"branching_factor={branching} is less than 1")
-        spread(self._session, self._seen(futures), count, ids, branching)
+        spread(self._session, self._seen(futures, "replicate"), count, ids, branching)
 
     def rebalance(self, futures: Any = None, workers: Any = None, **kwargs: Any) -> Any:
         """Move results from workers that hold much to those that hold little.
@@ -202,7 +203,7 @@ class CopyMethods:
         if futures is None:
             seen = [*tasks_seen(self._session, states=["memory"])]
         else:
-            seen = self._seen(futures)
+            seen = self._seen(futures, "rebalance")
         even_out(self._session, seen, ids)
 
     def _takers(self, workers: Any) -> list[int]:
@@ -215,7 +216,7 @@ class CopyMethods:
         named = [workers] if isinstance(workers, (str, int)) else [*workers]
         return [each for each in dict.fromkeys(self._worker_ids(named)) if each in rows]
 
-    def _seen(self, futures: list[Any]) -> list[TaskSeen]:
+    def _seen(self, futures: list[Any], method: str) -> list[TaskSeen]:
         """Where the results are, once all are there.
 
         Raises
@@ -223,7 +224,7 @@ class CopyMethods:
         BaseException
             The error of a future that failed.
         """
-        entries = [each._alive() for each in futures]
+        entries = refuse_others(self, futures, method)
         self._session.wait_for(entries)
         for each in entries:
             if each.status != FINISHED:

@@ -62,7 +62,11 @@ def compute_collections(
                 raise RuntimeError(
                     f"Dask gave {len(keys)} keys for {len(places)} {type(group[0]).__name__}s"
                 )
-            found = session.submit_graph(expression, keys, options)
+            try:
+                found = session.submit_graph(expression, keys, options)
+            except BaseException:
+                session.drop_later([entry for entry in entries if entry is not None])
+                raise
         for place, entry in zip(places, found, strict=True):
             entries[place] = entry
     return entries  # type: ignore[return-value]

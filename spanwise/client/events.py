@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.patience import Patience, name_of
-from spanwise.notices import tell
-from spanwise.observed.questions import level_of_asker
+from spanwise.notices import tell, warn_asker
 from spanwise.wire import plain
 from spanwise.wire.foreign import said
 from spanwise.wire.frame import Message
@@ -132,7 +130,7 @@ def _get_events(session: Asking, topic: str | None) -> Any:
     }
     if lost or (topic is None and answer.fields["forgotten"]):
         sentence = _lost_sentence(lost, answer.fields["forgotten"])
-        warnings.warn(sentence, RuntimeWarning, stacklevel=level_of_asker())
+        warn_asker(sentence)
     by_topic = {each["topic"]: tuple(of) for each, of in zip(topics, found, strict=True)}
     return by_topic if topic is None else by_topic.get(topic, ())
 

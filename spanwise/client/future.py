@@ -9,6 +9,9 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from dask.utils import typename
+
+from spanwise.client.arguments import seconds_of
 from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
 from spanwise.client.reason import Failure
 from spanwise.errors import ClusterError
@@ -78,7 +81,8 @@ class Future(TaskRef):
         return self
 
     def __repr__(self) -> str:
-        return f"<Future: {self.status}, key: {self.key}>"
+        kind = f", type: {typename(self.type)}" if self.type else ""
+        return f"<Future: {self.status}{kind}, key: {self.key}>"
 
     def __del__(self) -> None:
         entry = self._entry
@@ -125,7 +129,7 @@ class Future(TaskRef):
         BaseException
             What the task raised, with the task's frames in its traceback.
         """
-        seconds = _seconds(timeout)
+        seconds = seconds_of(timeout)
         if self.client.asynchronous:
             return self._await(seconds)
         try:
@@ -145,7 +149,7 @@ class Future(TaskRef):
 
     def exception(self, timeout: float | str | None = None) -> Any:
         """Wait and return what the task raised, or None."""
-        return self._once_done(self._exception, _seconds(timeout))
+        return self._once_done(self._exception, seconds_of(timeout))
 
     def _exception(self, entry: Entry) -> BaseException | None:
         if entry.status not in (ERROR, CANCELLED):
@@ -160,7 +164,7 @@ class Future(TaskRef):
         of an exception that no task raised (:class:`KilledWorker`), nor of a stand-in for one
         that could not be unpickled here.
         """
-        return self._once_done(self._traceback, _seconds(timeout))
+        return self._once_done(self._traceback, seconds_of(timeout))
 
     def _traceback(self, entry: Entry) -> TracebackType | None:
         if entry.status != ERROR:
@@ -233,14 +237,6 @@ def _adopted(cluster: str, number: int, task: int, key: Any) -> Future:
 
 class CancelledFuture(RuntimeError):
     """The future was released and holds nothing any more."""
-
-
-def _seconds(timeout: float | str | None) -> float | None:
-    if isinstance(timeout, str):
-        from dask.utils import parse_timedelta
-
-        return float(parse_timedelta(timeout))
-    return timeout
 
 
 async def wait_async(

@@ -7,9 +7,11 @@ taken, and one warning says what happens instead; a keyword that nobody knows is
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from spanwise.client.security import unused_parts
+from spanwise.notices import warn_asker
 
 _HERE = "all connections stay on this machine, by sockets of Spanwise's own"
 _PANELS = "there is no page of its own: open the panels from the Spanwise sidebar of JupyterLab"
@@ -112,9 +114,7 @@ _FITTING: dict[str, tuple[Any, ...]] = {
 }
 
 
-def take_keywords(
-    of: str, given: Mapping[str, Any], known: Iterable[str], stacklevel: int = 3
-) -> None:
+def take_keywords(of: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
     """Warn once of keywords that have no meaning here.
 
     Parameters
@@ -125,8 +125,6 @@ def take_keywords(
         The keywords that are no parameters of it.
     known
         Its parameters, to be suggested for what is misspelt.
-    stacklevel
-        Of the warning, counted as :func:`warnings.warn` does from this function.
 
     Raises
     ------
@@ -140,18 +138,24 @@ def take_keywords(
         raise TypeError(f"{of}() got an unexpected keyword argument {unknown[0]!r}.{hint}")
     idle = [name for name, value in given.items() if not _fits(name, value)]
     if idle:
-        said = "; ".join(f"{name}=: {INSTEAD[name]}" for name in idle)
-        warnings.warn(
-            f"{of}(…) is given what changes nothing here. {said}.", UserWarning, stacklevel
-        )
+        said = "; ".join(f"{name}=: {INSTEAD[name]}{_unused(name, given[name])}" for name in idle)
+        warn_asker(f"{of}(…) is given what changes nothing here. {said}.", UserWarning)
+
+
+def _unused(name: str, value: Any) -> str:
+    """Of a `Security`: what of it is not used."""
+    parts = unused_parts(value) if name == "security" else None
+    if not parts:
+        return ""
+    return f" ({', '.join(parts)} {'is' if len(parts) == 1 else 'are'} not used)"
 
 
 def _fits(name: str, value: Any) -> bool:
     """Whether a value says what is the case here already."""
     if value is None:
         return True
-    if getattr(value, "asks_for_nothing", False) is True:
-        return True  # a Security without certificates
+    if name == "security" and unused_parts(value) == []:
+        return True  # without certificates
     if name == "silence_logs":
         return value is True or type(value) is int  # they are silent
     try:

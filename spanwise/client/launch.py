@@ -10,8 +10,9 @@ from typing import Any
 
 import dask
 import psutil
-from dask.utils import parse_bytes, parse_timedelta
+from dask.utils import parse_bytes
 
+from spanwise.client.arguments import seconds_of, shown, whole_of
 from spanwise.client.imported import FIRST, is_wanted
 from spanwise.graph.resources import amounts_of
 from spanwise.processes.this_process import versions
@@ -76,32 +77,58 @@ def cpu_count() -> int:
 MOST_WORKERS = 1_024
 
 
+#: Of one process; more wait for each other's turn.
+MOST_THREADS = 1_024
+
+
 def check_workers(name: str, count: Any) -> int:
     """Return a number of workers that one machine may have.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
     """
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_WORKERS:
-        raise ValueError(
-            f"{name} is a number of workers from 0 to {MOST_WORKERS:,}, not {count!r}: each is a "
-            "process of this machine"
-        )
-    return count
+    why = "each is a process of this machine"
+    return whole_of(count, name, 0, MOST_WORKERS, "number of workers", why)
 
 
-def processes_and_threads(n_workers: int | None, threads_per_worker: int | None) -> tuple[int, int]:
+def check_cluster(n_workers: Any, threads_per_worker: Any, memory_limit: Any, name: Any) -> None:
+    """Check what a cluster is asked to be, before anything is started.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    processes_and_threads(n_workers, threads_per_worker)
+    memory_per_worker(memory_limit, 1, 1)
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name is a text, which panels show, not {shown(name)}")
+
+
+def processes_and_threads(n_workers: Any, threads_per_worker: Any) -> tuple[int, int]:
     """How many workers of how many threads; defaults as distributed's LocalCluster.
 
     Few cores: one process each (no GIL between them). Many: about the square root in
     processes, so that a 64-core machine gets 8 x 8 and not 64 pools of connections.
+
+    Raises
+    ------
+    TypeError, ValueError
     """
     cores = cpu_count()
+    if threads_per_worker is not None:
+        threads_per_worker = whole_of(
+            threads_per_worker,
+            "threads_per_worker",
+            1,
+            MOST_THREADS,
+            "number of threads",
+            "each runs one task at a time; leave it out for as many as there are cores in all",
+        )
     if n_workers is None and threads_per_worker is not None:
         return max(1, cores // threads_per_worker), threads_per_worker
     if n_workers is not None:
-        check_workers("n_workers", n_workers)
+        n_workers = check_workers("n_workers", n_workers)
         if threads_per_worker is None:
             threads_per_worker = max(1, math.ceil(cores / n_workers)) if n_workers else 1
         return n_workers, threads_per_worker
@@ -136,7 +163,8 @@ def memory_per_worker(memory_limit: Any, n_workers: int, threads: int) -> int:
     if isinstance(memory_limit, bool) or not 0 <= nbytes < math.inf:
         raise ValueError(
             'memory_limit is, per worker, "auto", a number of bytes, text such as "2 GiB", a '
-            f"share of the machine's memory up to 1.0, or None for no limit: not {memory_limit!r}"
+            f"share of the machine's memory up to 1.0, or None for no limit, not "
+            f"{shown(memory_limit)}"
         )
     return min(total, int(nbytes))
 
@@ -168,11 +196,8 @@ def cluster_keywords(resources: Any, idle_timeout: Any) -> dict[str, Any]:
     if resources is not None:
         settings["resources"] = worker_resources(resources)
     if idle_timeout is not None:
-        is_number = isinstance(idle_timeout, (int, float))
-        idle = float(idle_timeout if is_number else parse_timedelta(idle_timeout, "s"))
-        if not 0 <= idle < math.inf:
-            raise ValueError(f"idle_timeout is a time from 0 (never), not {idle_timeout!r}")
-        settings["idleSeconds"] = idle
+        idle = seconds_of(idle_timeout, "idle_timeout", 0)
+        settings["idleSeconds"] = 0.0 if idle is None else idle
     return settings
 
 
@@ -181,7 +206,7 @@ def worker_ttl_seconds() -> float:
     for name in ("spanwise.scheduler.worker-ttl", "distributed.scheduler.worker-ttl"):
         value = dask.config.get(name, _UNSET)
         if value is not _UNSET:
-            return 0.0 if value is None else max(0.0, float(parse_timedelta(value)))
+            return seconds_of(value, name) or 0.0
     return WORKER_TTL_SECONDS
 
 
@@ -221,4 +246,4 @@ def worker_saturation() -> float | str | None:
 def stall_seconds() -> float:
     """Seconds without progress on full workers until waiting tasks fail; 0: no limit."""
     found = dask.config.get("spanwise.scheduler.stall-timeout", STALL_TIMEOUT)
-    return max(0.0, float(parse_timedelta(found, "s") or 0.0))
+    return seconds_of(found, "spanwise.scheduler.stall-timeout") or 0.0

@@ -8,13 +8,15 @@ import weakref
 from collections.abc import Callable, Generator
 from typing import Any, ClassVar, Self
 
+from dask.utils import format_bytes
+
+from spanwise.client.arguments import flag_of, seconds_of
 from spanwise.client.cluster_control import adapt, scale
 from spanwise.client.dashboard import dashboard_link
-from spanwise.client.future import _seconds
 from spanwise.client.html import cluster_facts_html
 from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.client.keywords import take_keywords
-from spanwise.client.launch import cluster_keywords
+from spanwise.client.launch import check_cluster, check_workers, cluster_keywords
 from spanwise.client.private_cluster import PrivateCluster
 from spanwise.client.queries import info_of_workers, scheduler_info
 from spanwise.client.session import Session
@@ -83,12 +85,13 @@ class LocalCluster:
         own = ("name", "n_workers", "threads_per_worker", "memory_limit", "resources", "timeout")
         take_keywords("LocalCluster", {"processes": processes, **kwargs}, own)
         settings = cluster_keywords(resources, idle_timeout)
+        check_cluster(n_workers, threads_per_worker, memory_limit, name)
+        self._timeout = seconds_of(timeout, "timeout", 0)
         self._begin(
             PrivateCluster(n_workers, threads_per_worker, memory_limit, name, **settings),
-            asynchronous,
+            flag_of(asynchronous, "asynchronous"),
         )
-        self._timeout = _seconds(timeout)
-        if not asynchronous:
+        if not self.asynchronous:
             self._start()
 
     def _begin(self, cluster: PrivateCluster | JoinedCluster, asynchronous: bool) -> None:
@@ -211,7 +214,8 @@ class LocalCluster:
 
     def wait_for_workers(self, n_workers: int, timeout: float | str | None = None) -> Any:
         """Wait until this many workers run."""
-        return self._call(self._session.wait_for_workers, n_workers, _seconds(timeout))
+        count = check_workers("n_workers", n_workers)
+        return self._call(self._session.wait_for_workers, count, seconds_of(timeout))
 
     @property
     def scheduler_info(self) -> dict[str, Any]:
@@ -239,13 +243,16 @@ class LocalCluster:
         return self._session.name
 
     def __repr__(self) -> str:
-        if not self._has_started:
-            return f"<{type(self).__name__}: {self.status}>"
+        kind = type(self).__name__
+        if self.status != "running":
+            return f"{kind}({self.status})"
         workers = self._session.running_workers()
         threads = sum(row["threads"] for row in workers)
+        limits = [int(row["memoryLimit"]) for row in workers]
+        memory = f", memory={format_bytes(sum(limits))}" if all(limits) else ""
         return (
-            f"<{type(self).__name__}: {self.name!r} {self.status}, workers={len(workers)}, "
-            f"threads={threads}>"
+            f"{kind}({self.name}, {self.scheduler_address!r}, workers={len(workers)}, "
+            f"threads={threads}{memory})"
         )
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,6 @@ import logging
 import pickle
 import sys
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -20,6 +19,7 @@ from spanwise.client.plugins import _register, _unregister
 from spanwise.client.queries import scheduler_info, tasks_seen
 from spanwise.client.session import dump
 from spanwise.errors import ClusterError
+from spanwise.notices import warn_asker
 from spanwise.plugins import ForwardLogging
 
 #: Lines of the scheduler's log that are read: it is cut at 16 MiB.
@@ -46,10 +46,10 @@ def warned(event: Event) -> None:
     """Warn of what a task has by `spanwise.warn`."""
     _, told = event
     if not isinstance(told, dict) or "message" not in told:
-        warnings.warn(str(told), stacklevel=2)  # logged under this topic by hand
+        warn_asker(str(told), UserWarning)  # logged under this topic by hand
         return
     message, category = pickle.loads(told["message"]), pickle.loads(told["category"])
-    warnings.warn(message, category, stacklevel=2)
+    warn_asker(message, category)
 
 
 def forwarded(event: Event) -> None:

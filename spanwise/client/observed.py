@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 from spanwise.client.session import Session
+from spanwise.notices import warn_asker
 from spanwise.observed.observer_address import ObserverAddress
-from spanwise.observed.questions import QUERY_SECONDS, Questions, level_of_asker
+from spanwise.observed.questions import QUERY_SECONDS, Questions
 
 
 class SessionLog:
@@ -30,7 +30,7 @@ class SessionLog:
             return 0
         answer = self._session.ask("flush", {}, timeout=QUERY_SECONDS)
         if answer.fields["note"]:
-            warnings.warn(answer.fields["note"], RuntimeWarning, stacklevel=level_of_asker())
+            warn_asker(answer.fields["note"])
         return int(answer.fields["seq"])
 
 

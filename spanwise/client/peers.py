@@ -7,7 +7,6 @@ import itertools
 import os
 import threading
 import time
-import warnings
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from spanwise.client.parcel import Parcel
+from spanwise.notices import warn_asker
 from spanwise.wire import segments
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.frame_reader import MOST_DESCRIPTORS
@@ -229,11 +229,7 @@ class Peers:
     def _is_refused(self, error: OSError) -> None:
         """Share nothing for a while: the system has refused memory or a descriptor."""
         if not self._alone_until:
-            warnings.warn(
-                f"Large results are copied: this process cannot share memory ({error}).",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+            warn_asker(f"Large results are copied: this process cannot share memory ({error}).")
         self._alone_until = time.monotonic() + segments.REFUSED_SECONDS
 
     @staticmethod

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import uuid
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from spanwise.client.arguments import shown
 from spanwise.client.reason import open_error
 from spanwise.client.session import dump
+from spanwise.client.their_plugins import ours_of
 from spanwise.errors import ClusterError
-from spanwise.observed.questions import level_of_asker
+from spanwise.notices import warn_asker
 from spanwise.plugins import UploadFile, WorkerCallback, WorkerPlugin
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class PluginMethods:
         Parameters
         ----------
         plugin
-            A :class:`WorkerPlugin`.
+            A :class:`WorkerPlugin`. `UploadFile`, `UploadDirectory`, `Environ` and `PipInstall` of
+            `distributed` do what Spanwise's own do.
         name
             Default: the plugin's `name`, or one of its class and a random number. A plugin that
             has the name already is torn down first.
@@ -55,6 +57,7 @@ class PluginMethods:
             A `setup` that takes longer than 30 s is told of, with its workers, and has no limit.
             Interrupted, the plugin is given up.
         """
+        plugin = ours_of(plugin)
         _check_plugin(plugin)
         if idempotent is None:
             idempotent = bool(getattr(plugin, "idempotent", False))
@@ -68,10 +71,8 @@ class PluginMethods:
         self, plugin: WorkerPlugin, name: str | None = None, nanny: bool | None = None
     ) -> Any:
         """Deprecated: use :meth:`register_plugin`."""
-        warnings.warn(
-            "register_worker_plugin() is deprecated: use register_plugin()",
-            DeprecationWarning,
-            stacklevel=2,
+        warn_asker(
+            "register_worker_plugin() is deprecated: use register_plugin()", DeprecationWarning
         )
         if nanny:
             raise NotImplementedError("Spanwise workers have no nanny: the scheduler watches them")
@@ -133,11 +134,9 @@ class PluginMethods:
 def _check_plugin(plugin: Any) -> None:
     if isinstance(plugin, WorkerPlugin):
         if type(plugin).transition is not WorkerPlugin.transition:
-            warnings.warn(
+            warn_asker(
                 f"{type(plugin).__name__}.transition() is never called: Spanwise's workers are "
-                "not told the keys of their tasks. get_task_stream() tells what ran.",
-                RuntimeWarning,
-                stacklevel=level_of_asker(),
+                "not told the keys of their tasks. get_task_stream() tells what ran."
             )
         return
     bases = {base.__name__ for base in type(plugin).__mro__}
@@ -148,7 +147,7 @@ def _check_plugin(plugin: Any) -> None:
         )
     raise TypeError(
         f"register_plugin() takes an instance of a subclass of spanwise.WorkerPlugin, not "
-        f"{plugin!r}. Registering duck-typed plugins is not allowed."
+        f"{shown(plugin)}. Registering duck-typed plugins is not allowed."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import subprocess
 from functools import partial
 from typing import Any
 
@@ -14,13 +14,18 @@ from spanwise.client.launch import launch_spec
 from spanwise.client.session import Session
 from spanwise.client.start_scheduler import start_scheduler
 from spanwise.errors import ClusterError
+from spanwise.notices import warn_asker
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.abandoned import remove_spilled
 from spanwise.processes.node import NodeNotFound
 from spanwise.processes.node_process import NodeProcess
+from spanwise.processes.process_state import ended_with
 from spanwise.processes.this_process import default_name, notebook
 from spanwise.wire.link import dial
+
+#: A connection ends a moment before its process.
+_EXIT_SECONDS = 0.5
 
 
 class PrivateCluster:
@@ -90,6 +95,7 @@ class PrivateCluster:
             )
             lost = partial(remove_spilled, self.scheduler.folder)
             self.session = Session(link, self.scheduler.secret, lost)
+            self.session.how_ended = partial(how_ended, self.scheduler.process)
             stay_out_of_forks(self.session)
             self.session.wait_for_workers(count, timeout)
         except BaseException as error:
@@ -152,10 +158,14 @@ def _find_observer() -> ObserverAddress | None:
     except NodeNotFound:
         raise
     except ClusterError as error:
-        warnings.warn(
-            # Where the cluster is made: beyond `start`, its caller and their constructor.
-            f"Nothing will be recorded for the panels: {error}",
-            RuntimeWarning,
-            stacklevel=5,
-        )
+        warn_asker(f"Nothing will be recorded for the panels: {error}")
         return None
+
+
+def how_ended(process: subprocess.Popen[Any]) -> str:
+    """Half a sentence of how a process has ended that was not told to; empty: it has not."""
+    try:
+        code = process.wait(_EXIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return ""
+    return f"its process {process.pid} {ended_with(code)}"

@@ -20,6 +20,7 @@ from spanwise.client.current import SETTINGS
 from spanwise.client.dashboard import dashboard_link
 from spanwise.client.entries import Entry
 from spanwise.client.futures_of import futures_of
+from spanwise.client.of_others import refuse_others
 from spanwise.client.on_workers import stacks_here, versions_here
 from spanwise.client.session import Session
 from spanwise.errors import SchedulerLost
@@ -195,7 +196,7 @@ class Queries:
         return self._call(self._who_has, found)
 
     def _who_has(self, futures: list[Any] | None) -> dict[Key, list[str]]:
-        entries = None if futures is None else [each._alive() for each in futures]
+        entries = None if futures is None else refuse_others(self, futures, "who_has")
         # Also those that are leaving: a result may lie there alone for a while yet.
         addresses = {row["id"]: row["address"] for row in self._session.workers.values()}
         return {

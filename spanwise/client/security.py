@@ -56,11 +56,6 @@ class Security:
         """What stands for certificates that last as long as the cluster: its own secret does."""
         return cls(require_encryption=True, **kwargs)
 
-    @property
-    def asks_for_nothing(self) -> bool:
-        """Whether it has neither certificates nor the wish for encryption."""
-        return not self.require_encryption and not any(getattr(self, name) for name in _PARAMETERS)
-
     def __repr__(self) -> str:
         given = [
             f"{name}={_shown(value)}"
@@ -68,6 +63,17 @@ class Security:
             if (value := getattr(self, name))
         ]
         return f"Security({', '.join(given)})"
+
+
+def unused_parts(security: Any) -> list[str] | None:
+    """What a `Security`, also `distributed`'s, holds that is not used; None: it is none.
+
+    Versions of TLS are not told: `distributed`'s has them always.
+    """
+    if not all(hasattr(security, name) for name in ("require_encryption", *_PARAMETERS)):
+        return None
+    told = [name for name in _PARAMETERS if not name.endswith("_version")]
+    return [name for name in ("require_encryption", *told) if getattr(security, name)]
 
 
 def _shown(value: Any) -> str:

@@ -83,9 +83,28 @@ CLOSE_SECONDS = 10.0
 #: While closing, time between two looks whether the scheduler was stopped.
 _LOOK_SECONDS = 0.25
 
+_WAS_CLOSED = "The client was closed; make a new one with Client()."
+
 #: Up to here the codec packs rows into one buffer.
 FEW_ROWS = 64
 TASK_COLUMNS = link_type("client").message("up", "submit").by_name["tasks"].columns
+
+
+class NotHeld(ClusterError):
+    """A graph needs results that this client has not.
+
+    Attributes
+    ----------
+    keys
+        Of these results.
+    """
+
+    def __init__(self, key: Key, keys: Iterable[Key]) -> None:
+        super().__init__(
+            f"The graph needs the result of {key!r}, which this client does not hold: it was "
+            "released, or belongs to another cluster. Compute it again."
+        )
+        self.keys = {*keys}
 
 
 class Session:
@@ -161,6 +180,8 @@ class Session:
         self._module_count = -1
         self._dropped: SimpleQueue[Any] | _Nowhere = SimpleQueue()
         self._closing = False
+        #: Half a sentence of how the scheduler's process has ended, where that is known.
+        self.how_ended: Callable[[], str] = str
         #: Called by the reader with what is to be done with a worker that this program started.
         self.on_order: Callable[[int, str], None] = _disregard
         self._reader = threading.Thread(target=self._read, name="spanwise-reader", daemon=True)
@@ -221,10 +242,7 @@ class Session:
                     continue
                 entry = self.by_key.get(key)
                 if entry is None:
-                    raise ClusterError(
-                        f"The graph needs the result of {key!r}, which this client does not "
-                        "hold: it was released, or belongs to another client. Compute it again."
-                    )
+                    raise NotHeld(key, [each for each in graph.external if each not in self.by_key])
                 if entry.status == CANCELLED:
                     raise entry.failure().error
 
@@ -971,8 +989,10 @@ class Session:
             raise LinkClosed(message.fields["why"] or "it was told to end")
 
     def _lost_sentence(self, error: BaseException) -> str:
+        how = "" if self.state == "closed" else self.how_ended()
+        why = f"{error}; {how}" if how else str(error)
         return (
-            f"The scheduler of cluster {self.name!r} has ended ({error}). Its results are "
+            f"The scheduler of cluster {self.name!r} has ended ({why}). Its results are "
             "gone; make a new cluster with Client() and compute again."
         )
 
@@ -981,7 +1001,7 @@ class Session:
         with self.lock:
             if self.dead is None:
                 self.dead = sentence
-            sentence = "The client was closed." if self._closing else self.dead
+            sentence = _WAS_CLOSED if self._closing else self.dead
             reason = FoundHere(lambda: SchedulerLost(sentence))
             for entry in self._by_id.values():
                 if entry.status == PENDING:

@@ -12,28 +12,33 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
+from spanwise.client.arguments import seconds_of
 from spanwise.client.entries import ERROR, PENDING
-from spanwise.client.future import Future, _seconds, wait_async
+from spanwise.client.future import Future, wait_async
 from spanwise.client.futures_of import awaited, is_collection, refuse_cancelled
+from spanwise.client.of_others import by_session
 from spanwise.wire.tracebacks import leave_tasks_frames
 
 ALL_COMPLETED = "ALL_COMPLETED"
 FIRST_COMPLETED = "FIRST_COMPLETED"
 
 
-class DoneAndNotDone(NamedTuple):
+class DoneAndNotDoneFutures(NamedTuple):
     """The answer of :func:`wait`."""
 
     done: set[Future]
     not_done: set[Future]
 
 
-class _NothingToWaitFor(DoneAndNotDone):
+class _NothingToWaitFor(DoneAndNotDoneFutures):
     """What `wait` returns for no futures: used directly or awaited, as no client says which."""
 
     __slots__ = ()
 
-    def __await__(self) -> Generator[Any, None, DoneAndNotDone]:
+    def __repr__(self) -> str:
+        return repr(DoneAndNotDoneFutures(*self))
+
+    def __await__(self) -> Generator[Any, None, DoneAndNotDoneFutures]:
         yield from ()
         return self
 
@@ -52,7 +57,7 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
 
     Returns
     -------
-    DoneAndNotDone
+    DoneAndNotDoneFutures
         Two sets; with an asynchronous client, a coroutine of them.
 
     Raises
@@ -76,30 +81,45 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
     client = futures[0].client
     first = return_when == FIRST_COMPLETED
     if client.asynchronous:
-        return _wait_async(futures, _seconds(timeout), first)
-    return _wait(futures, _seconds(timeout), first)
+        return _wait_async(futures, seconds_of(timeout), first)
+    return _wait(futures, seconds_of(timeout), first)
 
 
-def _wait(futures: list[Future], timeout: float | None, first: bool) -> DoneAndNotDone:
-    session = futures[0].client._session
-    entries = [future._alive() for future in futures]
-    if not first:
-        session.wait_for(entries, timeout)
-    elif not session.wait_first(entries, timeout):
-        raise TimeoutError(f"none of {len(entries)} tasks done after {timeout:g} s")
+def _wait(futures: list[Future], timeout: float | None, first: bool) -> DoneAndNotDoneFutures:
+    clients = by_session(futures)
+    end = None if timeout is None else time.monotonic() + timeout
+    if first and len(clients) > 1:
+        next(as_completed(futures, timeout=timeout))
+        return _parted(futures)
+    for session, own in clients.items():
+        entries = [future._alive() for future in own]
+        left = None if end is None else max(0.0, end - time.monotonic())
+        if not first:
+            session.wait_for(entries, left)
+        elif not session.wait_first(entries, left):
+            raise TimeoutError(f"none of {len(entries)} tasks done after {timeout:g} s")
     return _parted(futures)
 
 
-async def _wait_async(futures: list[Future], timeout: float | None, first: bool) -> DoneAndNotDone:
-    entries = [future._alive() for future in futures]
-    await wait_async(futures[0].client._session, entries, timeout, first)
+async def _wait_async(
+    futures: list[Future], timeout: float | None, first: bool
+) -> DoneAndNotDoneFutures:
+    clients = by_session(futures)
+    end = None if timeout is None else time.monotonic() + timeout
+    if first and len(clients) > 1:
+        await anext(as_completed(futures, timeout=timeout))
+        return _parted(futures)
+    for session, own in clients.items():
+        entries = [future._alive() for future in own]
+        left = None if end is None else max(0.0, end - time.monotonic())
+        await wait_async(session, entries, left, first)
     return _parted(futures)
 
 
-def _parted(futures: list[Future]) -> DoneAndNotDone:
+def _parted(futures: list[Future]) -> DoneAndNotDoneFutures:
     refuse_cancelled(futures)
     done = {future for future in futures if future.status != PENDING}
-    return DoneAndNotDone(done, set(futures) - done)
+    return DoneAndNotDoneFutures(done, set(futures) - done)
 
 
 class as_completed:
@@ -133,7 +153,7 @@ class as_completed:
     ) -> None:
         self.with_results = with_results
         self.raise_errors = raise_errors
-        seconds = _seconds(timeout)
+        seconds = seconds_of(timeout)
         self._give_up = None if seconds is None else time.monotonic() + seconds
         self._done: SimpleQueue[Future] = SimpleQueue()
         self._pending = 0

@@ -64,9 +64,7 @@ def run_scheduler(options: argparse.Namespace, out: TextIO) -> int:
     wanted = options.nworkers or 0
     count, threads = processes_and_threads(None if wanted == "auto" else wanted, options.nthreads)
     name = options.name or "scheduler"
-    cluster = PrivateCluster(
-        count, threads, options.memory_limit, name, computes=False, **settings
-    )
+    cluster = PrivateCluster(count, threads, options.memory_limit, name, computes=False, **settings)
     events: Events = Events()
     with signals_as_events(events), notices_as_lines("spanwise scheduler"):
         try:

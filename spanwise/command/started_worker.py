@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spanwise.processes.abandoned import remove_tree
+from spanwise.processes.process_state import ended_with
 
 #: Exit codes of the worker program; see `spanwise/worker/__main__.py`.
 _EXITS = {
@@ -114,12 +114,7 @@ class StartedWorker:
 
 def exit_sentence(code: int) -> str:
     """How a process ended, as half a sentence."""
-    if code < 0:
-        try:
-            return f"was ended by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"was ended by signal {-code}"
-    return _EXITS.get(code, f"ended with exit code {code}")
+    return _EXITS.get(code) or ended_with(code)
 
 
 def _environment(environment: dict[str, str]) -> dict[str, str]:

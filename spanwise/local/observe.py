@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import threading
-import warnings
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +15,7 @@ from spanwise.graph.observe_get import WrittenGraphs, written_graphs
 from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.recorder import Recorder
 from spanwise.local.runs import ObservedRuns
+from spanwise.notices import warn_asker
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
 from spanwise.observed.observer_address import ObserverAddress
@@ -62,11 +62,7 @@ class Observation:
             self._begin(self._observer)
         except (ClusterError, NodeNotFound, OSError) as error:
             self._why_off = str(error)
-            warnings.warn(
-                f"Computations run as ever, but nothing is observed: {error}",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+            warn_asker(f"Computations run as ever, but nothing is observed: {error}")
 
     def _begin(self, observer: ObserverAddress) -> None:
         recorder = self._recorder = Recorder(self.name, observer)

@@ -7,7 +7,6 @@ and only after everything that had been measured when the question was asked is 
 from __future__ import annotations
 
 import itertools
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,8 +28,6 @@ QUERY_SECONDS = 30.0
 #: For so long the successor of an observer that died is looked for.
 SUCCESSOR_SECONDS = 10.0
 _TRY_SECONDS = 0.1
-#: Modules between a question's asker and us.
-_OWN = ("spanwise.client.", "spanwise.observed.")
 
 #: The context whose entries divide seconds that other contexts hold already.
 DIVIDING_CONTEXT = "noncpu"
@@ -424,17 +421,6 @@ def _moment(given: float | str | None) -> float | None:
     if not isinstance(given, str):
         return given
     return time() - float(parse_timedelta(given))
-
-
-def level_of_asker() -> int:
-    """How far above the caller the first frame lies that is not our own."""
-    level = 1
-    frame = sys._getframe(1)
-    # (what exec() is given may have no name)
-    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(_OWN):
-        frame = frame.f_back
-        level += 1
-    return level
 
 
 def _name_of(clients: list[str], index: int | None) -> str:

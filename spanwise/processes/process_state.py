@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import psutil
@@ -21,6 +22,16 @@ def is_stopped(pid: int) -> bool:
         return psutil.Process(pid).status() in _STOPPED
     except (psutil.Error, OSError):
         return False
+
+
+def ended_with(code: int) -> str:
+    """How a process has ended, as half a sentence."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"
 
 
 def lives(pid: int, since: float | None = None) -> bool:

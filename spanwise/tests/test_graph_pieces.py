@@ -401,7 +401,7 @@ class TestOptions:
     def test_a_layer_s_options_win_over_those_of_the_submission(self) -> None:
         asked: list[Any] = []
         options = TaskOptions(
-            asked.append,
+            lambda named, _: asked.append(named),
             {
                 "retries": 2,
                 "priority": lambda key: len(key),
@@ -433,7 +433,7 @@ class TestOptions:
         assert asked == [("alice",), ("bob", 3, "70000", "True"), ("c",)]
 
     def test_the_same_workers_alone_or_first_are_two_restrictions(self) -> None:
-        options = TaskOptions(lambda workers: None, {"workers": [0, 65_535, 65_536, -1]})
+        options = TaskOptions(lambda *_: None, {"workers": [0, 65_535, 65_536, -1]})
         assert options.row("a") == (0, 1, 0)
         options.add_annotations({"allow_other_workers": {"b": True}})
         assert options.row("b") == (0, 2, 0)
@@ -441,7 +441,7 @@ class TestOptions:
         assert options.restrictions[0]["workers"] == [0, 65_535, "65536", "-1"]
 
     def test_nothing_is_nothing(self) -> None:
-        options = TaskOptions(lambda workers: None, {"retries": None})
+        options = TaskOptions(lambda *_: None, {"retries": None})
         assert not options
         options.add_annotations({"retries": {}, "span": {"a": 1}})
         assert not options and options.row("a") == (0, 0, 0) and options.restrictions == []
@@ -450,7 +450,7 @@ class TestOptions:
 
     def test_resources_are_wished_for_with_workers_or_alone(self) -> None:
         asked: list[Any] = []
-        options = TaskOptions(asked.append, {"resources": {"GPU": 1}})
+        options = TaskOptions(lambda named, _: asked.append(named), {"resources": {"GPU": 1}})
         options.add_annotations(
             {"resources": {"b": {"MEM": 2.5}, "c": {}}, "workers": {"b": "alice"}}
         )
@@ -466,25 +466,25 @@ class TestOptions:
 
     def test_resources_by_key(self) -> None:
         named = {"a": {"GPU": 1}, ("b", "c"): {"GPU": 2}, ("x", 0): {"GPU": 3}}
-        options = TaskOptions(lambda workers: None, {"resources": named})
+        options = TaskOptions(lambda *_: None, {"resources": named})
         assert options
         rows = [options.row(key)[1] for key in ("a", "b", "c", ("x", 0), ("x", 1), "d")]
         assert rows == [1, 2, 2, 3, 0, 0]
-        assert not TaskOptions(lambda workers: None, {"resources": {}})
+        assert not TaskOptions(lambda *_: None, {"resources": {}})
 
     def test_more_wishes_than_the_column_counts_are_refused(self) -> None:
-        options = TaskOptions(lambda workers: None, {"resources": lambda key: {"MEM": key}})
+        options = TaskOptions(lambda *_: None, {"resources": lambda key: {"MEM": key}})
         for amount in range(1, 65_536):
             options.row(amount)
         with pytest.raises(ValueError, match="65,535 different"):
             options.row(65_536)
 
 
-@given(st.integers(), st.integers())
+@given(st.integers(min_value=0), st.integers())
 def test_any_retries_and_priorities_fit_their_columns(retries: int, priority: int) -> None:
-    options = TaskOptions(lambda workers: None, {"retries": retries, "priority": priority})
+    options = TaskOptions(lambda *_: None, {"retries": retries, "priority": priority})
     columns = option_columns(["a"], options)
-    assert columns["retries"][0] == (0 if retries < 0 else min(retries, 255))
+    assert columns["retries"][0] == min(retries, 255)
     most = 2**31
     assert columns["userPriority"][0] == (
         priority if -most <= priority < most else -most if priority < 0 else most - 1

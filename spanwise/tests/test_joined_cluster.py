@@ -20,7 +20,9 @@ from typing import Any
 import dask
 import dask.array as da
 import pytest
+from dask import delayed
 
+import spanwise
 from spanwise import Client, LocalCluster, span
 from spanwise.client import joined_cluster
 from spanwise.client.cluster_file import find_cluster
@@ -251,6 +253,46 @@ def test_a_restart_by_a_guest_computes_again_what_others_hold(owner: Client) -> 
     assert owner.submit(str, kept).result(LIMIT_SECONDS) == "7"
 
 
+def test_futures_of_another_client_are_taken_by_all_calls(owner: Client) -> None:
+    with Client(owner.address, set_as_default=False) as guest:
+        theirs = owner.submit(abs, -7, pure=False)
+        # At once, while it may not have run.
+        assert guest.submit(str, theirs).result(LIMIT_SECONDS) == "7"
+        assert guest.submit(sum, [theirs, 1]).result(LIMIT_SECONDS) == 8
+        assert guest.submit(dict, x=theirs).result(LIMIT_SECONDS) == {"x": 7}
+        assert guest.gather(guest.map(abs, [theirs])) == [7]
+        own = guest.submit(abs, -8, pure=False)
+        assert guest.gather({"a": theirs, "b": [own]}) == {"a": 7, "b": [8]}
+        assert spanwise.wait([theirs, own], LIMIT_SECONDS).done == {theirs, own}
+        first = spanwise.wait([theirs, own], LIMIT_SECONDS, return_when="FIRST_COMPLETED")
+        assert first.done
+        ones = owner.persist(da.ones(4, chunks=2))
+        assert guest.compute(ones.sum(), sync=True) == 4
+        assert guest.persist(ones + 1).compute(scheduler=guest.get).sum() == 8
+        assert guest.compute(delayed(abs)(theirs)).result(LIMIT_SECONDS) == 7
+        with pytest.raises(ClusterError, match=r"of another client: ask that one, future\.client"):
+            guest.who_has([theirs])
+        # Ids are each client's own: neither takes a task of its own for the other's.
+        runs, mine = owner.submit(long_sleep, pure=False), guest.submit(long_sleep, pure=False)
+        guest.cancel([runs])
+        assert (runs.status, mine.status) == ("cancelled", "pending")
+        mine.cancel()
+    # Of another cluster there is only the value.
+    with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as other:
+        for call in (
+            lambda: other.submit(str, theirs),
+            lambda: other.compute(delayed(abs)(theirs)),
+        ):
+            with pytest.raises(ClusterError, match=r"is of the cluster.*what future\.result\(\)"):
+                call()
+        assert other.gather([theirs]) == [7]
+        kill = other._private.scheduler.process.kill  # type: ignore[union-attr]
+        lost = other.submit(long_sleep)
+        kill()
+        with pytest.raises(SchedulerLost, match=r"was ended by SIGKILL.*new cluster with Client"):
+            lost.result(LIMIT_SECONDS)
+
+
 def test_a_guest_may_shut_the_cluster_down() -> None:
     with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as owner:
         waits = owner.submit(long_sleep)
@@ -260,15 +302,6 @@ def test_a_guest_may_shut_the_cluster_down() -> None:
         assert guest.status == "closed"
         with pytest.raises(SchedulerLost, match="another of its clients has shut it down"):
             waits.result(LIMIT_SECONDS)
-
-
-def test_a_future_goes_to_the_client_that_made_it(owner: Client) -> None:
-    theirs = owner.submit(abs, -1, pure=False)
-    with (
-        Client(owner.address, set_as_default=False) as guest,
-        pytest.raises(ClusterError, match="belongs to another client"),
-    ):
-        guest.submit(str, theirs)
 
 
 def test_joining_by_file(owner: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,15 @@ def test_what_is_given_as_security_is_kept_and_said(scheduler: ClientScheduler) 
     key = "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n"
     with_key = spanwise.Security(tls_client_key=key, extra_conn_args={"key": key})
     assert "MIIB" not in repr(with_key) and "tls_client_key=…" in repr(with_key)
+    theirs_too = distributed.Security(tls_client_cert="c", tls_client_key=key)
+    for given, unused in (
+        (made, r"require_encryption, tls_ca_file are not used"),
+        (with_key, r"tls_client_key, extra_conn_args are not used"),
+        (theirs_too, r"tls_client_cert, tls_client_key are not used"),
+    ):
+        with pytest.warns(UserWarning, match=rf"security=: .*\(.*{unused}\)") as caught:
+            LocalClient(scheduler, security=given).close()
+        assert "MIIB" not in str(caught[0].message)
     for given in (made, spanwise.Security.temporary(), True):
         with pytest.warns(UserWarning, match=r"security=: every connection is authenticated"):
             LocalClient(scheduler, security=given).close()

@@ -333,6 +333,43 @@ def lock() -> Any:
     return distributed.Lock("name").acquire(timeout=30)  # type: ignore[no-untyped-call]
 
 
+def hold_lock() -> Any:
+    with distributed.Lock("name"):  # type: ignore[no-untyped-call]
+        return 1
+
+
+def hold_locks() -> Any:
+    with distributed.MultiLock(["a", "b"]):
+        return 1
+
+
+def hold_lease() -> Any:
+    return distributed.Semaphore(2, "name").release()  # type: ignore[no-untyped-call]
+
+
+def set_event() -> Any:
+    return distributed.Event("name").set()  # type: ignore[no-untyped-call]
+
+
+def put() -> Any:
+    return distributed.Queue("name").put(1)  # type: ignore[no-untyped-call]
+
+
+def set_variable() -> Any:
+    return distributed.Variable("name").set(1)  # type: ignore[no-untyped-call]
+
+
+#: What they call, by what ours is named.
+SHARED = {
+    lock: "Lock",
+    hold_lock: "Lock",
+    hold_locks: "MultiLock",
+    hold_lease: "Semaphore",
+    set_event: "Event",
+    put: "Queue",
+    set_variable: "Variable",
+}
+
 CALLS = {
     current_client: (
         "get_client",
@@ -343,7 +380,7 @@ CALLS = {
     leave_the_pool: ("secede", "Use spanwise.secede() and spanwise.rejoin()"),
     wait_for_futures: ("wait", "In a task, spanwise.get_client()"),
     iterate: ("as_completed", "In a task, spanwise.get_client()"),
-    lock: ("Lock", "pass what has to be first as an argument"),
+    **{call: (name, f"`from spanwise import {name}`") for call, name in SHARED.items()},
 }
 
 
@@ -352,7 +389,8 @@ def test_a_call_of_theirs_in_our_task_says_what_to_do_instead(ours: Any, call: A
     name, advice = CALLS[call]
     error = ours.submit(call, pure=False).exception(LIMIT_SECONDS)
     # Libraries that have another way without a cluster catch these.
-    assert type(error) is (RuntimeError if call is lock else ValueError)
+    assert isinstance(error, (ValueError, RuntimeError, AttributeError))
+    assert call in SHARED or type(error) is ValueError
     (note,) = error.__notes__
     assert note.startswith(f"({name}() is distributed's") and advice in note
 
@@ -421,6 +459,18 @@ with spanwise.Client(n_workers=1, threads_per_worker=1) as client:
             print(type(error).__name__, "from spanwise import wait" in said[-1])
         else:
             print("nothing said")
+    for name, call in {
+        "Lock": lambda: distributed.Lock("x").__enter__(),
+        "Semaphore": lambda: distributed.Semaphore(2, "x").acquire(),
+        "MultiLock": lambda: distributed.MultiLock(["x"]),
+        "Event": lambda: distributed.Event("x").wait(),
+        "Queue": lambda: distributed.Queue("x").get(),
+        "Variable": lambda: distributed.Variable("x").get(),
+    }.items():
+        try:
+            call()
+        except RuntimeError as error:
+            print(f"`from spanwise import {name}`" in str(error))
     # Their own code goes on as it is.
     assert "def default_client" in inspect.getsource(distributed.client)
     assert distributed.client.__spec__.loader.get_filename() == distributed.client.__file__
@@ -434,9 +484,12 @@ def test_their_functions_say_of_our_futures_where_ours_are() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", BESIDE], capture_output=True, text=True, timeout=120, check=False
     )
-    assert ran.stdout.splitlines() == [*["ValueError True"] * 6, *["TypeError True"] * 3, "1"], (
-        ran.stdout + ran.stderr
-    )
+    assert ran.stdout.splitlines() == [
+        *["ValueError True"] * 6,
+        *["TypeError True"] * 3,
+        *["True"] * 6,
+        "1",
+    ], ran.stdout + ran.stderr
 
 
 def test_nor_does_their_client_in_our_task(ours: Any, theirs: Any) -> None:

@@ -280,7 +280,7 @@ class TestMessages:
             **dict.fromkeys(["span", "restriction"], "H"),
             "userPriority": "i",
         }
-        options = TaskOptions(lambda _: None, {"priority": -(2**31), "workers": ["w"]})
+        options = TaskOptions(lambda *_: None, {"priority": -(2**31), "workers": ["w"]})
         run = Told()
         graph: dict[Any, Any] = {"x": 1, "y": Task("y", abs, TaskRef("x"))}
         for given_options in (None, options):
@@ -312,7 +312,7 @@ class TestMessages:
 
     def test_options_stand_beside_their_tasks(self) -> None:
         looked: list[Any] = []
-        options = TaskOptions(looked.append, {"priority": -2})
+        options = TaskOptions(lambda named, _: looked.append(named), {"priority": -2})
         options.add_annotations({"retries": {"b": 3}, "workers": {"c": ["w"]}})
         graph: dict[Any, Any] = {key: Task(key, abs, 1) for key in "abc"}
         run = Told()
@@ -323,7 +323,7 @@ class TestMessages:
         assert message.tasks["userPriority"].tolist() == [-2, -2, -2]
         assert message.fields["restrictions"] == [{"workers": ["w"], "allowOther": False}]
         # Without any there is nothing to be read.
-        for none in (None, TaskOptions(looked.append, {})):
+        for none in (None, TaskOptions(lambda named, _: looked.append(named), {})):
             (message,) = run.packer.pack(prepared, {}, (), 0, none)
             assert "restrictions" not in message.fields
             for column, typecode in (("restriction", "H"), ("userPriority", "i")):

@@ -20,6 +20,7 @@ import pytest
 
 import spanwise
 from spanwise import Client, Environ, PipInstall, UploadFile, WorkerPlugin, get_worker, plugins
+from spanwise.client.their_plugins import ours_of
 from spanwise.errors import SchedulerLost
 from spanwise.processes.process_state import lives
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
@@ -197,10 +198,13 @@ def test_what_is_no_plugin_is_refused(cluster: Client, theirs: distributed.Clien
     class Watches(WorkerPlugin):
         def transition(self, key: Any, start: Any, finish: Any, **kwargs: Any) -> None: ...
 
-    with pytest.warns(RuntimeWarning, match=r"Watches\.transition\(\) is never called"):
+    with (
+        pytest.warns(RuntimeWarning, match=r"Watches\.transition\(\) is never called") as caught,
+        pytest.warns(DeprecationWarning, match="use register_plugin") as more,
+    ):
         cluster.register_plugin(Watches(), name="watches")
-    with pytest.warns(DeprecationWarning, match="use register_plugin"):
         cluster.register_worker_plugin(Watches(), "watches")
+    assert {each.filename for each in [*caught, *more]} == {__file__}
     cluster.unregister_worker_plugin("watches")
 
 
@@ -302,6 +306,38 @@ def make_project(folder: Path) -> Path:
         )
         content.writestr(f"{info}/RECORD", "")
     return wheel
+
+
+def test_theirs_do_what_ours_of_the_same_names_do(cluster: Client, tmp_path: Path) -> None:
+    theirs_too = distributed.diagnostics.plugin
+    package, module = tmp_path / "sent_by_theirs", tmp_path / "module_of_theirs.py"
+    package.mkdir()
+    (package / "__init__.py").write_text("VALUE = 5\n")
+    module.write_text("VALUE = 6\n")
+    cluster.register_plugin(theirs_too.UploadDirectory(str(package)))
+    cluster.register_plugin(theirs_too.UploadFile(str(module)))
+    cluster.register_plugin(theirs_too.Environ({"SPANWISE_TEST_T": 7}), name="theirs")
+
+    def seen() -> list[Any]:
+        return [
+            *map(value_in, ("sent_by_theirs", "module_of_theirs")),
+            os.getenv("SPANWISE_TEST_T"),
+        ]
+
+    answers = list(cluster.run(seen).values())
+    assert answers == [[5, 6, "7"]] * len(answers)
+    cluster.unregister_worker_plugin("theirs")
+    install = ours_of(theirs_too.PipInstall(["a>=1"], ["--no-index"]))
+    assert isinstance(install, PipInstall) and install.packages == ["a>=1"]
+    assert install.pip_options == ["--no-index"]
+    for refused, why in (
+        (theirs_too.UploadDirectory(str(package), mode="scheduler"), "scheduler runs no Python"),
+        (theirs_too.UploadDirectory(str(package), restart_workers=True), "restart"),
+        (theirs_too.PipInstall(["a"], restart_workers=True), "restart_workers=True"),
+        (theirs_too.CondaInstall(["a"]), "CondaInstall of distributed.*client's environment"),
+    ):
+        with pytest.raises(NotImplementedError, match=why):
+            cluster.register_plugin(refused)
 
 
 def test_packages_are_installed_once(cluster: Client, tmp_path: Path) -> None:

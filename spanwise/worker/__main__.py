@@ -110,7 +110,9 @@ def _run(config: dict[str, Any]) -> int:
         }
         link = wire_link.dial(config["scheduler"], secret, "worker", intro)
         called = link.welcome["name"]
-        worker.called = int(called) if called.isascii() and called.isdigit() else called or worker.number
+        worker.called = (
+            int(called) if called.isascii() and called.isdigit() else called or worker.number
+        )
         fetching = Fetching(worker, secret)
         worker.connect(link.send, fetching.fetch, link.clock_offset)
         WORKER.append(worker)

@@ -7,14 +7,16 @@ note beside them. Neither is `distributed` imported nor changed: the frames tell
 
 from __future__ import annotations
 
-from spanwise.wire.foreign import message_of
+from types import FrameType
+
+from spanwise.wire.foreign import message_of, type_name
 from spanwise.wire.tracebacks import TRACEBACK
 
 _SUBMIT = (
     "In a task, spanwise.get_client() and spanwise.worker_client() give a client of its cluster, "
     "and spanwise has wait and as_completed of its own: import them from there"
 )
-_SHARE = "Return the value, or pass what has to be first as an argument: a task waits for it"
+_SHARE = "spanwise has one of that name: `from spanwise import {}`"
 _THREAD = "Use spanwise.secede() and spanwise.rejoin()"
 
 #: What is called, and what to do instead.
@@ -39,6 +41,9 @@ _INSTEAD = {
 _ENDS = {"get_client", "get_worker", "default_client", "rejoin"}
 
 
+#: Methods of these that do not look whether there is a client find None in its place.
+_SHARED = {"Lock", "Semaphore", "MultiLock", "Event", "Queue", "Variable"}
+
 #: What it raises then: of Python's own, so that nothing of the user's runs here.
 _RAISES = (ValueError, RuntimeError, AttributeError)
 
@@ -53,7 +58,7 @@ def advice(error: BaseException) -> str:
         frame = trace.tb_frame
         module = frame.f_globals.get("__name__")
         if type(module) is str and module.startswith("distributed."):
-            called = called or frame.f_code.co_qualname.split(".")[0]
+            called = called or _called(frame)
             ended = frame.f_code.co_name
         else:
             # A function of the caller's, or one that it was given back to: a later call counts.
@@ -62,9 +67,20 @@ def advice(error: BaseException) -> str:
     instead = _INSTEAD.get(called)
     if instead is None:
         return ""
-    if ended not in _ENDS and "not properly initialized" not in message_of(error):
+    message = message_of(error)
+    has_none = "not properly initialized" in message or (
+        called in _SHARED and message.startswith("'NoneType' object has no attribute")
+    )
+    if ended not in _ENDS and not has_none:
         return ""  # it got further: a client of `distributed` is there
     return (
         f"({called}() is distributed's, and this task runs on a worker of Spanwise, not of "
-        f"distributed. {instead}.)"
+        f"distributed. {instead.format(called)}.)"
     )
+
+
+def _called(frame: FrameType) -> str:
+    """The function or class of theirs; for a method that it inherits, the class of the object."""
+    defined, _, method = frame.f_code.co_qualname.partition(".")
+    name = type_name(frame.f_locals["self"]) if method and "self" in frame.f_locals else ""
+    return name if name in _SHARED else defined
