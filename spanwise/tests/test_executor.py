@@ -32,7 +32,7 @@ from spanwise.worker.executor import Executor
 from spanwise.worker.report import Report
 from spanwise.worker.spill_file import Spent
 from spanwise.worker.tasks import Entry, Row
-from spanwise.worker.watch import Watch
+from spanwise.worker.watch import MEMORY_SECONDS, RESTING_MEMORY_SECONDS, Watch
 from spanwise.worker.worker import Worker
 
 LIMIT_SECONDS = 60.0
@@ -284,6 +284,20 @@ def test_where_nobody_records_memory_and_transfers_are_told_all_the_same(worker:
     assert kind == "measured"
     assert tables["transfers"] == [transfer]
     assert {*tables} == {"memory", "transfers"}
+
+
+def test_workers_without_work_measure_memory_at_the_same_moments(worker: Worker) -> None:
+    """So that what they say wakes the scheduler once."""
+    one, other = (Watch.__new__(Watch) for _ in range(2))
+    for each in (one, other):
+        each._worker, each.memory_seconds = worker, MEMORY_SECONDS
+    at = one._next_memory(99.95, 100.1, True)
+    assert 100.1 < at <= 100.1 + RESTING_MEMORY_SECONDS
+    assert other._next_memory(100.2, at - 0.001, True) == at
+    assert one._next_memory(at, at + 0.001, True) == pytest.approx(at + RESTING_MEMORY_SECONDS)
+    # While somebody samples it is measured as often as that needs.
+    other.memory_seconds = 0.1
+    assert other._next_memory(100.2, 100.21, True) == pytest.approx(100.3)
 
 
 def test_a_task_that_is_released_before_it_begins_is_not_run(worker: Worker) -> None:

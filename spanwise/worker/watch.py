@@ -142,7 +142,7 @@ class Watch(threading.Thread):
                 self._measure_memory(now)
                 before, managed = managed, self._worker.managed
                 rests = now - last_busy > RESTS_AFTER_SECONDS and managed == before
-                next_memory = max(next_memory + self._memory_pause(rests), now)
+                next_memory = self._next_memory(next_memory, now, rests)
                 with_samples = now >= next_samples or idle_looks > 0
                 if now >= next_samples:
                     next_samples = now + SAMPLES_SECONDS
@@ -166,12 +166,14 @@ class Watch(threading.Thread):
             else:
                 next_look = now
 
-    def _memory_pause(self, rests: bool) -> float:
-        """Seconds until memory is measured again."""
+    def _next_memory(self, last: float, now: float, rests: bool) -> float:
+        """When memory is measured again."""
         # The scheduler asks for a shorter time while somebody samples.
         if rests and self.memory_seconds == MEMORY_SECONDS and not self._worker.paused:
-            return RESTING_MEMORY_SECONDS
-        return self.memory_seconds
+            # All workers of a machine at once, by the clock that they share: what they say then
+            # wakes scheduler and observer once, and is one block of the log.
+            return (now // RESTING_MEMORY_SECONDS + 1.0) * RESTING_MEMORY_SECONDS
+        return max(last + self.memory_seconds, now)
 
     def send_measured(self, with_samples: bool = True) -> None:
         """Send what has been collected."""

@@ -24,6 +24,8 @@ export class FramedSocket {
   private readonly _splitter: FrameSplitter;
   private _outgoing: Uint8Array[] = [];
   private _outgoingBytes = 0;
+  /** The end of the turn, at which what waits is written. */
+  private _turnEnd: NodeJS.Immediate | undefined;
   /** This side has asked to close: nothing more is read or written. */
   private _ended = false;
   private _closed = false;
@@ -81,9 +83,7 @@ export class FramedSocket {
     if (this.closed || this._ended) {
       return;
     }
-    if (this._outgoing.length === 0) {
-      setImmediate(() => this.flush());
-    }
+    this._turnEnd ??= setImmediate(() => this.flush());
     // One by one: a call takes no more than some 120,000 arguments.
     for (const chunk of frame.chunks) {
       this._outgoing.push(chunk);
@@ -97,9 +97,16 @@ export class FramedSocket {
     if (chunks.length === 0) {
       return;
     }
+    // Else the event loop would go round once more for nothing.
+    clearImmediate(this._turnEnd);
+    this._turnEnd = undefined;
     this._outgoing = [];
     this._outgoingBytes = 0;
     if (this.closed || this._ended) {
+      return;
+    }
+    if (chunks.length === 1) {
+      this._socket.write(chunks[0]!);
       return;
     }
     // Corked, all chunks leave in one gathered system call.

@@ -574,10 +574,14 @@ export class Cluster implements IRosterHost {
     const due = this._state.log.commit(this._state.clock());
     if (due !== null && this._sealTimer === undefined) {
       const seconds = Math.max(0, due - this._state.clock());
-      this._sealTimer = setTimeout(() => {
-        this._sealTimer = undefined;
-        this._commit();
-      }, seconds * 1000);
+      this._sealTimer = setTimeout(
+        () => {
+          this._sealTimer = undefined;
+          this._commit();
+        },
+        // A timer drops fractions: it would end before anything is due, and another follow it.
+        Math.ceil(seconds * 1000)
+      );
     }
   }
 
