@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = Path(__file__).parent
 
 
 def read_version() -> str:
-    """Return the version of the installed distribution.
+    """Return the version of this package.
 
-    In a checkout that is not installed, it is the version in ``package.json``,
-    the one place where it is written.
+    It was written beside the Node bundle when that was built: the distribution's metadata say
+    the same, and their reader takes a fifth of the time in which a worker starts. In a checkout
+    without a bundle it is the version in ``package.json``, the one place where it is written.
     """
+    build = _build()
+    if build is not None:
+        return str(build["version"])
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("spanwise")
     except PackageNotFoundError:
@@ -27,8 +33,12 @@ def read_build() -> str:
 
     Two sides of a link show it when they refuse each other.
     """
+    build = _build()
+    return "unbuilt" if build is None else str(build["build"])
+
+
+def _build() -> Any:
     try:
-        build = json.loads((_PACKAGE / "node" / "build.json").read_text("utf8"))
+        return json.loads((_PACKAGE / "node" / "build.json").read_text("utf8"))
     except FileNotFoundError:
-        return "unbuilt"
-    return str(build["build"])
+        return None

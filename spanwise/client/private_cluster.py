@@ -77,9 +77,13 @@ class PrivateCluster:
         """
         try:
             recording = bool(dask.config.get("spanwise.recording", True))
-            self.observer = _find_observer() if recording else None
+
+            def observer() -> ObserverAddress | None:
+                self.observer = _find_observer() if recording else None
+                return self.observer
+
             self.scheduler, count = start_scheduler(
-                *self._options, self.observer, recording, **self._settings
+                *self._options, observer, recording, **self._settings
             )
         except NodeNotFound as error:
             raise ClusterError(str(error)) from None

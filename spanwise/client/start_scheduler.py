@@ -6,6 +6,7 @@ import os
 import secrets
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from spanwise.client.launch import (
@@ -31,7 +32,7 @@ def start_scheduler(
     threads_per_worker: int | None,
     memory_limit: Any,
     name: str | None,
-    observer: ObserverAddress | None,
+    find_observer: Callable[[], ObserverAddress | None],
     recording: bool = True,
     **settings: Any,
 ) -> tuple[NodeProcess, int]:
@@ -39,6 +40,8 @@ def start_scheduler(
 
     Parameters
     ----------
+    find_observer
+        Finds or starts one, while the scheduler's program starts.
     **settings
         More of what `docs/contracts.md` §8 lists, over what is written otherwise.
     """
@@ -51,15 +54,18 @@ def start_scheduler(
         "name": name or default_name(),
         "secretHex": secret.hex(),
         "transport": default_transport(),
-        "observer": None
-        if observer is None
-        else {"address": observer.address, "secretFile": observer.secret_file},
         "client": {"pid": os.getpid(), "started": started(os.getpid())},
         "notebook": notebook(),
         "wallEpoch": time.time(),
         **settings,
     }
-    return NodeProcess("scheduler", config, secret), own["nWorkers"]
+
+    def with_observer() -> dict[str, Any]:
+        found = find_observer()
+        told = found and {"address": found.address, "secretFile": found.secret_file}
+        return {"observer": told, **config}
+
+    return NodeProcess("scheduler", with_observer, secret), own["nWorkers"]
 
 
 def cluster_settings(

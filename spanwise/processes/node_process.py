@@ -41,13 +41,17 @@ class NodeProcess:
     Parameters
     ----------
     role, config
-        Which program, and its settings.
+        Which program, and its settings; or what gives them, called while the program starts.
     folder
         Of the one before it, which has ended. Default: a new one.
     """
 
     def __init__(
-        self, role: str, config: dict[str, Any], secret: bytes, folder: Path | None = None
+        self,
+        role: str,
+        config: dict[str, Any] | Callable[[], dict[str, Any]],
+        secret: bytes,
+        folder: Path | None = None,
     ) -> None:
         self.role = role
         self.secret = secret
@@ -71,7 +75,7 @@ class NodeProcess:
         try:
             # While it starts.
             remove_abandoned(self.folder.parent)
-            self.address = self._wait_until_ready(config)
+            self.address = self._wait_until_ready(config() if callable(config) else config)
         except BaseException:
             self.kill()
             raise

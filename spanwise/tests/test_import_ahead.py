@@ -8,9 +8,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import cloudpickle
 import dask
 import pytest
 
@@ -111,19 +113,35 @@ def test_a_task_never_gets_a_part_of_a_package_that_is_not_done(
     by_name = f"c{name}.part\nkinds\n.".encode()
     content = b"".join(payload.framed(by_name))
     library = Library(Names())
+    by_value = eval("lambda x: x", {"__name__": "__main__"})
+    for number, blob in enumerate([by_name, *map(cloudpickle.dumps, (abs, by_value))]):
+        library.add_chunk(number, b"".join(payload.framed(blob)))
     found: list[list[str]] = []
     ahead = threading.Thread(target=library.import_ahead, args=(name,))
-    task = threading.Thread(target=lambda: found.append(library.loads(content)()))
+
+    reads = (lambda: library.loads(content), lambda: library._chunks.claim(0)()[0])
+    tasks = [threading.Thread(target=lambda read=read: found.append(read()())) for read in reads]
     try:
         ahead.start()
         until(lambda: hasattr(sys.modules.get(f"{name}.part"), "kinds"))
         assert pickle.loads(by_name)() == []
-        task.start()
+        # Who needs no module of it does not wait, be it by name or by value.
+        for number, needs_none in ((1, abs), (2, by_value)):
+            with ThreadPoolExecutor(1) as pool:
+                try:
+                    read = pool.submit(library._chunks.claim(number)).result(timeout=30)[0]
+                finally:
+                    if sys.exc_info()[0] is not None:
+                        go.touch()  # or its thread would never end
+                assert read(-7) == needs_none(-7)
+        for task in tasks:
+            task.start()
         # Time enough for one that would not wait.
-        task.join(timeout=0.2)
+        tasks[1].join(timeout=0.2)
         go.touch()
-        task.join(timeout=60)
-        assert found == [["registered"]]
+        for task in tasks:
+            task.join(timeout=60)
+        assert found == [["registered"], ["registered"]]
     finally:
         go.touch()
         ahead.join(timeout=60)

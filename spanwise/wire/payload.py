@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cloudpickle
@@ -86,8 +86,13 @@ def nbytes(buffers: Sequence[Buffer]) -> int:
     return sum(b.nbytes if isinstance(b, memoryview) else len(b) for b in buffers)
 
 
-def loads(payload: Buffer) -> Any:
+def loads(payload: Buffer, unpickle: Callable[..., Any] = pickle.loads) -> Any:
     """The object; its buffers are views of `payload` (writable if that is).
+
+    Parameters
+    ----------
+    unpickle
+        In place of :func:`pickle.loads`, with its arguments.
 
     Raises
     ------
@@ -101,7 +106,7 @@ def loads(payload: Buffer) -> Any:
         count, _, length = _ONE_PART.unpack_from(view)
         if count == 1 and length == view.nbytes - _ONE_PART.size:
             # The short way for nearly all small results: no lists of lengths and parts.
-            return pickle.loads(view[_ONE_PART.size :])
+            return unpickle(view[_ONE_PART.size :])
     if view.nbytes < 8:
         raise BrokenFrame(f"A payload of {view.nbytes} bytes.")
     count, _ = _TWO_U32.unpack_from(view)
@@ -118,4 +123,4 @@ def loads(payload: Buffer) -> Any:
             raise BrokenFrame("A payload ends within a part.")
         parts.append(part)
         at += part.nbytes
-    return pickle.loads(parts[0], buffers=parts[1:])
+    return unpickle(parts[0], buffers=parts[1:])

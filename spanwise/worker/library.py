@@ -17,7 +17,8 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from functools import partial
 from time import perf_counter, thread_time
 from typing import Any, Generic, TypeVar
 
@@ -32,6 +33,7 @@ from spanwise.wire import payload
 from spanwise.wire.foreign import said
 from spanwise.worker.errors import CannotOpen
 from spanwise.worker.spill_file import Spilled
+from spanwise.worker.unpickle import unpickle_waiting
 
 #: Blobs of at least this size are measured when they are opened, and can leave memory;
 #: smaller ones count as much as their pickle.
@@ -293,9 +295,8 @@ class Library:
         #: which is not enough. Two threads that enter a circle of modules (dask has such) at
         #: different places get one of them half made. And a thread gets a finished module
         #: although its package is not finished (dask.dataframe registers what it can do in its
-        #: last lines). The modules that a payload needs are known only once it is open, so it
-        #: is opened when no import is under way, if need be after 1.5 s of pandas that it does
-        #: not need.
+        #: last lines). So a payload that needs a module which is not finished is opened when no
+        #: import is under way, if need be after 1.5 s of pandas that it does not need.
         self.importing = threading.RLock()
         #: The time that unpickling has spent on modules that were not imported yet.
         self.import_times = ImportTimes()
@@ -396,18 +397,33 @@ class Library:
 
     def _read(self, blob: Any) -> Any:
         """Return the object in a payload, and count what was imported for it."""
-        times = self.import_times
-        # Waiting for a module that is being imported ahead counts as importing.
-        begin = perf_counter() if self._is_importing_ahead else None
+        if self._is_importing_ahead:
+            return self._read_beside_import(blob)
         with self.importing:
-            if begin is not None:
-                times.seconds += perf_counter() - begin
             try:
-                with times:
+                with self.import_times:
                     return payload.loads(blob)
             finally:
                 if forks.is_child:
                     forks.leave(sys.exception())
+
+    def _read_beside_import(self, blob: Any) -> Any:
+        """The same while a module is being imported: only who needs more modules waits for it."""
+        with ExitStack() as held:
+            try:
+                wait = partial(self._wait_for_import, held)
+                return payload.loads(blob, partial(unpickle_waiting, wait))
+            finally:
+                if forks.is_child:
+                    forks.leave(sys.exception())
+
+    def _wait_for_import(self, held: ExitStack) -> None:
+        times = self.import_times
+        begin = perf_counter()
+        held.enter_context(self.importing)
+        # Waiting for a module that is being imported ahead counts as importing.
+        times.seconds += perf_counter() - begin
+        held.enter_context(times)
 
     def import_ahead(self, module: str) -> None:
         """Import a module that tasks will need; a task that comes meanwhile waits for it.
