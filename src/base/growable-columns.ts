@@ -40,6 +40,31 @@ export function grownColumn<T extends Column>(
   return grown;
 }
 
+/** The same rows in a column of another type, which holds larger numbers. */
+export function widenedColumn<T extends Column>(
+  column: Column,
+  wider: new (length: number) => T
+): T {
+  const widened = new wider(column.length);
+  widened.set(column);
+  return widened;
+}
+
+/** From here on a table grows by less than double: what it has too much would be megabytes. Smaller steps before cost more than they save. */
+const DOUBLED_ROWS = 2 ** 17;
+
+/**
+ * The capacity of tables with a row per task or edge, for `needed` rows: a power of two, or, beyond {@link DOUBLED_ROWS}, one of three steps
+ * between two of them. So at most a fifth of a large table is empty, and each row is copied five times in all.
+ */
+export function tightCapacity(current: number, needed: number): number {
+  if (needed <= Math.max(current, DOUBLED_ROWS)) {
+    return nextCapacity(current, needed);
+  }
+  const step = nextCapacity(DOUBLED_ROWS, needed) / 8;
+  return Math.ceil(needed / step) * step;
+}
+
 /**
  * The capacity to grow to for `needed` rows: the next power of two, so that n appended rows cost O(n) copies in all.
  */

@@ -1,10 +1,12 @@
-import { grownColumn, nextCapacity } from './growable-columns';
+import { grownColumn, tightCapacity } from './growable-columns';
 import { Int32Queue } from './int-queue';
 
 /** Bits of an outer id that hold the dense id; the rest count its owners. */
 const DENSE_BITS = 22;
 const DENSE_MASK = (1 << DENSE_BITS) - 1;
 const VERSIONS = 1 << (32 - DENSE_BITS);
+/** Beside the version of a dense id: it has an owner. */
+const TAKEN = 1 << 15;
 
 const NONE = -1;
 
@@ -26,8 +28,8 @@ export class VersionedIds<
   Dense extends number = number,
   Outer extends number = number
 > {
+  /** With {@link TAKEN}. */
   private _versions = new Uint16Array(16);
-  private _taken = new Uint8Array(16);
   private _free = new Int32Queue();
   private _extent = 0;
 
@@ -59,24 +61,23 @@ export class VersionedIds<
     } else {
       id = this._extent++;
       if (id === this._versions.length) {
-        const capacity = nextCapacity(this._versions.length, id + 1);
+        const capacity = tightCapacity(this._versions.length, id + 1);
         this._versions = grownColumn(this._versions, capacity);
-        this._taken = grownColumn(this._taken, capacity);
       }
     }
-    this._taken[id] = 1;
+    this._versions[id]! |= TAKEN;
     return id as Dense;
   }
 
   /** Ends the present owner's time; its outer id resolves to −1 from now on. */
   giveBack(id: Dense): void {
-    this._taken[id] = 0;
     this._versions[id] = (this._versions[id]! + 1) % VERSIONS;
     this._free.push(id);
   }
 
   /** The outer id (u32) of the present owner of a dense id. */
   outer(id: Dense): Outer {
+    // The bit beside the version is shifted out.
     return (((this._versions[id]! << DENSE_BITS) | id) >>> 0) as Outer;
   }
 
@@ -85,8 +86,7 @@ export class VersionedIds<
     const id = outer & DENSE_MASK;
     const isTaken =
       id < this._extent &&
-      this._taken[id] === 1 &&
-      this._versions[id] === outer >>> DENSE_BITS;
+      this._versions[id] === (TAKEN | (outer >>> DENSE_BITS));
     return (isTaken ? id : NONE) as Dense;
   }
 }

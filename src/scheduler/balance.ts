@@ -136,13 +136,13 @@ function probablyUnstarted(s: SchedulerState, worker: WorkerRecord): number[] {
   for (
     let task = worker.firstProcessing;
     task !== NONE;
-    task = tasks.nextProcessing[task]!
+    task = tasks.nextProcessing(task)
   ) {
     if (tasks.waitingOn[task]! > 0) {
       continue;
     }
     // (What still fetches its inputs has not begun.)
-    if (running > 0 && tasks.lacking[task] === 0) {
+    if (running > 0 && tasks.lackingOf(task) === 0) {
       running--;
     } else if (
       (tasks.flags[task]! & asked) === 0 &&

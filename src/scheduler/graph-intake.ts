@@ -57,16 +57,28 @@ export class GraphIntake {
     const graph = this._graphOf(s, event);
     this._addRows(s, event, graph);
     const tasks = s.tasks;
-    // From the last to the first: each edge goes to the front of its lists, so they end up in the order of the graph.
+    const isThere = (input: number): boolean =>
+      input !== NONE && tasks.state[input] !== TaskState.Forgotten;
+    // From the last to the first: each goes to the front of its input's dependents, so these end up in the order of the graph.
     for (let i = taskIds.length - 1; i >= 0; i--) {
       const task = taskIds[i]!;
+      const given = firstInput[i + 1]! - firstInput[i]!;
+      let count = 0;
+      for (let k = firstInput[i]!; k < firstInput[i + 1]!; k++) {
+        count += isThere(inputs[k]!) ? 1 : 0;
+      }
+      if (count < given) {
+        tasks.flags[task]! |= TaskFlag.Orphan;
+      }
+      if (count === 0) {
+        continue;
+      }
+      s.durations.noteInputs(tasks.functionRow[task]!);
+      let edge = tasks.reserveInputs(task, count) + count;
       for (let k = firstInput[i + 1]! - 1; k >= firstInput[i]!; k--) {
         const input = inputs[k]!;
-        if (input === NONE || tasks.state[input] === TaskState.Forgotten) {
-          tasks.flags[task]! |= TaskFlag.Orphan;
-        } else {
-          tasks.addEdge(input, task);
-          s.durations.noteInputs(tasks.functionRow[task]!);
+        if (isThere(input)) {
+          tasks.setInput(task, --edge, input);
           graph.innerEdges += tasks.flags[input]! & TaskFlag.Open ? 1 : 0;
           this._userCame(graph, input);
         }
@@ -197,11 +209,8 @@ export class GraphIntake {
     const listedFor = new Int32Array(count).fill(NONE);
     let length = 0;
     for (let i = 0; i < count; i++) {
-      for (
-        let e = firstInput[list.at(begun + i)]!;
-        e !== NONE;
-        e = edges.nextInput[e]!
-      ) {
+      const task = list.at(begun + i);
+      for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
         const input = edges.input[e]!;
         const place = places[input]! - begun;
         // Of an earlier part, or of another client's graph that is coming in too: that has no place here.
@@ -244,7 +253,7 @@ export class GraphIntake {
         s.durations.rowOf(event.functionIds[i]!),
         TaskFlag.Placed
       );
-      tasks.nbytes[task] = event.nbytes[i]!;
+      tasks.setBytes(task, event.nbytes[i]!);
     }
     for (let k = 0; k < event.holderRows.length; k++) {
       const task = taskIds[event.holderRows[k]!]!;
@@ -330,7 +339,7 @@ export class GraphIntake {
       }
       if (restrictions !== null && restrictions[i]! > 0) {
         const index = taken[restrictions[i]! - 1]!;
-        tasks.restriction[task] = index;
+        tasks.restrict(task, index);
         s.restrictions.use(index);
       }
     }

@@ -51,7 +51,7 @@ export class CheapestPlacement implements IPlacementPolicy {
     const heldInputs = this._heldInputs;
     let bytes = 0;
     let inputs = 0;
-    for (let e = tasks.firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    for (let e = tasks.firstInput[task]!; edges.dependent[e] === task; e++) {
       const input = edges.input[e]!;
       const inputBytes = nbytes[input]!;
       bytes += inputBytes;
@@ -115,7 +115,7 @@ export function transferSeconds(
   const { tasks, options, bandwidth } = state;
   const { edges } = tasks;
   let seconds = 0;
-  for (let e = tasks.firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+  for (let e = tasks.firstInput[task]!; edges.dependent[e] === task; e++) {
     const input = edges.input[e]!;
     if (!state.hasReplica(input, worker)) {
       seconds +=

@@ -123,7 +123,7 @@ export function shipTarget(
   }
   let target = NONE;
   let count = 0;
-  for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+  for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
     const input = edges.input[e]!;
     if (++count > MAX_SHIPPED_INPUTS) {
       return null;
@@ -145,7 +145,7 @@ export function shipTarget(
   if (record === undefined || record.paused || !s.isEligible(task, record)) {
     return null;
   }
-  for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+  for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
     const input = edges.input[e]!;
     if (state[input] === TaskState.Memory && !s.hasReplica(input, record)) {
       return null;

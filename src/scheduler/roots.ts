@@ -67,11 +67,13 @@ function isOfLayer(s: SchedulerState, root: number): boolean {
   if (edge === NONE || s.durations.hasInputs(functionRow[root]!)) {
     return false;
   }
+  const user = edges.dependent[edge]!;
   let count = 0;
-  let e = firstInput[edges.dependent[edge]!]!;
-  while (e !== NONE && count <= MOST_JOINED) {
+  while (
+    count <= MOST_JOINED &&
+    edges.dependent[firstInput[user]! + count] === user
+  ) {
     count++;
-    e = edges.nextInput[e]!;
   }
   return count <= MOST_JOINED;
 }

@@ -222,12 +222,13 @@ export class SchedulerState {
     const tasks = this.tasks;
     const last = worker.lastProcessing;
     tasks.worker[task] = worker.id;
-    tasks.previousProcessing[task] = last;
-    tasks.nextProcessing[task] = NONE;
+    const row = tasks.runs.take();
+    tasks.runRow[task] = row;
+    tasks.runs.previous[row] = last;
     if (last === NONE) {
       worker.firstProcessing = task;
     } else {
-      tasks.nextProcessing[last] = task;
+      tasks.runs.next[tasks.runRow[last]!] = task;
     }
     worker.lastProcessing = task;
     worker.processingCount++;
@@ -317,7 +318,7 @@ export class SchedulerState {
   countLacking(task: number, worker: WorkerRecord): void {
     const { edges, state, firstInput } = this.tasks;
     let count = 0;
-    for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
       const input = edges.input[e]!;
       if (
         state[input] === TaskState.Memory &&
@@ -331,17 +332,18 @@ export class SchedulerState {
   }
 
   private _setLacking(task: number, worker: WorkerRecord, count: number): void {
-    const { lacking } = this.tasks;
-    worker.fetchingCount += Number(count > 0) - Number(lacking[task]! > 0);
-    lacking[task] = count;
+    const { runs, runRow } = this.tasks;
+    const row = runRow[task]!;
+    worker.fetchingCount += Number(count > 0) - Number(runs.lacking[row]! > 0);
+    runs.lacking[row] = count;
   }
 
   /** Counts a processing task among those that could run, or no longer. */
   judgeRunnable(task: number, worker: WorkerRecord): void {
-    const { flags, waitingOn, lacking } = this.tasks;
+    const { flags, waitingOn } = this.tasks;
     const isRunnable =
       waitingOn[task] === 0 &&
-      lacking[task] === 0 &&
+      this.tasks.lackingOf(task) === 0 &&
       (flags[task]! & TaskFlag.Seceded) === 0;
     if (isRunnable !== ((flags[task]! & TaskFlag.Runnable) !== 0)) {
       flags[task]! ^= TaskFlag.Runnable;
@@ -356,7 +358,7 @@ export class SchedulerState {
     if (worker.fetchingCount === 0) {
       return;
     }
-    const { edges, state, worker: place, lacking, firstDependent } = this.tasks;
+    const { edges, state, worker: place, firstDependent } = this.tasks;
     for (
       let e = firstDependent[task]!;
       e !== NONE;
@@ -367,7 +369,8 @@ export class SchedulerState {
         state[dependent] === TaskState.Processing &&
         place[dependent] === worker.id
       ) {
-        this._setLacking(dependent, worker, lacking[dependent]! - 1);
+        const lacking = this.tasks.lackingOf(dependent);
+        this._setLacking(dependent, worker, lacking - 1);
         this.judgeRunnable(dependent, worker);
       }
     }
@@ -444,17 +447,19 @@ export class SchedulerState {
   unlinkProcessing(task: number): WorkerRecord {
     const tasks = this.tasks;
     const worker = this.workers.get(tasks.worker[task]!)!;
-    const previous = tasks.previousProcessing[task]!;
-    const next = tasks.nextProcessing[task]!;
+    const { runs, runRow } = tasks;
+    const row = runRow[task]!;
+    const previous = runs.previous[row]!;
+    const next = runs.next[row]!;
     if (previous === NONE) {
       worker.firstProcessing = next;
     } else {
-      tasks.nextProcessing[previous] = next;
+      runs.next[runRow[previous]!] = next;
     }
     if (next === NONE) {
       worker.lastProcessing = previous;
     } else {
-      tasks.previousProcessing[next] = previous;
+      runs.previous[runRow[next]!] = previous;
     }
     tasks.worker[task] = NONE;
     if (!tasks.hasFlag(task, TaskFlag.Over)) {
@@ -467,9 +472,10 @@ export class SchedulerState {
     }
     if (tasks.hasFlag(task, TaskFlag.Runnable)) {
       worker.runnableCount--;
-    } else if (tasks.lacking[task]! > 0) {
+    } else if (runs.lacking[row]! > 0) {
       this._setLacking(task, worker, 0);
     }
+    runs.giveBack(row);
     tasks.flags[task]! &= ~RUN_FLAGS;
     return worker;
   }
@@ -509,7 +515,7 @@ export class SchedulerState {
   /** Whether a worker holds all inputs of a task. */
   hasInputs(task: number, worker: WorkerRecord): boolean {
     const { edges, firstInput } = this.tasks;
-    for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
       if (!this.hasReplica(edges.input[e]!, worker)) {
         return false;
       }

@@ -35,12 +35,12 @@ export function emptyQueue(s: SchedulerState, worker: WorkerRecord): void {
 }
 
 function askAllBack(s: SchedulerState, worker: WorkerRecord): void {
-  const { flags, waitingOn, nextProcessing } = s.tasks;
+  const { flags, waitingOn } = s.tasks;
   const asked = TaskFlag.TakeBackAsked | TaskFlag.TakeBackRefused;
   for (
     let task = worker.firstProcessing;
     task !== NONE;
-    task = nextProcessing[task]!
+    task = s.tasks.nextProcessing(task)
   ) {
     // A task that waits for an input here comes back with that input.
     if (
@@ -91,7 +91,7 @@ export function giveUpStalled(s: SchedulerState): void {
   }
   for (const worker of s.workers.all) {
     for (let task = worker.firstProcessing; task !== NONE;) {
-      const next = s.tasks.nextProcessing[task]!;
+      const next = s.tasks.nextProcessing(task);
       // One that has seceded waits for others, which end here.
       if (!s.tasks.hasFlag(task, TaskFlag.Seceded)) {
         s.output.release(worker, task, false);

@@ -1,6 +1,11 @@
-import { grownColumn, nextCapacity } from '../base/growable-columns';
+import {
+  grownColumn,
+  tightCapacity,
+  widenedColumn
+} from '../base/growable-columns';
 import { EMPTY_LIST, ValueLists } from '../base/value-lists';
-import { EdgeTable, NONE } from './edge-table';
+import { EdgeTable, NO_INPUTS, NONE } from './edge-table';
+import { RunTable } from './run-table';
 import { TaskState } from './task-state';
 
 /** Bits of the column `flags`. */
@@ -41,9 +46,13 @@ export enum TaskFlag {
 /** What a forgotten row still tells: whether there ever was a result. */
 export const ENDED_FLAGS = TaskFlag.Again | TaskFlag.Placed;
 
+const MOST_NARROW = 2 ** 16 - 1;
+const MOST_NARROW_INDEX = 2 ** 15 - 1;
+
 /**
- * Everything the scheduler knows of tasks: one row per task id, one typed array per field; no object per task. About 100 bytes a task
- * and 20 an edge. Columns are replaced when the table grows: do not keep one across a call of {@link TaskTable.ensure}.
+ * Everything the scheduler knows of tasks: one row per task id, one typed array per field; no object per task. 78 bytes a task and 16 an
+ * edge. Columns are replaced when the table grows: do not keep one across a call of {@link TaskTable.ensure}. Those with two types are
+ * narrow until a number comes that they cannot hold: few clusters have a result of 4 GiB, or a task of 65,536 inputs.
  */
 export class TaskTable {
   /** {@link TaskState} */
@@ -55,16 +64,15 @@ export class TaskTable {
   /** The client that submitted it. */
   client = new Uint16Array(0);
   /** Its function's row in `FunctionDurations`. */
-  functionRow = new Uint32Array(0);
-  /** Heads of the lists in {@link TaskTable.edges}. */
+  functionRow: Uint16Array | Uint32Array = new Uint16Array(0);
+  /** The first of its rows in {@link TaskTable.edges}, or NO_INPUTS. */
   firstInput = new Int32Array(0);
+  /** Head of the list of its dependents in {@link TaskTable.edges}. */
   firstDependent = new Int32Array(0);
   /** Inputs not in memory. Kept while the task holds its inputs. */
-  waitingOn = new Int32Array(0);
-  /** `Processing`: inputs that are in memory, and not at its worker. */
-  lacking = new Int32Array(0);
+  waitingOn: Uint16Array | Uint32Array = new Uint16Array(0);
   /** Dependents that hold this task as an input (Waiting … Processing). */
-  waiters = new Int32Array(0);
+  waiters: Uint16Array | Uint32Array = new Uint16Array(0);
   /** Head of the list of clients that want the result. */
   firstWant = new Int32Array(0);
   /** Head of the list of workers that hold the result; not empty exactly in `Memory`. */
@@ -73,9 +81,8 @@ export class TaskTable {
   worker = new Int32Array(0);
   /** `Processing`: the present run. Otherwise the last one. */
   runId = new Uint32Array(0);
-  /** Neighbours in the worker's list of processing tasks, oldest first. */
-  previousProcessing = new Int32Array(0);
-  nextProcessing = new Int32Array(0);
+  /** `Processing`: its row in {@link TaskTable.runs}. */
+  runRow = new Int32Array(0);
   /** When its last input came into memory, or, without inputs, when it began to wait; in seconds. */
   readyAt = new Float64Array(0);
   /**
@@ -84,7 +91,7 @@ export class TaskTable {
    */
   unfinishedSince = new Float64Array(0);
   /** Size of the result in bytes; the last known one while it is not in memory. */
-  nbytes = new Float64Array(0);
+  nbytes: Uint32Array | Float64Array = new Uint32Array(0);
   retries = new Uint8Array(0);
   /** How many workers died while it could have been running. */
   suspicious = new Uint8Array(0);
@@ -95,9 +102,10 @@ export class TaskTable {
   /** `Erred`: `FailureReason` of the cause. */
   reason = new Uint8Array(0);
   /** Index into the scheduler's restrictions, or NONE. */
-  restriction = new Int32Array(0);
+  restriction: Int16Array | Int32Array = new Int16Array(0);
 
-  readonly edges = new EdgeTable();
+  readonly edges = new EdgeTable(this);
+  readonly runs = new RunTable();
   readonly wants = new ValueLists();
   readonly replicas = new ValueLists();
   private _size = 0;
@@ -117,27 +125,21 @@ export class TaskTable {
     if (extent <= this.capacity) {
       return;
     }
-    const capacity = nextCapacity(this.capacity, extent);
+    const capacity = tightCapacity(this.capacity, extent);
     this.state = grownColumn(this.state, capacity);
     this.flags = grownColumn(this.flags, capacity);
     this.rank = grownColumn(this.rank, capacity);
     this.client = grownColumn(this.client, capacity);
     this.functionRow = grownColumn(this.functionRow, capacity);
-    this.firstInput = grownColumn(this.firstInput, capacity, NONE);
+    this.firstInput = grownColumn(this.firstInput, capacity);
     this.firstDependent = grownColumn(this.firstDependent, capacity, NONE);
     this.waitingOn = grownColumn(this.waitingOn, capacity);
-    this.lacking = grownColumn(this.lacking, capacity);
     this.waiters = grownColumn(this.waiters, capacity);
     this.firstWant = grownColumn(this.firstWant, capacity, EMPTY_LIST);
     this.firstReplica = grownColumn(this.firstReplica, capacity, EMPTY_LIST);
     this.worker = grownColumn(this.worker, capacity, NONE);
     this.runId = grownColumn(this.runId, capacity);
-    this.previousProcessing = grownColumn(
-      this.previousProcessing,
-      capacity,
-      NONE
-    );
-    this.nextProcessing = grownColumn(this.nextProcessing, capacity, NONE);
+    this.runRow = grownColumn(this.runRow, capacity);
     this.readyAt = grownColumn(this.readyAt, capacity);
     this.unfinishedSince = grownColumn(this.unfinishedSince, capacity);
     this.nbytes = grownColumn(this.nbytes, capacity);
@@ -161,26 +163,66 @@ export class TaskTable {
     this.flags[task] = flags;
     this.rank[task] = rank;
     this.client[task] = client;
+    if (functionRow > MOST_NARROW && this.functionRow.BYTES_PER_ELEMENT === 2) {
+      this.functionRow = widenedColumn(this.functionRow, Uint32Array);
+    }
     this.functionRow[task] = functionRow;
     this.reason[task] = 0;
     this._size++;
   }
 
-  /** Appends an edge; the caller adds a task's inputs from the last to the first, for each goes to the front. */
-  addEdge(input: number, dependent: number): void {
+  /** Makes rows for the inputs of a new task. Each of them must then be set. @returns the first. */
+  reserveInputs(task: number, count: number): number {
+    if (count > MOST_NARROW && this.waitingOn.BYTES_PER_ELEMENT === 2) {
+      this.waitingOn = widenedColumn(this.waitingOn, Uint32Array);
+    }
+    const first = this.edges.take(count);
+    this.firstInput[task] = first;
+    return first;
+  }
+
+  /** Sets an input of a task, in one of its reserved rows, and puts the task in front of the input's dependents. */
+  setInput(task: number, edge: number, input: number): void {
     const edges = this.edges;
-    const edge = edges.take();
     const next = this.firstDependent[input]!;
     edges.input[edge] = input;
-    edges.dependent[edge] = dependent;
-    edges.nextInput[edge] = this.firstInput[dependent]!;
+    edges.dependent[edge] = task;
     edges.nextDependent[edge] = next;
     edges.previousDependent[edge] = NONE;
     if (next !== NONE) {
       edges.previousDependent[next] = edge;
     }
     this.firstDependent[input] = edge;
-    this.firstInput[dependent] = edge;
+  }
+
+  /** One more of its dependents holds a task as an input. */
+  addWaiter(task: number): void {
+    if (
+      this.waiters[task] === MOST_NARROW &&
+      this.waiters.BYTES_PER_ELEMENT === 2
+    ) {
+      this.waiters = widenedColumn(this.waiters, Uint32Array);
+    }
+    this.waiters[task]!++;
+  }
+
+  /** Sets the size of a task's result. */
+  setBytes(task: number, bytes: number): void {
+    if (bytes >>> 0 !== bytes && this.nbytes.BYTES_PER_ELEMENT === 4) {
+      this.nbytes = widenedColumn(this.nbytes, Float64Array);
+    }
+    this.nbytes[task] = bytes;
+  }
+
+  /** Sets the index of a task's restriction. */
+  restrict(task: number, restriction: number): void {
+    if (
+      restriction > MOST_NARROW_INDEX &&
+      this.restriction.BYTES_PER_ELEMENT === 2
+    ) {
+      this.restriction = widenedColumn(this.restriction, Int32Array);
+    }
+    this.restriction[task] = restriction;
   }
 
   /** Takes an edge out of its input's list of dependents; it stays in the list of inputs. */
@@ -203,7 +245,7 @@ export class TaskTable {
     this.state[task] = TaskState.Forgotten;
     // Who follows the task asks how it ended, until the row is used again: also for its `reason`.
     this.flags[task]! &= ENDED_FLAGS;
-    this.firstInput[task] = NONE;
+    this.firstInput[task] = NO_INPUTS;
     this.waitingOn[task] = 0;
     this.nbytes[task] = 0;
     this.retries[task] = 0;
@@ -217,7 +259,19 @@ export class TaskTable {
 
   /** Whether a task has no inputs, and any worker may run it. */
   isRoot(task: number): boolean {
-    return this.firstInput[task] === NONE && this.restriction[task] === NONE;
+    return (
+      this.firstInput[task] === NO_INPUTS && this.restriction[task] === NONE
+    );
+  }
+
+  /** The task that was sent next to the worker of a processing one, or NONE. */
+  nextProcessing(task: number): number {
+    return this.runs.next[this.runRow[task]!]!;
+  }
+
+  /** How many inputs of a processing task are in memory, and not at its worker. */
+  lackingOf(task: number): number {
+    return this.runs.lacking[this.runRow[task]!]!;
   }
 
   /** Whether the result is needed: by a client, by a dependent that is to run, or by one that is still to come. */
@@ -238,8 +292,8 @@ export class TaskTable {
     if (!this.hasFlag(task, TaskFlag.Open)) {
       return false;
     }
-    const { input, nextInput } = this.edges;
-    for (let e = this.firstInput[task]!; e !== NONE; e = nextInput[e]!) {
+    const { input, dependent } = this.edges;
+    for (let e = this.firstInput[task]!; dependent[e] === task; e++) {
       if (this.hasFlag(input[e]!, TaskFlag.Open)) {
         return true;
       }
@@ -277,8 +331,8 @@ export class TaskTable {
   /** The inputs of a task in the order of its submission. For tests, stories and the shell; inner loops walk the edges. */
   inputsOf(task: number): number[] {
     const inputs: number[] = [];
-    const { input, nextInput } = this.edges;
-    for (let e = this.firstInput[task]!; e !== NONE; e = nextInput[e]!) {
+    const { input, dependent } = this.edges;
+    for (let e = this.firstInput[task]!; dependent[e] === task; e++) {
       inputs.push(input[e]!);
     }
     return inputs;

@@ -214,7 +214,7 @@ export function dropIfUnneeded(s: SchedulerState, task: number): void {
 /** Whether all unfinished inputs of a processing task are still to be made at its worker. */
 export function keepsItsInputs(s: SchedulerState, task: number): boolean {
   const { edges, state, worker, firstInput } = s.tasks;
-  for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+  for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
     const input = edges.input[e]!;
     if (
       state[input] !== Memory &&
@@ -240,13 +240,13 @@ export function blame(
 // ---- to Waiting
 
 function startWaiting(s: SchedulerState, task: number): void {
-  const { edges, state, waiters, waitingOn, firstInput } = s.tasks;
+  const { edges, state, waitingOn, firstInput } = s.tasks;
   s.tasks.readyAt[task] = s.now;
   s.tasks.unfinishedSince[task] = s.now;
   let unfinished = 0;
-  for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+  for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
     const input = edges.input[e]!;
-    waiters[input]!++;
+    s.tasks.addWaiter(input);
     if (state[input] === Memory) {
       continue;
     }
@@ -470,7 +470,7 @@ function letInputsGo(s: SchedulerState, task: number): void {
 function letGoOfInputs(s: SchedulerState, task: number): void {
   const { edges, waiters, waitingOn, firstInput } = s.tasks;
   waitingOn[task] = 0;
-  for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+  for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
     const input = edges.input[e]!;
     if (--waiters[input]! === 0) {
       dropIfUnneeded(s, input);
@@ -543,16 +543,17 @@ function clearError(s: SchedulerState, task: number): void {
 
 function forget(s: SchedulerState, task: number): void {
   const tasks = s.tasks;
-  const edges = tasks.edges;
-  for (let e = tasks.firstInput[task]!; e !== NONE;) {
-    const input = edges.input[e]!;
-    const next = edges.nextInput[e]!;
+  const { input, dependent } = tasks.edges;
+  const first = tasks.firstInput[task]!;
+  let e = first;
+  for (; dependent[e] === task; e++) {
     tasks.detachDependent(e);
-    edges.giveBack(e);
-    if (tasks.firstDependent[input] === NONE) {
-      dropIfUnneeded(s, input);
+    if (tasks.firstDependent[input[e]!] === NONE) {
+      dropIfUnneeded(s, input[e]!);
     }
-    e = next;
+  }
+  if (e > first) {
+    tasks.edges.giveBack(first, e - first);
   }
   if (tasks.restriction[task] !== NONE) {
     s.restrictions.letGo(tasks.restriction[task]!);

@@ -1,5 +1,5 @@
 import { invariant } from '../base/assert';
-import { NONE } from './edge-table';
+import { NO_INPUTS, NONE } from './edge-table';
 import { neglected } from './resources';
 import { hasRoom, hasRoomFor, hasRoomForRoot } from './room';
 import type { SchedulerState } from './scheduler-state';
@@ -20,6 +20,7 @@ export function validateState(s: SchedulerState): void {
   const underWay = new Map<number, number>();
   let size = 0;
   let edges = 0;
+  let processing = 0;
   let withoutWorker = 0;
   let waitingForResources = 0;
   const users = new Map<number, number>();
@@ -34,6 +35,7 @@ export function validateState(s: SchedulerState): void {
       users.set(index, (users.get(index) ?? 0) + 1);
     }
     edges += s.tasks.inputsOf(task).length;
+    processing += Number(s.tasks.state[task] === TaskState.Processing);
     checkEdges(s, task);
     checkTask(s, task);
     const client = s.tasks.client[task]!;
@@ -63,6 +65,7 @@ export function validateState(s: SchedulerState): void {
     );
   }
   invariant(edges === s.tasks.edges.size, 'edges have leaked');
+  invariant(processing === s.tasks.runs.size, 'rows of runs have leaked');
   invariant(
     (counts.get(null) ?? 0) === s.commonCount,
     'the count of the common queue is wrong'
@@ -107,7 +110,7 @@ function checkEmptyRow(s: SchedulerState, task: number): void {
   check(
     s,
     task,
-    t.firstInput[task] === NONE &&
+    t.firstInput[task] === NO_INPUTS &&
       t.firstDependent[task] === NONE &&
       t.firstWant[task] === NONE &&
       t.firstReplica[task] === NONE &&
@@ -262,7 +265,7 @@ function checkWorker(
   for (
     let task = worker.firstProcessing;
     task !== NONE;
-    task = t.nextProcessing[task]!
+    task = t.nextProcessing(task)
   ) {
     check(
       s,
@@ -270,7 +273,12 @@ function checkWorker(
       t.state[task] === TaskState.Processing && t.worker[task] === worker.id,
       `is in the list of worker ${worker.id}`
     );
-    check(s, task, t.previousProcessing[task] === previous, 'is mislinked');
+    check(
+      s,
+      task,
+      t.runs.previous[t.runRow[task]!] === previous,
+      'is mislinked'
+    );
     check(
       s,
       task,
@@ -290,7 +298,7 @@ function checkWorker(
         input =>
           t.state[input] === TaskState.Memory && !s.hasReplica(input, worker)
       ).length;
-    check(s, task, t.lacking[task] === lacking, 'lacking is miscounted');
+    check(s, task, t.lackingOf(task) === lacking, 'lacking is miscounted');
     const isRunnable =
       lacking === 0 &&
       t.waitingOn[task] === 0 &&

@@ -203,7 +203,7 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
     s.endRun(task, worker);
     switch (status[i] as RunStatus) {
       case RunStatus.Ok:
-        tasks.nbytes[task] = nbytes[i]!;
+        tasks.setBytes(task, nbytes[i]!);
         if (!tasks.hasFlag(task, TaskFlag.Seceded)) {
           s.learn(task, duration[i]!);
         }

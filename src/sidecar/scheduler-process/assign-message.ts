@@ -3,7 +3,7 @@ import { NONE_U32 } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 import { arrayOf, type ArrayOf } from '../../base/typed-arrays';
 import type { DenseTaskId, OuterTaskId, SpanId } from '../../records/ids';
-import { NONE, TaskState, type Assign, type TaskTable } from '../../scheduler';
+import { TaskState, type Assign, type TaskTable } from '../../scheduler';
 import type { BlobStore, WorkerBlobs } from './blob-store';
 import { type TaskRows } from './task-rows';
 
@@ -157,7 +157,7 @@ export class AssignBuilder {
   ): void {
     const { edges, state, nbytes, firstInput, firstReplica, replicas } = tasks;
     const out = this._dependencies;
-    for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
       const input = edges.input[e]! as DenseTaskId;
       const row = out.rows++;
       grow(out, row + 1);

@@ -65,7 +65,7 @@ function runningAt(
     if (tasks.waitingOn[task] === 0) {
       found.push(task as DenseTaskId);
     }
-    task = tasks.nextProcessing[task]!;
+    task = tasks.nextProcessing(task);
   }
   return found;
 }

@@ -451,7 +451,7 @@ function needed(
   while (open.length > 0) {
     const task = open.at(open.length - 1);
     open.truncate(open.length - 1);
-    for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
       meet(edges.input[e]! as DenseTaskId);
     }
   }

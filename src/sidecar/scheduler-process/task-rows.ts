@@ -3,7 +3,7 @@
  * scheduler process.
  */
 import { NONE_U32 } from '../../records/enumerations';
-import { grownColumn, nextCapacity } from '../../base/growable-columns';
+import { grownColumn, tightCapacity } from '../../base/growable-columns';
 import { EMPTY_LIST, ValueLists } from '../../base/value-lists';
 import { VersionedIds } from '../../base/versioned-ids';
 import type { TaskTable } from '../../scheduler';
@@ -348,7 +348,7 @@ export class TaskRows implements TaskFacts {
   }
 
   private _grow(extent: number): void {
-    const capacity = nextCapacity(this.clientId.length, extent);
+    const capacity = tightCapacity(this.clientId.length, extent);
     this.client = grownColumn(this.client, capacity);
     this.clientId = grownColumn(this.clientId, capacity);
     this.wanted = grownColumn(this.wanted, capacity);

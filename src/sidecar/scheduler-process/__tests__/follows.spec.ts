@@ -221,7 +221,8 @@ function followed(mostTasks?: number) {
     capacity: 8,
     state: new Uint8Array(8).fill(TaskState.Released),
     reason: new Uint8Array(8),
-    firstInput: new Int32Array(8).fill(NONE),
+    firstInput: new Int32Array(8),
+    edges: { dependent: new Int32Array(1).fill(NONE) },
     hadResult: () => false
   };
   const ids = {
