@@ -1,15 +1,21 @@
 /**
- * What the buttons of the cluster card do: they ask the user where something would be lost, then the server, and say what was not done, in a
- * dialog: JupyterLab cuts notifications after 140 characters.
+ * What the buttons of the cluster card do: they ask the user where something would be lost, then the server. The card shows what is under
+ * way and what was not done: JupyterLab cuts notifications after 140 characters.
+ *
+ *     click ──► asked ──yes──► under way ──► done
+ *                 │ no             └──────► trouble, until it is dismissed or the next click
+ *                 └──► done
+ *
+ * From the click to the end the same button of the same cluster does nothing else.
  */
 import {
   Dialog,
   InputDialog,
   Notification,
-  showDialog,
-  showErrorMessage
+  showDialog
 } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { type ISignal, Signal } from '@lumino/signaling';
 import { fileName } from '../feed/selection';
 import { openMenu } from '../panels/panel-menu';
 import type { ClusterInfo } from '../wire/panel-link';
@@ -20,26 +26,68 @@ import type { ClusterUsers } from './cluster-users';
 /** As of `spanwise/client/launch.py`. */
 const MOST_WORKERS = 1024;
 
+/** The key of a start; that of another action has the cluster in it. */
+const START = 'start';
+
 /** How long the page shows that a cluster was started. */
 const SUCCESS_MS = 8000;
 
 /** A kernel that a cluster can be started for. */
 type KernelChoice = { readonly name: string; readonly title: string };
 
+/** What a button does with a cluster. */
+type ClusterAction = 'scale' | 'restart' | 'stop';
+
+/** What was not done, or not all of it. */
+type Trouble = {
+  readonly title: string;
+  /** Why, and what to do. */
+  readonly sentence: string;
+};
+
 export class ClusterActions {
+  /** Clicked and not ended: the user is asked, or it is under way. */
+  private readonly _begun = new Set<string>();
+  /** Asked of the server, which has not answered. */
+  private readonly _underWay = new Set<string>();
+  private _trouble: Trouble | null = null;
+  private readonly _changed = new Signal<this, void>(this);
+
   constructor(private readonly _options: ClusterActions.IOptions) {}
+
+  /** What is under way has changed, or what was not done. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** Of the last click; null: nothing, or it was dismissed. */
+  get trouble(): Trouble | null {
+    return this._trouble;
+  }
+
+  get isStarting(): boolean {
+    return this._underWay.has(START);
+  }
+
+  isUnderWay(action: ClusterAction, { cluster }: ClusterInfo): boolean {
+    return this._underWay.has(`${action} ${cluster}`);
+  }
+
+  dismissTrouble(): void {
+    this._setTrouble(null);
+  }
 
   /** Starts the default cluster of a Python environment; which, if there are several, a menu at the button asks. */
   startNew(button: HTMLElement): void {
     const { kernels, trans } = this._options;
     const [only, ...others] = kernels();
     if (only === undefined) {
-      void showErrorMessage(
-        trans.__('No cluster was started'),
-        trans.__(
-          'This Jupyter server has no Python kernel to start a cluster for.'
+      this._setTrouble({
+        title: trans.__('No cluster was started'),
+        sentence: trans.__(
+          'This Jupyter server has no Python kernel to start a cluster for. Install one with “pip install ipykernel”, and reload the page.'
         )
-      );
+      });
     } else if (others.length === 0) {
       void this._start(only);
     } else {
@@ -53,38 +101,37 @@ export class ClusterActions {
     }
   }
 
-  async scale(cluster: ClusterInfo): Promise<void> {
-    const { trans } = this._options;
+  scale(cluster: ClusterInfo): Promise<void> {
+    const { controls, trans } = this._options;
     const complaint = trans.__('%1 was not scaled', cluster.name);
-    const { value } = await InputDialog.getNumber({
-      title: trans.__('Scale %1', cluster.name),
-      label: trans.__('Number of workers:'),
-      value: workersOf(cluster),
-      okLabel: trans.__('Scale')
+    return this._once('scale', cluster, complaint, async send => {
+      const { value } = await InputDialog.getNumber({
+        title: trans.__('Scale %1', cluster.name),
+        label: trans.__('Number of workers:'),
+        value: workersOf(cluster),
+        okLabel: trans.__('Scale')
+      });
+      if (value === null) {
+        return '';
+      }
+      if (!Number.isInteger(value) || value < 0 || value > MOST_WORKERS) {
+        return trans.__(
+          'Give a whole number of workers, 0 to %1.',
+          MOST_WORKERS
+        );
+      }
+      return send(() => controls.scale(cluster.cluster, value));
     });
-    if (value === null) {
-      return;
-    }
-    if (!Number.isInteger(value) || value < 0 || value > MOST_WORKERS) {
-      await showErrorMessage(
-        complaint,
-        trans.__('Give a whole number of workers, 0 to %1.', MOST_WORKERS)
-      );
-      return;
-    }
-    await this._do(complaint, () =>
-      this._options.controls.scale(cluster.cluster, value)
-    );
   }
 
   /** If notebooks are connected, the server says so and does nothing; then the user may insist. */
-  async restart(cluster: ClusterInfo): Promise<void> {
+  restart(cluster: ClusterInfo, users: ClusterUsers): Promise<void> {
     const { controls, trans } = this._options;
-    const restart = (force: boolean) =>
-      controls.restart(cluster.cluster, force);
     const complaint = trans.__('%1 was not restarted', cluster.name);
-    let inUse = '';
-    await this._do(complaint, async () => {
+    return this._once('restart', cluster, complaint, async send => {
+      const restart = (force: boolean) =>
+        send(() => controls.restart(cluster.cluster, force));
+      let inUse: string;
       try {
         return await restart(false);
       } catch (error) {
@@ -92,108 +139,130 @@ export class ClusterActions {
           throw error;
         }
         inUse = error.message;
+      }
+      const isSure = await asked(
+        trans.__('Restart %1?', cluster.name),
+        [inUse, ...usersSentences(users, trans)].join(' '),
+        trans.__('Restart'),
+        trans
+      );
+      return isSure ? restart(true) : '';
+    });
+  }
+
+  stop(cluster: ClusterInfo, users: ClusterUsers): Promise<void> {
+    const { controls, trans } = this._options;
+    const complaint = trans.__('%1 was not stopped', cluster.name);
+    return this._once('stop', cluster, complaint, async send => {
+      const connected = usersSentences(users, trans);
+      const isSure = await asked(
+        trans.__('Stop %1?', cluster.name),
+        [
+          // Published data and tasks that nobody waits for are held without a client.
+          trans.__('The results that it holds are lost.'),
+          ...(connected.length > 0
+            ? connected
+            : [trans.__('Nobody is connected.')])
+        ].join(' '),
+        trans.__('Stop'),
+        trans
+      );
+      if (isSure) {
+        await send(() => controls.stop(cluster.cluster));
+      }
+      return '';
+    });
+  }
+
+  private _start({ name, title }: KernelChoice): Promise<void> {
+    const { controls, trans, started } = this._options;
+    const complaint = trans.__('No cluster was started for %1', title);
+    return this._once(START, null, complaint, async send => {
+      // It takes seconds: the environment is asked, then workers start.
+      const id = Notification.emit(
+        trans.__('Starting the default cluster for %1…', title),
+        'in-progress',
+        // Without it JupyterLab lists the notification and does not show it.
+        { autoClose: false }
+      );
+      try {
+        const {
+          cluster,
+          name: called,
+          isNew
+        } = await send(() => controls.start(name));
+        Notification.update({
+          id,
+          type: 'success',
+          message: isNew
+            ? trans.__('%1 runs. “client = Client()” joins it.', called)
+            : trans.__(
+                '%1 runs already. “client = Client()” joins it; “Client(n_workers=4)” starts another.',
+                called
+              ),
+          autoClose: SUCCESS_MS
+        });
+        started(cluster);
         return '';
+      } catch (error) {
+        Notification.dismiss(id);
+        throw error;
       }
     });
-    if (inUse === '') {
-      return;
-    }
-    const isSure = await asked(
-      trans.__('Restart %1?', cluster.name),
-      inUse,
-      trans.__('Restart'),
-      trans
-    );
-    if (isSure) {
-      await this._do(complaint, () => restart(true));
-    }
-  }
-
-  async stop(cluster: ClusterInfo, users: ClusterUsers): Promise<void> {
-    const { controls, trans } = this._options;
-    const { notebooks, programs } = users;
-    const isSure = await asked(
-      trans.__('Stop %1?', cluster.name),
-      [
-        // Published data and tasks that nobody waits for are held without a client.
-        trans.__('The results that it holds are lost.'),
-        notebooks.length > 0 &&
-          trans.__('Connected: %1.', notebooks.map(fileName).join(', ')),
-        programs.length > 0 &&
-          trans.__('Other programs: %1.', programs.join(', ')),
-        notebooks.length + programs.length === 0 &&
-          trans.__('Nobody is connected.')
-      ]
-        .filter(Boolean)
-        .join(' '),
-      trans.__('Stop'),
-      trans
-    );
-    if (isSure) {
-      await this._do(trans.__('%1 was not stopped', cluster.name), async () => {
-        await controls.stop(cluster.cluster);
-        return '';
-      });
-    }
-  }
-
-  private async _start({ name, title }: KernelChoice): Promise<void> {
-    const { controls, trans, started } = this._options;
-    // It takes seconds: the environment is asked, then workers start.
-    const id = Notification.emit(
-      trans.__('Starting the default cluster for %1…', title),
-      'in-progress',
-      // Without it JupyterLab lists the notification and does not show it.
-      { autoClose: false }
-    );
-    await this._do(
-      trans.__('No cluster was started for %1', title),
-      async () => {
-        try {
-          const { cluster, name: called, isNew } = await controls.start(name);
-          Notification.update({
-            id,
-            type: 'success',
-            message: isNew
-              ? trans.__('%1 runs. “client = Client()” joins it.', called)
-              : trans.__(
-                  '%1 runs already. “client = Client()” joins it; “Client(n_workers=4)” starts another.',
-                  called
-                ),
-            autoClose: SUCCESS_MS
-          });
-          started(cluster);
-          return '';
-        } catch (error) {
-          Notification.dismiss(id);
-          throw error;
-        }
-      }
-    );
   }
 
   /**
+   * @param cluster - null: a start has none yet.
    * @param complaint - the title of what is said if it was not done, or not all of it.
-   * @param act - gives what was not done; '' if all was.
+   * @param act - asks the user and, through `send`, the server; gives what was not done, '' if all was.
    */
-  private async _do(
+  private async _once(
+    action: ClusterAction | typeof START,
+    cluster: ClusterInfo | null,
     complaint: string,
-    act: () => Promise<string>
+    act: (send: Send) => Promise<string>
   ): Promise<void> {
+    const key = cluster === null ? START : `${action} ${cluster.cluster}`;
+    if (this._begun.has(key)) {
+      return;
+    }
+    this._begun.add(key);
+    this._setTrouble(null);
     let sentence: string;
     try {
-      sentence = await act();
+      sentence = await act(async call => {
+        this._underWay.add(key);
+        this._changed.emit();
+        try {
+          return await call();
+        } finally {
+          this._underWay.delete(key);
+          this._changed.emit();
+        }
+      });
     } catch (error) {
       if (!(error instanceof NotDone)) {
         throw error;
       }
       sentence = error.message;
+    } finally {
+      this._begun.delete(key);
     }
     if (sentence !== '') {
-      await showErrorMessage(complaint, sentence);
+      this._setTrouble({ title: complaint, sentence });
+    }
+  }
+
+  private _setTrouble(trouble: Trouble | null): void {
+    if (trouble !== this._trouble) {
+      this._trouble = trouble;
+      this._changed.emit();
     }
   }
 }
+
+/** Asks the server, and has the card show meanwhile that it is under way. */
+type Send = <T>(call: () => Promise<T>) => Promise<T>;
 
 export namespace ClusterActions {
   export interface IOptions {
@@ -225,6 +294,21 @@ export function whyNotControlled(
   return notebook === undefined
     ? trans.__('%1 belongs to a script', cluster.name)
     : trans.__('%1 belongs to %2', cluster.name, fileName(notebook));
+}
+
+/** Who is connected; nothing if nobody is. */
+function usersSentences(
+  { notebooks, programs }: ClusterUsers,
+  trans: TranslationBundle
+): string[] {
+  return [
+    ...(notebooks.length > 0
+      ? [trans.__('Connected: %1.', notebooks.map(fileName).join(', '))]
+      : []),
+    ...(programs.length > 0
+      ? [trans.__('Other programs: %1.', programs.join(', '))]
+      : [])
+  ];
 }
 
 async function asked(

@@ -3,6 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import {
   addIcon,
   caretDownEmptyIcon,
+  closeIcon,
   editIcon,
   refreshIcon,
   stopIcon
@@ -49,6 +50,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         <div className="sw-cluster-buttons">
           <NewButton {...props} text={trans.__('Start a cluster')} />
         </div>
+        <TroubleLine {...props} />
       </div>
     );
   }
@@ -104,7 +106,30 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         <MemoryMeter cluster={cluster} trans={trans} />
       )}
       <ClusterButtons {...props} cluster={cluster} />
+      <TroubleLine {...props} />
     </div>
+  );
+}
+
+/** What the last click has not done, why, and what to do. It may be about another cluster than the one in front, which its title names. */
+function TroubleLine({
+  actions,
+  trans
+}: Pick<ClusterCardProps, 'actions' | 'trans'>): JSX.Element | null {
+  const { trouble } = actions;
+  return (
+    trouble && (
+      <div className="sw-cluster-trouble" role="alert">
+        <span>
+          <strong>{`${trouble.title}.`}</strong> {trouble.sentence}
+        </span>
+        <ToolButton
+          label={trans.__('Dismiss')}
+          icon={closeIcon}
+          onClick={() => actions.dismissTrouble()}
+        />
+      </div>
+    )
   );
 }
 
@@ -152,7 +177,9 @@ function ClusterButtons(
       </div>
     );
   }
-  const disabledBecause = whyNotControlled(cluster, users.owner, trans);
+  const isNot = whyNotControlled(cluster, users.owner, trans);
+  const underWay = underWayText(cluster, actions, trans);
+  const isStopping = actions.isUnderWay('stop', cluster);
   return (
     <div className="sw-cluster-buttons">
       <NewButton {...props} text={trans.__('New')} />
@@ -160,36 +187,69 @@ function ClusterButtons(
         label={trans.__('Scale')}
         text={trans.__('Scale')}
         icon={editIcon}
-        disabledBecause={disabledBecause}
+        busyText={
+          actions.isUnderWay('scale', cluster)
+            ? trans.__('Scaling…')
+            : undefined
+        }
+        disabledBecause={isNot ?? underWay}
         onClick={() => void actions.scale(cluster)}
       />
       <ToolButton
         label={trans.__('Restart')}
         text={trans.__('Restart')}
         icon={refreshIcon}
-        disabledBecause={disabledBecause}
-        onClick={() => void actions.restart(cluster)}
+        busyText={
+          actions.isUnderWay('restart', cluster)
+            ? trans.__('Restarting…')
+            : undefined
+        }
+        disabledBecause={isNot ?? underWay}
+        onClick={() => void actions.restart(cluster, users)}
       />
       <ToolButton
         label={trans.__('Stop')}
         text={trans.__('Stop')}
         icon={stopIcon}
-        disabledBecause={disabledBecause}
+        busyText={isStopping ? trans.__('Stopping…') : undefined}
+        // It is the way out of a restart that hangs.
+        disabledBecause={isNot ?? (isStopping ? underWay : undefined)}
         onClick={() => void actions.stop(cluster, users)}
       />
     </div>
   );
 }
 
+/** Why no other command is given: the server does one at a time. */
+function underWayText(
+  cluster: ClusterInfo,
+  actions: ClusterActions,
+  trans: TranslationBundle
+): string | undefined {
+  const { name } = cluster;
+  return actions.isUnderWay('stop', cluster)
+    ? trans.__('%1 is being stopped', name)
+    : actions.isUnderWay('restart', cluster)
+      ? trans.__('%1 is being restarted', name)
+      : actions.isUnderWay('scale', cluster)
+        ? trans.__('%1 is being scaled', name)
+        : undefined;
+}
+
 function NewButton(
   props: Pick<ClusterCardProps, 'actions' | 'trans'> & { readonly text: string }
 ): JSX.Element {
+  const { actions, trans } = props;
   return (
     <ToolButton
-      label={props.trans.__('New cluster')}
+      label={trans.__('New cluster')}
       text={props.text}
       icon={addIcon}
-      onClick={event => props.actions.startNew(event.currentTarget)}
+      busyText={actions.isStarting ? trans.__('Starting…') : undefined}
+      disabledBecause={
+        actions.isStarting ? trans.__('a cluster is being started') : undefined
+      }
+      onClick={event => actions.startNew(event.currentTarget)}
     />
   );
 }
@@ -291,10 +351,8 @@ function threadsOf(cluster: ClusterInfo): number {
 /** What runs the tasks, or for whom. */
 function kindText(cluster: ClusterInfo, trans: TranslationBundle): string {
   if (cluster.environment !== undefined) {
-    return trans.__(
-      'default cluster of %1',
-      environmentName(cluster.environment)
-    );
+    // Its name says of which environment; the tooltip has the folder.
+    return trans.__('default cluster, shared by notebooks');
   }
   return cluster.kind === 'local' ? trans.__('local schedulers') : cluster.kind;
 }
@@ -345,12 +403,4 @@ function usersText(
   return isShared && cluster.state !== 'ended'
     ? trans.__('no notebook is connected')
     : '';
-}
-
-/** What people call an environment: its folder, or the one around a folder that is called as all are. */
-function environmentName(folder: string): string {
-  const parts = folder.split(/[\\/]/).filter(part => part !== '');
-  const last = parts.at(-1) ?? folder;
-  const isOrdinary = ['venv', '.venv', 'env', '.env'].includes(last);
-  return (isOrdinary ? parts.at(-2) : undefined) ?? last;
 }

@@ -13,6 +13,9 @@ export class NotDone extends Error {
   }
 }
 
+/** The server's own limits are shorter: 30 s for a command, two minutes for a start. */
+const ANSWER_LIMIT_MS = 150_000;
+
 type StartedCluster = {
   readonly cluster: string;
   readonly name: string;
@@ -76,16 +79,18 @@ export class ClusterControls {
     let response: Response;
     let text: string;
     try {
-      response = await ServerConnection.makeRequest(
-        `${base}spanwise/clusters${path}`,
-        { method, body: body && JSON.stringify(body) },
-        this._settings
+      response = await this._inTime(
+        ServerConnection.makeRequest(
+          `${base}spanwise/clusters${path}`,
+          { method, body: body && JSON.stringify(body) },
+          this._settings
+        )
       );
-      text = await response.text();
+      text = await this._inTime(response.text());
     } catch (error) {
       throw new NotDone(
         this._trans.__(
-          'The Jupyter server did not answer: %1',
+          'The Jupyter server did not answer: %1. See that it runs, then try again.',
           error instanceof Error ? error.message : String(error)
         )
       );
@@ -96,7 +101,7 @@ export class ClusterControls {
       throw new NotDone(
         sentenceIn(answer) ||
           this._trans.__(
-            'The Jupyter server refused it: %1 %2',
+            'The Jupyter server refused it: %1 %2. Its log says why.',
             response.status,
             response.statusText
           ),
@@ -104,6 +109,31 @@ export class ClusterControls {
       );
     }
     return answer;
+  }
+
+  /** What it gives, or an error if that takes too long: a button must not stay busy for ever. */
+  private async _inTime<T>(given: Promise<T>): Promise<T> {
+    let limit: ReturnType<typeof setTimeout> | undefined;
+    const tooLong = new Promise<never>((_, reject) => {
+      limit = setTimeout(
+        () =>
+          reject(
+            new Error(
+              this._trans._n(
+                'nothing within %1 second',
+                'nothing within %1 seconds',
+                ANSWER_LIMIT_MS / 1000
+              )
+            )
+          ),
+        ANSWER_LIMIT_MS
+      );
+    });
+    try {
+      return await Promise.race([given, tooLong]);
+    } finally {
+      clearTimeout(limit);
+    }
   }
 }
 

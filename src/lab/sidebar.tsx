@@ -32,6 +32,7 @@ export class Sidebar extends ReactWidget {
     this.title.caption = trans.__('Spanwise');
     this.node.setAttribute('aria-label', trans.__('Spanwise'));
     model.changed.connect(this._redraw, this);
+    _options.actions.changed.connect(this._redraw, this);
   }
 
   override dispose(): void {
@@ -39,6 +40,7 @@ export class Sidebar extends ReactWidget {
       return;
     }
     this._options.model.changed.disconnect(this._redraw, this);
+    this._options.actions.changed.disconnect(this._redraw, this);
     Signal.clearData(this);
     super.dispose();
   }

@@ -18,6 +18,8 @@ type ToolButtonProps = {
   readonly pressed?: boolean;
   readonly hasMenu?: boolean;
   readonly disabledBecause?: string;
+  /** What it does now, e.g. `Restarting…`: it is shown in the place of `text`. */
+  readonly busyText?: string;
   readonly shortcut?: string;
   /** Extra classes, e.g. those that hide it in a narrow panel. */
   readonly className?: string;
@@ -25,7 +27,8 @@ type ToolButtonProps = {
 };
 
 export function ToolButton(props: ToolButtonProps): JSX.Element {
-  const { label, icon: Icon, text, pressed, disabledBecause } = props;
+  const { label, icon: Icon, pressed, disabledBecause, busyText } = props;
+  const text = busyText ?? props.text;
   const shortcut = props.shortcut ? ` (${props.shortcut})` : '';
   return (
     <button
@@ -34,6 +37,7 @@ export function ToolButton(props: ToolButtonProps): JSX.Element {
       aria-label={label}
       aria-pressed={pressed}
       aria-haspopup={props.hasMenu ? 'menu' : undefined}
+      aria-busy={busyText !== undefined || undefined}
       aria-disabled={disabledBecause !== undefined || undefined}
       aria-keyshortcuts={props.shortcut}
       title={
@@ -45,7 +49,11 @@ export function ToolButton(props: ToolButtonProps): JSX.Element {
         }
       }}
     >
-      {Icon && <Icon.react tag="span" className="sw-tool-icon" />}
+      {busyText !== undefined ? (
+        <span className="sw-tool-spinner" aria-hidden="true" />
+      ) : (
+        Icon && <Icon.react tag="span" className="sw-tool-icon" />
+      )}
       {text && <span>{text}</span>}
     </button>
   );

@@ -24,6 +24,7 @@ afterEach(() => Notification.dismiss());
 function setUp(
   ...answers: readonly (readonly [status: number, body: unknown])[]
 ) {
+  let gate: Promise<void> = Promise.resolve();
   const asked: string[] = [];
   const left = [...answers];
   const fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
@@ -32,6 +33,7 @@ function setUp(
     asked.push(
       `${request.method} ${new URL(request.url).pathname} ${body}`.trim()
     );
+    await gate;
     const [status, content] = left.shift() ?? [200, {}];
     return new Response(
       typeof content === 'string' ? content : JSON.stringify(content),
@@ -50,7 +52,13 @@ function setUp(
     trans,
     started: id => started.push(id)
   });
-  return { asked, controls, actions, started };
+  /** From now on it does not answer until the function that is returned is called. */
+  const hold = () => {
+    let release = () => {};
+    gate = new Promise(resolve => (release = resolve));
+    return release;
+  };
+  return { asked, controls, actions, started, hold };
 }
 
 /** The dialog of this title, when it is drawn, and what presses its buttons. */
@@ -76,7 +84,7 @@ describe('the buttons of the cluster card', () => {
 
   it('restart at once if nobody is connected', async () => {
     const { asked, actions } = setUp();
-    await actions.restart(cluster);
+    await actions.restart(cluster, nobody);
     expect(asked).toEqual([
       'POST /user/a/spanwise/clusters/ab12 {"do":"restart","force":false}'
     ]);
@@ -84,9 +92,14 @@ describe('the buttons of the cluster card', () => {
 
   it.each(['Restart', 'Cancel'])('ask if others are: %s', async answer => {
     const { asked, actions } = setUp(inUse as [number, unknown]);
-    const done = actions.restart(cluster);
+    const done = actions.restart(cluster, {
+      ...nobody,
+      notebooks: ['work/a.ipynb', 'b.ipynb']
+    });
     const { node, press } = await dialog('Restart first-look?');
-    expect(node.textContent).toContain('2 notebooks are connected.');
+    expect(node.textContent).toContain(
+      '2 notebooks are connected. Connected: a.ipynb, b.ipynb.'
+    );
     press(answer);
     await done;
     expect(asked.slice(1)).toEqual(
@@ -129,26 +142,62 @@ describe('the buttons of the cluster card', () => {
     const { node, press } = await dialog('Scale first-look');
     node.querySelector('input')!.value = text;
     press('Scale');
-    const told = await dialog('first-look was not scaled');
-    expect(told.node.textContent).toContain('workers, 0 to 1024.');
-    told.press('Close');
     await done;
+    expect(actions.trouble).toEqual({
+      title: 'first-look was not scaled',
+      sentence: 'Give a whole number of workers, 0 to 1024.'
+    });
     expect(asked).toEqual([]);
   });
 
-  it('say in a dialog, whole, what was not done', async () => {
+  it('say whole, until it is dismissed or the next click, what was not done', async () => {
     const sentence = `${'It has ended. '.repeat(20)}Do this.`;
     const { actions } = setUp(
       [410, { message: sentence }],
       [200, { message: sentence }]
     );
-    for (let each = 0; each < 2; each += 1) {
-      const done = actions.restart(cluster);
-      const { node, press } = await dialog('first-look was not restarted');
-      expect(node.textContent).toContain(sentence);
-      press('Close');
-      await done;
+    const trouble = { title: 'first-look was not restarted', sentence };
+    await actions.restart(cluster, nobody);
+    expect(actions.trouble).toEqual(trouble);
+    actions.dismissTrouble();
+    expect(actions.trouble).toBeNull();
+    await actions.restart(cluster, nobody);
+    expect(actions.trouble).toEqual(trouble);
+    await actions.restart(cluster, nobody);
+    expect(actions.trouble).toBeNull();
+  });
+
+  it('do nothing twice, and say what is under way', async () => {
+    const { asked, actions, started, hold } = setUp();
+    const isUnderWay: boolean[] = [];
+    actions.changed.connect(() =>
+      isUnderWay.push(actions.isUnderWay('restart', cluster))
+    );
+    const release = hold();
+    const done = actions.restart(cluster, nobody);
+    await actions.restart(cluster, nobody);
+    expect(actions.isUnderWay('restart', { ...cluster, cluster: 'x' })).toBe(
+      false
+    );
+    for (let click = 0; click < 2; click += 1) {
+      actions.startNew(document.createElement('button'));
     }
+    expect(actions.isStarting).toBe(true);
+    // It is the way out of a restart that hangs.
+    void actions.stop(cluster, nobody);
+    void actions.stop(cluster, nobody);
+    const { press } = await dialog('Stop first-look?');
+    expect(actions.isUnderWay('stop', cluster)).toBe(false);
+    press('Cancel');
+    release();
+    await done;
+    await waitFor('the start', () => started.length > 0);
+    expect(isUnderWay).toContain(true);
+    expect(isUnderWay.at(-1)).toBe(false);
+    expect(actions.isStarting).toBe(false);
+    expect(asked).toHaveLength(2);
+    await new Promise(resolve => requestAnimationFrame(resolve));
+    expect(Dialog.tracker.currentWidget).toBeNull();
   });
 
   it('scale to the number that is asked for', async () => {
@@ -197,10 +246,12 @@ describe('the buttons of the cluster card', () => {
   it('say why none was started', async () => {
     const { actions, started } = setUp([503, { message: 'No Node.' }]);
     actions.startNew(document.createElement('button'));
-    const { node, press } = await dialog('No cluster was started for Python 3');
-    expect(node.textContent).toContain('No Node.');
+    await waitFor('the trouble', () => actions.trouble !== null);
+    expect(actions.trouble).toEqual({
+      title: 'No cluster was started for Python 3',
+      sentence: 'No Node.'
+    });
     expect(shown()).toBe('');
-    press('Close');
     expect(started).toEqual([]);
   });
 });

@@ -20,13 +20,19 @@ afterEach(() => {
   host.remove();
 });
 
-function textOf(cluster: ClusterInfo): string {
+const atRest = {
+  trouble: null,
+  isStarting: false,
+  isUnderWay: () => false
+} as unknown as ClusterActions;
+
+function textOf(cluster: ClusterInfo, actions = atRest): string {
   flushSync(() =>
     root.render(
       <ClusterCard
         cluster={cluster}
         users={clusterUsers(cluster, user => user.notebook?.path)}
-        actions={{} as ClusterActions}
+        actions={actions}
         clusters={[cluster]}
         status={{ kind: 'open' }}
         trans={nullTranslator.load('spanwise')}
@@ -102,7 +108,7 @@ describe('ClusterCard', () => {
       clients: [joined, job, { ...job, client: 5 }, left]
     });
     expect(textOf(shared)).toContain(
-      'default cluster of treesused by local.ipynb, job'
+      'default cluster, shared by notebooksused by local.ipynb, job'
     );
     const buttons = [...host.querySelectorAll('button')];
     expect(
@@ -126,6 +132,44 @@ describe('ClusterCard', () => {
     const shared = clusterInfo({ environment: '/opt/conda', state: 'ended' });
     expect(stop(shared)).toBe('Stop: first-look has ended');
     expect(stop(clusterInfo({ cluster: REFUSED_CLUSTER }))).toBeUndefined();
+  });
+
+  it('shows what is under way, and what was not done', () => {
+    const shared = clusterInfo({ environment: '/opt/conda' });
+    const clicked: string[] = [];
+    const during = (...underWay: string[]) =>
+      ({
+        ...atRest,
+        trouble: { title: 'default was not scaled', sentence: '<b>Do this.' },
+        isStarting: underWay.includes('start'),
+        isUnderWay: (action: string) => underWay.includes(action),
+        dismissTrouble: () => clicked.push('dismiss'),
+        startNew: () => clicked.push('new'),
+        scale: () => clicked.push('scale'),
+        restart: () => clicked.push('restart'),
+        stop: () => clicked.push('stop')
+      }) as unknown as ClusterActions;
+    const pressAll = () => {
+      for (const button of host.querySelectorAll<HTMLElement>(
+        '.sw-cluster-buttons button, .sw-cluster-trouble button'
+      )) {
+        button.click();
+      }
+      return clicked.splice(0);
+    };
+    const text = textOf(shared, during('restart'));
+    expect(text).toContain('NewScaleRestarting…Stop');
+    expect(host.querySelector('[role=alert]')?.textContent).toBe(
+      'default was not scaled. <b>Do this.'
+    );
+    const [busy, ...others] = host.querySelectorAll('[aria-busy=true]');
+    expect(busy?.getAttribute('aria-label')).toBe('Restart');
+    expect(others).toEqual([]);
+    expect(pressAll()).toEqual(['new', 'stop', 'dismiss']);
+    expect(textOf(shared, during('stop', 'start'))).toContain(
+      'Starting…ScaleRestartStopping…'
+    );
+    expect(pressAll()).toEqual(['dismiss']);
   });
 
   it('says of an observation that it observes, and what', () => {
