@@ -6,6 +6,7 @@
  *   rows: flow 0 · load 1 (parent flow) · fit 2 (parent flow)     by path  flow → load, fit     by tag  flow, load, fit
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { pathEnds } from '../base/path-ends';
 import type { SelectionModel } from '../feed/selection';
 import { formatCount } from '../panels/format';
 import type { SpanRow, SpansResult, SpanTerm } from '../wire/panel-link';
@@ -61,7 +62,7 @@ export function spanTree(
   const clientOf = (row: SpanRow) =>
     row.client === null ? undefined : result.clients[row.client];
   const clients = [...new Set(rows.map(clientOf))];
-  const names = shortNames(clients.filter(client => client !== undefined));
+  const names = pathEnds(clients.filter(client => client !== undefined));
   const isOneOfSeveral = names.size > 1;
   const nodes = (of: readonly SpanRow[], client: string | undefined) =>
     (arrange === 'path' ? byPath : byTag)(
@@ -92,25 +93,6 @@ export function spanTree(
       children: nodes(own, client)
     };
   });
-}
-
-/** As much of the end of each path as tells them apart: "a.ipynb", or "alice/a.ipynb" beside "bob/a.ipynb". */
-function shortNames(paths: readonly string[]): ReadonlyMap<string, string> {
-  const end = (path: string, count: number) =>
-    path.split(/[\\/]/).slice(-count).join('/');
-  return new Map(
-    paths.map(path => {
-      const others = paths.filter(other => other !== path);
-      let count = 1;
-      while (
-        end(path, count).length < path.length &&
-        others.some(other => end(other, count) === end(path, count))
-      ) {
-        count++;
-      }
-      return [path, end(path, count)];
-    })
-  );
 }
 
 /** Whose rows these are. */

@@ -342,6 +342,8 @@ export type TaskStreamResult = {
     readonly function: string;
     readonly span: number;
     readonly started: number;
+    /** Whose it is, by a name as short as tells clients apart; absent: all is one client's. */
+    readonly client?: string;
   }[];
   /** How many more running tasks the filter hides. A filter by status hides all: their status is not known before they end. */
   readonly othersRunning: number;
@@ -359,6 +361,8 @@ export type TaskStreamResult = {
     readonly depth: number;
     readonly from: number;
     readonly to: number;
+    /** As of `running`. */
+    readonly client?: string;
   }[];
   /** Whole tasks of which anything passes, tasks of which nothing does, and executions that pass (see `FunctionSlot`). */
   readonly tasks: number;
@@ -403,6 +407,8 @@ export type RunDetail = Pick<
     readonly key: string;
     readonly function: string;
     readonly span: SpanPath;
+    /** Whose it is, by a name as short as tells clients apart; absent: all is one client's. */
+    readonly client?: string;
     readonly origin: WordOf<typeof TaskOrigin>;
     readonly worker: string;
     readonly thread: number;

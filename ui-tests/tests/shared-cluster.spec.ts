@@ -2,7 +2,7 @@
 import { expect, test } from '../pages/lab';
 import type { Notebook } from '../pages/notebook';
 
-const [JOIN, WORK, HELD, WAIT, AFTER] = [0, 1, 2, 3, 4];
+const [JOIN, WORK, HELD, WAIT, AFTER, PIDS] = [0, 1, 2, 3, 4, 5];
 
 function cells(functionName: string): string[] {
   return [
@@ -20,7 +20,9 @@ print(sum(client.gather(held)))`,
     `print([future.status for future in held].count("finished"), sum(client.gather(held)))`,
     // A thread cannot be stopped: what runs goes on to its end.
     `dask.compute([dask.delayed(time.sleep)(0.1, dask_key_name=f"nap-{i}") for i in range(3000)])`,
-    `print(client.submit(abs, -7).result())`
+    `print(client.submit(abs, -7).result())`,
+    `import os
+print(*client.run(os.getpid).values())`
   ];
 }
 
@@ -35,8 +37,15 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
   await lab.sidebar.show();
   await north.run(WORK);
   const card = lab.sidebar.card(name.join(' '));
-  await expect(card).toContainText(/default cluster of .*used by north.ipynb/);
+  await expect(card).toContainText(
+    /default cluster, shared by notebooks.*used by north.ipynb/
+  );
   await expect(lab.sidebar.span('load')).toHaveAttribute('aria-level', '1');
+
+  const button = (name: string) =>
+    card.getByRole('button', { name, exact: true });
+  const dialog = (title: string) =>
+    lab.page.getByRole('dialog', { name: `${title} ${name.join(' ')}` });
 
   const south = lab.notebook('south.ipynb');
   await south.write(cells('sail'));
@@ -63,10 +72,45 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
     await expect(panel.chips).toContainText('north.ipynb › load');
     await expect(functions).toContainText('row');
     await expect(functions).not.toContainText('sail');
+    await lab.sidebar.item('Task Stream').press('Control+Enter');
+    const stream = lab.panel('Task Stream', name.join(' '));
+    await stream.showTable(true);
+    await expect(stream.table).toContainText('north.ipynb › load');
+    await stream.showTable(false);
     await lab.page.screenshot({ path: info.outputPath('light.png') });
     await lab.setTheme('JupyterLab Dark');
     await lab.page.screenshot({ path: info.outputPath('dark.png') });
-    await panel.tool('Clear filter').click();
+    await stream.tool('Clear filter').click();
+    await stream.showTable(true);
+    await expect(stream.table).toContainText('south.ipynb › load');
+  });
+
+  await test.step('Scale adds workers', async () => {
+    const before = (await printed(north, PIDS)).split(' ').length;
+    await button('Scale').click();
+    const scale = dialog('Scale');
+    await scale.getByRole('spinbutton').fill(String(before + 1));
+    await scale.getByRole('button', { name: 'Scale' }).click();
+    await expect(card).toContainText(`${before + 1} workers`);
+  });
+
+  await test.step('Restart asks as long as both are connected', async () => {
+    const before = new Set((await printed(north, PIDS)).split(' '));
+    await button('Restart').click();
+    const restart = dialog('Restart');
+    await expect(restart).toContainText(
+      '2 notebooks or programs are connected'
+    );
+    await expect(restart).toContainText('Connected: north.ipynb, south.ipynb.');
+    await restart.getByRole('button', { name: 'Cancel' }).click();
+    expect(new Set((await printed(south, PIDS)).split(' '))).toEqual(before);
+    await button('Restart').click();
+    await restart.getByRole('button', { name: 'Restart' }).click();
+    await expect(restart).toBeHidden();
+    await expect(button('Restart')).not.toHaveAttribute('aria-disabled');
+    const after = new Set((await printed(north, PIDS)).split(' '));
+    expect(after.size).toBe(before.size);
+    expect([...after].filter(pid => before.has(pid))).toEqual([]);
   });
 
   await test.step('a kernel restart of one leaves the results of the other', async () => {
@@ -84,17 +128,33 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
   });
 
   await test.step('Stop ends it, and the next Client() starts another', async () => {
-    const stop = card.getByRole('button', { name: 'Stop', exact: true });
+    const stop = button('Stop');
     await stop.click();
-    const dialog = lab.page.getByRole('dialog', { name: /^Stop / });
-    await expect(dialog).toContainText('Connected: north.ipynb');
-    await dialog.getByRole('button', { name: 'Stop' }).click();
+    await expect(dialog('Stop')).toContainText('Connected: north.ipynb');
+    await dialog('Stop').getByRole('button', { name: 'Stop' }).click();
     await expect(card).toContainText(/Ended at .*stopped in JupyterLab/);
     await expect(stop).toHaveAttribute('aria-disabled', 'true');
     expect(await printed(north, JOIN)).not.toContain(id!);
     await expect(card).toContainText('used by north.ipynb');
     await expect(card).not.toContainText('Ended');
     expect(await printed(north, AFTER)).toBe('7');
+  });
+
+  await test.step('a kernel that is shut down leaves it', async () => {
+    await printed(south, JOIN);
+    await expect(card).toContainText('used by north.ipynb, south.ipynb');
+    await south.shutDown();
+    await expect(card).toContainText(/used by north.ipynb(?!, south)/);
+  });
+
+  await test.step('New starts one, which the next Client() joins', async () => {
+    await button('Stop').click();
+    await dialog('Stop').getByRole('button', { name: 'Stop' }).click();
+    await expect(card).toContainText(/Ended at .*stopped in JupyterLab/);
+    await button('New cluster').click();
+    await expect(card).toContainText('no notebook is connected');
+    await printed(north, JOIN);
+    await expect(card).toContainText('used by north.ipynb');
   });
   expect(lab.troubles.errors).toEqual([]);
 });

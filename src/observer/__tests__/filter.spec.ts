@@ -1,6 +1,7 @@
 import { drawRuns } from '../../testing/run-from-text';
 import type { Filter } from '../../wire/panel-link';
 import { FunctionSlots, fnv1a32, OTHER_SLOT } from '../function-slots';
+import { ownersOf } from '../folds/owners';
 import { compileFilter } from '../filter';
 import { LogStore } from '../store/log-store';
 import { SpanOrigin } from '../../records/enumerations';
@@ -69,20 +70,21 @@ describe('filters', () => {
   });
 });
 
-describe('filters by client', () => {
+describe('filters and owners by client', () => {
   const log = new LogStore('shared');
   // Client 3 is the notebook of 1 with its kernel restarted; 9, of a worker, is not described.
   const paths = { 1: '/a.ipynb', 2: '/b.ipynb', 3: '/a.ipynb' };
+  const ofClient = (client: number) => ({
+    client,
+    joined: 0,
+    left: NaN,
+    name: 'kernel',
+    kernel: ''
+  });
   for (const [client, path] of Object.entries(paths)) {
-    log.clients.set({
-      client: Number(client),
-      joined: 0,
-      left: NaN,
-      name: 'kernel',
-      kernel: '',
-      path
-    });
+    log.clients.set({ ...ofClient(Number(client)), path });
   }
+  const described = { parent: 0 as SpanId, opened: 0, closed: NaN };
   const open = (span: number, parent: number, tag: string, client: number) =>
     log.spans.set({
       span: span as SpanId,
@@ -99,6 +101,30 @@ describe('filters by client', () => {
   open(3, 0, 'load', 3);
   open(4, 2, 'of a task', 9);
   open(5, 0, 'default', 2);
+
+  it('name whose each span is, if there are several', () => {
+    expect([0, 1, 2, 3, 4].map(span => ownersOf(log)(span as SpanId))).toEqual([
+      '',
+      'a.ipynb',
+      'b.ipynb',
+      'a.ipynb',
+      'b.ipynb'
+    ]);
+    const alone = new LogStore('alone');
+    alone.clients.set({ ...ofClient(1), path: '/a.ipynb' });
+    for (const client of [1, 2]) {
+      alone.spans.set({
+        ...described,
+        span: client as SpanId,
+        client,
+        tag: client === 1 ? 'load' : 'default',
+        origin: client === 1 ? SpanOrigin.User : SpanOrigin.Default
+      });
+    }
+    alone.clients.set({ ...ofClient(2), path: '/b.ipynb' });
+    // The other one has computed nothing.
+    expect(ownersOf(alone)(1 as SpanId)).toBe('');
+  });
 
   it.each<[string, Filter['spans'], string]>([
     ['nobody', { any: [{ path: ['load'] }] }, '1234'],

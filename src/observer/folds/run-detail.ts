@@ -7,6 +7,7 @@ import {
 import type { PartDetail, RunDetail } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
+import { ownersOf } from './owners';
 
 const ORIGINS = wordsOf(TaskOrigin);
 export const STATUSES = wordsOf(RunStatus);
@@ -27,7 +28,8 @@ const SHORT_ERROR = 200;
 export function runDetail(
   log: LogStore,
   row: number,
-  inShort = false
+  inShort = false,
+  ownerOf = ownersOf(log)
 ): RunDetail | null {
   const columns = log.runs.chunkOf(row)?.columns;
   if (columns === undefined) {
@@ -42,12 +44,14 @@ export function runDetail(
   const run = columns.run[i]!;
   const status = STATUSES[columns.status[i]!] ?? 'ok';
   const error = status === 'failed' ? errorOf(log, run, inShort) : undefined;
+  const client = ownerOf(columns.span[i]!);
   const mostParts = inShort ? SHORT_PARTS : MOST_PARTS;
   return {
     run,
     key: log.key(node),
     function: log.name(columns.function[i]!),
     span: log.spans.pathOf(columns.span[i]!),
+    ...(client === '' ? {} : { client }),
     origin: ORIGINS[origin ?? TaskOrigin.Default] ?? 'default',
     worker: workerName(log, lane.worker),
     thread: lane.thread,

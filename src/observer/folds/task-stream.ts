@@ -17,6 +17,7 @@ import {
 import { Coverage } from './coverage';
 import { cellPasses, fineCells } from './fine-cells';
 import { honouredBy } from './honoured';
+import { ownersOf } from './owners';
 import { activeWithRunning } from './idle';
 
 const STRIP_BINS = 240;
@@ -336,6 +337,7 @@ function runningOf(context: FoldContext): TaskStreamResult['running'] {
   if (ended || filter.byStatus) {
     return [];
   }
+  const ownerOf = ownersOf(log);
   return [...log.shape.running]
     .filter(
       ([lane, running]) =>
@@ -347,7 +349,8 @@ function runningOf(context: FoldContext): TaskStreamResult['running'] {
       key: log.key(running.node),
       function: log.name(running.function),
       span: running.span,
-      started: running.started
+      started: running.started,
+      ...ownedBy(ownerOf(running.span))
     }));
 }
 
@@ -385,6 +388,7 @@ function bandsOf(
       widen(span.span);
     }
   }
+  const ownerOf = ownersOf(log);
   return [...log.spans.all()]
     .map(span => ({
       span: span.span,
@@ -397,6 +401,17 @@ function bandsOf(
       ({ origin, from, to }) =>
         origin !== 'default' && Number.isFinite(from) && to >= from
     )
-    .map(({ span, tag, depth, from, to }) => ({ span, tag, depth, from, to }))
+    .map(({ span, tag, depth, from, to }) => ({
+      span,
+      tag,
+      depth,
+      from,
+      to,
+      ...ownedBy(ownerOf(span))
+    }))
     .slice(0, MOST_BANDS);
+}
+
+function ownedBy(owner: string): { readonly client?: string } {
+  return owner === '' ? {} : { client: owner };
 }

@@ -12,6 +12,7 @@ import {
   type Slices
 } from './context';
 import { honouredBy } from './honoured';
+import { ownersOf } from './owners';
 import { errorOf, runDetail, workerName } from './run-detail';
 import { PageCandidates } from './select-page';
 import type { ParamsOf } from '../../wire/question';
@@ -55,7 +56,8 @@ export function* foldTasks(
     }
   }
   const page = candidates.page();
-  const details = [...page].map(row => runDetail(log, row, true));
+  const ownerOf = ownersOf(log);
+  const details = [...page].map(row => runDetail(log, row, true, ownerOf));
   return {
     result: {
       view: 'tasks',
@@ -170,7 +172,10 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
       DEFAULT_SPAN,
       ...[...log.spans.all()].map(({ span }) => span)
     ];
-    const texts = spans.map(span => log.spans.pathOf(span).join('\0'));
+    const ownerOf = ownersOf(log);
+    const texts = spans.map(span =>
+      [ownerOf(span), ...log.spans.pathOf(span)].join('\0')
+    );
     const ranks = textRanks(texts);
     const rankOfSpan = new Map(spans.map((span, i) => [span, ranks[i]!]));
     return row => rankOfSpan.get(column(row, 'span') as SpanId) ?? 0;

@@ -30,7 +30,8 @@ export type BandShape = {
   readonly width: number;
   readonly level: number;
   readonly tint: number;
-  readonly tag: string;
+  /** Its tag, and whose it is: "load · north.ipynb". */
+  readonly text: string;
   readonly span: number;
   /** Where its name starts: at the band, or at the left border while the band reaches over it. */
   readonly textX: number;
@@ -53,12 +54,23 @@ export function bandShapes(
       width: Math.max(1, right - left),
       level: band.level,
       tint: band.tint,
-      tag: band.tag,
+      text: band.client === '' ? band.tag : `${band.tag} · ${band.client}`,
       span: band.span,
       textX: Math.max(0, left) + 5
     });
   }
   return shapes;
+}
+
+/** The band at a place; where two meet, the later one, which is drawn over the other. */
+export function bandAt(
+  shapes: readonly BandShape[],
+  x: number,
+  level: number
+): BandShape | undefined {
+  return shapes.findLast(
+    shape => shape.level === level && x >= shape.x && x < shape.x + shape.width
+  );
 }
 
 /** A bar of the whole-run strip: `top` and `height` as shares of the strip. */

@@ -45,7 +45,7 @@ export function paintBands(
     context.fillStyle = colours?.line ?? palette.line;
     context.fillRect(band.x, y, band.width - 1, 2);
     const room = band.x + band.width - band.textX - 3;
-    const text = elided(context, band.tag, room);
+    const text = elided(context, band.text, room);
     if (text !== '') {
       context.fillStyle = palette.text;
       context.fillText(text, band.textX, y + 9);

@@ -166,7 +166,8 @@ export class LanesDrawing implements IDisposable {
         from: running.started,
         to: this._model.now,
         running: true,
-        key: running.key
+        key: running.key,
+        client: running.client
       };
     }
     const found = this.boxAt(place.lane.laneIndex, seconds, place.inStrip);

@@ -11,6 +11,7 @@ import { formatDuration, formatTimeRange } from '../format';
 import { Loading } from '../loading';
 import type { ITheme } from '../panel-context';
 import type { Standing } from '../worker-standing';
+import { bandAt, bandShapes } from './figure';
 import { BAND_HEIGHT } from './frame-painter';
 import { HoverCard } from './hover-card';
 import { HEADER_HEIGHT } from './lane-layout';
@@ -98,6 +99,17 @@ export function LanesView(props: LanesViewProps): JSX.Element {
           ref={bands}
           className="sw-TaskStream-bands"
           aria-hidden="true"
+          onMouseMove={({ nativeEvent, currentTarget }) => {
+            // A name that has no room in its band is read here.
+            const shapes = bandShapes(
+              model.bands,
+              model.view,
+              currentTarget.clientWidth
+            );
+            const level = Math.floor(nativeEvent.offsetY / BAND_HEIGHT);
+            currentTarget.title =
+              bandAt(shapes, nativeEvent.offsetX, level)?.text ?? '';
+          }}
         />
       </div>
       <div

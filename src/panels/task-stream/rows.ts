@@ -109,6 +109,8 @@ function runningSeconds(result: TaskStreamResult, worker: number): number {
 export type BandRow = {
   readonly span: number;
   readonly tag: string;
+  /** The notebook or program; '' if there is one alone. */
+  readonly client: string;
   readonly from: number;
   readonly to: number;
   /** 0 = outermost. */
@@ -118,9 +120,9 @@ export type BandRow = {
 };
 
 /**
- * At most `levels` rows of bands. Spans of one name and depth that touch or
- * overlap are one band (each `with span("a")` opens a span of its own); others
- * that overlap (two notebooks' spans) go to the next free row:
+ * At most `levels` rows of bands. Spans of one notebook, name and depth that
+ * touch or overlap are one band (each `with span("a")` opens a span of its
+ * own); others that overlap (two notebooks' spans) go to the next free row:
  *
  *   depth 0   |——— Alice's workflow ———————————————|
  *   depth 1   |— data load —|— ML preprocessing ———|
@@ -140,10 +142,11 @@ export function bandRows(result: TaskStreamResult, levels = 3): BandRow[] {
     }
     ends[level] = Math.max(ends[level] ?? -Infinity, band.to);
     const tintOf = (tints[level] ??= new Map<string, number>());
-    const tint = tintOf.get(band.tag) ?? (tintOf.size + level) % 6;
-    tintOf.set(band.tag, tint);
-    const { span, tag, from, to } = band;
-    rows.push({ span, tag, from, to, level, tint });
+    const { span, tag, client = '', from, to } = band;
+    const name = nameOf(band);
+    const tint = tintOf.get(name) ?? (tintOf.size + level) % 6;
+    tintOf.set(name, tint);
+    rows.push({ span, tag, client, from, to, level, tint });
   }
   return rows;
 }
@@ -158,7 +161,7 @@ function joinedBands(result: TaskStreamResult): TaskStreamResult['bands'] {
     (a, b) => a.depth - b.depth || a.from - b.from
   );
   for (const band of byDepth) {
-    const key = `${band.depth} ${band.tag}`;
+    const key = `${band.depth} ${nameOf(band)}`;
     const last = open.get(key);
     if (last !== undefined && band.from <= last.to + near) {
       last.to = Math.max(last.to, band.to);
@@ -172,6 +175,11 @@ function joinedBands(result: TaskStreamResult): TaskStreamResult['bands'] {
 }
 
 type Band = TaskStreamResult['bands'][number];
+
+/** Spans of one tag are different ones in different notebooks. */
+function nameOf({ tag, client = '' }: Band): string {
+  return `${client}\0${tag}`;
+}
 
 export function bandLevels(bands: readonly BandRow[]): number {
   return bands.reduce((most, band) => Math.max(most, band.level + 1), 0);
@@ -313,6 +321,8 @@ export type HoveredBox = {
   readonly running: boolean;
   readonly key?: string;
   readonly span?: string;
+  /** Of a running task: whose it is, if there are several. */
+  readonly client?: string;
 };
 
 type Card = {
@@ -347,6 +357,10 @@ export function cardOf(
       error: '',
       hint: trans.__('double click: zoom until each is seen')
     };
+  }
+  const client = detail?.client ?? box.client;
+  if (client !== undefined) {
+    rows.push({ label: clientLabel(client, trans), text: client });
   }
   const span = detail === null ? box.span : spanText(detail, trans);
   if (span !== undefined && span !== '') {
@@ -532,6 +546,17 @@ export function spanText(detail: RunDetail, trans: Trans): string {
     : path;
 }
 
+/** Where several clients compute, with whose it is: "north.ipynb › load". */
+export function placeText(detail: RunDetail, trans: Trans): string {
+  return [detail.client ?? '', spanText(detail, trans)]
+    .filter(text => text !== '')
+    .join(' › ');
+}
+
+function clientLabel(client: string, trans: Trans): string {
+  return client.endsWith('.ipynb') ? trans.__('notebook') : trans.__('program');
+}
+
 /** "inputs 12.4 ms, thread 0 s", what is unknown left out. */
 export function waitText(detail: RunDetail, trans: Trans): string {
   const { waitReady, waitInputs, waitThread } = detail;
@@ -627,7 +652,7 @@ export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
   return [
     text(run.key),
     text(run.function),
-    text(spanText(run, trans)),
+    text(placeText(run, trans)),
     text(workerLabel(run.worker, trans)),
     { text: String(run.thread + 1), value: run.thread + 1 },
     text(

@@ -12,7 +12,7 @@ import {
   fusedWith,
   type PartRow,
   partRows,
-  spanText,
+  placeText,
   threadText,
   waitText
 } from './rows';
@@ -124,7 +124,7 @@ function RunFacts(props: {
       </div>
       <div className="sw-drawer-where">
         {[
-          spanText(run, trans),
+          placeText(run, trans),
           threadText(run.worker, run.thread, trans),
           run.status === 'ok' ? '' : attemptText(run, trans),
           run.nbytes === null ? '' : formatBytes(run.nbytes)

@@ -1,4 +1,4 @@
-import { axisTicks, bandShapes, stripShapes } from '../figure';
+import { axisTicks, bandAt, bandShapes, stripShapes } from '../figure';
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
 
@@ -26,12 +26,12 @@ describe('the frame around the lanes', () => {
   it('puts bands where their time is, cut off at the borders', () => {
     const shapes = (from: number, to: number) =>
       bandShapes(
-        [{ span: 3, tag: 'a', from, to, level: 2, tint: 5 }],
+        [{ span: 3, tag: 'a', client: '', from, to, level: 2, tint: 5 }],
         { from: 40, to: 50 },
         1000
       );
     expect(shapes(44, 46)).toEqual([
-      { x: 400, width: 200, level: 2, tint: 5, tag: 'a', span: 3, textX: 405 }
+      { x: 400, width: 200, level: 2, tint: 5, text: 'a', span: 3, textX: 405 }
     ]);
     // Two pixels over each border, so that its edges are out of sight.
     expect(shapes(30, 60)).toMatchObject([{ x: -2, width: 1004, textX: 5 }]);
@@ -44,12 +44,22 @@ describe('the frame around the lanes', () => {
 
   it('keeps the name of a band in view while it reaches over the left border', () => {
     const bands = [
-      { span: 1, tag: 'a', from: 0, to: 100, level: 0, tint: 0 },
-      { span: 2, tag: 'b', from: 60, to: 70, level: 1, tint: 1 }
+      {
+        span: 1,
+        tag: 'a',
+        client: 'n.ipynb',
+        from: 0,
+        to: 100,
+        level: 0,
+        tint: 0
+      },
+      { span: 2, tag: 'b', client: '', from: 60, to: 70, level: 1, tint: 1 }
     ];
     const shapes = bandShapes(bands, { from: 40, to: 50 }, 1000);
-    expect(shapes.map(shape => shape.tag)).toEqual(['a']);
+    expect(shapes.map(shape => shape.text)).toEqual(['a · n.ipynb']);
     expect(shapes[0]?.textX).toBe(5);
+    expect(bandAt(shapes, 500, 0)).toBe(shapes[0]);
+    expect(bandAt(shapes, 500, 1)).toBeUndefined();
     expect(shapes[0]?.x).toBeGreaterThanOrEqual(-2);
   });
 

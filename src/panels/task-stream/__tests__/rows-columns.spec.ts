@@ -18,6 +18,7 @@ import {
   type HoveredBox,
   legendItems,
   partRows,
+  placeText,
   slotsByName,
   spanText,
   stripBars,
@@ -248,6 +249,21 @@ describe('the bands of spans', () => {
     ]);
   });
 
+  it('of one name are different ones in different notebooks', () => {
+    const both = [
+      { span: 1, tag: 'a', depth: 0, from: 0, to: 10, client: 'n.ipynb' },
+      { span: 2, tag: 'a', depth: 0, from: 5, to: 20, client: 's.ipynb' }
+    ];
+    expect(
+      bandRows({ ...nothing, from: 0, to: 20, bands: both }).map(
+        ({ client, level, tint }) => [client, level, tint]
+      )
+    ).toEqual([
+      ['n.ipynb', 0, 0],
+      ['s.ipynb', 1, 1]
+    ]);
+  });
+
   it('have six tints in turn, each line its own first', () => {
     const tags = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     const line = (depth: number) =>
@@ -446,6 +462,16 @@ describe('the card of a box', () => {
       'duration: 500 ms'
     ]);
     expect(lines({ span: '' })[0]).toBe('where: worker 7, thread 1');
+    expect(lines({ running: true, client: 'n.ipynb' })[0]).toBe(
+      'notebook: n.ipynb'
+    );
+    const ofJob = { ...detail, client: 'job' };
+    expect(lines({}, ofJob).slice(0, 2)).toEqual([
+      'program: job',
+      'span: year › week'
+    ]);
+    expect(placeText(ofJob, english)).toBe('job › year › week');
+    expect(placeText(detail, english)).toBe('year › week');
     expect(cardOf(bare, null, english)).toMatchObject({ key: '' });
     expect(cardOf(bare, null, english).rows[0]!.label).toBe('where');
   });
