@@ -44,15 +44,18 @@ class _Handler(APIHandler):  # type: ignore[misc]
 
 
 class ClustersHandler(_Handler):
-    """``POST spanwise/clusters {kernel}``: the default cluster of a kernel's environment."""
+    """``POST spanwise/clusters {kernel, notebook?}``: the default cluster of an environment."""
 
     @web.authenticated
     @authorized(action="execute")
     async def post(self) -> None:
         """Start it, or find it; answers with ``{cluster, name, isNew}``."""
-        kernel = self.body().get("kernel")
-        if not isinstance(kernel, str):
-            raise web.HTTPError(400, "`kernel` is to be the name of a kernelspec")
+        body = self.body()
+        kernel, notebook = body.get("kernel"), body.get("notebook", "")
+        if not isinstance(kernel, str) or not isinstance(notebook, str):
+            raise web.HTTPError(
+                400, "`kernel` is to be the name of a kernelspec, `notebook` a notebook's path"
+            )
         try:
             spec = await ensure_async(self.kernel_spec_manager.get_kernel_spec(kernel))
         except KeyError:
@@ -60,7 +63,12 @@ class ClustersHandler(_Handler):
             return
         try:
             settings = await self._environments.settings(
-                spec.display_name, spec.argv, spec.env, spec.resource_dir
+                spec.display_name,
+                spec.argv,
+                spec.env,
+                spec.resource_dir,
+                # As its kernel would: else each file that it names would be missing on workers.
+                self.kernel_manager.cwd_for_path(notebook) if notebook else "",
             )
             cluster, is_new = await self._clusters.find(settings)
         except NoCluster as error:

@@ -40,7 +40,7 @@ class KernelEnvironments:
     Parameters
     ----------
     folder
-        Where notebooks lie; interpreters, and then workers, run there.
+        Where notebooks lie; interpreters, and then workers, run there if nobody says where.
     """
 
     def __init__(self, folder: str, seconds: float = ASK_SECONDS) -> None:
@@ -54,6 +54,7 @@ class KernelEnvironments:
         command: Sequence[str],
         variables: Mapping[str, str],
         resources: str = "",
+        folder: str = "",
     ) -> dict[str, Any]:
         """What a notebook of this kernel would ask for.
 
@@ -66,6 +67,8 @@ class KernelEnvironments:
             does.
         resources
             The spec's folder.
+        folder
+            Of the notebook for which it is asked; workers run there.
 
         Raises
         ------
@@ -87,7 +90,7 @@ class KernelEnvironments:
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
-                    cwd=self._folder,
+                    cwd=folder or self._folder,
                     env={**os.environ, **filled},
                 )
             except OSError as error:

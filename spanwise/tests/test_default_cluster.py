@@ -159,6 +159,7 @@ def test_a_page_scales_restarts_and_stops_it(server: JupyterServer, pair: Pair) 
     assert b("kept.status") == "'finished'"
     assert asked(server, path, {"do": "restart", "force": True}) == (200, {"message": ""})
     assert b("client.submit(str, kept).result()") == "'3'", "it is computed again"
+    assert asked(server, "", {"kernel": "python3", "notebook": 3})[0] == 400
     for wrong in ({}, {"do": "scale", "workers": -1}, {"do": "scale", "workers": True}, []):
         assert asked(server, path, wrong)[0] == 400
     assert asked(server, "/0123456789abcdef", {"do": "restart"})[0] == 404
@@ -166,9 +167,14 @@ def test_a_page_scales_restarts_and_stops_it(server: JupyterServer, pair: Pair) 
     told = a("client.submit(abs, -1).result()")
     assert told.startswith("SchedulerLost") and "it was stopped in JupyterLab" in told
     assert asked(server, path, None, "DELETE")[0] == 404
-    code, started = asked(server, "", {"kernel": "python3"})
+    (server.home / "work").mkdir()
+    code, started = asked(server, "", {"kernel": "python3", "notebook": "work/a.ipynb"})
     assert code == 200 and started["isNew"]
-    assert a(BEGIN) == b(BEGIN) == repr(started["cluster"])
+    told = a(BEGIN)
+    assert told.endswith(repr(started["cluster"])) and f"folder {server.home / 'work'}" in told
+    assert "client = Client()" in told and "tell(" not in told, "the user's line is shown"
+    assert "'work'" in a("client.run(lambda: os.path.basename(os.getcwd())).popitem()")
+    asked(server, f"/{started['cluster']}", None, "DELETE")
 
 
 def test_a_cluster_that_hangs_is_stopped_whatever_was_clicked(

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spanwise
-from spanwise import Client
+from spanwise import Client, MemorySampler
 from spanwise.measure.memory import give_back_free_memory
 from spanwise.tests.descriptors import without_descriptors
 from spanwise.tests.processes import wait_until
@@ -393,6 +393,18 @@ def test_all_see_one_memory_and_nobody_what_others_write(three: Client) -> None:
     assert sum(shared for _, shared in after.values()) < 64 * MIB
     grown = sum(process for process, _ in after.values()) - sum(p for p, _ in before.values())
     assert grown < 16 * MIB, "it is counted once, and moved"
+    managed = sum(three.run(lambda dask_worker: dask_worker._worker.managed).values())
+    assert 32 * MIB <= managed < 64 * MIB, "all hold it, and it is there once"
+    sampler = MemorySampler()
+
+    def drawn() -> float:
+        """As the Memory Sampler draws it: the newest samples of all workers, added up."""
+        with sampler.sample("all", client=three, measure="managed", interval=0.05):
+            three.submit(abs, -1, pure=False).result()
+        return sampler.samples["all"][-1][1]
+
+    # (samples come as workers take them, the first may be of before)
+    wait_until("the panel counts it once", lambda: 32 * MIB <= drawn() < 64 * MIB)
     del result, x
     wait_until("the memory is gone", lambda: not any(map(maps, three.run(os.getpid).values())))
 

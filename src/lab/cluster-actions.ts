@@ -190,7 +190,7 @@ export class ClusterActions {
           cluster,
           name: called,
           isNew
-        } = await send(() => controls.start(name));
+        } = await send(() => controls.start(name, this._options.notebook()));
         Notification.update({
           id,
           type: 'success',
@@ -269,6 +269,8 @@ export namespace ClusterActions {
     readonly controls: ClusterControls;
     /** Python kernels of the server. */
     readonly kernels: () => readonly KernelChoice[];
+    /** Path of the notebook in front. */
+    readonly notebook: () => string | undefined;
     readonly trans: TranslationBundle;
     /** A cluster runs now; it is to be shown. */
     readonly started: (cluster: string) => void;

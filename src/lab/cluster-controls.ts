@@ -33,10 +33,14 @@ export class ClusterControls {
    * Starts the default cluster of a kernel's environment, or finds it.
    *
    * @param kernel - the name of its spec.
+   * @param notebook - the path of the one in whose folder workers are to run.
    * @throws NotDone
    */
-  async start(kernel: string): Promise<StartedCluster> {
-    const answer = await this._ask('', 'POST', { kernel });
+  async start(
+    kernel: string,
+    notebook: string | undefined
+  ): Promise<StartedCluster> {
+    const answer = await this._ask('', 'POST', { kernel, notebook });
     return {
       cluster: String(answer.cluster),
       name: String(answer.name),

@@ -45,7 +45,10 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
   const button = (name: string) =>
     card.getByRole('button', { name, exact: true });
   const dialog = (title: string) =>
-    lab.page.getByRole('dialog', { name: `${title} ${name.join(' ')}` });
+    // (JupyterLab's dialogs with an input have no name)
+    lab.page
+      .getByRole('dialog')
+      .filter({ hasText: `${title} ${name.join(' ')}` });
 
   const south = lab.notebook('south.ipynb');
   await south.write(cells('sail'));

@@ -49,6 +49,7 @@ function setUp(
   const actions = new ClusterActions({
     controls,
     kernels: () => [{ name: 'python3', title: 'Python 3' }],
+    notebook: () => 'work/a.ipynb',
     trans,
     started: id => started.push(id)
   });
@@ -226,7 +227,7 @@ describe('the buttons of the cluster card', () => {
     await waitFor('the start', () => started.length > 0);
     expect(started).toEqual(['cd34']);
     expect(asked).toEqual([
-      'POST /user/a/spanwise/clusters {"kernel":"python3"}'
+      'POST /user/a/spanwise/clusters {"kernel":"python3","notebook":"work/a.ipynb"}'
     ]);
     expect(shown()).toBe(
       'success: default runs. “client = Client()” joins it.'
