@@ -49,7 +49,7 @@ def warned(event: Event) -> None:
         warn_asker(str(told), UserWarning)  # logged under this topic by hand
         return
     message, category = pickle.loads(told["message"]), pickle.loads(told["category"])
-    warn_asker(message, category)
+    warn_asker(message, category or UserWarning)
 
 
 def forwarded(event: Event) -> None:

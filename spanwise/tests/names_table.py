@@ -22,9 +22,10 @@ What becomes of each public name of `distributed` {version} when the import is c
 of both; a test compares. Absent names of the module and of `Client` raise an error that says
 what is in the last column.
 
-Same means: the same parameters with the same defaults, and no difference that we know of. A
-parameter that is ignored may be given, and changes nothing; one that is refused raises
-`NotImplementedError` with a sentence, unless it has its default. Tests call each of both.
+Same means: the same parameters with the same defaults, and no difference that we know of; the
+last column names the test, in `spanwise/tests`, that shows it on a real cluster. A parameter that
+is ignored may be given, and changes nothing; one that is refused raises `NotImplementedError`
+with a sentence, unless it has its default. Tests call each of both.
 
 **Futures within other things.** Futures are inputs when they are arguments, by themselves, in
 lists, tuples, sets and dicts, or in a `functools.partial` given to `submit` or `map`. Within a
@@ -61,6 +62,76 @@ _OWNERS: dict[str, tuple[Any, Any, Mapping[str, str], str]] = {
 }
 
 
+#: The test that shows a name that is the same on real clusters of both, unless another is named.
+_SIDE_BY_SIDE = "test_like_distributed.py::test_a_name_that_is_the_same_answers_the_same"
+#: The tests that show such names on a real cluster of ours.
+_TESTS: dict[str, dict[str, str]] = {
+    "test_cluster_control.py": {
+        "test_to_none_and_back": "Client.nthreads",
+        "test_asynchronous": "Client.wait_for_workers",
+    },
+    "test_events.py": {
+        "test_several_topics_order_and_times": "Client.get_events",
+        "test_a_message_arrives_as_with_distributed": "Client.log_event",
+        "test_a_handler_gets_what_is_logged_from_then_on": "Client.subscribe_topic "
+        "Client.unsubscribe_topic",
+    },
+    "test_in_tasks.py": {
+        "test_attributes_stay_on_the_worker": "get_worker",
+    },
+    "test_joined_cluster.py": {
+        "test_a_guest_may_shut_the_cluster_down": "Client.shutdown",
+    },
+    "test_like_distributed.py": {
+        "test_more_is_found_than_there": "Client.futures_of",
+    },
+    "test_local_cluster.py": {
+        "test_the_cluster_that_a_client_started": "LocalCluster.get_client",
+        "test_what_it_says_of_itself": "LocalCluster.scheduler_address",
+        "test_asynchronous": "LocalCluster.wait_for_workers",
+    },
+    "test_logs.py": {
+        "test_tasks_print_and_warn_at_the_clients": "print warn",
+        "test_a_logger_is_forwarded": "Client.forward_logging Client.unforward_logging",
+        "test_what_workers_and_the_scheduler_have_logged": "Client.get_worker_logs",
+    },
+    "test_plugins.py": {
+        "test_uploaded_modules_are_imported_anew": "UploadFile",
+        "test_callbacks_and_environ": "Client.register_worker_callbacks",
+    },
+    "test_queries.py": {
+        "test_an_alias_has_the_place_of_what_it_stands_for": "Client.has_what Client.who_has",
+        "test_asynchronous": "Client.processing",
+    },
+    "test_shared_state.py": {
+        "test_tasks_that_wait_keep_back_no_results": "Event",
+    },
+    "test_sharing_results.py": {
+        "TestFutures::test_in_queues_go_from_tasks_to_clients_and_back": "Queue",
+        "TestFutures::test_in_variables_hold_their_tasks": "Variable",
+        "TestFireAndForget::test_outlives_its_client": "fire_and_forget",
+        "TestDatasets::test_are_there_in_tasks": "Client.get_dataset Client.publish_dataset",
+        "TestExecutor::test_runs_calls": "Client.get_executor",
+        "TestFutures::test_in_metadata": "Client.get_metadata",
+        "TestDatasets::test_stay_when_the_client_that_published_them_has_left": "Client."
+        "list_datasets",
+        "TestDatasets::test_keep_their_names": "Client.unpublish_dataset",
+    },
+    "test_tasks_submit.py": {
+        "test_a_task_that_always_asks_for_another_run_fails": "Reschedule",
+        "test_a_task_that_secedes_gives_its_thread_away_and_gets_one_again": "rejoin",
+        "test_a_seceded_task_of_a_worker_that_dies_runs_again": "secede",
+        "test_tasks_that_wait_for_their_own_leave_them_the_threads": "worker_client",
+    },
+}
+SHOWN = {
+    name: f"{file}::{test}"
+    for file, tests in _TESTS.items()
+    for test, listed in tests.items()
+    for name in listed.split()
+}
+
+
 class Row(NamedTuple):
     """One line of the table."""
 
@@ -87,7 +158,15 @@ def rows(
         notes = list(_differences(getattr(theirs, name), getattr(ours, name), full))
         if full in names.NOTES:
             notes.append(names.NOTES[full])
-        yield Row(full, "different" if notes else "same", "; ".join(notes))
+        if notes:
+            yield Row(full, "different", "; ".join(notes))
+        else:
+            yield Row(full, "same", f"`{shown_by(full)}`")
+
+
+def shown_by(name: str) -> str:
+    """The test that shows a name that is the same."""
+    return SHOWN.get(name) or f"{_SIDE_BY_SIDE}[{name}]"
 
 
 def _differences(theirs: Any, ours: Any, full: str) -> Iterator[str]:
@@ -196,7 +275,10 @@ def document() -> str:
         }
         parts.append(f"## {heading}\n")
         parts.append(", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + ".\n")
-        lines = ["| name | | what differs, or what to use instead |", "| --- | --- | --- |"]
+        lines = [
+            "| name | | what differs, what to use instead, or the test that shows it |",
+            "| --- | --- | --- |",
+        ]
         lines += [
             f"| `{row.name}` | {row.verdict} | {row.note} |".replace("|  |", "| |") for row in found
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -42,6 +43,25 @@ def test_no_name_is_forgotten_and_none_is_both() -> None:
     assert not [name for name in names.AS_COMPLETED if name in dir(spanwise.as_completed)]
     known = {row.name for found in names_table.sections().values() for row in found}
     assert {*names.NOTES} <= known
+
+
+def test_each_name_that_is_the_same_is_shown_on_a_real_cluster() -> None:
+    rows = [row for found in names_table.sections().values() for row in found]
+    same = [row.name for row in rows if row.verdict == "same"]
+    assert {*names_table.SHOWN} <= {*same}, "a test is named of a name that is not the same"
+    for name in same:
+        test = names_table.shown_by(name)
+        path, *inside = test.partition("[")[0].split("::")
+        source = (Path(__file__).parent / path).read_text("utf-8")
+        body: list[ast.stmt] = ast.parse(source).body
+        for each in inside:
+            found = [node for node in body if getattr(node, "name", None) == each]
+            assert found, f"{name}: there is no {test}"
+            body = getattr(found[0], "body", [])
+        # Not on a scheduler of the tests' own, and by its name.
+        assert "_scheduler import" not in source, f"{name}: {test}"
+        case = f'"{name}"' if "[" in test else rf"\b{name.rpartition('.')[2]}\b"
+        assert re.search(case, source), f"{name}: {test} does not use it"
 
 
 @pytest.mark.parametrize("name", names.CLIENT)

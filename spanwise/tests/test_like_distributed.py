@@ -13,6 +13,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator
 from itertools import count
 from multiprocessing.reduction import ForkingPickler
+from queue import Queue
 from typing import Any
 
 import dask.array as da
@@ -299,6 +300,116 @@ def test_what_is_fired_and_forgotten_runs_when_nobody_holds_it(
     package.wait(busy, LIMIT_SECONDS)
     assert not (tmp_path / "four").exists()
     wait_until("its result is let go", lambda: forgotten not in known)
+
+
+# ── names that are the same ──────────────────────────────────────────────
+
+
+def failed(client: Any) -> Any:
+    future = client.submit(fail, 3, pure=False)
+    future.exception(LIMIT_SECONDS)
+    return future
+
+
+def called_back(client: Any) -> Any:
+    told: Queue[Any] = Queue()
+    future = one(client)
+    future.add_done_callback(told.put)
+    return told.get(timeout=LIMIT_SECONDS) is future
+
+
+def cancelled(client: Any) -> Any:
+    future = client.submit(time.sleep, 0.1, pure=False)
+    future.cancel()
+    return future
+
+
+def tried_again(client: Any) -> Any:
+    future = client.submit(int, "no number", pure=False)
+    before = type(future.exception(LIMIT_SECONDS)).__name__
+    future.retry()
+    return before, type(future.exception(LIMIT_SECONDS)).__name__
+
+
+def completed(package: Any, client: Any) -> Any:
+    made = package.as_completed([one(client)], timeout=LIMIT_SECONDS)
+    made.add(two(client))
+    made.update([one(client)])
+    return made
+
+
+def drained(made: Any) -> list[Any]:
+    return sorted(each.result() for each in made)
+
+
+def when_ready(made: Any) -> bool:
+    wait_until("one is done", made.has_ready)
+    return bool(made.has_ready())
+
+
+def released(client: Any) -> Any:
+    future = one(client)
+    future.result(LIMIT_SECONDS)
+    future.release()
+    wait_until("that is known", future.cancelled)  # (theirs learns it in its event loop)
+    return future
+
+
+def current(package: Any, client: Any) -> bool:
+    with client.as_current():
+        return package.default_client() is client
+
+
+#: Names, and what both libraries answer to them: the package and a client of it are given.
+SAME: dict[str, Callable[[Any, Any], Any]] = {
+    "CancelledError": lambda p, c: outcome(lambda: cancelled(c).result(LIMIT_SECONDS)),
+    "TimeoutError": lambda p, c: (
+        p.TimeoutError is TimeoutError,
+        outcome(lambda: c.submit(time.sleep, 1, pure=False).result(0.01)),
+    ),
+    "default_client": current,
+    "Client.asynchronous": lambda p, c: c.asynchronous,
+    "Client.ncores": lambda p, c: [*c.ncores().values()],
+    "LocalCluster.asynchronous": lambda p, c: c.cluster.asynchronous,
+    "LocalCluster.name": lambda p, c: type(c.cluster.name),
+    "Future.add_done_callback": lambda p, c: called_back(c),
+    "Future.cancel": lambda p, c: cancelled(c).status,
+    "Future.cancelled": lambda p, c: (cancelled(c).cancelled(), one(c).cancelled()),
+    "Future.client": lambda p, c: one(c).client is c,
+    "Future.done": lambda p, c: (failed(c).done(), c.submit(time.sleep, 1).done()),
+    "Future.exception": lambda p, c: (
+        repr(failed(c).exception()),
+        one(c).exception(LIMIT_SECONDS),
+    ),
+    "Future.key": lambda p, c: c.submit(increment, 1, key="of mine").key,
+    "Future.release": lambda p, c: (released(c).status, released(c).cancelled()),
+    "Future.result": lambda p, c: (
+        one(c).result(f"{LIMIT_SECONDS} s"),
+        outcome(failed(c).result),
+    ),
+    "Future.retry": lambda p, c: tried_again(c),
+    "Future.status": lambda p, c: [failed(c).status, released(c).status],
+    "Future.substitute": lambda p, c: outcome(lambda: one(c).substitute({})) is not None,
+    "Future.traceback": lambda p, c: traceback.extract_tb(failed(c).traceback())[-1].line,
+    "as_completed.add": lambda p, c: drained(completed(p, c)),
+    "as_completed.batches": lambda p, c: sorted(
+        each.result() for batch in completed(p, c).batches() for each in batch
+    ),
+    "as_completed.count": lambda p, c: completed(p, c).count(),
+    "as_completed.has_ready": lambda p, c: when_ready(completed(p, c)),
+    "as_completed.is_empty": lambda p, c: (
+        completed(p, c).is_empty(),
+        p.as_completed([]).is_empty(),
+    ),
+    "as_completed.next_batch": lambda p, c: type(completed(p, c).next_batch()),
+    "as_completed.update": lambda p, c: drained(completed(p, c)),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_name_that_is_the_same_answers_the_same(theirs: Any, ours: Any, name: str) -> None:
+    expected = SAME[name](distributed, theirs)
+    assert expected is not None and SAME[name](spanwise, ours) == expected
 
 
 # ── code that still calls distributed ────────────────────────────────────
