@@ -675,7 +675,13 @@ class Client(
 
     # -- results ----------------------------------------------------------
 
-    def gather(self, futures: Any, errors: str = "raise", direct: bool | None = None) -> Any:
+    def gather(
+        self,
+        futures: Any,
+        errors: str = "raise",
+        direct: bool | None = None,
+        asynchronous: bool | None = None,
+    ) -> Any:
         """Bring results here.
 
         Parameters
@@ -1023,6 +1029,7 @@ class Client(
         count: int | None = None,
         plot: bool = False,
         filename: str | None = None,
+        bokeh_resources: Any = None,
     ) -> Any:
         """Records of runs that have ended, in the order of their start.
 
@@ -1043,7 +1050,7 @@ class Client(
             (1 is the task's first run), ``span``, ``nbytes`` and ``startstops``: all parts of the
             run, each with its ``action``, ``start``, ``stop``, ``function`` and ``span``.
         """
-        if plot or filename:
+        if plot or filename or bokeh_resources is not None:
             raise NotImplementedError(
                 "get_task_stream(plot=) is not there: open the Task Stream panel, which can export"
             )

@@ -146,7 +146,12 @@ REFUSED: dict[str, dict[str, Any]] = {
     "Client.unregister_worker_plugin": {"nanny": True},
     "PipInstall": {"restart_workers": True},
     "UploadDirectory": {"restart_workers": True},
-    "Client.get_task_stream": {"plot": True, "filename": "task-stream.html"},
+    "Client.get_task_stream": {
+        "plot": True,
+        "filename": "task-stream.html",
+        "bokeh_resources": "cdn",
+    },
+    "LocalCluster.adapt": {"Adaptive": object},
     "Client.map": {"actor": True, "actors": True},
     "Client.run": {"nanny": True},
     "Client.submit": {"actor": True, "actors": True},

@@ -20,6 +20,7 @@ from spanwise.client.launch import check_cluster, check_workers, cluster_keyword
 from spanwise.client.private_cluster import PrivateCluster
 from spanwise.client.queries import info_of_workers, scheduler_info
 from spanwise.client.session import Session
+from spanwise.client.worker_counts import Unit, count_of, range_of
 from spanwise.errors import ClusterError
 
 
@@ -189,13 +190,57 @@ class LocalCluster:
 
     # -- its workers ------------------------------------------------------
 
-    def scale(self, n: int = 0) -> Any:
-        """Have `n` workers, as :meth:`Client.scale`."""
-        return self._call(scale, self._session, n)
+    def scale(
+        self, n: int = 0, memory: float | str | None = None, cores: float | None = None
+    ) -> Any:
+        """Have `n` workers, or more that have so much memory and cores, as :meth:`Client.scale`."""
+        return self._call(scale, self._session, count_of(n, memory, cores, self._unit))
 
-    def adapt(self, minimum: int = 0, maximum: int | None = None) -> Any:
-        """Have as many workers as the work is worth, as :meth:`Client.adapt`."""
-        return self._call(adapt, self._session, minimum, maximum)
+    def adapt(
+        self,
+        minimum: int = 0,
+        maximum: float | None = None,
+        *,
+        Adaptive: Any = None,
+        minimum_cores: float | None = None,
+        maximum_cores: float | None = None,
+        minimum_memory: float | str | None = None,
+        maximum_memory: float | str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Have as many workers as the work is worth, as :meth:`Client.adapt`.
+
+        Cores and memory are those of all workers.
+
+        Raises
+        ------
+        TypeError
+            Of another keyword: the policy has no other settings.
+        """
+        if Adaptive is not None:
+            raise NotImplementedError("adapt(Adaptive=…) is not there: the scheduler adapts itself")
+        if kwargs:
+            raise TypeError(
+                f"adapt() has no {', '.join(map(repr, kwargs))}: it looks each second, and its "
+                "policy has no settings but how few and how many workers there are"
+            )
+        fewest, most = range_of(
+            minimum,
+            maximum,
+            (minimum_cores, maximum_cores),
+            (minimum_memory, maximum_memory),
+            self._unit,
+        )
+        return self._call(adapt, self._session, fewest, most)
+
+    def _unit(self) -> Unit:
+        """Threads and bytes of one worker."""
+        rows = self._session.running_workers()
+        if rows:
+            return rows[0]["threads"], rows[0]["memoryLimit"]
+        if isinstance(self._cluster, PrivateCluster):
+            return self._cluster.unit()
+        raise ValueError("No worker runs that tells how many threads and bytes one has: give n")
 
     # -- what it is -------------------------------------------------------
 

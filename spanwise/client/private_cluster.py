@@ -10,7 +10,7 @@ import dask
 
 from spanwise.client.cluster_file import ClusterPlace
 from spanwise.client.forked import stay_out_of_forks
-from spanwise.client.launch import launch_spec
+from spanwise.client.launch import launch_spec, memory_per_worker, processes_and_threads
 from spanwise.client.session import Session
 from spanwise.client.start_scheduler import start_scheduler
 from spanwise.errors import ClusterError
@@ -111,6 +111,11 @@ class PrivateCluster:
     def address(self) -> str:
         """Where the scheduler listens."""
         return self.scheduler.address if self.scheduler else ""
+
+    def unit(self) -> tuple[int, int]:
+        """Threads and bytes of a worker that it starts; 0 bytes: no limit."""
+        count, threads = processes_and_threads(*self._options[:2])
+        return threads, memory_per_worker(self._options[2], count, threads)
 
     def place(self) -> ClusterPlace:
         """Where others of this process can join it."""

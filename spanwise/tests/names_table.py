@@ -69,6 +69,7 @@ _TESTS: dict[str, dict[str, str]] = {
     "test_cluster_control.py": {
         "test_to_none_and_back": "Client.nthreads",
         "test_asynchronous": "Client.wait_for_workers",
+        "test_as_many_as_the_work_is_worth": "LocalCluster.scale",
     },
     "test_events.py": {
         "test_several_topics_order_and_times": "Client.get_events",

@@ -257,6 +257,13 @@ def test_asynchronous_cluster() -> None:
     async def use() -> tuple[int, list[int]]:
         async with Client(n_workers=1, threads_per_worker=1, asynchronous=True) as client:
             first = await client.submit(abs, -7)
+            # One that nobody awaits starts when it is told to, and no second time.
+            started = Client(client.address, asynchronous=True, set_as_default=False)
+            assert started.status == "starting" and repr(started) == "<Client: starting>"
+            assert await started.start() is await started.start() is started
+            assert await started.submit(abs, -8) == 8
+            await started.close()
+            assert (started.status, repr(started)) == ("closed", "<Client: closed>")
             return first, await client.gather(client.map(abs, range(-3, 0)))
 
     assert asyncio.run(use()) == (7, [3, 2, 1])

@@ -236,6 +236,19 @@ def test_restart(cluster: LocalCluster, tmp_path: Path) -> None:
 def test_as_many_as_the_work_is_worth(tmp_path: Path) -> None:
     go = str(tmp_path / "go")
     with LocalCluster(n_workers=0, threads_per_worker=1) as cluster, Client(cluster) as client:
+        _, limit = cluster._unit()
+        one = cluster.adapt(maximum_cores=9, minimum_cores=1, maximum_memory=1.5 * limit)
+        assert "1 to 1 " in repr(one)
+        assert "0 to 1024 " in repr(cluster.adapt(maximum=float("inf")))
+        for call in (cluster.scale, lambda **given: cluster.adapt(maximum_memory=given["memory"])):
+            with pytest.raises(ValueError, match=r"memory is a number of bytes.*not 'much'$"):
+                call(memory="much")
+        with pytest.raises(ValueError, match=r"^cores is a number of threads.*not '2'"):
+            cluster.scale(cores="2")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"adapt\(\) has no 'interval': it looks each second"):
+            cluster.adapt(interval="1s")
+        cluster.scale(cores=2, memory=1)
+        wait_until("two have two cores", lambda: _count(client, 2))
         adaptive = cluster.adapt(minimum=0, maximum=2)
         assert "0 to 2" in repr(adaptive)
         tasks = client.map(_wait_for, [go] * 40, pure=False)

@@ -127,6 +127,9 @@ def _called(client: LocalClient, name: str, /, **given: Any) -> Any:
         "Client.unregister_worker_plugin": lambda **k: client.unregister_worker_plugin("x", **k),
         "PipInstall": lambda **k: spanwise.PipInstall([], **k),
         "get_client": spanwise.get_client,
+        "LocalCluster.adapt": lambda **k: spanwise.LocalCluster.adapt(
+            spanwise.LocalCluster.__new__(spanwise.LocalCluster), **k
+        ),
         "LocalCluster": lambda **k: take_keywords("LocalCluster", k, ()),
         "MultiLock": lambda **k: spanwise.MultiLock(["x"], **k).names,
         "UploadDirectory": lambda **k: spanwise.UploadDirectory(".", **k),
