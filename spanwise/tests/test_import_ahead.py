@@ -17,6 +17,7 @@ import dask
 import pytest
 
 from spanwise import Client
+from spanwise.client import launch, session
 from spanwise.client.imported import imported_modules
 from spanwise.measure.memory import MemoryMonitor
 from spanwise.measure.names import Names
@@ -61,7 +62,16 @@ def has_it() -> bool:
     return "imported_ahead_4712.inner" in sys.modules
 
 
-def test_an_idle_worker_has_what_the_client_imported_later(package: Path) -> None:
+def test_an_idle_worker_has_what_the_client_imported_later(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of all others, as many as other tests have imported, workers would import each before it.
+    monkeypatch.setattr(launch, "FIRST", ())
+    monkeypatch.setattr(
+        session,
+        "imported_modules",
+        lambda: [name for name in imported_modules() if name.startswith(NAME)],
+    )
     with Client(n_workers=2, threads_per_worker=1) as client:
         assert client.submit(abs, -1).result(timeout=60) == 1
         function = __import__(f"{NAME}.inner").inner.double
