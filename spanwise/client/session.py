@@ -149,9 +149,9 @@ class Session:
         self.provenance = remember_provenance()
         self.names = Names()
         self.spans = (
-            Spans(self._span_closed, link.clock_offset)
+            Spans(self._span_closed, link.clock_offset, self.number)
             if around is None
-            else SpansOfTasks(around.span, self._span_closed, link.clock_offset)
+            else SpansOfTasks(around.span, self._span_closed, link.clock_offset, self.number)
         )
         self.packer = Packer(dump, self.names, self.spans)
         self.peers = Peers(secret, welcome.get("client", 0))

@@ -149,8 +149,9 @@ def markup(counts: Counts | None, elapsed: float, left: float | None) -> str:
         head.append(left_text(left))
     rows = "".join(_row(group) for group in counts.groups)
     grid = (
-        f'<div style="display: grid; grid-template-columns: auto minmax(80px, 320px) 1fr; '
-        f'gap: 4px 12px; align-items: center">{rows}</div>'
+        f'<div style="display: grid; gap: 4px 12px; align-items: center; '
+        # In a narrow notebook the bar gives way, not the name.
+        f'grid-template-columns: auto minmax(60px, 320px) minmax(9em, 1fr)">{rows}</div>'
         if rows
         else ""
     )

@@ -13,6 +13,11 @@ from spanwise.records.enumerations import LARGEST_U16, SPAN_WORDS
 LAST_SPAN = LARGEST_U16
 
 
+#: The numbers of so many clients do not meet, as long as each has no more spans than that.
+_APART = 60
+_SPANS_APART = 1024
+
+
 #: At most so many texts have numbers of their own: as many as an observer keeps
 #: (``src/records/tables.ts``). New graphs bring new ones for as long as a client lives,
 #: and a number is never used again.
@@ -111,12 +116,22 @@ class Spans:
         Called with the header row of a span that closes after it was announced.
     clock_offset
         Added to perf_counter to get the clock of the rows' reader.
+    client
+        The client's number. Clients of one cluster begin to count in different places: the
+        scheduler gives numbers that are taken others in their stead, but it cannot do so in
+        pickled templates, whose parts have spans of their own.
     """
 
-    __slots__ = ("__weakref__", "_by_id", "_closed", "_new", "_offset", "records")
+    __slots__ = ("__weakref__", "_by_id", "_closed", "_first", "_new", "_offset", "records")
 
-    def __init__(self, closed: Callable[[dict[str, Any]], None], clock_offset: float = 0.0) -> None:
+    def __init__(
+        self,
+        closed: Callable[[dict[str, Any]], None],
+        clock_offset: float = 0.0,
+        client: int = 0,
+    ) -> None:
         self._offset = clock_offset
+        self._first = client % _APART * _SPANS_APART
         self._by_id: dict[str, int] = {}
         self._new: list[dict[str, Any]] = []
         self._closed = closed
@@ -137,15 +152,23 @@ class Spans:
         if found is not None:
             return found
         parent = self._root_of(record) if record.parent is None else self._number(record.parent)
-        number = len(self._by_id) + 1
-        if number >= LAST_SPAN:
+        place = len(self._by_id) + 1
+        if place >= LAST_SPAN:
             return LAST_SPAN
+        number = self._number_at(place)
         self._by_id[record.id] = number
         self.records[number] = record
         self._new.append(self._row(number, record, parent))
         if record.closed is None:
             record.watch(self._on_closed)
         return number
+
+    def _number_at(self, place: int) -> int:
+        """The number of the first, second … span: from the client's own beginning on."""
+        return (self._first + place - 1) % (LAST_SPAN - 1) + 1
+
+    def _place_of(self, number: int) -> int:
+        return (number - 1 - self._first) % (LAST_SPAN - 1) + 1
 
     def _root_of(self, record: SpanRecord) -> int:
         """The number that stands for the parent of a span without one."""
@@ -170,8 +193,9 @@ class Spans:
 
     @property
     def first_unannounced(self) -> int:
-        """All spans before this number have gone out, or were about to."""
-        return min((row["id"] for row in self._new), default=len(self.records) + 1)
+        """The place of the first span that has not gone out and was not about to."""
+        places = (self._place_of(row["id"]) for row in self._new)
+        return min(places, default=len(self.records) + 1)
 
     def take_new(self) -> list[Mapping[str, Any]]:
         """Rows of the spans that the scheduler does not know yet."""
@@ -179,9 +203,9 @@ class Spans:
         return new  # type: ignore[return-value]
 
     def announce_again(self, first: int) -> None:
-        """Send the spans from this number on with the next message; twice does no harm."""
+        """Send the spans from this place on with the next message; twice does no harm."""
         waiting = {row["id"] for row in self._new}
-        for number in range(first, len(self.records) + 1):
+        for number in map(self._number_at, range(first, len(self.records) + 1)):
             if number not in waiting:
                 record = self.records[number]
                 self._new.append(self._row(number, record, self._parent(record)))
@@ -214,8 +238,9 @@ class SpansOfTasks(Spans):
         around: Callable[[], int],
         closed: Callable[[dict[str, Any]], None],
         clock_offset: float = 0.0,
+        client: int = 0,
     ) -> None:
-        super().__init__(closed, clock_offset)
+        super().__init__(closed, clock_offset, client)
         self._around = around
         #: Id of a span without a parent → the number of that of its task.
         self._roots: dict[str, int] = {}

@@ -105,6 +105,19 @@ def test_two_notebooks_share_a_cluster_and_no_keys(pair: Pair) -> None:
     assert a(own + "for s in client.spans() if s.tag == 'load' and s.tasks))") == (
         "['a.ipynb', 'abs'] ['b.ipynb', 'str']\n"
     )
+    # The parts of fused tasks carry spans in what the client has pickled.
+    fused = (
+        "import dask.array as da\n"
+        "with span('fused'): print((da.ones(4, chunks=2) {} 1).sum().compute())"
+    )
+    assert [a(fused.format("+")), b(fused.format("-"))] == ["8.0\n", "0.0\n"]
+    whose = (
+        "for s in client.spans():\n"
+        "    if s.tag == 'fused':\n"
+        "        print(s.client[-7:], *{f for f in client.fine_metrics(span=s).by_function() "
+        "if f[:3] in ('add', 'sub')})"
+    )
+    assert a(whose) == "a.ipynb add\nb.ipynb sub\n"
 
 
 def test_its_cluster_is_scaled_for_all_and_left_by_one(pair: Pair) -> None:

@@ -254,6 +254,18 @@ class TestSpans:
         spans.announce_again(2)
         assert spans.take_new() == [row(2, inner, 1), row(3, other, 0)]
 
+    def test_spans_of_several_clients_have_numbers_of_their_own(self) -> None:
+        records = [SpanRecord(str(i), None) for i in range(1_000)]
+        numbers: set[int] = set()
+        for client in (0, 1, 59):
+            spans = Spans(lambda row: None, client=client)
+            numbers.update(spans.id(SpanAnnotation(each)) for each in records)
+            first = [row["id"] for row in spans.take_new()]
+            assert spans.first_unannounced == 1_001
+            spans.announce_again(999)
+            assert [row["id"] for row in spans.take_new()] == first[998:]
+        assert len(numbers) == 3_000 and max(numbers) < dictionaries.LAST_SPAN
+
     def test_spans_beyond_the_bound_share_the_last_number(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
