@@ -17,6 +17,7 @@ from typing import Any
 from spanwise.client.parcel import Parcel
 from spanwise.notices import warn_asker
 from spanwise.wire import segments
+from spanwise.wire.direct import Direct
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.frame_reader import MOST_DESCRIPTORS
 from spanwise.wire.link import TIME_LIMIT, Link, dial
@@ -30,10 +31,12 @@ class Unreachable(LinkError):
 class _Peer:
     """One open link and the lock that lets one request use it at a time."""
 
-    __slots__ = ("done", "link", "lock")
+    __slots__ = ("done", "link", "lock", "reads")
 
     def __init__(self) -> None:
         self.link: Link | None = None
+        #: Its memory may be read, as far as is known.
+        self.reads = True
         #: Segments that came over the link and that nothing here sees any more.
         self.done: deque[int] = deque()
         self.lock = threading.Lock()
@@ -118,13 +121,25 @@ class Peers:
         """Ask once; return those that came as descriptors which this process cannot take."""
         link = self._open(peer, address, until)
         request = next(self._requests)
-        fields = {"request": request, "share": self._room(link)}
+        fields = {
+            "request": request,
+            "share": self._room(link),
+            "direct": peer.reads and link.peer > 0,
+        }
         done = [(peer.done.popleft(),) for _ in range(len(peer.done))]
         link.send("get", fields, {"ids": [(i,) for i in task_ids], "done": done})
         again = []
+        has_read = False
         for _, items in data_items(link, request, len(task_ids), until):
             for task_id, status, _, blob in items:
-                if isinstance(blob, segments.Lent):
+                if isinstance(blob, Direct):
+                    has_read = True
+                    try:
+                        found[task_id] = (status, blob.read())
+                    except OSError:  # Linux forbids it: through the socket from now on
+                        peer.reads = False
+                        again.append(task_id)
+                elif isinstance(blob, segments.Lent):
                     view = self._see(peer, blob)
                     if view is None:
                         again.append(task_id)
@@ -132,6 +147,8 @@ class Peers:
                     found[task_id] = (status, view)
                 else:
                     found[task_id] = (status, blob)
+        if has_read:
+            link.send("got", {"request": request})
         return again
 
     def _room(self, link: Link) -> int:

@@ -45,7 +45,7 @@ def draw_payload(chance: random.Random) -> bytes:
 
 def draw_body(chance: random.Random) -> bytes:
     """A body of the peer link: fields, rows and lengths that fit or do not."""
-    kind = chance.choice(["get", "get", "put", "put", "hello", "proof", "nothing"])
+    kind = chance.choice(["get", "get", "put", "put", "got", "hello", "proof", "nothing"])
     rows = chance.choice([0, 1, 2, 5])
     blobs = [draw_payload(chance) for _ in range(rows if kind == "put" else 0)]
     request: Any = chance.choice([*EDGES, -1, 2**63, 1.5, "x", None, [[]], {}])
@@ -59,9 +59,13 @@ def draw_body(chance: random.Random) -> bytes:
     if kind == "get":  # of segments that the caller does not have
         if chance.random() < 0.3:
             fields["share"] = chance.choice([0, 1, 64, *EDGES])
+        if chance.random() < 0.3:
+            fields["direct"] = chance.choice([True, False, 2, "x"])
         done = [chance.choice(EDGES)] * chance.choice([0, 0, 1, 3])
         counts.append(len(done) if chance.random() < 0.97 else chance.choice(EDGES))
     shared: list[tuple[int, float]] = []
+    if kind == "got":
+        counts = []
     if kind == "put":  # in memory that has not come
         if chance.random() < 0.2:
             shared = [(chance.choice(EDGES), chance.choice(LENGTHS))] * chance.choice([1, 3])

@@ -1,8 +1,9 @@
-"""Data of clients in shared memory, and the figures of what is shared."""
+"""Data of clients in shared memory, results that are read where they lie, and the figures."""
 
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,17 +11,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import spanwise
 from spanwise import Client
 from spanwise.client.parcel import Parcel
 from spanwise.tests.descriptors import without_descriptors
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_segments import MIB, array, held, maps
 from spanwise.tests.test_spill import Kept
-from spanwise.wire import payload, segments
+from spanwise.wire import direct, payload, segments
+from spanwise.wire.direct import Direct
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.link import Link
-from spanwise.wire.peer_answers import await_stored, put_in_segments
+from spanwise.wire.peer_answers import await_stored, data_items, put_in_segments
 
 pytestmark = pytest.mark.skipif(not segments.IS_POSSIBLE, reason="Linux's memfd")
 
@@ -150,6 +155,59 @@ def test_data_is_copied_where_there_is_no_room(kept: Kept, monkeypatch: pytest.M
         kept.worker.segments.take_in(kept.worker, segments.Lent(-1, 1, 9))
 
 
+# ── what is read where it lies ────────────────────────────────────────────
+
+reads = pytest.mark.skipif(not direct.IS_POSSIBLE, reason="Linux's process_vm_readv")
+
+
+@reads
+@settings(max_examples=40)
+@given(st.lists(st.binary(max_size=200) | st.integers(60_000, 200_000), max_size=12))
+def test_a_payload_is_the_same_when_it_is_read(drawn: list[bytes | int]) -> None:
+    buffers = [each if isinstance(each, bytes) else os.urandom(each) for each in drawn]
+    small, pieces = direct.split(buffers)
+    assert len(pieces) == sum(len(each) >= direct.PIECE_BYTES for each in buffers)
+    there = Direct(os.getpid(), memoryview(b"".join(small)), pieces, lambda: None)
+    assert there.nbytes == sum(map(len, buffers))
+    assert there.read() == b"".join(buffers)
+
+
+@reads
+def test_two_threads_read_what_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct, "_SHARED_BYTES", 2**16)
+    monkeypatch.setattr(direct, "_CALL_BYTES", 2**12 + 8)
+    value = np.arange(MIB)
+    small, pieces = direct.split(payload.dumps(value))
+    blob = memoryview(b"".join(small))
+    read = payload.loads(Direct(os.getpid(), blob, pieces, lambda: None).read())
+    assert (read == value).all() and read.flags.writeable
+    # What is not there is an error, in whichever thread.
+    with pytest.raises(OSError):
+        Direct(os.getpid(), blob, [(0, 4096, 8 * MIB)], lambda: None).read()
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(0, 0, 0.0, 9.0)],
+        [(0, 0, -1.0, 9.0)],
+        [(0, 0, 2.0**60, 9.0)],
+        [(0, 0, 4096.0, 0.0)],
+        [(0, 0, 4096.0, float("nan"))],
+        [(0, 0, float("inf"), 9.0)],
+        [(0, 4, 4096.0, 9.0), (0, 4, 4096.0, 9.0)],
+        [(1, 0, 4096.0, 9.0)],
+        [(0, 0, 4096.0, 9.0), (2, 0, 4096.0, 9.0)],
+    ],
+)
+def test_pieces_that_do_not_fit_are_refused(ends: tuple[Link, Link], rows: list[Any]) -> None:
+    down, up = ends
+    items = [(7, 0, 1.0), (8, 1, 0.0)]
+    down.send("data", {"request": 1}, {"items": items, "direct": rows}, [b"abcdef"])
+    with pytest.raises(BrokenFrame, match="direct"):
+        list(data_items(up, 1, 2))
+
+
 # ── a cluster ─────────────────────────────────────────────────────────────
 
 
@@ -242,3 +300,87 @@ def test_data_goes_through_the_socket_where_it_cannot_be_shared(three: Client) -
     assert peers._alone_until and not any(three.run(maps).values())
     peers._alone_until = 0.0
     assert three.submit(total, y).result() == 5.0 * 2 * MIB / 8
+
+
+def shared_here(dask_worker: Any) -> int:
+    dask_worker._worker.segments.settle()
+    return len(dask_worker._worker.segments._all)
+
+
+def twice(value: Any) -> Any:
+    return np.concatenate([value, value])
+
+
+@reads
+def test_what_one_asks_for_is_read_where_it_lies(three: Client) -> None:
+    wait_until("nothing is shared", lambda: not any(three.run(shared_here).values()))
+    x = three.submit(array, 16, 3.0, workers=[0])
+    value = x.result()
+    assert (value == 3.0).all() and value.flags.writeable and maps() == 0
+    value[0] = 1.0
+    assert x.result()[0] == 3.0
+    # Nobody but the next task wants what the first two make.
+    graph = {("a", i): (array, 8, float(i)) for i in range(6)}
+    ends = {("b", i): (np.add, ("a", i), ("a", (i + 1) % 6)) for i in range(6)}
+    found = three.get(graph | ends | {"end": (twice, ("b", 3))}, ["end", ("b", 2)])
+    assert (found[0] == 7.0).all() and (found[1] == 5.0).all()
+    assert sum(three.run(shared_here).values()) == 0
+    # What a client holds, workers see in one memory.
+    three.submit(total, x, workers=[1], pure=False).result()
+    assert sorted(three.run(shared_here).values()) == [0, 1, 1]
+
+
+@reads
+def test_a_result_stays_until_it_has_been_read(
+    three: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = three.submit(array, 64, 6.0, pure=False)
+    read = Direct.read
+
+    def late(self: Direct) -> memoryview:
+        x.release()
+        wait_until("it is released", lambda: not any(three.has_what().values()))
+        spanwise.wait(three.submit(array, 64, 7.0, pure=False))
+        return read(self)
+
+    monkeypatch.setattr(Direct, "read", late)
+    entry = x._alive()
+    value = three._session.gather_one(entry)
+    assert (value == 6.0).all()
+
+
+@reads
+def test_where_linux_forbids_it_results_come_in_another_way(
+    three: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def forbid(pid: int, *args: Any) -> None:
+        tried.append(pid)
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(direct, "_copy", forbid)
+    x = three.submit(array, 4, 8.0, workers=[0], pure=False)
+    for _ in range(2):
+        assert (x.result() == 8.0).all()
+    assert len(tried) == 1 and maps() <= 1
+    three._session.peers.close()
+
+
+@reads
+def test_a_holder_that_is_killed_meanwhile_has_it_made_again(
+    three: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Direct.read
+    killed: list[int] = []
+
+    def kill(self: Direct) -> memoryview:
+        if not killed:
+            killed.append(self._pid)
+            os.kill(self._pid, signal.SIGKILL)
+            wait_until("it is gone", lambda: not Path(f"/proc/{self._pid}/exe").exists())
+        return read(self)
+
+    monkeypatch.setattr(Direct, "read", kill)
+    x = three.submit(array, 16, 9.0, pure=False)
+    assert (x.result() == 9.0).all() and killed

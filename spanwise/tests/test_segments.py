@@ -411,8 +411,8 @@ def test_all_see_one_memory_and_nobody_what_others_write(three: Client) -> None:
 
 def test_a_client_without_descriptors_gets_copies(three: Client) -> None:
     before = maps()
-    x = three.submit(array, 2, 9.0)
-    spanwise.wait(x)
+    x = three.submit(array, 2, 9.0, workers=[0])
+    three.submit(pid_and_sum, x, workers=[1], pure=False).result()  # it lies in shared memory
     assert (x.result() == 9.0).all()  # the link is open
     with without_descriptors(), pytest.warns(RuntimeWarning, match="are copied"):
         value = x.result()

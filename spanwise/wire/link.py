@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import threading
 import weakref
@@ -22,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic, perf_counter
 from typing import Any
 
-from spanwise.wire import addresses, segments
+from spanwise.wire import addresses, direct, segments
 from spanwise.wire.clock import clock_offset
 from spanwise.wire.errors import (
     BrokenFrame,
@@ -175,6 +176,31 @@ class Link:
                 raise BrokenFrame("A descriptor has not come with its message.") from None
             descriptor = -1
         return segments.Lent(descriptor, segment, nbytes)
+
+    @property
+    def peer(self) -> int:
+        """The process that listens at the other end, whose memory may be read; 0: unknown."""
+        try:
+            return direct.peer_of(self._sock)
+        except OSError:  # another thread closes it
+            return 0
+
+    def is_there(self) -> None:
+        """See that the other side has not closed.
+
+        Raises
+        ------
+        LinkClosed
+        """
+        look = select.poll()
+        try:
+            look.register(self._sock, select.POLLRDHUP)
+            if not look.poll(0):
+                return
+        except (OSError, ValueError):
+            pass  # another thread has closed it
+        self.close()
+        raise LinkClosed("The other side closed the connection.")
 
     @property
     def closed(self) -> bool:

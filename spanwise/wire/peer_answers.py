@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Iterator
 from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
 from spanwise.wire import link as wire_link
 from spanwise.wire.content import MOST_BYTES, broken, check_sizes
+from spanwise.wire.direct import Direct, pieces_by_item
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 from spanwise.wire.segments import Lent
 
 #: An item in `data`: task id, status, bytes of the result, payload (none if it is missing).
-Item = tuple[int, int, float, "memoryview | Lent | None"]
+Item = tuple[int, int, float, "memoryview | Lent | Direct | None"]
 
 
 def data_items(
@@ -117,6 +118,7 @@ def _with_blobs(link: Link, message: Message, rows: list[tuple[int, int, float]]
     if shared.rows:
         items_here = {row for row, (_, status, _) in enumerate(rows) if status == ITEM_OK}
         lent = _lent(link, message, shared, items_here)
+    pieces = pieces_by_item(list(message.table("direct")))
     check_sizes(message, "items.nbytes", [row[2] for row in rows])
     blobs = message.blobs
     items: list[Item] = []
@@ -131,8 +133,16 @@ def _with_blobs(link: Link, message: Message, rows: list[tuple[int, int, float]]
             )
         if at == len(blobs):
             raise broken(message, "items", f"a payload is missing for task {task_id}")
-        items.append((task_id, status, nbytes, lent.get(row, blobs[at])))
+        content: memoryview | Lent | Direct = lent.get(row, blobs[at])
+        if row in pieces:
+            try:
+                content = Direct(link.peer, blobs[at], pieces.pop(row), link.is_there)
+            except BrokenFrame as error:
+                raise broken(message, "direct", str(error)) from error
+        items.append((task_id, status, nbytes, content))
         at += 1
+    if pieces:
+        raise broken(message, "direct.item", f"{min(pieces)} of {len(rows)}")
     if at != len(blobs):
         raise broken(
             message, "items", f"{at} of them have payloads, of which there are {len(blobs)}"

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
 from spanwise.processes import forks
 from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
-from spanwise.wire import payload
+from spanwise.wire import direct, payload
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
 from spanwise.wire.frame import Message
 from spanwise.wire.frame_reader import MOST_DESCRIPTORS
-from spanwise.wire.link import Link
+from spanwise.wire.link import STALL_SECONDS, Link
 from spanwise.wire.peer_answers import put_in_segments
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.inline import plain_inline
@@ -50,6 +50,9 @@ class _Answer:
         self._blobs: list[Any] = []
         self._shared: list[tuple[int, int, float]] = []
         self._descriptors: list[int] = []
+        self._direct: list[tuple[int, float, float, float]] = []
+        #: What the caller reads from this process's memory stays until it has.
+        self.read_there: list[Any] = []
         #: The memory of a result that has moved is freed when its answer is on its way.
         self._held: list[Any] = []
         self._size = 0
@@ -81,6 +84,14 @@ class _Answer:
             self._size = max(self._size, FRAME_BYTES - segment.nbytes)
         self.payload(task_id, ITEM_OK, nbytes, b"", segment.nbytes)
 
+    def direct(self, task_id: int, nbytes: float, buffers: list[Any]) -> None:
+        """Answer by saying where the payload lies."""
+        small, pieces = direct.split(buffers)
+        item = len(self._items)
+        self._direct += [(item, before, float(at), float(length)) for before, at, length in pieces]
+        self.read_there.append(buffers)
+        self.payload(task_id, ITEM_OK, nbytes, small, payload.nbytes(buffers))
+
     def copied(self, seconds: float) -> None:
         """So much of the time until now was copying."""
         self.pickled -= seconds
@@ -93,6 +104,8 @@ class _Answer:
         tables: dict[str, Any] = {"items": self._items}
         if self._shared:
             tables["shared"] = self._shared
+        if self._direct:
+            tables["direct"] = self._direct
         try:
             self._link.send(
                 "data",
@@ -104,7 +117,8 @@ class _Answer:
         finally:
             self.close()
         self.total += self._size
-        self._items, self._blobs, self._shared, self._held, self._size = [], [], [], [], 0
+        self._items, self._blobs, self._shared, self._direct = [], [], [], []
+        self._held, self._size = [], 0
         self._begin = perf_counter()
         self.sent += self._begin - now
 
@@ -129,25 +143,41 @@ class Server:
         client = link.intro.get("client", 0)
         #: Segment → how often the caller has it.
         lent: Counter[int] = Counter()
+        #: What the caller reads from memory here, until it says that it has.
+        read_there: list[Any] = []
         try:
             while True:
                 # No message is held while this waits: a put may be as large as memory.
-                self._answer(link, link.read_batch(), client, lent)
+                until = monotonic() + STALL_SECONDS if read_there else None
+                self._answer(link, link.read_batch(until), client, lent, read_there)
         except LinkClosed:
             return  # peers and clients come and go
+        except TimeoutError:
+            return  # it looks at the link before it uses what it has read so late
         except LinkError as error:
             self._worker.send("event", {"kind": "peer-broken", "text": str(error)})
         except BaseException as error:  # noqa: BLE001 (told to who caused it; others are served on)
             link.refuse("request", said(error))
         finally:
             link.close()
+            read_there.clear()
             self._worker.segments.lost(list(lent.elements()))
 
-    def _answer(self, link: Link, messages: list[Message], client: int, lent: Counter[int]) -> None:
+    def _answer(
+        self,
+        link: Link,
+        messages: list[Message],
+        client: int,
+        lent: Counter[int],
+        read_there: list[Any],
+    ) -> None:
         for message in messages:
             if message.type == "get":
                 self._given_back(message, lent)
-                self._get(link, message, lent)
+                # Who asks again has done with what it was told before.
+                read_there[:] = self._get(link, message, lent)
+            elif message.type == "got":
+                read_there.clear()
             elif message.type == "put":
                 self._put(link, message, client)
 
@@ -159,10 +189,13 @@ class Server:
                 del lent[number]
         self._worker.segments.returned(done)
 
-    def _get(self, link: Link, message: Message, lent: Counter[int]) -> None:
+    def _get(self, link: Link, message: Message, lent: Counter[int]) -> list[Any]:
+        """Answer; return what must stay where it is until the caller has read it."""
         worker = self._worker
         answer = _Answer(link, message.fields["request"])
         may_share = message.fields["share"] if link.can_share else 0
+        may_read = message.fields["direct"] and link.can_share and direct.IS_POSSIBLE
+        is_worker = link.intro.get("worker") is not None
         share_bytes = worker.segments.share_bytes or float("inf")
         read = 0.0
         read_bytes = read_count = 0
@@ -205,8 +238,18 @@ class Server:
                         continue
                     status, blob = _pickled(value)
                     size = payload.nbytes(blob)
-                    shares = may_share > 0 and status == ITEM_OK and size >= share_bytes
-                    if shares and self._lend_copy(answer, task_id, value, nbytes, blob, lent):
+                    is_large = status == ITEM_OK and size >= share_bytes
+                    # Other workers may want what a client holds: then all see one memory. Else
+                    # one copy is cheaper than to enter each page there, and here, and in no memory
+                    # for long.
+                    reads = may_read and not (is_worker and task_id in worker.table.wanted)
+                    if is_large and reads:
+                        answer.direct(task_id, nbytes, blob)
+                    elif (
+                        is_large
+                        and may_share > 0
+                        and self._lend_copy(answer, task_id, value, nbytes, blob, lent)
+                    ):
                         may_share -= 1
                     else:
                         answer.payload(task_id, status, nbytes, blob, size)
@@ -225,6 +268,7 @@ class Server:
             ledger.add(end, CONTEXT, "disk-read", "seconds", read)
             ledger.add(end, CONTEXT, "disk-read", "bytes", float(read_bytes))
             ledger.add(end, CONTEXT, "disk-read", "count", float(read_count))
+        return answer.read_there
 
     def _lend_kept(
         self, answer: _Answer, task_id: int, value: Any, nbytes: float, lent: Counter[int]

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.records.enumerations import ITEM_OK, LARGEST_U16, TRANSFER_OK
 from spanwise.wire import link as wire_link
+from spanwise.wire.direct import Direct
 from spanwise.wire.errors import LinkError
 from spanwise.wire.foreign import message_of, said, type_name
 from spanwise.wire.peer_answers import Item, data_items
@@ -61,6 +62,8 @@ class PeerFetcher(threading.Thread):
         self._wanted: deque[Fetch] = deque()
         self._closed = False
         self._request = 0
+        #: The peer's memory may be read, as far as is known.
+        self._reads = True
         #: Segments of the peer, on this link, that nothing here sees any more.
         self._done: deque[int] = deque()
 
@@ -120,15 +123,24 @@ class PeerFetcher(threading.Thread):
             link = self._fetching.dial(self.address, self._opening)
         may_share = self._fetching.worker.segments.room() if link.can_share else 0
         self._request += 1
-        fields = {"request": self._request, "share": may_share}
+        fields = {
+            "request": self._request,
+            "share": may_share,
+            "direct": self._reads and link.peer > 0,
+        }
         done = [(self._done.popleft(),) for _ in range(len(self._done))]
         link.send("get", fields, {"ids": [(each,) for each in asked], "done": done})
         again: dict[int, Fetch] = {}
+        has_read = False
         for _, came in data_items(link, self._request, len(asked)):
+            read = self._read(came)
+            has_read = has_read or read
             self._store(came, asked, again, begin, perf_counter())
             begin = perf_counter()
+        if has_read:
+            link.send("got", {"request": self._request})
         if again:
-            # (through the socket now: `room` is 0 for a while)
+            # (through the socket now: `room` is 0 for a while, and memory is not read)
             asked.update(again)
             self._ask(asked)
         elif asked:
@@ -136,6 +148,18 @@ class PeerFetcher(threading.Thread):
             left = list(asked.values())
             asked.clear()
             self._fetching.worker.not_there(left)
+
+    def _read(self, came: list[Item]) -> bool:
+        """Copy what lies in the peer's memory; whether anything does."""
+        has_read = False
+        for row, (task_id, status, nbytes, content) in enumerate(came):
+            if isinstance(content, Direct):
+                has_read = True
+                try:
+                    came[row] = (task_id, status, nbytes, content.read())
+                except OSError:  # Linux forbids it
+                    self._reads = False
+        return has_read
 
     def _opening(self, link: wire_link.Link) -> None:
         with self._changed:
@@ -165,6 +189,9 @@ class PeerFetcher(threading.Thread):
                 continue
             if blob is None:
                 lost.append(fetch)
+                continue
+            if isinstance(blob, Direct):
+                again[task_id] = fetch
                 continue
             try:
                 if isinstance(blob, Lent):

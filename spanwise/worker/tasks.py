@@ -19,8 +19,10 @@ from bisect import insort
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from spanwise.records.enumerations import FLAG_WANTED
 from spanwise.wire.rows import (
     TASK_FIRST_DEPENDENCY,
+    TASK_FLAGS,
     TASK_ID,
     TASK_PRIORITY,
     TASK_READY_AT,
@@ -38,6 +40,8 @@ Row = TaskRow
 Entry = tuple[float, int, Row, tuple[int, ...], "Waiting | None"]
 
 NO_INPUTS: tuple[int, ...] = ()
+#: Smaller results are never shared: nobody asks whether they are wanted.
+LARGE_BYTES = 64 * 1024
 
 
 class Arrival:
@@ -106,6 +110,8 @@ class TaskTable:
         self.sizes: dict[int, float] = {}
         #: taskId → the memory that other processes see too, in which the value lies.
         self.shared: dict[int, Any] = {}
+        #: Large results made here that a client wants.
+        self.wanted: set[int] = set()
         #: Sum of `sizes`.
         self.managed = 0.0
         #: Ascending; the next task to run is the last.
@@ -259,6 +265,8 @@ class TaskTable:
                 managed += sizes.pop(task_id)
                 if self.shared:
                     self.shared.pop(task_id, None)
+                if self.wanted:
+                    self.wanted.discard(task_id)
             for each in underway:
                 each.pop(task_id, None)
         self.managed -= managed
@@ -302,6 +310,8 @@ class TaskTable:
             return 0  # released while it ran
         del self.running[task_id]
         self._keep(task_id, value, nbytes)
+        if nbytes >= LARGE_BYTES and row[TASK_FLAGS] & FLAG_WANTED:
+            self.wanted.add(task_id)
         waiters = self.waiters.pop(task_id, None)
         if waiters is None:
             return 0

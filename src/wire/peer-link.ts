@@ -17,13 +17,20 @@ export const peerWelcome = v.looseObject({
 export const PEER_LINK = {
   up: {
     /**
-     * → one or more `data`. `share`: how many results the caller takes as descriptors, at most; `done`: segments that it has
+     * → one or more `data`. `share`: how many results the caller takes as descriptors, at most; `direct`: it reads others
+     * from the holder's memory; `done`: segments that it has
      * had on this link and no longer sees, one row for each time.
      */
     get: message(
-      { request: u32, share: v.optional(u32, 0) },
+      {
+        request: u32,
+        share: v.optional(u32, 0),
+        direct: v.optional(flag, false)
+      },
       { ids: { taskId: u32Of<OuterTaskId>() }, done: { segment: 'u32' } }
     ),
+    /** The caller has read all that `data` of this request named in `direct`. */
+    got: message({ request: u32 }),
     /**
      * One blob (payload) per item. → `stored`. `shared`: items (by their row) whose payload of so many bytes lies in a
      * segment, as in `data`; only at doors whose `welcome` has `share`.
@@ -40,13 +47,16 @@ export const PEER_LINK = {
     /**
      * status: `ItemStatus`; of `NotPickled` the blob is the error. One blob per item that is not `Missing`, in order.
      * `more`: the rest of this request follows in another `data`. `shared`: items (by their row) whose payload of so many
-     * bytes lies in a segment: their blobs are empty, and its descriptor comes with the frame, in this order.
+     * bytes lies in a segment: their blobs are empty, and its descriptor comes with the frame, in this order. `direct`:
+     * pieces of payloads, ascending by item, that the caller reads at these addresses, each after so many more bytes of
+     * the item's blob; they stay until `got`.
      */
     data: message(
       { request: u32, more: v.optional(flag, false) },
       {
         items: { taskId: u32Of<OuterTaskId>(), status: 'u8', nbytes: 'f64' },
-        shared: { item: 'u32', segment: 'u32', nbytes: 'f64' }
+        shared: { item: 'u32', segment: 'u32', nbytes: 'f64' },
+        direct: { item: 'u32', before: 'u32', address: 'f64', nbytes: 'f64' }
       }
     ),
     /** `again`: items (by their row) whose descriptor has not come; the caller sends these as blobs. */

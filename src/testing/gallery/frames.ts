@@ -330,7 +330,13 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       { request: 7, more: true },
       {
         items: { taskId: [1, 2, 3], status: [0, 0, 2], nbytes: [0, 17, 300] },
-        shared: { item: [0], segment: [4], nbytes: [2 ** 20] }
+        shared: { item: [0], segment: [4], nbytes: [2 ** 20] },
+        direct: {
+          item: [1, 1],
+          before: [9, 0],
+          address: [2 ** 46, 2 ** 47 - 4096],
+          nbytes: [2 ** 21, 65536]
+        }
       },
       [counting(0), counting(17), counting(300)]
     ),
@@ -339,7 +345,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       'peer',
       'up',
       'get',
-      { request: 7, share: 64 },
+      { request: 7, share: 64, direct: true },
       { ids: { taskId: [1, 2, 3] }, done: { segment: [4, 4, 9] } }
     ),
     put: sample(

@@ -1,0 +1,246 @@
+"""Reads memory of another process of the same user: one copy, from where a result lies.
+
+::
+
+    holder   data: address and length of each large piece ──▶ reads them (process_vm_readv)   caller
+             keeps the pieces as they are  ◀── got ────────── and says so
+
+Linux asks whether the caller may trace the holder. Where it may not, nothing is read, and results
+go in another way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import mmap
+import os
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from spanwise.wire.errors import BrokenFrame
+from spanwise.wire.frame_reader import uninitialised
+
+Buffer = bytes | bytearray | memoryview
+#: Rows of `direct` that belong to one item: (bytes of the blob before it, address, length).
+Piece = tuple[int, int, int]
+
+#: Smaller buffers go with the message.
+PIECE_BYTES = 64 * 1024
+#: Memory of this size on is asked for in huge pages, as numpy does for its arrays: with pages of
+#: 4 KiB, entering these takes as long as the copy.
+_HUGE_BYTES = 4 * 2**20
+#: So much is read with one call, which nothing interrupts: some milliseconds.
+_CALL_BYTES = 8 * 2**20
+#: From here on two threads read, where there are two cores.
+_SHARED_BYTES = 32 * 2**20
+#: Addresses of programs are smaller, and exact as f64.
+_MOST_ADDRESS = 2**53
+_SIMPLE = 0
+
+
+class _Vector(ctypes.Structure):
+    """Linux's iovec."""
+
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+class _View(ctypes.Structure):
+    """Python's Py_buffer, of whose rest only the room is needed."""
+
+    _fields_ = (
+        ("address", ctypes.c_void_p),
+        ("owner", ctypes.py_object),
+        ("rest", ctypes.c_void_p * 16),
+    )
+
+
+def _system_call() -> Any:
+    if sys.platform != "linux" or sys.implementation.name != "cpython":
+        return None
+    return getattr(ctypes.CDLL(None, use_errno=True), "process_vm_readv", None)
+
+
+_read = _system_call()
+if _read is not None:
+    _read.restype = ctypes.c_ssize_t
+    _read.argtypes = (
+        ctypes.c_int,
+        ctypes.POINTER(_Vector),
+        ctypes.c_ulong,
+        ctypes.POINTER(_Vector),
+        ctypes.c_ulong,
+        ctypes.c_ulong,
+    )
+#: Whether this system and this Python can do it.
+IS_POSSIBLE = _read is not None and hasattr(socket, "SO_PEERCRED")
+
+
+def peer_of(sock: socket.socket) -> int:
+    """The process that listens at the other end of a unix socket; 0: it cannot be seen."""
+    if not IS_POSSIBLE or sock.family != socket.AF_UNIX:
+        return 0
+    width = struct.calcsize("3i")
+    pid, user, _ = struct.unpack(
+        "3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, width)
+    )
+    return int(pid) if user == os.geteuid() else 0
+
+
+def address_of(buffer: Buffer) -> int:
+    """Where a buffer lies; it stays there as long as somebody holds `buffer`."""
+    view = _View()
+    get = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)(
+        ("PyObject_GetBuffer", ctypes.pythonapi)
+    )
+    release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("PyBuffer_Release", ctypes.pythonapi))
+    get(buffer, ctypes.addressof(view), _SIMPLE)
+    address = view.address or 0
+    release(ctypes.addressof(view))
+    return address
+
+
+def split(buffers: Sequence[Buffer]) -> tuple[list[Buffer], list[Piece]]:
+    """What of a payload goes with the message, and where the rest lies."""
+    small: list[Buffer] = []
+    pieces: list[Piece] = []
+    before = 0
+    for each in buffers:
+        nbytes = each.nbytes if isinstance(each, memoryview) else len(each)
+        if nbytes < PIECE_BYTES:
+            small.append(each)
+            before += nbytes
+        else:
+            pieces.append((before, address_of(each), nbytes))
+            before = 0
+    return small, pieces
+
+
+class Direct:
+    """A payload that lies in the memory of its holder.
+
+    Parameters
+    ----------
+    pid
+        The holder.
+    blob
+        What has come with the message.
+    pieces
+        What is to be read.
+    is_there
+        Raises LinkClosed if the holder has ended, and another process may have its number.
+
+    Raises
+    ------
+    BrokenFrame
+        The pieces fit neither the blob nor each other.
+    """
+
+    __slots__ = ("_blob", "_is_there", "_pid", "_pieces", "nbytes")
+
+    def __init__(
+        self, pid: int, blob: memoryview, pieces: Sequence[Piece], is_there: Callable[[], None]
+    ) -> None:
+        self._pid = pid
+        self._blob = blob
+        self._pieces = pieces
+        self._is_there = is_there
+        for before, address, nbytes in pieces:
+            if not address or not nbytes:
+                raise BrokenFrame(f"A piece of {nbytes} bytes at {address}, after {before}.")
+        if sum(before for before, _, _ in pieces) > blob.nbytes:
+            raise BrokenFrame(f"Pieces behind the {blob.nbytes} bytes that came.")
+        self.nbytes = blob.nbytes + sum(nbytes for _, _, nbytes in pieces)
+
+    def read(self) -> memoryview:
+        """Return the payload, in memory of this process.
+
+        Raises
+        ------
+        OSError
+            It must not be read, or there is no memory.
+        LinkClosed
+        """
+        memory = _room(self.nbytes)
+        into = address_of(memory)
+        left: list[Piece] = []
+        at = taken = 0
+        for before, address, nbytes in self._pieces:
+            memory[at : at + before] = self._blob[taken : taken + before]
+            at, taken = at + before, taken + before
+            for start in range(0, nbytes, _CALL_BYTES):
+                length = min(_CALL_BYTES, nbytes - start)
+                left.append((into + at + start, address + start, length))
+            at += nbytes
+        memory[at:] = self._blob[taken:]
+        self._copy(left)
+        self._is_there()
+        return memory
+
+    def _copy(self, left: list[Piece]) -> None:
+        """Copy (to, from, length), by two threads if it is much."""
+        work = iter(left)
+        errors: list[BaseException] = []
+
+        def go_on() -> None:
+            try:
+                while not errors and (each := next(work, None)) is not None:
+                    _copy(self._pid, *each)
+            except BaseException as error:  # noqa: BLE001 (raised below)
+                errors.append(error)
+
+        helper = None
+        if sum(length for _, _, length in left) >= _SHARED_BYTES and (os.cpu_count() or 1) > 1:
+            helper = threading.Thread(target=go_on, name="spanwise-copy", daemon=True)
+            try:
+                helper.start()
+            except RuntimeError:  # no thread can be started
+                helper = None
+        go_on()
+        if helper is not None:
+            helper.join()
+        if errors:
+            raise errors[0]
+
+
+def _room(nbytes: int) -> memoryview:
+    """Memory of arbitrary content."""
+    if nbytes < _HUGE_BYTES:
+        return memoryview(uninitialised(nbytes))
+    made = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    advice = getattr(mmap, "MADV_HUGEPAGE", None)
+    if advice is not None:
+        try:
+            made.madvise(advice)
+        except OSError:
+            pass  # a system without huge pages
+    return memoryview(made)
+
+
+def _copy(pid: int, into: int, address: int, nbytes: int) -> None:
+    done = 0
+    while done < nbytes:
+        here = _Vector(into + done, nbytes - done)
+        there = _Vector(address + done, nbytes - done)
+        got = _read(pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
+        if got <= 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        done += got
+
+
+def _whole(number: float) -> int:
+    """A number as an address or a length; 0, which is neither, if it is none."""
+    return int(number) if 0 < number < _MOST_ADDRESS else 0
+
+
+def pieces_by_item(rows: Sequence[tuple[int, int, float, float]]) -> dict[int, list[Piece]]:
+    """The rows of `direct` by their item."""
+    return {
+        item: [(before, _whole(address), _whole(nbytes)) for _, before, address, nbytes in some]
+        for item, some in itertools.groupby(rows, key=lambda row: row[0])
+    }
