@@ -31,7 +31,7 @@ from spanwise.tests.disturbance import Disturbance
 from spanwise.worker.executor import Executor
 from spanwise.worker.report import Report
 from spanwise.worker.spill_file import Spent
-from spanwise.worker.tasks import Entry, Row
+from spanwise.worker.tasks import Arrival, Entry, Fetch, Row
 from spanwise.worker.watch import MEMORY_SECONDS, RESTING_MEMORY_SECONDS, Watch
 from spanwise.worker.worker import Worker
 
@@ -284,6 +284,32 @@ def test_where_nobody_records_memory_and_transfers_are_told_all_the_same(worker:
     assert kind == "measured"
     assert tables["transfers"] == [transfer]
     assert {*tables} == {"memory", "transfers"}
+
+
+def test_copies_are_told_of_with_the_runs_that_wait_to_be_sent(worker: Worker) -> None:
+    """Each message wakes the scheduler; without such a run they are told of at once."""
+    sent: list[tuple[Any, ...]] = []
+    worker.connect(lambda *message: sent.append(message), lambda _: None)
+
+    def comes(task_id: int) -> None:
+        fetch = worker.table.fetches[task_id] = Fetch(task_id, 1, 8.0)
+        worker.arrived([(fetch, "input", 8.0)], Arrival(1, 0.0, 0.0, 0.0, 0.0))
+
+    comes(10)
+    assert [(kind, tables) for kind, _, tables, _ in sent] == [("replicas", {"added": [(10, 8.0)]})]
+    sent.clear()
+    worker.report.runs.append((1, 1, RUN_OK, *(0,) * 10))
+    comes(11)
+    comes(12)
+    assert not sent
+    worker.flush()
+    (copies, ended) = sent
+    # In this order: whoever knows that the run has ended may drop all copies of its inputs.
+    assert copies[0] == "replicas"
+    assert copies[2] == {"added": [(11, 8.0), (12, 8.0)]}
+    assert ended[0] == "finished"
+    worker.flush()
+    assert len(sent) == 2
 
 
 def test_workers_without_work_measure_memory_at_the_same_moments(worker: Worker) -> None:

@@ -126,6 +126,8 @@ class Worker:
         self._settled = threading.Condition(self.lock)
         self.table = TaskTable(number)
         self.report = Report()
+        #: (taskId, bytes) of copies of which the scheduler is still to be told.
+        self._copies: list[tuple[int, float]] = []
         #: Executors that have nothing to do, each blocked on its `wakeup`.
         self.idle: list[Lane] = []
         #: No new task is begun: memory is short.
@@ -187,12 +189,17 @@ class Worker:
         """Send what has been reported. Runs leave in the order in which they ended."""
         with self.sending:
             with self.lock:
-                report = self.report
-                if not report.runs:
-                    return
-                self.report = Report()
-            fields, tables, blobs = report.message()
-            self._send_now("finished", fields, tables, blobs)
+                report, copies = self.report, self._copies
+                if report.runs:
+                    self.report = Report()
+                if copies:
+                    self._copies = []
+            if copies:
+                # First: when a run has ended that used one, all copies of it may be released.
+                self._send_now("replicas", {}, {"added": copies}, [])
+            if report.runs:
+                fields, tables, blobs = report.message()
+                self._send_now("finished", fields, tables, blobs)
 
     def _send_now(
         self, kind: str, fields: dict[str, Any], tables: dict[str, Any], blobs: Any
@@ -324,12 +331,18 @@ class Worker:
     # ── from peers ────────────────────────────────────────────────────────
 
     def arrived(self, items: list[tuple[Fetch, Any, float]], arrival: Arrival) -> None:
-        """Keep inputs that a peer sent and tell the scheduler of the copies."""
+        """Keep inputs that a peer sent and tell the scheduler of the copies.
+
+        Where ended runs wait to be sent, which is for milliseconds, it is told with them: each
+        message wakes it, and small inputs come by the hundred.
+        """
         with self.lock:
             replicas, woken = self.table.arrived(items, arrival)
+            self._copies += replicas
+            has_to_be_sent = bool(replicas) and not self.report.runs
             self.wake(woken)
-        if replicas:
-            self.send("replicas", None, {"added": replicas})
+        if has_to_be_sent:
+            self.flush()
 
     def not_there(self, fetches: list[Fetch]) -> None:
         """Report the tasks whose inputs a peer could not give."""

@@ -19,6 +19,11 @@ export type AlsoReported = {
 };
 
 const NOTHING: ReadonlyMap<number, AlsoReported> = new Map();
+/** What nobody waits for. */
+const UNHURRIED: ReadonlySet<Instruction['type']> = new Set([
+  'release',
+  'forgotten'
+] as const);
 const NO_REPORTS: ReadonlyMap<number, ReportBuilder> = new Map();
 
 export class InstructionPerformer {
@@ -53,7 +58,9 @@ export class InstructionPerformer {
       }
       return report;
     };
+    let isAwaited = also.size > 0;
     for (const instruction of core.takeInstructions()) {
+      isAwaited ||= !UNHURRIED.has(instruction.type);
       if (instruction.type !== 'report') {
         this._perform(instruction);
       } else if (instruction.client === HOLDER) {
@@ -76,6 +83,10 @@ export class InstructionPerformer {
       rows.inline[task] = 0;
     }
     inlines.length = 0;
+    if (!isAwaited) {
+      // It leaves at the end of the turn, with the blobs that are to be dropped.
+      return;
+    }
     for (const { link } of this._cluster.workers.values()) {
       link.flush();
     }
