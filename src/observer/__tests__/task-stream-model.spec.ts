@@ -130,10 +130,17 @@ function expectedFunctions(
   return sums;
 }
 
+/** Both clients of the cluster have computed, so that it is told whose all is. */
+function ownedBy(client: number | undefined): { readonly client?: string } {
+  return client === undefined
+    ? {}
+    : { client: client === 1 ? 'first.ipynb' : 'script' };
+}
+
 /** From the first start to the last stop of a span's subtree; what still runs reaches to the end. */
 function bandOf(
   { spans, runs, going }: ClusterFacts,
-  { id, tag }: SpanFact
+  { id, tag, client }: SpanFact
 ): Record<string, unknown> | null {
   const subtree = (of: number): number[] => [
     of,
@@ -168,6 +175,7 @@ function bandOf(
     : {
         span: id,
         tag,
+        ...ownedBy(client),
         depth: depth(id),
         from: Math.min(...extents.map(each => each[0]!)),
         to: Math.max(...extents.map(each => each[1]!))
@@ -257,7 +265,8 @@ describe('the Task Stream of a drawn cluster', () => {
             key: task.group + task.suffix,
             function: task.function,
             span: task.span,
-            started
+            started,
+            ...ownedBy(facts.spans.find(({ id }) => id === task.span)?.client)
           })),
           othersRunning: facts.going.length - going.length,
           bands: facts.spans
