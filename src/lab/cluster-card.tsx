@@ -354,7 +354,14 @@ function kindText(cluster: ClusterInfo, trans: TranslationBundle): string {
     // Its name says of which environment; the tooltip has the folder.
     return trans.__('default cluster, shared by notebooks');
   }
-  return cluster.kind === 'local' ? trans.__('local schedulers') : cluster.kind;
+  switch (cluster.kind) {
+    case 'local':
+      return trans.__('local schedulers');
+    case 'embedded':
+      return trans.__('local cluster');
+    default:
+      return cluster.kind;
+  }
 }
 
 function stateText(cluster: ClusterInfo, trans: TranslationBundle): string {
