@@ -400,11 +400,16 @@ function expectedDetail(
   run: RunFact,
   error: string | null
 ): Fields {
+  const client = facts.spans.find(({ id }) => id === run.task.span)?.client;
   return {
     run: run.run,
     key: keyOf(run.task),
     function: run.task.function,
     span: pathOf(facts, run.task.span),
+    // (both clients of a drawn cluster have computed)
+    ...(client === undefined
+      ? {}
+      : { client: client === 1 ? 'first.ipynb' : 'script' }),
     origin: wordsOf(TaskOrigin)[run.task.origin],
     worker: run.worker.name,
     thread: run.thread,
