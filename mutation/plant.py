@@ -8,6 +8,7 @@ runs the tests that call it, the quickest first, until one fails.
     plant.py FILE LEFT SURVIVORS TESTS…        all defects
     AGAIN=1 plant.py FILE LEFT SURVIVORS …     those that the last run left, after a new test
     ONLY=_close plant.py FILE …                those of functions whose names match
+    EVERY=4 plant.py FILE …                    the fourth, the eighth and so on: a sample
 
 `LEFT` is a list for the next run, `SURVIVORS` a page to read.
 """
@@ -170,6 +171,8 @@ class Planting:
             defects = [each for each in defects if each.id in kept]
         only = re.compile(os.environ.get("ONLY", ""))
         defects = [each for each in defects if only.search(each.function)]
+        every = int(os.environ.get("EVERY", "1"))
+        defects = defects[every - 1 :: every]
         for each in defects:
             self._callers[each.right(module).__code__] = set()
         for plugin in session.config.pluginmanager.get_plugins():

@@ -68,7 +68,7 @@ export class RetiredCells {
     this._stepsLeft += STEPS_PER_RUN;
     const cell = Math.floor(from / 2 ** this._level);
     const page = this._made(laneIndex, Math.floor(cell / PAGE_CELLS));
-    page.runs[cell - Math.floor(cell / PAGE_CELLS) * PAGE_CELLS]!++;
+    page.runs[cell - Math.floor(cell / PAGE_CELLS) * PAGE_CELLS]! += 1;
     let at = from;
     do {
       at = this._coverPage(laneIndex, fn, at, to);

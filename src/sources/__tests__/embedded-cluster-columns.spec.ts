@@ -113,6 +113,10 @@ describe('the log of a cluster has in its columns', () => {
       { id: idOf(2), ...span, closed: null, origin: SpanOrigin.Cell },
       { id: idOf(2), ...span, closed: 109, origin: SpanOrigin.Inferred }
     ]);
+    const notebook = { kernelId: 'a kernel', path: 'a.ipynb' };
+    log.client(3, { name: 'a', notebook }, 101, null);
+    log.client(4, { name: 'b', notebook: {} }, 102, 103);
+    log.client(6, { name: 'c', notebook: null }, 102, null);
     log.event(102, 'paused', 5, 'its memory is short');
     log.event(103, 'closing', null, '');
     log.taskFailed(104, 5, 17, idOf(3), 'a trace');
@@ -135,6 +139,13 @@ describe('the log of a cluster has in its columns', () => {
       },
       { ...row, closed: NaN, origin: SpanOrigin.Cell },
       { ...row, closed: 9, origin: SpanOrigin.Inferred }
+    ]);
+    const none = { kernel: '', path: '' };
+    const known = { kernel: 'a kernel', path: 'a.ipynb' };
+    expect(tables.clients).toEqual([
+      { client: 3, joined: 1, left: NaN, name: 'a', ...known },
+      { client: 4, joined: 2, left: 3, name: 'b', ...none },
+      { client: 6, joined: 2, left: NaN, name: 'c', ...none }
     ]);
     expect(tables.events).toEqual([
       {

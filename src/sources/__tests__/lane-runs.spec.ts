@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { MOST_SECEDED } from '../worker-lanes';
 import { idOf, spanIds } from '../../testing/ids';
 import { LaneRuns, type GoingRun } from '../lane-runs';
@@ -73,5 +74,41 @@ describe('the runs of a worker that dies', () => {
     lanes.told(3, going(8, 1));
     lanes.reported(3, 1, 8);
     expect(lost(lanes)).toEqual([[1001, 7]]);
+  });
+
+  it('are those of a list for each thread, whoever speaks of it first', () => {
+    const anyStep = fc.record({
+      isTold: fc.boolean(),
+      thread: fc.nat(6),
+      run: fc.nat(2),
+      start: fc.nat(3)
+    });
+    fc.assert(
+      fc.property(fc.nat(3), fc.array(anyStep), (threads, steps) => {
+        const lanes = new LaneRuns(threads);
+        const told = new Map<number, GoingRun>();
+        const last = new Map<number, { run: number; start: number }>();
+        for (const { isTold, thread, run, start } of steps) {
+          if (isTold) {
+            lanes.told(thread, going(run, start));
+            told.set(thread, going(run, start));
+          } else {
+            report(lanes, thread, run, start);
+            last.set(thread, { run, start });
+          }
+          const expected = [...told]
+            .filter(([of, { run, started }]) => {
+              const newest = last.get(of);
+              return (
+                newest === undefined ||
+                (newest.run !== run && newest.start < started)
+              );
+            })
+            .map(([of, { run }]) => [of, run] as const)
+            .sort(([a], [b]) => a - b);
+          expect(lost(lanes)).toEqual(expected);
+        }
+      })
+    );
   });
 });
