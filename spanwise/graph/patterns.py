@@ -354,16 +354,10 @@ class Patterns:
         if shape.signature[0] == "whole" or len(shape.inputs) != len(met):  # type: ignore[index]
             return None
         places = [scan.inputs[key] for key in shape.inputs]
-        inputs = None if places == list(range(len(met))) else _picking(places)
+        # There are two at least if their order is another: it gives a tuple.
+        inputs = None if places == list(range(len(met))) else itemgetter(*places)
         marks = {id(mark): number for number, mark in enumerate(scan.literals)}
         return Plan(self._group_of(shape), inputs, _filling(shape.literals, marks))
-
-
-def _picking(places: list[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
-    if len(places) == 1:
-        only = places[0]
-        return lambda met: (met[only],)
-    return itemgetter(*places)
 
 
 def _filling(
@@ -374,7 +368,7 @@ def _filling(
     if places == list(range(len(marks))):
         return None
     if None not in places:
-        return _picking(places)  # type: ignore[arg-type]
+        return itemgetter(*places)  # two at least, as of the inputs
     if not marks:
         fixed = tuple(literals)
         return lambda met: fixed
