@@ -84,7 +84,7 @@ def _kept_values() -> int:
 def test_a_forgotten_client_makes_room(cluster: LocalCluster) -> None:
     with pytest.raises(TypeError, match=r"give n_workers.* to LocalCluster"):
         Client(cluster, n_workers=2)
-    with pytest.raises(TypeError, match="not a object"):
+    with pytest.raises(TypeError, match="not <object object"):
         Client(object())
     forgotten = Client(cluster, set_as_default=False)
     del forgotten
