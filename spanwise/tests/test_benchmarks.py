@@ -17,6 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanwise.records.block import decode_block, encode_block
+from spanwise.records.tables import record_tables
 from spanwise.tests.checkout import CHECKOUT
 
 if not (CHECKOUT / "benchmarks").exists():
@@ -25,7 +27,7 @@ if not (CHECKOUT / "benchmarks").exists():
 sys.path.append(str(CHECKOUT))
 try:
     from benchmarks import __main__ as runner
-    from benchmarks import compare, driver, graphs, records, systems, tables
+    from benchmarks import compare, driver, graphs, recorded_rows, records, systems, tables
     from benchmarks.verdicts import (
         CANNOT_TELL,
         CONFIDENCE,
@@ -402,6 +404,33 @@ def stubs(log: list[tuple[str, str]], ours: float = 1.0, digest: str = "same") -
         Stub("distributed", log, 30.0, digest),
         Stub("distributed-inf", log, 20.0, "same"),
     ]
+
+
+def test_a_recorded_graph_has_the_rows_of_its_log_in_their_order() -> None:
+    numbers = {"u8": 1, "u16": 2, "u32": 3, "f32": 0.5, "f64": 0.25, "text": "a"}
+
+    def block(seq: int, table: str, **columns: list[Any]) -> bytes:
+        rows = len(next(iter(columns.values())))
+        kinds = record_tables()[table].columns
+        rest = {name: [numbers[kind]] * rows for name, kind in kinds.items()}
+        return encode_block(seq, table, {**rest, **columns})
+
+    log = [
+        block(1, "nodes", node=[7, 8], function=[1, 2], firstEdge=[0, 0]),
+        block(2, "names", id=[1]),
+        block(3, "edges", node=[7]),
+        block(4, "nodes", node=[9], function=[1], firstEdge=[1]),
+        block(5, "runs", node=[8], status=[0], duration=[0.5], nbytes=[64.0]),
+    ]
+    assert recorded_rows.rows_of(map(decode_block, log)) == {
+        "nodes": [
+            {"node": 7, "function": 1, "firstEdge": 0},
+            {"node": 8, "function": 2, "firstEdge": 0},
+            {"node": 9, "function": 1, "firstEdge": 1},
+        ],
+        "edges": [{"node": 7}],
+        "runs": [{"node": 8, "status": 0, "duration": 0.5, "nbytes": 64.0}],
+    }
 
 
 def test_all_systems_warm_up_alike_and_take_turns() -> None:

@@ -29,6 +29,8 @@ export class ResourceQueues {
   private readonly _lines = new Map<number, ResourceLine>();
   /** May hold dead entries, and some twice. */
   private readonly _heads: ClientQueue;
+  /** The head that was first when resources were given last, and was given none; or NONE. */
+  first = NONE;
   private _count = 0;
   private _suspiciousCount = 0;
 

@@ -10,6 +10,7 @@ import { NONE } from './edge-table';
 import type { ResourceLine } from './resource-queues';
 import { hasRoom, hasRoomFor, hasRoomToFetch } from './room';
 import type { SchedulerState } from './scheduler-state';
+import { TaskState } from './task-state';
 import { mayFollow } from './tasks-ahead';
 import { assign } from './transitions';
 import type { Need } from './worker-resources';
@@ -28,6 +29,7 @@ export function giveResources(s: SchedulerState): void {
     worker.isClearing = false;
   }
   const waiting = s.waitingForResources;
+  waiting.first = NONE;
   if (waiting.count === 0) {
     return;
   }
@@ -72,6 +74,7 @@ export function giveResources(s: SchedulerState): void {
       assign(s, task, s.policy.choose(s, task, free), true);
     }
   }
+  [waiting.first = NONE] = looked;
   waiting.putBack(looked);
 }
 
@@ -157,14 +160,13 @@ export function hasResources(
   return need === null || worker.resources.hasFree(need);
 }
 
-/**
- * The task that is first among those that wait for resources, if a worker could begin it: for tests. While clients take turns another one was
- * first when resources were given, perhaps, and these are kept for that.
- */
+/** The task that was first when resources were given last, if it still waits and a worker could begin it: for tests. */
 export function neglected(s: SchedulerState): number {
-  const task = s.turns.areContending ? NONE : s.waitingForResources.peek();
+  const task = s.waitingForResources.first;
   const isNeglected =
     task !== NONE &&
+    s.needOf(task) !== null &&
+    s.tasks.state[task] === TaskState.Queued &&
     s.eligibleFor(task).some(worker => couldBegin(s, task, worker));
   return isNeglected ? task : NONE;
 }
