@@ -2,14 +2,25 @@ import { RankedHeap } from '../base/ranked-heap';
 import { ClientQueue } from './client-queue';
 import type { ClientTurns } from './client-turns';
 import { NONE } from './edge-table';
+import type { Restrictions } from './restrictions';
 import { TaskState } from './task-state';
 import type { TaskTable } from './task-table';
+
+/** Lines whose tasks wait for resources of the same names, whatever the amounts. */
+type ResourceGroup = {
+  readonly key: string;
+  readonly names: readonly string[];
+  /** The heads of its lines. May hold dead entries, and some twice. */
+  readonly heads: ClientQueue;
+  lines: number;
+};
 
 /** `Queued` tasks of one client that wait under one restriction; those apart that were at a worker when it died. */
 export type ResourceLine = {
   readonly key: number;
   readonly restriction: number;
   readonly isSuspicious: boolean;
+  readonly group: ResourceGroup;
   /** May hold dead entries. */
   readonly heap: RankedHeap;
   /** The living entries. */
@@ -21,25 +32,25 @@ export type ResourceLine = {
 const MOST_CLIENTS = 2 ** 16;
 
 /**
- * `Queued` tasks that wait for resources: a line for each restriction that names some, and the heads of all lines in the order of their turns.
+ * `Queued` tasks that wait for resources: a line for each restriction that names some, and the heads of all lines in the order of their turns,
+ * by the names of what they wait for: so those whose resources are all kept are passed over at once.
  *
  * A task that goes only to a free thread has a line of its own: else it would hide those behind it, which may go to any thread.
  */
 export class ResourceQueues {
   private readonly _lines = new Map<number, ResourceLine>();
-  /** May hold dead entries, and some twice. */
-  private readonly _heads: ClientQueue;
+  /** As many as there are different sets of names, of those that some worker has: few. */
+  private readonly _groups = new Map<string, ResourceGroup>();
   /** The head that was first when resources were given last, and was given none; or NONE. */
   first = NONE;
   private _count = 0;
   private _suspiciousCount = 0;
 
   constructor(
-    turns: ClientTurns,
-    private readonly _tasks: TaskTable
-  ) {
-    this._heads = new ClientQueue(turns);
-  }
+    private readonly _turns: ClientTurns,
+    private readonly _tasks: TaskTable,
+    private readonly _restrictions: Restrictions
+  ) {}
 
   /** The living entries of all lines. */
   get count(): number {
@@ -49,11 +60,6 @@ export class ResourceQueues {
   /** Those of them that were at a worker when it died. */
   get suspiciousCount(): number {
     return this._suspiciousCount;
-  }
-
-  /** How many entries the heads take. */
-  get headEntries(): number {
-    return this._heads.length;
   }
 
   lines(): ResourceLine[] {
@@ -69,11 +75,13 @@ export class ResourceQueues {
         key,
         restriction: restriction[task]!,
         isSuspicious: this._isSuspicious(task),
+        group: this._groupOf(restriction[task]!),
         heap: new RankedHeap(),
         count: 0,
         head: NONE
       };
       this._lines.set(key, line);
+      line.group.lines++;
     }
     line.heap.push(task, rank[task]!);
     line.count++;
@@ -92,6 +100,9 @@ export class ResourceQueues {
     if (--line.count === 0) {
       line.head = NONE;
       this._lines.delete(line.key);
+      if (--line.group.lines === 0) {
+        this._groups.delete(line.group.key);
+      }
       return;
     }
     const isLiving = (other: number): boolean =>
@@ -112,45 +123,70 @@ export class ResourceQueues {
     return this._lines.get(this._keyOf(task))!;
   }
 
-  /** The head whose turn it is, or NONE. */
-  peek(): number {
-    for (;;) {
-      const task = this._heads.peek();
-      if (task === NONE || this._isHead(task)) {
-        return task;
+  /**
+   * Takes out of the order of heads the one whose turn it is, of those that wait for such resources; {@link ResourceQueues.putBack} enters it
+   * again if it stays. NONE: there is none.
+   */
+  pop(isMeant: (names: readonly string[]) => boolean): number {
+    let best = NONE;
+    let heads: ClientQueue | null = null;
+    for (const group of this._groups.values()) {
+      const task = isMeant(group.names) ? this._peek(group.heads) : NONE;
+      if (
+        task !== NONE &&
+        (best === NONE || this._turns.isBefore(task, best))
+      ) {
+        best = task;
+        heads = group.heads;
       }
-      this._heads.pop();
     }
-  }
-
-  /** Takes that head out of the order of heads; {@link ResourceQueues.putBack} enters it again if it stays. */
-  pop(): number {
-    const task = this.peek();
-    this._heads.pop();
-    return task;
+    heads?.pop();
+    return best;
   }
 
   putBack(heads: Iterable<number>): void {
     const { rank, client } = this._tasks;
     for (const task of heads) {
       if (this._isHead(task)) {
-        this._heads.push(task, rank[task]!, client[task]!);
+        this.lineOf(task).group.heads.push(task, rank[task]!, client[task]!);
       }
     }
   }
 
   private _setHead(line: ResourceLine, task: number): void {
     const { rank, client } = this._tasks;
+    const { heads, lines } = line.group;
     line.head = task;
-    this._heads.push(task, rank[task]!, client[task]!);
-    if (this._heads.length > 2 * this._lines.size + 64) {
+    heads.push(task, rank[task]!, client[task]!);
+    if (heads.length > 2 * lines + 64) {
       const seen = new Set<number>();
-      this._heads.retain(other => {
+      heads.retain(other => {
         const isFirst = this._isHead(other) && !seen.has(other);
         seen.add(other);
         return isFirst;
       });
     }
+  }
+
+  private _peek(heads: ClientQueue): number {
+    for (;;) {
+      const task = heads.peek();
+      if (task === NONE || this._isHead(task)) {
+        return task;
+      }
+      heads.pop();
+    }
+  }
+
+  private _groupOf(restriction: number): ResourceGroup {
+    const names = this._restrictions.needOf(restriction)!.map(n => n.name);
+    const key = JSON.stringify(names);
+    let group = this._groups.get(key);
+    if (group === undefined) {
+      group = { key, names, heads: new ClientQueue(this._turns), lines: 0 };
+      this._groups.set(key, group);
+    }
+    return group;
   }
 
   private _isHead(task: number): boolean {

@@ -43,9 +43,10 @@ export function giveResources(s: SchedulerState): void {
   const kept = new KeptResources(all);
   const looked = new Set<number>();
   const blockedNeeds = new Set<number>();
-  // Once all is kept nothing more can begin, and nothing more be kept.
-  for (let blocked = 0; blocked < MAX_BLOCKED && kept.isSomethingLeft;) {
-    const task = waiting.pop();
+  const isOpen = (names: readonly string[]): boolean => kept.hasOpen(names);
+  // Of those whose resources are all kept none can begin, and nothing more be kept.
+  for (let blocked = 0; blocked < MAX_BLOCKED;) {
+    const task = waiting.pop(isOpen);
     if (task === NONE) {
       break;
     }
@@ -81,7 +82,10 @@ export function giveResources(s: SchedulerState): void {
 /** Resources that are kept free at workers for tasks that go before others. */
 class KeptResources {
   private readonly _names = new Map<WorkerRecord, Set<string>>();
+  /** Workers that take tasks and have a resource that is not kept. */
   private readonly _left = new Set<WorkerRecord>();
+  /** Lists of names of which {@link KeptResources.hasOpen} has found none: nothing that is kept becomes free again. */
+  private readonly _closed = new Set<readonly string[]>();
 
   constructor(workers: readonly WorkerRecord[]) {
     for (const worker of workers) {
@@ -91,9 +95,23 @@ class KeptResources {
     }
   }
 
-  /** Whether a worker takes tasks and has a resource that is not kept. */
-  get isSomethingLeft(): boolean {
-    return this._left.size > 0;
+  /** Whether a worker takes tasks that has all of these, and keeps none of them. The same list is asked for again and again. */
+  hasOpen(names: readonly string[]): boolean {
+    if (this._closed.has(names)) {
+      return false;
+    }
+    for (const worker of this._left) {
+      const kept = this._names.get(worker);
+      if (
+        names.every(
+          name => worker.resources.hasSome(name) && kept?.has(name) !== true
+        )
+      ) {
+        return true;
+      }
+    }
+    this._closed.add(names);
+    return false;
   }
 
   /** Whether a worker takes tasks, and keeps nothing of this need for another task. */

@@ -15,6 +15,8 @@ type Entry = {
   users: number;
   /** The workers that may run its tasks; null: not looked up since a worker came or went. */
   able: readonly WorkerRecord[] | null;
+  /** A worker was there that may run its tasks. */
+  wasAble: boolean;
   /** Workers were there while its tasks waited, and it names none of them. */
   isInVain: boolean;
 };
@@ -24,7 +26,8 @@ export class Restrictions {
   private readonly _byKey = new Map<string, number>();
   private readonly _free: number[] = [];
   /** Entries that remember their able workers, of this version of the table of workers. */
-  private _remembering: Entry[] = [];
+  private readonly _remembering = new Set<Entry>();
+  /** What they take of {@link MOST_REMEMBERED}: each its workers, and one. */
   private _remembered = 0;
   private _version = -1;
 
@@ -48,6 +51,7 @@ export class Restrictions {
         need,
         users: 0,
         able: null,
+        wasAble: false,
         isInVain: false
       };
       index = this._free.pop() ?? this._entries.length;
@@ -70,6 +74,10 @@ export class Restrictions {
       this._byKey.delete(entry.key);
       this._entries[index] = null;
       this._free.push(index);
+      if (entry.able !== null) {
+        this._remembering.delete(entry);
+        this._remembered -= entry.able.length + 1;
+      }
     }
   }
 
@@ -88,10 +96,17 @@ export class Restrictions {
     return this._entries[index]?.users ?? 0;
   }
 
-  /** Notes whether workers are there, and none that it names: no other one that is started will be named either. */
+  /** A worker has joined: notes whether it names none that is there. Then no other one that is started will be named either. */
   noteInVain(index: number, isInVain: boolean): void {
     if (this.isBound(index)) {
       this._entries[index]!.isInVain = isInVain;
+    }
+  }
+
+  /** Workers are there, and its task may run at none of them. If one of those that it names has left, the next to start may get that name. */
+  noteNone(index: number): void {
+    if (this.isBound(index)) {
+      this._entries[index]!.isInVain ||= !this._entries[index]!.wasAble;
     }
   }
 
@@ -112,7 +127,7 @@ export class Restrictions {
     }
     if (version !== this._version) {
       this._remembering.forEach(entry => (entry.able = null));
-      this._remembering = [];
+      this._remembering.clear();
       this._remembered = 0;
       this._version = version;
     }
@@ -121,12 +136,27 @@ export class Restrictions {
       return entry.able;
     }
     const able = all.filter(worker => this._allows(entry, worker));
+    entry.wasAble ||= able.length > 0;
     if (this._remembered + able.length < MOST_REMEMBERED) {
       entry.able = able;
-      this._remembering.push(entry);
+      this._remembering.add(entry);
       this._remembered += able.length + 1;
     }
     return able;
+  }
+
+  /** Whether what is remembered is that of restrictions that tasks have, and counted; for tests. */
+  get isMemoryCounted(): boolean {
+    let remembered = 0;
+    let entries = 0;
+    for (const entry of this._entries) {
+      const able = entry?.able ?? null;
+      remembered += able === null ? 0 : able.length + 1;
+      entries += Number(able !== null);
+    }
+    return (
+      remembered === this._remembered && entries === this._remembering.size
+    );
   }
 
   private _allows({ restriction, need }: Entry, worker: WorkerRecord): boolean {

@@ -40,11 +40,17 @@ export class SchedulerState {
   /** The living entries of `commonQueue`. */
   commonCount = 0;
   /** `Queued` tasks that wait for resources. */
-  readonly waitingForResources = new ResourceQueues(this.turns, this.tasks);
+  readonly waitingForResources = new ResourceQueues(
+    this.turns,
+    this.tasks,
+    this.restrictions
+  );
   /** Tasks that entered `NoWorker`, oldest first. May hold dead entries. */
   readonly noWorker = new Int32Queue();
   /** How many are in `NoWorker`. */
   noWorkerCount = 0;
+  /** By their restrictions, or NONE: they are looked at each second, and may be millions. */
+  readonly noWorkerBy = new Map<number, number>();
   /** The present time in seconds: that of the present event. */
   now = 0;
   /** Tasks that have failed, or been finished for the first time: a run that only makes up for a loss is no progress. */
@@ -91,6 +97,18 @@ export class SchedulerState {
 
   hasEligibleWorker(task: number): boolean {
     return this.eligibleFor(task).length > 0;
+  }
+
+  /** Counts a task that enters `NoWorker` (1), or leaves it (−1). */
+  countWithoutWorker(task: number, by: 1 | -1): void {
+    const restriction = this.tasks.restriction[task]!;
+    const count = (this.noWorkerBy.get(restriction) ?? 0) + by;
+    this.noWorkerCount += by;
+    if (count === 0) {
+      this.noWorkerBy.delete(restriction);
+    } else {
+      this.noWorkerBy.set(restriction, count);
+    }
   }
 
   /** Notes that a task has entered `NoWorker`. */

@@ -146,26 +146,24 @@ export class Scheduler {
     }
     const worker = new WorkerResources(resources);
     const isFirst = s.workers.all.length === 0;
-    return s.tasksWithoutWorker().filter(task => {
-      const need = s.needOf(task);
+    let placeable = 0;
+    for (const [restriction, count] of s.noWorkerBy) {
+      const need = s.restrictions.needOf(restriction);
       const mayBeNamed =
-        isFirst && !s.restrictions.isInVain(s.tasks.restriction[task]!);
-      return (
-        (need === null || worker.has(need)) &&
-        (mayBeNamed || !this.isBound(task))
-      );
-    }).length;
+        !s.restrictions.isBound(restriction) ||
+        (isFirst && !s.restrictions.isInVain(restriction));
+      placeable +=
+        mayBeNamed && (need === null || worker.has(need)) ? count : 0;
+    }
+    return placeable;
   }
 
   /** Whether all of {@link Scheduler.unplacedCount} have waited beside workers that `workers=` does not name, so that starting another one is no help. */
   get areUnplacedInVain(): boolean {
     const s = this._state;
-    const { restriction } = s.tasks;
     return (
       s.noWorkerCount === this.unplacedCount &&
-      s
-        .tasksWithoutWorker()
-        .every(task => s.restrictions.isInVain(restriction[task]!))
+      [...s.noWorkerBy.keys()].every(each => s.restrictions.isInVain(each))
     );
   }
 

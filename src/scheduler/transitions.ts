@@ -105,7 +105,11 @@ export function move(s: SchedulerState, task: number, to: TaskState): void {
   if (change !== 0) {
     s.turns.change(s.tasks.client[task]!, change as 1 | -1);
   }
-  s.noWorkerCount += Number(to === NoWorker) - Number(from === NoWorker);
+  if (to === NoWorker) {
+    s.countWithoutWorker(task, 1);
+  } else if (from === NoWorker) {
+    s.countWithoutWorker(task, -1);
+  }
   transition(s, task);
 }
 
@@ -306,7 +310,7 @@ function recall(s: SchedulerState, task: number): void {
 
 function enterNoWorker(s: SchedulerState, task: number): void {
   if (s.workers.all.length > 0) {
-    s.restrictions.noteInVain(s.tasks.restriction[task]!, true);
+    s.restrictions.noteNone(s.tasks.restriction[task]!);
   }
   s.putAside(task);
 }

@@ -23,6 +23,7 @@ export function validateState(s: SchedulerState): void {
   let processing = 0;
   let withoutWorker = 0;
   let waitingForResources = 0;
+  const asideBy = new Map<number, number>();
   const users = new Map<number, number>();
   for (let task = 0; task < s.tasks.capacity; task++) {
     if (s.tasks.state[task] === TaskState.Forgotten) {
@@ -43,7 +44,10 @@ export function validateState(s: SchedulerState): void {
       s.tasks.state[task] === TaskState.Queued ||
       s.tasks.state[task] === TaskState.Processing;
     underWay.set(client, (underWay.get(client) ?? 0) + Number(isUnderWay));
-    withoutWorker += Number(s.tasks.state[task] === TaskState.NoWorker);
+    if (s.tasks.state[task] === TaskState.NoWorker) {
+      withoutWorker++;
+      asideBy.set(index, (asideBy.get(index) ?? 0) + 1);
+    }
     if (s.tasks.state[task] === TaskState.Queued && s.needOf(task) !== null) {
       waitingForResources++;
       check(s, task, s.tasks.worker[task] === NONE, 'has a worker');
@@ -64,6 +68,20 @@ export function validateState(s: SchedulerState): void {
       'the tasks of a restriction are miscounted'
     );
   }
+  invariant(
+    s.restrictions.isMemoryCounted,
+    'able workers are remembered of restrictions that have gone'
+  );
+  for (const [index, count] of asideBy) {
+    invariant(
+      s.noWorkerBy.get(index) === count,
+      'the tasks of a restriction without a worker are miscounted'
+    );
+  }
+  invariant(
+    asideBy.size === s.noWorkerBy.size,
+    'tasks without a worker are counted that are not there'
+  );
   invariant(edges === s.tasks.edges.size, 'edges have leaked');
   invariant(processing === s.tasks.runs.size, 'rows of runs have leaked');
   invariant(

@@ -40,6 +40,11 @@ export class WorkerResources {
     return this._entries.size;
   }
 
+  /** Whether it has this one, how much ever. */
+  hasSome(name: string): boolean {
+    return this._entries.has(name);
+  }
+
   /** Whether it has so much when nobody holds anything. */
   has(need: Need): boolean {
     return need.every(({ name, amount }) => {

@@ -1,6 +1,9 @@
 import * as fc from 'fast-check';
 import { SchedulerFixture } from '../../testing/scheduler-fixture';
 import { RunStatus } from '../../records/enumerations';
+import { Int32Queue } from '../../base/int-queue';
+import { ResourceQueues } from '../resource-queues';
+import { Restrictions } from '../restrictions';
 import type { SchedulerState } from '../scheduler-state';
 import { needFrom, WorkerResources, type Amounts } from '../worker-resources';
 
@@ -341,6 +344,8 @@ describe('resources', () => {
       for (let worker = 0; worker < 8; worker++) {
         s.join(worker, 2, [], { MEM: 1e6 });
       }
+      // It has what nobody waits for.
+      s.join(8, 2, [], { GPU: 1 });
       const names = Array.from({ length: count }, (_, i) => `m${i}`);
       s.submit(names.join(' '), {
         want: names.join(' '),
@@ -351,11 +356,16 @@ describe('resources', () => {
       const spies = (['has', 'hasFree', 'share'] as const).map(method =>
         jest.spyOn(WorkerResources.prototype, method)
       );
+      const pop = jest.spyOn(ResourceQueues.prototype, 'pop');
       const validate = jest
         .spyOn(s.scheduler, 'validateState')
         .mockImplementation(() => undefined);
       s.finish(0, 'm0');
-      const calls = spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+      const calls = [pop, ...spies].reduce(
+        (sum, spy) => sum + spy.mock.calls.length,
+        0
+      );
+      pop.mockRestore();
       spies.forEach(spy => spy.mockRestore());
       validate.mockRestore();
       expect(s.states('m8 m9')).toBe('Processing Queued');
@@ -384,6 +394,47 @@ describe('resources', () => {
       expect(restrictions.size).toBe(0);
     }
   });
+});
+
+it('able workers are remembered of restrictions that live, whatever came before', () => {
+  const s = new SchedulerFixture();
+  s.join(0, 1, [], { GPU: 1e6 });
+  const { restrictions } = (
+    s.scheduler as unknown as { _state: SchedulerState }
+  )._state;
+  for (let round = 1; round <= 300; round++) {
+    s.submit(`a${round}`, {
+      restrict: restricted(`a${round}`, { GPU: round })
+    });
+    s.finish(0, `a${round}`);
+    s.release(`a${round}`);
+  }
+  // What is remembered has a limit: nothing of it is for what has gone.
+  expect(restrictions).toMatchObject({ size: 0, _remembered: 0 });
+});
+
+it('tasks without a worker are counted with as little work however many there are', () => {
+  const work = (count: number): number => {
+    const s = new SchedulerFixture();
+    const names = Array.from({ length: count }, (_, i) => `t${i}`);
+    s.submit(names.join(' '), {
+      want: names.join(' '),
+      restrict: Object.fromEntries(
+        names
+          .slice(1)
+          .map(name => [name, { workers: ['w'], allowOther: false }])
+      )
+    });
+    const shift = jest.spyOn(Int32Queue.prototype, 'shift');
+    const isInVain = jest.spyOn(Restrictions.prototype, 'isInVain');
+    expect(s.scheduler.placeableCount({})).toBe(count);
+    expect(s.scheduler.areUnplacedInVain).toBe(false);
+    const calls = shift.mock.calls.length + isInVain.mock.calls.length;
+    shift.mockRestore();
+    isInVain.mockRestore();
+    return calls;
+  };
+  expect(work(1_000)).toBe(work(50));
 });
 
 describe("a worker's resources", () => {

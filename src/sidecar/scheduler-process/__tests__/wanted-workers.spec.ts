@@ -103,6 +103,23 @@ it('wants no worker after another for a task whose workers= names nobody', () =>
   expect(s.states('a b c')).toBe('Processing Processing Queued');
 });
 
+it('wants one for a task that names a worker which has left: the next may get its name', () => {
+  const s = new SchedulerFixture();
+  const range = { minimum: 0, maximum: 100 };
+  s.join(0, 1, ['worker-0']);
+  s.join(1);
+  s.submit('a', {
+    restrict: { a: { workers: ['worker-0'], allowOther: false } }
+  });
+  s.leave(0);
+  s.leave(1, 'closed');
+  expect(wantedWorkers(s.scheduler, 1, {}, range)).toBe(1);
+  // If it has not got it, no other one is started.
+  s.join(2);
+  s.leave(2, 'closed');
+  expect(wantedWorkers(s.scheduler, 1, {}, range)).toBe(0);
+});
+
 it('wants the same however the tasks are spread, and stays in the range', () => {
   const numbers = fc.record({
     workers: fc.nat({ max: 5 }),
