@@ -4,10 +4,11 @@
  *
  * ```
  *   inbox ──obey──► queued ──begin──► running ──end──► values        finished rows ──flush──► outbox
- *                     └─ lacks inputs ─► fetches: asked ─► answered ─► arrived ─► outbox at once
+ *                     └─ lacks inputs ─► fetches: asked ─► answered ─► arrived ─► outbox, before the finished rows that wait
  * ```
  *
- * What has finished is told in batches and may be overtaken by the other messages, as it is in the real worker.
+ * What has finished is told in batches, with the copies that came meanwhile before it (at once, if nothing waits), and may be overtaken by the
+ * other messages, as it is in the real worker.
  */
 import { RunStatus } from '../../records/enumerations';
 import type { Amounts } from '../../scheduler';
@@ -97,6 +98,7 @@ export class DrawnWorker {
   private readonly _kept = new Map<number, number>();
   private readonly _waiters = new Map<number, Waiting[]>();
   private readonly _fetches = new Map<number, DrawnFetch>();
+  private _copies: number[] = [];
   private _finished: FinishedRow[] = [];
   private _missing: { task: number; holder: number }[] = [];
 
@@ -174,6 +176,10 @@ export class DrawnWorker {
   }
 
   flush(): void {
+    if (this._copies.length > 0) {
+      this.outbox.push({ type: 'replicas', added: this._copies, removed: [] });
+      this._copies = [];
+    }
     if (this._finished.length > 0) {
       this.outbox.push({
         type: 'finished',
@@ -200,7 +206,10 @@ export class DrawnWorker {
     }
     this.values.set(task, value);
     this._came(task);
-    this.outbox.push({ type: 'replicas', added: [task], removed: [] });
+    this._copies.push(task);
+    if (!this.canFlush) {
+      this.flush();
+    }
   }
 
   /** Data that a client has put here gets its id. */
