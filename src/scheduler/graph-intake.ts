@@ -28,6 +28,7 @@ const UNTOLD = 2 ** 31 - 1;
  * ```
  */
 type OpenGraph = {
+  readonly client: number;
   readonly generation: number;
   readonly firstPlace: number;
   /** As `GraphSubmitted.userPriority`, of the task within which it is submitted. */
@@ -145,7 +146,8 @@ export class GraphIntake {
         dropIfUnneeded(s, task);
       }
     }
-    if (this._graphs.size > 0) {
+    // Of another client: in its own nothing has waited for this part.
+    if (this._graphs.size > Number(this._graphs.get(graph.client) === graph)) {
       startUsersElsewhere(s, list, begun);
     }
   }
@@ -285,6 +287,7 @@ export class GraphIntake {
     );
     if (graph === undefined) {
       graph = {
+        client,
         generation,
         ...placeOf(s, event),
         tasks: new Int32List(),

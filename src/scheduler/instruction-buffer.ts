@@ -52,14 +52,9 @@ export class InstructionBuffer {
     return assignRuns.length > 0 && ((runId - assignRuns.at(0)) | 0) >= 0;
   }
 
-  /** Whether this batch tells a worker to drop a task. */
-  drops({ releaseTasks }: WorkerRecord, task: number): boolean {
-    for (let i = 0; i < releaseTasks.length; i++) {
-      if (releaseTasks.at(i) === task) {
-        return true;
-      }
-    }
-    return false;
+  /** The tasks that this batch tells a worker to drop. */
+  dropsOf({ releaseTasks }: WorkerRecord): ReadonlySet<number> {
+    return new Set(releaseTasks.toArray());
   }
 
   acquire(worker: WorkerRecord, task: number): void {

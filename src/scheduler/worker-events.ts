@@ -291,10 +291,11 @@ export function replicasChanged(
   if (worker === undefined) {
     return;
   }
+  // (One that it is about to be told to drop is no copy.)
+  const drops = s.output.dropsOf(worker);
   for (const task of event.added) {
     if (state[task] === TaskState.Memory) {
-      // (One that it is about to be told to drop is no copy.)
-      if (!s.hasReplica(task, worker) && !s.output.drops(worker, task)) {
+      if (!s.hasReplica(task, worker) && !drops.has(task)) {
         s.addCopy(task, worker);
       }
     } else if (
