@@ -24,13 +24,19 @@ const MOST_INTERVAL_SECONDS = 86_400;
 type Submit = Message<'client', 'up', 'submit'>;
 type Scattered = Message<'client', 'up', 'scattered'>;
 
+/** A graph of which some parts have come and others not. */
+export type ComingGraph = {
+  readonly generation: number;
+  /** Whether the users of its tasks are told; null: no task has come. */
+  readonly isTold: boolean | null;
+};
+
 type Borders = {
   readonly tasks: ClientTasks;
   readonly blobs: ClientBlobs;
   /** How many names the sender has announced. */
   readonly names: number;
-  /** The generation of the graph of which some parts have come and others not. */
-  readonly coming: number | null;
+  readonly coming: ComingGraph | null;
   /** It is a worker's: what it says of the worker's tasks can be so. */
   readonly isOfWorker: boolean;
 };
@@ -88,9 +94,15 @@ function checkSubmit(
       `"submit": ${users.rows} counts of users for ${tasks.rows} tasks.`
     );
   }
-  if (coming !== null && coming !== fields.generation) {
+  if (coming !== null && coming.generation !== fields.generation) {
     throw new BrokenFrame(
-      `"submit": graph ${fields.generation}, while graph ${coming} has not come whole.`
+      `"submit": graph ${fields.generation}, while graph ${coming.generation} has not come whole.`
+    );
+  }
+  const wasTold = coming?.isTold ?? null;
+  if (wasTold !== null && tasks.rows > 0 && wasTold !== users.rows > 0) {
+    throw new BrokenFrame(
+      `"submit": counts of users with some pieces of graph ${fields.generation}, and not with all.`
     );
   }
   const here = new Set<number>();

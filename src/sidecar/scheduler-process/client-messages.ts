@@ -12,7 +12,7 @@ import { FailureReason, TaskState } from '../../scheduler';
 import type { NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
 import type { AcceptedLink } from '../../link/door';
-import { checkFromClient } from './check-messages';
+import { checkFromClient, type ComingGraph } from './check-messages';
 import { ClientBlobs, ClientSpans, ClientTasks } from './client-scope';
 import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
@@ -92,8 +92,7 @@ export class ClientSession {
   private readonly _memoryRuns = new Map<number, number>();
   /** The newest graph that has come whole. */
   private _generation = 0;
-  /** The graph of which some parts have come and others not. */
-  private _coming: number | null = null;
+  private _coming: ComingGraph | null = null;
   /** Whether there was no room for that graph: the rest of it is not taken either. */
   private _refusing = false;
 
@@ -255,13 +254,21 @@ export class ClientSession {
   }
 
   private _submit(message: Message<'client', 'up', 'submit'>): void {
-    const { fields, blobs } = message;
+    const { fields, tables, blobs } = message;
     const cluster = this._cluster;
     if (fields.launch !== undefined) {
       this.launch = fields.launch;
       this._host.launchChanged();
     }
-    this._coming = fields.last ? null : fields.generation;
+    this._coming = fields.last
+      ? null
+      : {
+          generation: fields.generation,
+          isTold:
+            tables.tasks.rows > 0
+              ? tables.users.rows > 0
+              : (this._coming?.isTold ?? null)
+        };
     if (fields.last) {
       this._generation = fields.generation;
     }

@@ -6,7 +6,7 @@ import { FrameDecoder, FrameEncoder } from '../../../wire/frame';
 import type { Message } from '../../../wire/schema';
 import { BlobStore } from '../blob-store';
 import { ClientBlobs, ClientTasks } from '../client-scope';
-import { checkFromClient } from '../check-messages';
+import { checkFromClient, type ComingGraph } from '../check-messages';
 import { TaskRows } from '../task-rows';
 
 type Row = { id: number; template: number; flags?: SubmitFlag };
@@ -65,7 +65,10 @@ function scattered(ids: readonly number[]): Message<'client', 'up'> {
 }
 
 describe('what a client says', () => {
-  const refusal = (message: Message<'client', 'up'>): string => {
+  const refusal = (
+    message: Message<'client', 'up'>,
+    coming: ComingGraph | null = null
+  ): string => {
     const blobs = new ClientBlobs(new BlobStore());
     blobs.addTemplate(1, new Uint8Array(9));
     const rows = new TaskRows(new Scheduler().tasks);
@@ -75,7 +78,7 @@ describe('what a client says', () => {
         tasks,
         blobs,
         names: 0,
-        coming: null,
+        coming,
         isOfWorker: false
       });
     } catch (error) {
@@ -133,6 +136,12 @@ describe('what a client says', () => {
     expect(refusal(submit(rows, [7]))).toBe(
       '"submit": 1 counts of users for 2 tasks.'
     );
+    // And of all parts of a graph, or of none.
+    const after = (isTold: boolean | null, users?: number[]): string =>
+      refusal(submit(rows, users), { generation: 0, isTold });
+    expect(after(true, [7, 0]) + after(false) + after(null, [7, 0])).toBe('');
+    expect(after(true)).toMatch(/with some pieces of graph \d+, and not with/);
+    expect(after(false, [7, 0])).toBe(after(true));
   });
 
   it('may leave out as many ids as a submission that it gave up had', () => {
