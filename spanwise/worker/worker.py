@@ -333,8 +333,8 @@ class Worker:
     def arrived(self, items: list[tuple[Fetch, Any, float]], arrival: Arrival) -> None:
         """Keep inputs that a peer sent and tell the scheduler of the copies.
 
-        Where ended runs wait to be sent, which is for milliseconds, it is told with them: each
-        message wakes it, and small inputs come by the hundred.
+        Where ended runs wait to be sent, which is for 50 ms at the most (`Watch` looks so often),
+        it is told with them: each message wakes it, and small inputs come by the hundred.
         """
         with self.lock:
             replicas, woken = self.table.arrived(items, arrival)

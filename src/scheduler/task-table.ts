@@ -319,7 +319,7 @@ export class TaskTable {
     return (this.flags[task]! & often) === often;
   }
 
-  /** Whether its graph is still coming in. */
+  /** Whether it waits for more of its graph to come: of one that tells `users`, until its own part is whole. */
   isComing(task: number): boolean {
     return this.hasFlag(task, TaskFlag.Open);
   }
