@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 from dask.local import get_sync
@@ -22,9 +22,11 @@ from spanwise.client.beside_distributed import advise_beside_distributed
 from spanwise.client.client import Client
 from spanwise.client.cluster_file import ClusterPlace
 from spanwise.client.current import SETTINGS, default_client
-from spanwise.client.entries import Waiter
 from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.wire.rows import TASK_ID, TASK_RUN_ID, TASK_SPAN
+
+if TYPE_CHECKING:
+    from spanwise.client.needs import Sleeper
 
 #: A wait for tasks that is shorter leaves the thread to nobody.
 _SHORT_SECONDS = 0.01
@@ -288,7 +290,7 @@ class Surroundings:
         row = getattr(thread, "row", None)
         return 0 if row is None else int(row[TASK_SPAN])
 
-    def wait(self, waiter: Waiter, timeout: float | None) -> bool:
+    def wait(self, waiter: Sleeper, timeout: float | None) -> bool:
         """Wait for other tasks: they may need this thread."""
         executor: Any = threading.current_thread()
         if getattr(executor, "row", None) is None or not hasattr(executor, "seceded"):

@@ -13,6 +13,12 @@ from spanwise.client.peers import Peers
 from spanwise.wire.frame import Message
 
 
+class Sleeper(Protocol):
+    """What a thread waits by."""
+
+    def wait(self, timeout: float | None) -> bool: ...
+
+
 class Around(Protocol):
     """What a worker's client knows of the task that uses it."""
 
@@ -20,7 +26,7 @@ class Around(Protocol):
 
     def span(self) -> int: ...
 
-    def wait(self, waiter: Waiter, timeout: float | None) -> bool: ...
+    def wait(self, waiter: Sleeper, timeout: float | None) -> bool: ...
 
     def wait_in_loop(self) -> None: ...
 

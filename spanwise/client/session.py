@@ -59,7 +59,7 @@ from spanwise.wire.link import Link
 from spanwise.wire.schema import link_type
 
 if TYPE_CHECKING:
-    from spanwise.client.needs import Around
+    from spanwise.client.needs import Around, Sleeper
 
 Key = Any
 
@@ -425,9 +425,9 @@ class Session:
                 self._adopted = {
                     name: each for name, each in self._adopted.items() if each in living
                 }
-            self._adopted[number, task] = fresh
-        self.send("adopt", {}, {"tasks": [(fresh, number, task)]})
-        return entry
+        if rows:
+            self.send("adopt", {}, {"tasks": rows})
+        return entries
 
     def keep(self, entries: Sequence[Entry]) -> None:
         """Have tasks run to their end, also when nobody holds them any more."""
@@ -521,8 +521,7 @@ class Session:
         `notify` runs under a lock, in any thread; it must neither wait nor raise. A caller
         that stops waiting earlier calls :meth:`unwatch`.
         """
-        if self._around is not None:
-            self._around.wait_in_loop()
+        self.wait_in_loop()
         waiter = Waiter(1, notify)
         with self.lock:
             if first:
@@ -569,7 +568,7 @@ class Session:
                 return
         done = False
         try:
-            done = self._sleep(waiter, timeout)
+            done = self.sleep(waiter, timeout)
         finally:
             if not done:
                 self.unwatch(entries, waiter)
@@ -584,7 +583,7 @@ class Session:
             if not self._watch_first(entries, waiter):
                 return True
         try:
-            return self._sleep(waiter, timeout)
+            return self.sleep(waiter, timeout)
         finally:
             self.unwatch(entries, waiter)
 

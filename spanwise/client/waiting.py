@@ -172,6 +172,9 @@ class as_completed:
         if futures is not None:
             self.update(futures)
 
+        #: By which one waits, as a task of its workers leaves its thread meanwhile; None: nothing
+        #: was pending when it was added.
+        self._session: Any = None
     def add(self, future: Future) -> None:
         """Add one future."""
         if not isinstance(future, Future):
@@ -184,7 +187,8 @@ class as_completed:
         number = next(self._numbers)
         self._coming[number] = future
         done = partial(_has_come, self._found, number)
-        future.client._session.when_done(entry, done, self._waits)
+        self._session = future.client._session
+        self._session.when_done(entry, done, self._waits)
 
     def _has_come(self, future: Future) -> None:
         self._done.put(future)
@@ -230,18 +234,20 @@ class as_completed:
         left = None if self._give_up is None else max(0.0, self._give_up - time.monotonic())
         self._waiting += 1
         try:
-            future = self._done.get(timeout=left)
-        except Empty:
-            raise TimeoutError(f"{self._pending} tasks were not done in time") from None
+            session = self._session
+            come = coming.wait(left) if session is None else session.sleep(coming, left)
         finally:
             self._waiting -= 1
+        coming = _Next(self._done)
         self._pending -= 1
-        return self._item(future)
+        return self._item(coming.future)
 
     def _item(self, future: Future) -> Any:
         if not self.with_results:
             return future
         entry = future._alive()
+        if not come:
+            raise TimeoutError(f"{self._pending} tasks were not done in time")
         if entry.status == ERROR and not self.raise_errors:
             return future, future._exception(entry)
         try:
@@ -283,6 +289,8 @@ class as_completed:
                 raise TimeoutError(f"{self._pending} tasks were not done in time") from None
             finally:
                 self._waiting -= 1
+            if self._session is not None:
+                self._session.wait_in_loop()
 
 
 def _no_future(given: Any) -> TypeError:
@@ -292,6 +300,22 @@ def _no_future(given: Any) -> TypeError:
     return TypeError(
         f"as_completed() takes futures, not {kind}: futures_of(…) gives those within persisted "
         "collections and containers"
+class _Next:
+    """Waits for the next future that is done."""
+
+    def __init__(self, done: SimpleQueue[Future]) -> None:
+        self._done = done
+        self.future: Any = None
+
+    def wait(self, timeout: float | None) -> bool:
+        """Whether it came in time (seconds; None: no limit)."""
+        try:
+            self.future = self._done.get(timeout=timeout)
+        except Empty:
+            return False
+        return True
+
+
     )
 
 

@@ -86,6 +86,37 @@ def test_waits_and_iterators_work_in_tasks(cluster: Client) -> None:
     assert cluster.submit(work).result(LIMIT_SECONDS) == [6, [0, 1, 4, 9, 16, 25], {"a": 4}]
 
 
+def test_iterators_leave_their_thread_to_what_they_wait_for(cluster: Client) -> None:
+    (address, *_), threads = cluster.nthreads(), {*cluster.nthreads().values()}
+    assert threads == {1}, "what is waited for has no other thread"
+
+    def work() -> list[Any]:
+        def several() -> list[Any]:
+            return get_client().map(square, range(4), workers=[address], pure=False)
+
+        growing = as_completed(several())
+        plain = [next(growing).result()]
+        growing.update(several())
+        plain += [each.result() for each in growing]
+        pairs = as_completed(several(), with_results=True)
+        batches = as_completed(several(), with_results=True)
+        return [
+            sorted(plain),
+            sorted(value for _, value in pairs),
+            sorted(value for batch in batches.batches() for _, value in batch),
+        ]
+
+    found = cluster.submit(work, workers=[address]).result(LIMIT_SECONDS)
+    assert found == [[0, 0, 1, 1, 4, 4, 9, 9], [0, 1, 4, 9], [0, 1, 4, 9]]
+    there = cluster.submit(_iterates, address, workers=[address])
+    assert there.result(LIMIT_SECONDS) == [0, 1, 4, 9]
+
+
+async def _iterates(address: str) -> list[int]:
+    futures = get_client().map(square, range(4), workers=[address], pure=False)
+    return sorted([value async for _, value in as_completed(futures, with_results=True)])
+
+
 def test_collections_are_computed_by_the_cluster_once_it_was_asked_for(cluster: Client) -> None:
     def plain() -> int:
         before = threading.get_ident()
