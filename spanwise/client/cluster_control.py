@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from spanwise.client.arguments import seconds_of
-from spanwise.client.launch import check_workers
+from spanwise.client.launch import MOST_WORKERS, check_workers
 from spanwise.client.queries import info_of_workers, tasks_seen
 from spanwise.client.session import Session
 from spanwise.errors import ClusterError
@@ -65,9 +65,11 @@ class Adaptive:
 
 
 def adapt(session: Session, minimum: Any, maximum: Any) -> Adaptive:
-    """Adapt within a range; most is twice the workers that there are, if nothing is said."""
-    most = 2 * max(1, len(session.running_workers())) if maximum is None else maximum
-    return Adaptive(session, minimum, most)
+    """Adapt within a range; without a maximum to twice the workers there are, or `minimum`."""
+    if maximum is None:
+        twice = min(MOST_WORKERS, 2 * max(1, len(session.running_workers())))
+        maximum = max(check_workers("minimum", minimum), twice)
+    return Adaptive(session, minimum, maximum)
 
 
 class ClusterControl:
@@ -100,7 +102,7 @@ class ClusterControl:
         Parameters
         ----------
         minimum, maximum
-            Fewest and most workers; default of the most: twice as many as there are.
+            Fewest and most workers; default of the most: twice as many as there are, or `minimum`.
 
         Returns
         -------
@@ -178,7 +180,8 @@ class ClusterControl:
             Other clients use it; nothing was done.
         TimeoutError
         """
-        return self._call(self._restart, seconds_of(timeout), wait_for_workers, bool(force))
+        limit = self._patience(timeout)
+        return self._call(self._restart, limit, wait_for_workers, bool(force))
 
     def _restart(self, timeout: float | None, wait: bool, force: bool) -> None:
         session = self._session
@@ -188,7 +191,7 @@ class ClusterControl:
         rows = session.running_workers()
         done, _ = command(session, "restart", workers=[row["id"] for row in rows])
         if wait:
-            session.wait_for_workers(len(done), self._patience(timeout))
+            session.wait_for_workers(len(done), timeout)
 
     def restart_workers(
         self,
@@ -218,7 +221,8 @@ class ClusterControl:
             No worker is called so.
         TimeoutError
         """
-        return self._call(self._restart_workers, workers, seconds_of(timeout), raise_for_error)
+        limit = self._patience(timeout)
+        return self._call(self._restart_workers, workers, limit, raise_for_error)
 
     def _restart_workers(
         self, workers: Sequence[Any], timeout: float | None, raise_for_error: bool
@@ -229,14 +233,15 @@ class ClusterControl:
         count = len(session.running_workers())
         command(session, "restart", workers=chosen)
         try:
-            session.wait_for_workers(count, self._patience(timeout))
+            session.wait_for_workers(count, timeout)
         except TimeoutError:
             if raise_for_error:
                 raise
             return dict.fromkeys(workers, "timed out")
         return dict.fromkeys(workers, "OK")
 
-    def _patience(self, timeout: float | None) -> float | None:
+    def _patience(self, timeout: Any) -> float | None:
+        """Seconds to wait for new workers; None: no limit, as ``math.inf`` asks for."""
         if timeout is not None:
-            return timeout
+            return seconds_of(timeout)
         return None if self._timeout is None else 4 * self._timeout

@@ -83,6 +83,7 @@ MODULE: dict[str, str] = {
 }
 
 
+_WAITS_FOR_WORKERS = "takes 0, and at most 1,024; looks once with `timeout=0`"
 #: Names of both libraries that differ in more than their signatures, and how.
 NOTES: dict[str, str] = {
     "Client": "starts a cluster of its own on this machine unless it is given one, whose "
@@ -109,6 +110,7 @@ NOTES: dict[str, str] = {
     "Client.nbytes": "of results in memory only",
     "Client.story": "the scheduler's alone, of keys that this client holds",
     "Client.register_plugin": "for workers alone; one whose `setup` fails is not kept",
+    "Client.wait_for_workers": _WAITS_FOR_WORKERS,
     "Client.write_scheduler_file": "for Spanwise's own clients; as often as wanted",
     "Client.upload_file": "a file of the same name takes the place of the one before",
     "Environ": "sets the variables of running workers: what has read one before keeps it",
@@ -120,6 +122,7 @@ NOTES: dict[str, str] = {
     "Client.set_metadata": "stays when the task of that key is forgotten",
     "LocalCluster.adapt": "the policy has no other settings; see cluster.md",
     "LocalCluster.close": "closes its clients too",
+    "LocalCluster.wait_for_workers": _WAITS_FOR_WORKERS,
     "LocalCluster.dashboard_link": "of the JupyterLab whose sidebar has the panels; else a "
     "sentence",
     "MultiLock": "free at once when the process that holds it ends; those that ask for some of "

@@ -234,12 +234,12 @@ class LocalCluster:
         return self._call(adapt, self._session, fewest, most)
 
     def _unit(self) -> Unit:
-        """Threads and bytes of one worker."""
+        """Threads and bytes of one worker that it would start."""
+        if isinstance(self._cluster, PrivateCluster):
+            return self._cluster.unit()  # workers that joined from a terminal may be others
         rows = self._session.running_workers()
         if rows:
             return rows[0]["threads"], rows[0]["memoryLimit"]
-        if isinstance(self._cluster, PrivateCluster):
-            return self._cluster.unit()
         raise ValueError("No worker runs that tells how many threads and bytes one has: give n")
 
     # -- what it is -------------------------------------------------------

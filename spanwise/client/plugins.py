@@ -57,10 +57,12 @@ class PluginMethods:
             A `setup` that takes longer than 30 s is told of, with its workers, and has no limit.
             Interrupted, the plugin is given up.
         """
-        plugin = ours_of(plugin)
+        given, plugin = plugin, ours_of(plugin)
         _check_plugin(plugin)
         if idempotent is None:
             idempotent = bool(getattr(plugin, "idempotent", False))
+        if name is None and given is not plugin:
+            name = vars(given).get("name")  # its user may have set it
         if name is None:
             name = getattr(plugin, "name", None)
         if name is None:

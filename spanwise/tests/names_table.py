@@ -68,7 +68,6 @@ _SIDE_BY_SIDE = "test_like_distributed.py::test_a_name_that_is_the_same_answers_
 _TESTS: dict[str, dict[str, str]] = {
     "test_cluster_control.py": {
         "test_to_none_and_back": "Client.nthreads",
-        "test_asynchronous": "Client.wait_for_workers",
         "test_as_many_as_the_work_is_worth": "LocalCluster.scale",
     },
     "test_events.py": {
@@ -89,7 +88,6 @@ _TESTS: dict[str, dict[str, str]] = {
     "test_local_cluster.py": {
         "test_the_cluster_that_a_client_started": "LocalCluster.get_client",
         "test_what_it_says_of_itself": "LocalCluster.scheduler_address",
-        "test_asynchronous": "LocalCluster.wait_for_workers",
     },
     "test_logs.py": {
         "test_tasks_print_and_warn_at_the_clients": "print warn",

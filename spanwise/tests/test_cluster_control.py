@@ -10,13 +10,15 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dask
 import pytest
 
 from spanwise import Client, LocalCluster, WorkerPlugin
-from spanwise.client.cluster_control import command
+from spanwise.client import cluster_control
+from spanwise.client.cluster_control import adapt, command
 from spanwise.errors import CancelledError
 from spanwise.processes.process_state import lives
 from spanwise.tests.processes import wait_until
@@ -219,6 +221,7 @@ def test_restart(cluster: LocalCluster, tmp_path: Path) -> None:
         after = _pids(client)
         assert len(after) == 2 and not {*after.values()} & {*before.values()}
         assert (made.status, running.status) == ("cancelled", "cancelled")
+        assert client._patience(float("inf")) is None and client._patience(None) == 120
         with pytest.raises(CancelledError, match="restarted"):
             made.result(60)
         assert client.submit(abs, -1).result(60) == 1 and client.who_has().keys() == {made.key}
@@ -236,7 +239,11 @@ def test_restart(cluster: LocalCluster, tmp_path: Path) -> None:
 def test_as_many_as_the_work_is_worth(tmp_path: Path) -> None:
     go = str(tmp_path / "go")
     with LocalCluster(n_workers=0, threads_per_worker=1) as cluster, Client(cluster) as client:
-        _, limit = cluster._unit()
+        threads, limit = cluster._unit()
+        with pytest.MonkeyPatch.context() as patch:
+            joined = [{"threads": threads + 7, "memoryLimit": 2 * limit}]
+            patch.setattr(cluster._session, "running_workers", lambda: joined)
+            assert cluster._unit() == (threads, limit), "not those of a guest"
         one = cluster.adapt(maximum_cores=9, minimum_cores=1, maximum_memory=1.5 * limit)
         assert "1 to 1 " in repr(one)
         assert "0 to 1024 " in repr(cluster.adapt(maximum=float("inf")))
@@ -262,6 +269,15 @@ def test_as_many_as_the_work_is_worth(tmp_path: Path) -> None:
             client.adapt(3, 2)
         with pytest.raises(TypeError, match="'interval'"):
             client.adapt(interval="1s")
+
+
+def test_the_most_that_nobody_gives_is_no_less_than_the_fewest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster_control, "command", lambda *_, **given: None)
+    for there, fewest, said in ((0, 8, "8 to 8"), (3, 2, "2 to 6"), (600, 0, "0 to 1024")):
+        session: Any = SimpleNamespace(running_workers=lambda there=there: [{}] * there)
+        assert repr(adapt(session, fewest, None)) == f"<Adaptive: {said} workers>"
 
 
 def test_asynchronous() -> None:

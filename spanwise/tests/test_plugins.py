@@ -327,6 +327,10 @@ def test_theirs_do_what_ours_of_the_same_names_do(cluster: Client, tmp_path: Pat
     answers = list(cluster.run(seen).values())
     assert answers == [[5, 6, "7"]] * len(answers)
     cluster.unregister_worker_plugin("theirs")
+    named = theirs_too.UploadFile(str(module))
+    named.name = "named by its user"
+    cluster.register_plugin(named)
+    cluster.unregister_worker_plugin("named by its user")
     install = ours_of(theirs_too.PipInstall(["a>=1"], ["--no-index"]))
     assert isinstance(install, PipInstall) and install.packages == ["a>=1"]
     assert install.pip_options == ["--no-index"]
