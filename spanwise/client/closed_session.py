@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from spanwise.client.entries import Entry
 from spanwise.errors import ClusterError
 
 CLOSED = "This client is closed; make a new one with Client()."
@@ -26,6 +28,22 @@ class ClosedSession:
     def running_workers(self) -> list[dict[str, Any]]:
         """None that this client could use."""
         return []
+
+    def watch(self, *waited: Any) -> None:
+        """Nothing of it is waited for: all that it held was cancelled."""
+
+    def values(self, entries: Sequence[Entry], errors: str) -> dict[Entry, Any]:
+        """No values: another client, to which its futures are given, raises what became of them."""
+        for entry in entries:
+            if entry.reason is None:
+                raise ClusterError(CLOSED)
+            if errors == "raise":
+                failure = entry.failure()
+                raise failure.error
+        return {}
+
+    def cancel(self, entries: Sequence[Entry], force: bool, why: str = "") -> None:
+        """Nothing: it has cancelled all."""
 
     def __getattr__(self, name: str) -> Any:
         if name in _HARMLESS:

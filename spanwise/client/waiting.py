@@ -65,6 +65,8 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
     TimeoutError
     CancelledError
         One of those that are done was cancelled.
+    TypeError
+        What is given is no future, or futures are of asynchronous clients and of others.
     """
     if not (timeout is None or isinstance(timeout, (int, float, str))):
         raise TypeError(
@@ -78,9 +80,14 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
     futures = awaited(fs)
     if not futures:
         return _NothingToWaitFor(set(), set())
-    client = futures[0].client
+    kinds = {bool(future.client.asynchronous) for future in futures}
+    if len(kinds) > 1:
+        raise TypeError(
+            "wait() takes futures of asynchronous clients, whose answer is awaited, or of others: "
+            "wait for each kind by itself"
+        )
     first = return_when == FIRST_COMPLETED
-    if client.asynchronous:
+    if kinds == {True}:
         return _wait_async(futures, seconds_of(timeout), first)
     return _wait(futures, seconds_of(timeout), first)
 

@@ -26,7 +26,7 @@ import spanwise
 from spanwise import Client, LocalCluster, span
 from spanwise.client import joined_cluster
 from spanwise.client.cluster_file import find_cluster
-from spanwise.errors import ClusterError, SchedulerLost
+from spanwise.errors import CancelledError, ClusterError, SchedulerLost
 from spanwise.processes.process_state import lives
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 
@@ -201,7 +201,12 @@ def test_a_cluster_has_several_clients() -> None:
         assert Client.current() is first and keys[0].result(LIMIT_SECONDS) == 0
         third = Client(cluster, set_as_default=False)
         first.close()
-        assert third.submit(abs, -1).result(LIMIT_SECONDS) == 1 and cluster.status == "running"
+        own = third.submit(abs, -1)
+        assert own.result(LIMIT_SECONDS) == 1 and cluster.status == "running"
+        with pytest.raises(CancelledError, match="Its client was closed"):
+            third.gather([own, keys[0]])
+        assert third.gather([own, keys[0]], errors="skip") == [1]
+        third.cancel([keys[0]])
         with Client(cluster) as fourth:
             assert cluster.get_client() is fourth
             assert fourth.submit(abs, -1).result(LIMIT_SECONDS) == 1
@@ -230,6 +235,10 @@ def test_asynchronous_clients_join() -> None:
             ):
                 futures = [each.submit(abs, -i, key="k") for i, each in enumerate((first, second))]
                 return [await each for each in futures]
+                with Client(where, set_as_default=False) as third:
+                    mixed = [futures[0], third.submit(abs, -3)]
+                    with pytest.raises(TypeError, match="wait for each kind by itself"):
+                        spanwise.wait(mixed)
 
     assert asyncio.run(both()) == [0, 1]
 
