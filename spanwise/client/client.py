@@ -49,7 +49,7 @@ from spanwise.client.logs import DEFAULT_HANDLERS, LogMethods
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.metadata import MetadataMethods
 from spanwise.client.observed import Observed
-from spanwise.client.of_others import are_there_others, by_session, own_of, with_others
+from spanwise.client.of_others import are_there_others, by_session, with_others, with_own
 from spanwise.client.patience import Patience, name_of, run_sentence
 from spanwise.client.plugins import PluginMethods
 from spanwise.client.private_cluster import PrivateCluster
@@ -403,7 +403,7 @@ class Client(
         _check_call("submit", func, workers, allow_other_workers)
         self._wake()
         if are_there_others():
-            args, kwargs = self._with_own(args), self._with_own(kwargs)
+            func, args, kwargs = with_own(self, (func, args, kwargs))
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         keys = None if key is None else [key]
         (entry,) = self._calls.submit(func, (args,), kwargs, keys, pure, options)
@@ -451,7 +451,7 @@ class Client(
         self._wake()
         rows = list(zip(*iterables, strict=False))
         if are_there_others():
-            rows, kwargs = self._with_own(rows), self._with_own(kwargs)
+            func, rows, kwargs = with_own(self, (func, rows, kwargs))
         keys: list[Any] | str | None
         if isinstance(key, list):
             if len(key) != len(rows):
@@ -464,15 +464,6 @@ class Client(
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         entries = self._calls.submit(func, rows, kwargs, keys, pure, options)
         return [Future(entry, self) for entry in entries]
-
-    def _with_own(self, arguments: Any) -> Any:
-        """Arguments with futures of this client in the place of another one's of the cluster."""
-        found: dict[int, Future] = {}
-        _collect(arguments, found)
-        if all(future.client._session is self._session for future in found.values()):
-            return arguments
-        own = {number: own_of(self, future) for number, future in found.items()}
-        return _replace(arguments, own, skip=False)
 
     def _task_options(
         self, resources: Any, retries: Any, priority: Any, workers: Any, others: Any

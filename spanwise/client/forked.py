@@ -58,6 +58,7 @@ class ForkedSession(Session):
     wait_first: Any = _refuse
     when_done: Any = _refuse
     adopt: Any = _refuse
+    adopt_all: Any = _refuse
     keep: Any = _refuse
     wait_until_ended: Any = _refuse
     gather_one: Any = _refuse

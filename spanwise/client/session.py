@@ -170,7 +170,8 @@ class Session:
         self.by_key: dict[Key, Entry] = {}
         self._by_id: dict[int, Entry] = {}
         self._failures = Failures()
-        #: Number of another client, and its id of a task → the id here.
+        #: Number of another client, and its id of a task → the id here, under the key that it has
+        #: there.
         self._adopted: dict[tuple[int, int], int] = {}
         self._next_id = 0
         self._requests = itertools.count(1)
@@ -405,21 +406,37 @@ class Session:
         number, task
             Of the client, and its id of the task.
         """
+        (entry,) = self.adopt_all([(key, number, task)])
+        return entry
+
+    def adopt_all(
+        self, tasks: Iterable[tuple[Key, int, int]], renamed: bool = False
+    ) -> list[Entry]:
+        """As :meth:`adopt`, of several.
+
+        `renamed`: under keys that no task of this client has or gets. A key that a task of its own
+        has is changed in any case: keys tell what a call depends on.
+        """
+        entries = []
+        rows = []
         with self.lock:
             self._check_alive()
-            own = task if number == self.number else self._adopted.get((number, task), -1)
-            entry = self._by_id.get(own)
-            if entry is not None:
+            for plain, number, task in tasks:
+                key = plain
+                own = task if number == self.number else self._adopted.get((number, task), -1)
+                entry = None if renamed else self._by_id.get(own)
+                if entry is None:
+                    held = self.by_key.get(plain)
+                    if renamed or (held is not None and held.status in (PENDING, FINISHED)):
+                        key = _key_of_another(plain, number, task)
+                        entry = self.by_key.get(key)
+                if entry is None:
+                    entry = self._new_entry(key, self.reserve_ids(1))
+                    if key is plain:
+                        self._adopted[number, task] = entry.id
+                    rows.append((entry.id, number, task))
                 entry.count += 1
-                return entry
-            fresh = self._next_id
-            self._next_id += 1
-            held = self.by_key.get(key)
-            entry = self._by_id[fresh] = Entry(key, fresh)
-            # A task of its own that has the key keeps it.
-            if held is None or held.status not in (PENDING, FINISHED):
-                self.by_key[key] = entry
-            entry.count = 1
+                entries.append(entry)
             if len(self._adopted) > 2 * len(self._by_id) + 1_000:
                 living = self._by_id
                 self._adopted = {
@@ -587,7 +604,13 @@ class Session:
         finally:
             self.unwatch(entries, waiter)
 
-    def _sleep(self, waiter: Waiter, timeout: float | None) -> bool:
+    def wait_in_loop(self) -> None:
+        """Called when an event loop begins to wait for tasks: one in a task leaves its thread."""
+        if self._around is not None:
+            self._around.wait_in_loop()
+
+    def sleep(self, waiter: Sleeper, timeout: float | None) -> bool:
+        """Wait for tasks; a task that does leaves its thread. Whether they came in time."""
         around = self._around
         return waiter.wait(timeout) if around is None else around.wait(waiter, timeout)
 
@@ -1139,6 +1162,12 @@ class Session:
         self._dropped.put(None)
         self._releaser.join(CLOSE_SECONDS)
         self.peers.close()
+
+
+def _key_of_another(key: Key, number: int, task: int) -> Key:
+    """A key for another client's task that no task of this client has."""
+    mark = f"@{number}.{task}"
+    return (*key, mark) if isinstance(key, tuple) else f"{key}{mark}"
 
 
 def _disregard(worker: int, what: str) -> None:

@@ -172,6 +172,9 @@ class as_completed:
         self._waiting = 0
         #: Wakes the coroutine that waits for the next, if one does.
         self._wake: Callable[[], None] | None = None
+        #: By which one waits, as a task of its workers leaves its thread meanwhile; None: nothing
+        #: was pending when it was added.
+        self._session: Any = None
         # The session keeps these callbacks until the last task is done, which may be
         # never, so they hold this object weakly.
         self._found = found = weakref.ref(self)
@@ -179,9 +182,6 @@ class as_completed:
         if futures is not None:
             self.update(futures)
 
-        #: By which one waits, as a task of its workers leaves its thread meanwhile; None: nothing
-        #: was pending when it was added.
-        self._session: Any = None
     def add(self, future: Future) -> None:
         """Add one future."""
         if not isinstance(future, Future):
@@ -239,13 +239,15 @@ class as_completed:
         if not self._pending:
             raise StopIteration
         left = None if self._give_up is None else max(0.0, self._give_up - time.monotonic())
+        coming = _Next(self._done)
         self._waiting += 1
         try:
             session = self._session
             come = coming.wait(left) if session is None else session.sleep(coming, left)
         finally:
             self._waiting -= 1
-        coming = _Next(self._done)
+        if not come:
+            raise TimeoutError(f"{self._pending} tasks were not done in time")
         self._pending -= 1
         return self._item(coming.future)
 
@@ -253,8 +255,6 @@ class as_completed:
         if not self.with_results:
             return future
         entry = future._alive()
-        if not come:
-            raise TimeoutError(f"{self._pending} tasks were not done in time")
         if entry.status == ERROR and not self.raise_errors:
             return future, future._exception(entry)
         try:
@@ -289,6 +289,8 @@ class as_completed:
                 return self._done.get_nowait()
             except Empty:
                 left = None if self._give_up is None else self._give_up - time.monotonic()
+            if self._session is not None:
+                self._session.wait_in_loop()
             self._waiting += 1
             try:
                 await asyncio.wait_for(woken.wait(), left)
@@ -296,17 +298,8 @@ class as_completed:
                 raise TimeoutError(f"{self._pending} tasks were not done in time") from None
             finally:
                 self._waiting -= 1
-            if self._session is not None:
-                self._session.wait_in_loop()
 
 
-def _no_future(given: Any) -> TypeError:
-    kind = type(given).__name__
-    if isinstance(given, Future):
-        return TypeError("as_completed() takes several futures in a list: as_completed([future])")
-    return TypeError(
-        f"as_completed() takes futures, not {kind}: futures_of(…) gives those within persisted "
-        "collections and containers"
 class _Next:
     """Waits for the next future that is done."""
 
@@ -323,6 +316,13 @@ class _Next:
         return True
 
 
+def _no_future(given: Any) -> TypeError:
+    kind = type(given).__name__
+    if isinstance(given, Future):
+        return TypeError("as_completed() takes several futures in a list: as_completed([future])")
+    return TypeError(
+        f"as_completed() takes futures, not {kind}: futures_of(…) gives those within persisted "
+        "collections and containers"
     )
 
 

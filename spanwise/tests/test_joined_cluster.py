@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import pytest
 from dask import delayed
 
 import spanwise
-from spanwise import Client, LocalCluster, span
+from spanwise import Client, Future, LocalCluster, span
 from spanwise.client import joined_cluster
 from spanwise.client.cluster_file import find_cluster
 from spanwise.errors import CancelledError, ClusterError, SchedulerLost
@@ -234,11 +235,11 @@ def test_asynchronous_clients_join() -> None:
                 Client(where, asynchronous=True) as second,
             ):
                 futures = [each.submit(abs, -i, key="k") for i, each in enumerate((first, second))]
-                return [await each for each in futures]
                 with Client(where, set_as_default=False) as third:
                     mixed = [futures[0], third.submit(abs, -3)]
                     with pytest.raises(TypeError, match="wait for each kind by itself"):
                         spanwise.wait(mixed)
+                return [await each for each in futures]
 
     assert asyncio.run(both()) == [0, 1]
 
@@ -279,10 +280,30 @@ def test_futures_of_another_client_are_taken_by_all_calls(owner: Client) -> None
         assert guest.compute(ones.sum(), sync=True) == 4
         assert guest.persist(ones + 1).compute(scheduler=guest.get).sum() == 8
         assert guest.compute(delayed(abs)(theirs)).result(LIMIT_SECONDS) == 7
+        # What is missed by one kind of collection, and then by another.
+        ones = owner.persist(da.ones(6, chunks=3))
+        assert guest.gather(guest.compute([ones.sum(), delayed(abs)(theirs)])) == [6, 7]
+        assert guest.submit(partial(max, theirs), 1).result(LIMIT_SECONDS) == 7
+        assert guest.gather(guest.map(partial(max, theirs), [1, 9])) == [7, 9]
+        # Keys are each client's own too, whatever is made of them.
+        xs = [each.submit(abs, n, key="x") for n, each in ((-1, owner), (-2, guest))]
+        assert guest.gather(guest.map(str, xs[::-1])) == ["2", "1"]
+        assert guest.gather(guest.map(sum, [[each] for each in xs])) == [1, 2]
+        given = Future(guest._session.adopt("x", *xs[0]._shared_name()), guest)
+        assert guest.submit(sum, [given]).result(LIMIT_SECONDS) == 1
+        block = owner.submit(abs, -3, key=("y", 0))
+        both = [guest.submit(str, block), guest.submit(abs, -9, key=("y", 0))]
+        assert guest.gather(both) == ["3", 9]
         with pytest.raises(ClusterError, match=r"of another client: ask that one, future\.client"):
             guest.who_has([theirs])
         # Ids are each client's own: neither takes a task of its own for the other's.
         runs, mine = owner.submit(long_sleep, pure=False), guest.submit(long_sleep, pure=False)
+        late = owner.map(max, range(1_000), [runs] * 1_000)
+        with pytest.MonkeyPatch.context() as patch:
+            asked, sent = _counted(patch, owner, "ask"), _counted(patch, guest, "send")
+            waits = guest.map(str, late)
+        assert asked == ["question"] and sent.count("adopt") == 1
+        assert len({*waits}) == 1_000
         guest.cancel([runs])
         assert (runs.status, mine.status) == ("cancelled", "pending")
         mine.cancel()
@@ -300,6 +321,19 @@ def test_futures_of_another_client_are_taken_by_all_calls(owner: Client) -> None
         kill()
         with pytest.raises(SchedulerLost, match=r"was ended by SIGKILL.*new cluster with Client"):
             lost.result(LIMIT_SECONDS)
+
+
+def _counted(patch: pytest.MonkeyPatch, client: Client, name: str) -> list[str]:
+    """The kinds of what the client's session asks or sends from now on."""
+    kinds: list[str] = []
+    calls = getattr(client._session, name)
+
+    def counts(kind: str, *args: Any, **options: Any) -> Any:
+        kinds.append(kind)
+        return calls(kind, *args, **options)
+
+    patch.setattr(client._session, name, counts)
+    return kinds
 
 
 def test_a_guest_may_shut_the_cluster_down() -> None:
