@@ -60,6 +60,11 @@ export class SidebarModel extends Disposing {
     return this._context.cluster.target;
   }
 
+  /** Path of the notebook that one works in, whatever cluster is shown; undefined: in none. */
+  get notebookInFront(): string | undefined {
+    return this._front?.notebook;
+  }
+
   get cluster(): ClusterInfo | null {
     return this._context.cluster.current;
   }

@@ -62,7 +62,7 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
               ? [{ name: spec.name, title: spec.display_name }]
               : []
           ),
-        notebook: () => model.target.notebook,
+        notebook: () => model.notebookInFront,
         trans,
         started: cluster => model.showWhenHeardOf(cluster)
       }),

@@ -2,7 +2,7 @@
 import { expect, test } from '../pages/lab';
 import type { Notebook } from '../pages/notebook';
 
-const [JOIN, WORK, HELD, WAIT, AFTER, PIDS] = [0, 1, 2, 3, 4, 5];
+const [JOIN, WORK, HELD, WAIT, AFTER, PIDS, FOLDERS] = [0, 1, 2, 3, 4, 5, 6];
 
 function cells(functionName: string): string[] {
   return [
@@ -22,7 +22,8 @@ print(sum(client.gather(held)))`,
     `dask.compute([dask.delayed(time.sleep)(0.1, dask_key_name=f"nap-{i}") for i in range(3000)])`,
     `print(client.submit(abs, -7).result())`,
     `import os
-print(*client.run(os.getpid).values())`
+print(*client.run(os.getpid).values())`,
+    `print(set(client.run(os.getcwd).values()) == {os.getcwd()})`
   ];
 }
 
@@ -153,7 +154,7 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
     await expect(card).toContainText(/used by north.ipynb(?!, south)/);
   });
 
-  await test.step('New starts one, which the next Client() joins', async () => {
+  await test.step('New starts one in the folder of the notebook in front, which the next Client() joins', async () => {
     await button('Stop').click();
     await dialog('Stop').getByRole('button', { name: 'Stop' }).click();
     await expect(card).toContainText(/Ended at .*stopped in JupyterLab/);
@@ -161,6 +162,7 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
     await expect(card).toContainText('no notebook is connected');
     await printed(north, JOIN);
     await expect(card).toContainText('used by north.ipynb');
+    expect(await printed(north, FOLDERS)).toBe('True');
   });
   expect(lab.troubles.errors).toEqual([]);
 });

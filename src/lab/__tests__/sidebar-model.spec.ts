@@ -39,6 +39,18 @@ describe('SidebarModel', () => {
     expect(model.cluster).toBe(inA);
   });
 
+  it('knows the notebook in front, whatever cluster it shows', () => {
+    const { feed, model } = setUp();
+    expect(model.notebookInFront).toBeUndefined();
+    model.turnTo({ notebook: 'deep/b.ipynb' });
+    expect(model.notebookInFront).toBe('deep/b.ipynb');
+    feed.setClusters(inA);
+    expect(model.target.notebook).toBe('a.ipynb');
+    expect(model.notebookInFront).toBe('deep/b.ipynb');
+    model.choose(inA);
+    expect(model.notebookInFront).toBe('deep/b.ipynb');
+  });
+
   it('turns from one notebook to the other of a cluster that they share, and keeps their filters apart', () => {
     const { feed, model } = setUp();
     const client = (path: string) => ({
