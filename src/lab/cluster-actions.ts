@@ -3,7 +3,7 @@
  * way and what was not done: JupyterLab cuts notifications after 140 characters.
  *
  *     click ──► asked ──yes──► under way ──► done
- *                 │ no             └──────► trouble, until it is dismissed or the next click
+ *                 │ no             └──────► trouble, until it is dismissed or the same button is clicked again
  *                 └──► done
  *
  * From the click to the end the same button of the same cluster does nothing else.
@@ -16,6 +16,7 @@ import {
 } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { type ISignal, Signal } from '@lumino/signaling';
+import { pathEnds } from '../base/path-ends';
 import { fileName } from '../feed/selection';
 import { openMenu } from '../panels/panel-menu';
 import type { ClusterInfo } from '../wire/panel-link';
@@ -50,7 +51,8 @@ export class ClusterActions {
   private readonly _begun = new Set<string>();
   /** Asked of the server, which has not answered. */
   private readonly _underWay = new Set<string>();
-  private _trouble: Trouble | null = null;
+  /** By the key of the action: another one, which goes well, says nothing about it. */
+  private readonly _troubles = new Map<string, Trouble>();
   private readonly _changed = new Signal<this, void>(this);
 
   constructor(private readonly _options: ClusterActions.IOptions) {}
@@ -60,9 +62,9 @@ export class ClusterActions {
     return this._changed;
   }
 
-  /** Of the last click; null: nothing, or it was dismissed. */
-  get trouble(): Trouble | null {
-    return this._trouble;
+  /** Of the last click on each button of each cluster, the newest last; without those that were dismissed. */
+  get troubles(): readonly Trouble[] {
+    return [...this._troubles.values()];
   }
 
   get isStarting(): boolean {
@@ -73,8 +75,12 @@ export class ClusterActions {
     return this._underWay.has(`${action} ${cluster}`);
   }
 
-  dismissTrouble(): void {
-    this._setTrouble(null);
+  dismiss(trouble: Trouble): void {
+    for (const [key, each] of this._troubles) {
+      if (each === trouble) {
+        this._setTrouble(key, null);
+      }
+    }
   }
 
   /** Starts the default cluster of a Python environment; which, if there are several, a menu at the button asks. */
@@ -82,7 +88,7 @@ export class ClusterActions {
     const { kernels, trans } = this._options;
     const [only, ...others] = kernels();
     if (only === undefined) {
-      this._setTrouble({
+      this._setTrouble(START, {
         title: trans.__('No cluster was started'),
         sentence: trans.__(
           'This Jupyter server has no Python kernel to start a cluster for. Install one with “pip install ipykernel”, and reload the page.'
@@ -205,7 +211,16 @@ export class ClusterActions {
         started(cluster);
         return '';
       } catch (error) {
-        Notification.dismiss(id);
+        // The card says why, but the sidebar may be hidden by now.
+        Notification.update({
+          id,
+          type: 'error',
+          message: trans.__(
+            'No cluster was started for %1: see Spanwise’s sidebar.',
+            title
+          ),
+          autoClose: false
+        });
         throw error;
       }
     });
@@ -227,7 +242,7 @@ export class ClusterActions {
       return;
     }
     this._begun.add(key);
-    this._setTrouble(null);
+    this._setTrouble(key, null);
     let sentence: string;
     try {
       sentence = await act(async call => {
@@ -249,13 +264,16 @@ export class ClusterActions {
       this._begun.delete(key);
     }
     if (sentence !== '') {
-      this._setTrouble({ title: complaint, sentence });
+      this._setTrouble(key, { title: complaint, sentence });
     }
   }
 
-  private _setTrouble(trouble: Trouble | null): void {
-    if (trouble !== this._trouble) {
-      this._trouble = trouble;
+  private _setTrouble(key: string, trouble: Trouble | null): void {
+    const hadOne = this._troubles.delete(key);
+    if (trouble !== null) {
+      this._troubles.set(key, trouble);
+    }
+    if (hadOne || trouble !== null) {
       this._changed.emit();
     }
   }
@@ -298,6 +316,11 @@ export function whyNotControlled(
     : trans.__('%1 belongs to %2', cluster.name, fileName(notebook));
 }
 
+/** Of notebooks, as short as tells them apart. */
+export function shortNames(notebooks: readonly string[]): string[] {
+  return [...pathEnds(notebooks).values()];
+}
+
 /** Who is connected; nothing if nobody is. */
 function usersSentences(
   { notebooks, programs }: ClusterUsers,
@@ -305,7 +328,7 @@ function usersSentences(
 ): string[] {
   return [
     ...(notebooks.length > 0
-      ? [trans.__('Connected: %1.', notebooks.map(fileName).join(', '))]
+      ? [trans.__('Connected: %1.', shortNames(notebooks).join(', '))]
       : []),
     ...(programs.length > 0
       ? [trans.__('Other programs: %1.', programs.join(', '))]

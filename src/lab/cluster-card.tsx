@@ -10,14 +10,17 @@ import {
 } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { LinkStatus } from '../feed/feed-types';
-import { fileName } from '../feed/selection';
 import { formatBytes, formatBytesOf, formatClock } from '../panels/format';
 import { MarkedText } from '../panels/marked-text';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
 import { heldUp } from '../panels/worker-standing';
 import { REFUSED_CLUSTER, type ClusterInfo } from '../wire/panel-link';
-import { type ClusterActions, whyNotControlled } from './cluster-actions';
+import {
+  type ClusterActions,
+  shortNames,
+  whyNotControlled
+} from './cluster-actions';
 import { memoryOf, workersOf } from './cluster-figures';
 import type { ClusterUsers } from './cluster-users';
 
@@ -50,7 +53,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         <div className="sw-cluster-buttons">
           <NewButton {...props} text={trans.__('Start a cluster')} />
         </div>
-        <TroubleLine {...props} />
+        <TroubleLines {...props} />
       </div>
     );
   }
@@ -106,30 +109,31 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         <MemoryMeter cluster={cluster} trans={trans} />
       )}
       <ClusterButtons {...props} cluster={cluster} />
-      <TroubleLine {...props} />
+      <TroubleLines {...props} />
     </div>
   );
 }
 
-/** What the last click has not done, why, and what to do. It may be about another cluster than the one in front, which its title names. */
-function TroubleLine({
+/** What clicks have not done, why, and what to do. It may be about another cluster than the one in front, which its title names. */
+function TroubleLines({
   actions,
   trans
-}: Pick<ClusterCardProps, 'actions' | 'trans'>): JSX.Element | null {
-  const { trouble } = actions;
+}: Pick<ClusterCardProps, 'actions' | 'trans'>): JSX.Element {
   return (
-    trouble && (
-      <div className="sw-cluster-trouble" role="alert">
-        <span>
-          <strong>{`${trouble.title}.`}</strong> {trouble.sentence}
-        </span>
-        <ToolButton
-          label={trans.__('Dismiss')}
-          icon={closeIcon}
-          onClick={() => actions.dismissTrouble()}
-        />
-      </div>
-    )
+    <>
+      {actions.troubles.map((trouble, place) => (
+        <div key={place} className="sw-cluster-trouble" role="alert">
+          <span>
+            <strong>{`${trouble.title}.`}</strong> {trouble.sentence}
+          </span>
+          <ToolButton
+            label={trans.__('Dismiss')}
+            icon={closeIcon}
+            onClick={() => actions.dismiss(trouble)}
+          />
+        </div>
+      ))}
+    </>
   );
 }
 
@@ -403,7 +407,7 @@ function usersText(
   trans: TranslationBundle
 ): string {
   const isShared = cluster.environment !== undefined;
-  const names = [...notebooks.map(fileName), ...(isShared ? programs : [])];
+  const names = [...shortNames(notebooks), ...(isShared ? programs : [])];
   if (names.length > 0) {
     return trans.__('used by %1', names.join(', '));
   }

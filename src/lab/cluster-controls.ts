@@ -13,7 +13,10 @@ export class NotDone extends Error {
   }
 }
 
-/** The server's own limits are shorter: 30 s for a command, two minutes for a start. */
+/**
+ * For the whole answer. The server's own limits are shorter: 30 s for a command; for a start 60 s to ask the kernel's environment, then 30 s
+ * each for the observer and the scheduler, and 10 s to reach it.
+ */
 const ANSWER_LIMIT_MS = 150_000;
 
 type StartedCluster = {
@@ -80,17 +83,18 @@ export class ClusterControls {
     body?: object
   ): Promise<Readonly<Record<string, unknown>>> {
     const base = this._settings.baseUrl.replace(/\/*$/, '/');
+    const asked = async () => {
+      const response = await ServerConnection.makeRequest(
+        `${base}spanwise/clusters${path}`,
+        { method, body: body && JSON.stringify(body) },
+        this._settings
+      );
+      return { response, text: await response.text() };
+    };
     let response: Response;
     let text: string;
     try {
-      response = await this._inTime(
-        ServerConnection.makeRequest(
-          `${base}spanwise/clusters${path}`,
-          { method, body: body && JSON.stringify(body) },
-          this._settings
-        )
-      );
-      text = await this._inTime(response.text());
+      ({ response, text } = await this._inTime(asked()));
     } catch (error) {
       throw new NotDone(
         this._trans.__(

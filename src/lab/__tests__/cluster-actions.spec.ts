@@ -115,12 +115,12 @@ describe('the buttons of the cluster card', () => {
     for (const answer of ['Cancel', 'Stop']) {
       const done = actions.stop(cluster, {
         ...nobody,
-        notebooks: ['work/a.ipynb', 'b.ipynb'],
+        notebooks: ['work/a.ipynb', 'old/a.ipynb'],
         programs: ['job']
       });
       const { node, press } = await dialog('Stop first-look?');
       expect(node.textContent).toContain(
-        'are lost. Connected: a.ipynb, b.ipynb. Other programs: job.'
+        'are lost. Connected: work/a.ipynb, old/a.ipynb. Other programs: job.'
       );
       press(answer);
       await done;
@@ -144,28 +144,44 @@ describe('the buttons of the cluster card', () => {
     node.querySelector('input')!.value = text;
     press('Scale');
     await done;
-    expect(actions.trouble).toEqual({
-      title: 'first-look was not scaled',
-      sentence: 'Give a whole number of workers, 0 to 1024.'
-    });
+    expect(actions.troubles).toEqual([
+      {
+        title: 'first-look was not scaled',
+        sentence: 'Give a whole number of workers, 0 to 1024.'
+      }
+    ]);
     expect(asked).toEqual([]);
   });
 
-  it('say whole, until it is dismissed or the next click, what was not done', async () => {
+  it('say whole, until it is dismissed or the same button is clicked, what was not done', async () => {
     const sentence = `${'It has ended. '.repeat(20)}Do this.`;
     const { actions } = setUp(
       [410, { message: sentence }],
-      [200, { message: sentence }]
+      [200, { message: sentence }],
+      [200, {}],
+      [410, { message: sentence }],
+      [200, {}]
     );
     const trouble = { title: 'first-look was not restarted', sentence };
     await actions.restart(cluster, nobody);
-    expect(actions.trouble).toEqual(trouble);
-    actions.dismissTrouble();
-    expect(actions.trouble).toBeNull();
+    expect(actions.troubles).toEqual([trouble]);
+    actions.dismiss(actions.troubles[0]!);
+    expect(actions.troubles).toEqual([]);
     await actions.restart(cluster, nobody);
-    expect(actions.trouble).toEqual(trouble);
+    expect(actions.troubles).toEqual([trouble]);
+    // What goes well with another cluster, or does not, says nothing about this one.
+    const other = { ...cluster, cluster: 'ef56', name: 'other' };
+    await actions.restart(other, nobody);
+    expect(actions.troubles).toEqual([trouble]);
+    await actions.restart(other, nobody);
+    expect(actions.troubles).toEqual([
+      trouble,
+      { title: 'other was not restarted', sentence }
+    ]);
     await actions.restart(cluster, nobody);
-    expect(actions.trouble).toBeNull();
+    expect(actions.troubles).toMatchObject([
+      { title: 'other was not restarted' }
+    ]);
   });
 
   it('do nothing twice, and say what is under way', async () => {
@@ -247,12 +263,17 @@ describe('the buttons of the cluster card', () => {
   it('say why none was started', async () => {
     const { actions, started } = setUp([503, { message: 'No Node.' }]);
     actions.startNew(document.createElement('button'));
-    await waitFor('the trouble', () => actions.trouble !== null);
-    expect(actions.trouble).toEqual({
-      title: 'No cluster was started for Python 3',
-      sentence: 'No Node.'
-    });
-    expect(shown()).toBe('');
+    await waitFor('the trouble', () => actions.troubles.length > 0);
+    expect(actions.troubles).toEqual([
+      { title: 'No cluster was started for Python 3', sentence: 'No Node.' }
+    ]);
+    // The sidebar may be hidden: it stays in sight, and says where the reason stands.
+    expect(shown()).toBe(
+      'error: No cluster was started for Python 3: see Spanwise’s sidebar.'
+    );
+    expect(Notification.manager.notifications[0]?.options.autoClose).toBe(
+      false
+    );
     expect(started).toEqual([]);
   });
 });

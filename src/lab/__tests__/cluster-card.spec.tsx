@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 const atRest = {
-  trouble: null,
+  troubles: [],
   isStarting: false,
   isUnderWay: () => false
 } as unknown as ClusterActions;
@@ -117,6 +117,17 @@ describe('ClusterCard', () => {
     expect(host.querySelector('[aria-disabled]')).toBeNull();
   });
 
+  it('tells notebooks of one file name apart', () => {
+    const shared = clusterInfo({
+      environment: '/env',
+      clients: [
+        { ...joined, notebook: { path: 'ann/fit.ipynb' } },
+        { ...joined, client: 3, notebook: { path: 'bob/fit.ipynb' } }
+      ]
+    });
+    expect(textOf(shared)).toContain('used by ann/fit.ipynb, bob/fit.ipynb');
+  });
+
   it('says why a cluster is not controlled from here', () => {
     const stop = (cluster: ClusterInfo) => {
       textOf(cluster);
@@ -140,10 +151,13 @@ describe('ClusterCard', () => {
     const during = (...underWay: string[]) =>
       ({
         ...atRest,
-        trouble: { title: 'default was not scaled', sentence: '<b>Do this.' },
+        troubles: [
+          { title: 'default was not scaled', sentence: '<b>Do this.' },
+          { title: 'other was not stopped', sentence: 'Do that.' }
+        ],
         isStarting: underWay.includes('start'),
         isUnderWay: (action: string) => underWay.includes(action),
-        dismissTrouble: () => clicked.push('dismiss'),
+        dismiss: ({ title }: { title: string }) => clicked.push(title),
         startNew: () => clicked.push('new'),
         scale: () => clicked.push('scale'),
         restart: () => clicked.push('restart'),
@@ -159,17 +173,21 @@ describe('ClusterCard', () => {
     };
     const text = textOf(shared, during('restart'));
     expect(text).toContain('NewScaleRestarting…Stop');
-    expect(host.querySelector('[role=alert]')?.textContent).toBe(
-      'default was not scaled. <b>Do this.'
-    );
+    expect(
+      [...host.querySelectorAll('[role=alert]')].map(each => each.textContent)
+    ).toEqual([
+      'default was not scaled. <b>Do this.',
+      'other was not stopped. Do that.'
+    ]);
     const [busy, ...others] = host.querySelectorAll('[aria-busy=true]');
     expect(busy?.getAttribute('aria-label')).toBe('Restart');
     expect(others).toEqual([]);
-    expect(pressAll()).toEqual(['new', 'stop', 'dismiss']);
+    const titles = ['default was not scaled', 'other was not stopped'];
+    expect(pressAll()).toEqual(['new', 'stop', ...titles]);
     expect(textOf(shared, during('stop', 'start'))).toContain(
       'Starting…ScaleRestartStopping…'
     );
-    expect(pressAll()).toEqual(['dismiss']);
+    expect(pressAll()).toEqual(titles);
   });
 
   it('says of an observation that it observes, and what', () => {
