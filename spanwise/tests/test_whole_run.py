@@ -16,6 +16,8 @@ _INSTEAD = """
 step() {
   echo "begin $1" >>"$root/steps"
   sleep 0.1
+  # As the system does it when memory is short.
+  [ "$1" != "$KILLING" ] || kill -KILL "$BASHPID"
   echo "end $1" >>"$root/steps"
   step_status=0
   [ "$1" != "$FAILING" ] || step_status=1
@@ -47,7 +49,10 @@ class Ran(NamedTuple):
 
 @pytest.fixture
 def run(checkout: Path, tmp_path: Path):
-    """Return a function: arguments of the script, the step that fails → what it did."""
+    """Return a function: arguments of the script, the step that fails → what it did.
+
+    ``killing`` names a step in which its lane is killed.
+    """
     shutil.copytree(checkout / "scripts", tmp_path / "scripts")
     shutil.copy(checkout / "pyproject.toml", tmp_path)
     with (tmp_path / "scripts" / "lanes.sh").open("a") as lanes:
@@ -56,7 +61,7 @@ def run(checkout: Path, tmp_path: Path):
     tools.mkdir(parents=True)
     (tools / "python").symlink_to(sys.executable)
 
-    def run(*arguments: str, failing: str = "") -> Ran:
+    def run(*arguments: str, failing: str = "", killing: str = "") -> Ran:
         done = subprocess.run(
             ["bash", tmp_path / "scripts" / "test", *arguments],
             stdin=subprocess.DEVNULL,
@@ -65,7 +70,12 @@ def run(checkout: Path, tmp_path: Path):
             text=True,
             timeout=240,
             check=False,
-            env={**os.environ, "FAILING": failing, "SPANWISE_CHROMIUM": "true"},
+            env={
+                **os.environ,
+                "FAILING": failing,
+                "KILLING": killing,
+                "SPANWISE_CHROMIUM": "true",
+            },
         )
         steps = (tmp_path / "steps").read_text("utf8").splitlines()
         return Ran(done.returncode, steps, done.stdout)
@@ -126,6 +136,13 @@ def test_without_packages_for_the_newest_python_only_its_tests_are_left_out(run)
     assert ran.exit_code == 1
     assert {PYTEST, EXAMPLE, ALONE} <= {*ran.names} and NEWEST not in ran.names
     assert "failed: Newest Python: without its packages" in ran.printed
+
+
+def test_a_lane_that_is_killed_is_waited_for_no_longer(run) -> None:
+    ran = run("pytest", "lint", killing="Clean environment (.test-env)")
+    assert ran.exit_code == 1
+    assert not {PYTEST, ALONE, "mypy"} & {*ran.names}
+    assert "failed: The lane environments" in ran.printed
 
 
 def test_a_check_that_fails_stops_no_other(run) -> None:
