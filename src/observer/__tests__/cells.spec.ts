@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { BoxKind, NONE_U16 } from '../../records/enumerations';
 import type { LaneIndex } from '../../records/ids';
+import { LogStore } from '../store/log-store';
 import { RetiredCells } from '../store/retired-cells';
 import { BoxList } from '../tiles/box-list';
 import {
@@ -289,6 +290,31 @@ describe('cells of runs that were dropped', () => {
       ]);
     }
     expect(cells.page(lane(0), 1)).toBeUndefined();
+  });
+
+  it('are forgotten of the lanes that ended first when there are more lanes than can be kept', () => {
+    const log = new LogStore('log');
+    expect(log.nbytes).toBe(0);
+    const cells = log.retired;
+    const lanes = 10_000;
+    // The first lane, too, is still at work.
+    cells.add(lane(0), 3, 0, 1e6);
+    for (let index = 1; index < lanes; index++) {
+      cells.add(lane(index), 3, index, 1);
+    }
+    const kept = [...laneIndices(lanes)].filter(index => cells.page(index, 0));
+    expect(kept.length).toBeLessThanOrEqual(8192);
+    expect(kept.length).toBeGreaterThan(7000);
+    const first = kept[1]!;
+    expect(kept).toEqual([
+      0,
+      ...Array.from({ length: lanes - first }, (_, i) => first + i)
+    ]);
+    expect(cells.nbytes).toBe(kept.length * 512 * 16);
+    expect(log.nbytes).toBe(cells.nbytes);
+    // It gets a page again when one of its runs is dropped.
+    cells.add(lane(1), 3, lanes, 1);
+    expect(totalOf(index => cells.page(lane(1), index), 'runs')).toBe(1);
   });
 
   it.each([

@@ -283,7 +283,7 @@ export class LogStore {
     }
   }
 
-  /** Bytes of the tables, for the budget of the whole observer. */
+  /** Bytes of the tables and of what is kept of dropped runs, for the budget of the whole observer. */
   get nbytes(): number {
     return [
       this.nodes,
@@ -300,6 +300,6 @@ export class LogStore {
       this.memorySamples,
       this.transfers,
       this.events
-    ].reduce((sum, table) => sum + table.nbytes, 0);
+    ].reduce((sum, table) => sum + table.nbytes, this.retired.nbytes);
   }
 }

@@ -4,8 +4,13 @@ import { majorityVote } from './majority-vote';
 /** Cells of one page: 512, as in a tile. */
 const PAGE_CELLS = 512;
 const FIRST_LEVEL = 12;
-/** 512 cells × 16 bytes × 2,000 pages are 16 MB. */
+const PAGE_BYTES = 16 * PAGE_CELLS;
+/** 16 MB. */
 const MOST_PAGES = 2000;
+/** With more lanes than that: a page of each, 64 MB. */
+const MOST_LANES = 8192;
+/** So many go at a time: to look for the oldest takes all of them. */
+const FORGOTTEN_LANES = MOST_LANES / 8;
 /**
  * Cells that may be walked through at one level: twice as many as all pages have, and some more for each run. Runs that come one after the
  * other on their lanes need half of it; only runs that lie upon each other need more.
@@ -23,16 +28,23 @@ type RetiredPage = {
   readonly runs: Uint32Array;
 };
 
+type RetiredLane = {
+  readonly pages: Map<number, RetiredPage>;
+  /** Microseconds; when the last of its runs ended. */
+  end: number;
+};
+
 /**
  * What the task stream shows of runs whose rows were dropped: per lane index and cell of 2^level µs the time covered, the function that took
  * most of it ({@link majorityVote}) and the number of runs.
  *
  * Cells begin at 4.1 ms wide. When there are too many pages, or runs cover too many cells again and again, neighbouring cells are joined
  * and the level rises by one: memory and time stay bounded for a log of any length, and the oldest part of a long log gets coarser, never
- * empty. Each lane keeps a page: with more lanes than pages there are as many pages as lanes.
+ * empty. Each lane keeps a page: with more lanes than pages there are as many pages as lanes, up to MOST_LANES. Then the lanes whose last run
+ * ended longest ago go: those of workers that have left.
  */
 export class RetiredCells {
-  private _lanes = new Map<LaneIndex, Map<number, RetiredPage>>();
+  private _lanes = new Map<LaneIndex, RetiredLane>();
   private _pages = 0;
   /** Whether neighbouring pages could be joined: those next to the log's begin stay where they are. */
   private _canJoin = false;
@@ -48,8 +60,12 @@ export class RetiredCells {
     return this._pages === 0;
   }
 
+  get nbytes(): number {
+    return PAGE_BYTES * this._pages;
+  }
+
   page(laneIndex: LaneIndex, index: number): RetiredPage | undefined {
-    return this._lanes.get(laneIndex)?.get(index);
+    return this._lanes.get(laneIndex)?.pages.get(index);
   }
 
   /** Adds a run; times in seconds. One that begins or ends at no time is shown nowhere. */
@@ -67,7 +83,7 @@ export class RetiredCells {
     }
     this._stepsLeft += STEPS_PER_RUN;
     const cell = Math.floor(from / 2 ** this._level);
-    const page = this._made(laneIndex, Math.floor(cell / PAGE_CELLS));
+    const page = this._made(laneIndex, Math.floor(cell / PAGE_CELLS), to);
     page.runs[cell - Math.floor(cell / PAGE_CELLS) * PAGE_CELLS]! += 1;
     let at = from;
     do {
@@ -79,11 +95,14 @@ export class RetiredCells {
         this._coarsen();
       }
     } while (at < to);
+    if (this._lanes.size > MOST_LANES) {
+      this._forgetLanes();
+    }
   }
 
   /** Names of functions that are shown, some more than once. */
   *functions(): Generator<number> {
-    for (const pages of this._lanes.values()) {
+    for (const { pages } of this._lanes.values()) {
       for (const page of pages.values()) {
         for (let cell = 0; cell < page.runs.length; cell++) {
           if (page.busy[cell]! > 0) {
@@ -109,7 +128,7 @@ export class RetiredCells {
       origin + PAGE_CELLS - 1,
       Math.max(first, Math.ceil(to / width) - 1)
     );
-    const page = this._made(laneIndex, index);
+    const page = this._made(laneIndex, index, to);
     for (let cell = first; cell <= last; cell++) {
       // All between the first and the last one are covered wholly.
       const covered =
@@ -123,16 +142,18 @@ export class RetiredCells {
     return (last + 1) * width;
   }
 
-  private _made(laneIndex: LaneIndex, index: number): RetiredPage {
-    let pages = this._lanes.get(laneIndex);
-    if (pages === undefined) {
-      pages = new Map();
-      this._lanes.set(laneIndex, pages);
+  /** @param end - of what is to be added. */
+  private _made(laneIndex: LaneIndex, index: number, end: number): RetiredPage {
+    let lane = this._lanes.get(laneIndex);
+    if (lane === undefined) {
+      lane = { pages: new Map(), end };
+      this._lanes.set(laneIndex, lane);
     }
-    let page = pages.get(index);
+    lane.end = Math.max(lane.end, end);
+    let page = lane.pages.get(index);
     if (page === undefined) {
       page = emptyPage();
-      pages.set(index, page);
+      lane.pages.set(index, page);
       this._pages++;
       this._canJoin ||= index !== 0 && index !== -1;
     }
@@ -145,13 +166,25 @@ export class RetiredCells {
     this._pages = 0;
     this._canJoin = false;
     this._level++;
-    for (const [laneIndex, pages] of finer) {
+    for (const [laneIndex, { pages, end }] of finer) {
       for (const [index, page] of pages) {
         const half = (index & 1) * (PAGE_CELLS / 2);
-        joinCells(page, this._made(laneIndex, Math.floor(index / 2)), half);
+        const coarse = this._made(laneIndex, Math.floor(index / 2), end);
+        joinCells(page, coarse, half);
       }
     }
     this._stepsLeft = MOST_STEPS_PER_PAGE * Math.max(MOST_PAGES, this._pages);
+  }
+
+  private _forgetLanes(): void {
+    const oldestFirst = [...this._lanes].sort(([, a], [, b]) => a.end - b.end);
+    for (const [laneIndex, { pages }] of oldestFirst.slice(
+      0,
+      FORGOTTEN_LANES
+    )) {
+      this._lanes.delete(laneIndex);
+      this._pages -= pages.size;
+    }
   }
 }
 
