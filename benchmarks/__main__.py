@@ -137,7 +137,7 @@ PARTS = {
         "large graphs in the scheduler, entered and run, against distributed",
         "benchmarks.intake",
         ("--rounds", "1", "--tasks", "2000", "--most", "3000"),
-        limits=6,
+        limits=9,
     ),
     "makespan": Part(
         "makespans in simulation against distributed's decisions",

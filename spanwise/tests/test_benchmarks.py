@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from spanwise.records.block import decode_block, encode_block
 from spanwise.records.tables import record_tables
 from spanwise.tests.checkout import CHECKOUT
+from spanwise.wire.link import dial
 
 if not (CHECKOUT / "benchmarks").exists():
     pytest.skip("needs files of the checkout", allow_module_level=True)
@@ -421,6 +422,8 @@ def test_a_recorded_graph_has_the_rows_of_its_log_in_their_order() -> None:
         block(3, "edges", node=[7]),
         block(4, "nodes", node=[9], function=[1], firstEdge=[1]),
         block(5, "runs", node=[8], status=[0], duration=[0.5], nbytes=[64.0]),
+        # One that was lost with its worker.
+        block(6, "runs", node=[9], status=[2], duration=[0.5], nbytes=[math.nan]),
     ]
     assert recorded_rows.rows_of(map(decode_block, log)) == {
         "nodes": [
@@ -431,6 +434,22 @@ def test_a_recorded_graph_has_the_rows_of_its_log_in_their_order() -> None:
         "edges": [{"node": 7}],
         "runs": [{"node": 8, "status": 0, "duration": 0.5, "nbytes": 64.0}],
     }
+
+
+def test_a_log_counts_when_all_of_it_has_come(tmp_path: Path) -> None:
+    recorder = recorded_rows.Recorder(tmp_path)
+    secret = (tmp_path / "secret").read_bytes()
+    link = dial((tmp_path / "address").read_text(), secret, "source")
+    whose = {"logId": "a", "clusterId": "a", "name": "a", "kind": "embedded"}
+    link.send("open", {**whose, "wallEpoch": 0.0, "pid": 1})
+    assert link.read().type == "resume"
+    with pytest.raises(TimeoutError, match="has not ended"):
+        recorder.close(0.01)
+    kinds = record_tables()["nodes"].columns
+    columns = {name: ["a" if kind == "text" else 1] for name, kind in kinds.items()}
+    link.send("block", blobs=[encode_block(1, "nodes", columns)])
+    link.close()
+    assert [block.seq for block in recorder.close()] == [1]
 
 
 def test_all_systems_warm_up_alike_and_take_turns() -> None:
