@@ -8,7 +8,7 @@ runs the tests that call it, the quickest first, until one fails.
     plant.py FILE LEFT SURVIVORS TESTS…        all defects
     AGAIN=1 plant.py FILE LEFT SURVIVORS …     those that the last run left, after a new test
     ONLY=_close plant.py FILE …                those of functions whose names match
-    EVERY=4 plant.py FILE …                    the fourth, the eighth and so on: a sample
+    EVERY=4 plant.py FILE …                    the fourth, the eighth and so on: a sample of all
 
 `LEFT` is a list for the next run, `SURVIVORS` a page to read.
 """
@@ -146,6 +146,17 @@ def defects_of(path: Path) -> list[Defect]:
     return found
 
 
+def sample_step() -> int:
+    """Of how many defects one is planted."""
+    text = os.environ.get("EVERY", "1")
+    if not re.fullmatch("[1-9][0-9]*", text):
+        raise pytest.UsageError(f"EVERY={text}: give a whole number from 1 on.")
+    if text != "1" and (os.environ.get("AGAIN") or os.environ.get("ONLY")):
+        # The list for the next run would lack the survivors that are not in the sample.
+        raise pytest.UsageError("EVERY is a sample of all defects: give no AGAIN and no ONLY.")
+    return int(text)
+
+
 class Planting:
     """A plugin that plants instead of running the tests."""
 
@@ -171,7 +182,7 @@ class Planting:
             defects = [each for each in defects if each.id in kept]
         only = re.compile(os.environ.get("ONLY", ""))
         defects = [each for each in defects if only.search(each.function)]
-        every = int(os.environ.get("EVERY", "1"))
+        every = sample_step()
         defects = defects[every - 1 :: every]
         for each in defects:
             self._callers[each.right(module).__code__] = set()
