@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { staticOrder } from '../../order/static-order';
+import { TaskTable } from '../task-table';
 import { SchedulerFixture } from '../../testing/scheduler-fixture';
 
 /** A worker of one thread that is given one task at a time. */
@@ -188,6 +189,27 @@ describe('a graph in parts that say who has users', () => {
     expect(s.states('a b')).toBe('Released Memory');
     s.release('b', 1);
     expect(s.scheduler.tasks.size).toBe(0);
+  });
+
+  it('has users looked for only if another client sends one', () => {
+    const looks = (client: number | null): number => {
+      const s = new SchedulerFixture();
+      if (client !== null) {
+        s.submit('x', { want: '', last: false, client });
+      }
+      const look = jest.spyOn(TaskTable.prototype, 'waitsForItsGraph');
+      const validate = jest
+        .spyOn(s.scheduler, 'validateState')
+        .mockImplementation(() => undefined);
+      s.submit('a b -> c', { want: 'c', users: { a: 1, b: 1 }, last: false });
+      const count = look.mock.calls.length;
+      look.mockRestore();
+      validate.mockRestore();
+      return count;
+    };
+    // (As it is wanted.)
+    expect(looks(null)).toBe(1);
+    expect(looks(1)).toBe(3);
   });
 
   it('ends what has begun when there is no room for the rest', () => {
