@@ -17,7 +17,7 @@ from typing import Any
 from spanwise.client.parcel import Parcel
 from spanwise.notices import warn_asker
 from spanwise.wire import segments
-from spanwise.wire.direct import Direct
+from spanwise.wire.direct import Direct, is_forbidden
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.frame_reader import MOST_DESCRIPTORS
 from spanwise.wire.link import TIME_LIMIT, Link, dial
@@ -94,7 +94,7 @@ class Peers:
                 again = self._ask(peer, address, until, task_ids, found)
                 if again:
                     # (through the socket now)
-                    self._ask(peer, address, until, again, found)
+                    self._ask(peer, address, until, again, found, reads=False)
             except TimeoutError:
                 self._drop(peer)  # as below
                 raise TimeoutError(f"{len(task_ids)} results have not come in time.") from None
@@ -117,27 +117,29 @@ class Peers:
         until: float | None,
         task_ids: Sequence[int],
         found: dict[int, tuple[int, Any]],
+        reads: bool = True,
     ) -> list[int]:
-        """Ask once; return those that came as descriptors which this process cannot take."""
+        """Ask once; return those that this process cannot take as they came."""
         link = self._open(peer, address, until)
         request = next(self._requests)
-        fields = {
+        fields: dict[str, Any] = {
             "request": request,
             "share": self._room(link),
-            "direct": peer.reads and link.peer > 0,
+            "direct": reads and peer.reads and link.peer > 0,
         }
         done = [(peer.done.popleft(),) for _ in range(len(peer.done))]
         link.send("get", fields, {"ids": [(i,) for i in task_ids], "done": done})
         again = []
-        has_read = False
-        for _, items in data_items(link, request, len(task_ids), until):
+        told = fields["direct"]
+        for _, items in data_items(link, request, len(task_ids), until, direct=told):
+            has_read = False
             for task_id, status, _, blob in items:
                 if isinstance(blob, Direct):
                     has_read = True
                     try:
                         found[task_id] = (status, blob.read())
-                    except OSError:  # Linux forbids it: through the socket from now on
-                        peer.reads = False
+                    except OSError as error:
+                        peer.reads = not is_forbidden(error)
                         again.append(task_id)
                 elif isinstance(blob, segments.Lent):
                     view = self._see(peer, blob)
@@ -147,8 +149,8 @@ class Peers:
                     found[task_id] = (status, view)
                 else:
                     found[task_id] = (status, blob)
-        if has_read:
-            link.send("got", {"request": request})
+            if has_read:
+                link.send("got", {"request": request})
         return again
 
     def _room(self, link: Link) -> int:
@@ -190,15 +192,17 @@ class Peers:
         with peer.lock:
             try:
                 link = self._open(peer, address)
+                held = _open_here(listed)
                 for at in range(0, len(listed), MOST_DESCRIPTORS):
                     some = listed[at : at + MOST_DESCRIPTORS]
-                    held = sum(parcel.is_shared for _, parcel in listed)
+                    held -= _open_here(some)
                     again = self._put(link, some, self._lent(link, some, held))
                     if again:
                         self._put(link, [some[row] for row in again], {})
                     for _, parcel in some:
                         if not parcel.is_for_all:
                             parcel.close()
+                    held += _open_here(some)
             except (LinkError, OSError) as error:
                 self._drop(peer)
                 raise Unreachable(f"{address} does not answer: {error}") from error
@@ -223,12 +227,15 @@ class Peers:
         return await_stored(link, request, lent)
 
     def _lent(self, link: Link, items: Sequence[tuple[int, Parcel]], held: int) -> dict[int, int]:
-        """Descriptors of those that the worker takes so, by their rows; `held` are open already."""
+        """Descriptors of those that the worker takes so, by their rows.
+
+        `held` of others are open already.
+        """
         from_bytes = link.welcome["share"]
         lent: dict[int, int] = {}
         if from_bytes <= 0:
             return lent
-        room = self._room(link) - held
+        room = self._room(link) - held - _open_here(items)
         for row, (_, parcel) in enumerate(items):
             if parcel.nbytes < from_bytes:
                 continue
@@ -241,6 +248,10 @@ class Peers:
             except OSError as error:
                 self._is_refused(error)
                 break
+            except BaseException:  # Ctrl-C: nobody else knows of these
+                for descriptor in lent.values():
+                    os.close(descriptor)
+                raise
         return lent
 
     def _is_refused(self, error: OSError) -> None:
@@ -266,7 +277,8 @@ class Peers:
             return self._peers.setdefault(address, _Peer())
 
     def _open(self, peer: _Peer, address: str, until: float | None = None) -> Link:
-        if peer.link is None or peer.link.closed:
+        # (the worker may have ended a link that stood idle)
+        if peer.link is None or not peer.link.is_there():
             limit = TIME_LIMIT
             if until is not None:
                 limit = min(limit, max(0.001, until - time.monotonic()))  # 0: not to wait at all
@@ -307,6 +319,11 @@ class Peers:
         for peer in peers:
             if peer.link is not None:
                 peer.link.close()
+
+
+def _open_here(items: Iterable[tuple[int, Parcel]]) -> int:
+    """Of how many a descriptor is open here."""
+    return sum(parcel.is_shared for _, parcel in items)
 
 
 def _ended(shared: set[int], serial: int, done: deque[int], segment: int) -> None:

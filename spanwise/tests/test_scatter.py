@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -24,6 +24,7 @@ from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_client import increment, until
 from spanwise.wire.frame import Message
+from spanwise.worker import door
 from spanwise.worker.door import Server
 from spanwise.worker.worker import Worker
 
@@ -280,7 +281,7 @@ def test_data_given_up_by_one_client_is_kept_for_another(tmp_path: Path) -> None
 
 
 def test_who_asks_for_data_before_its_holder_knows_which_task_it_is_gets_it(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was said to be lost: `adopt` and `assign` go by two links."""
     worker = Worker(0, "w", 1, 0.0, tmp_path)
@@ -290,15 +291,16 @@ def test_who_asks_for_data_before_its_holder_knows_which_task_it_is_gets_it(
 
     class OneLink:
         can_share = False
+        intro: ClassVar[dict[str, Any]] = {}
 
         def send(self, kind: str, fields: Any, tables: Any, *blobs: Any) -> None:
             answers.append([status for _, status, _ in tables["items"]])
 
     tables = {"ids": [(30,)], "done": []}
-    message = Message("get", {"request": 1, "share": 0}, tables, [])
+    message = Message("get", {"request": 1, "share": 0, "direct": False}, tables, [])
 
     def ask() -> None:
-        Server(worker)._get(OneLink(), message, Counter())  # type: ignore[arg-type]
+        Server(worker)._get(OneLink(), message, Counter(), [])  # type: ignore[arg-type]
 
     for task_id, data_id, status in ((30, 7, ITEM_OK), (31, 8, ITEM_MISSING)):
         asking = threading.Thread(target=ask)
@@ -312,6 +314,18 @@ def test_who_asks_for_data_before_its_holder_knows_which_task_it_is_gets_it(
             worker.discard(data_id, 1)
         asking.join(LIMIT)
         assert answers.pop() == [status]
+    # What is here does not wait for what is not, which waits but once.
+    worker.keep_put(1, 9, "data", 4.0)
+    tables["ids"] = [(31,), (30,), (32,), (33,)]
+    monkeypatch.setattr(door, "ADOPTION_SECONDS", 0.05)
+    waits: list[Any] = []
+    wait = worker._settled.wait
+    monkeypatch.setattr(worker._settled, "wait", lambda left: waits.append(left) or wait(left))
+    ask()
+    assert answers == [[ITEM_OK], [ITEM_MISSING] * 3] and len(waits) == 1
+    answers.clear()
+    worker.discard(9, 1)
+    tables["ids"] = [(31,)]
     ask()
     assert answers == [[ITEM_MISSING]], "nobody waits where nothing was put"
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
+import threading
+import time
+import weakref
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,15 +23,19 @@ from hypothesis import strategies as st
 import spanwise
 from spanwise import Client
 from spanwise.client.parcel import Parcel
+from spanwise.client.peers import Peers
 from spanwise.tests.descriptors import without_descriptors
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_segments import MIB, array, held, maps
 from spanwise.tests.test_spill import Kept
 from spanwise.wire import direct, payload, segments
 from spanwise.wire.direct import Direct
-from spanwise.wire.errors import BrokenFrame
+from spanwise.wire.errors import BrokenFrame, LinkError
+from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 from spanwise.wire.peer_answers import await_stored, data_items, put_in_segments
+from spanwise.worker import door, fetch
+from spanwise.worker.door import Server
 
 pytestmark = pytest.mark.skipif(not segments.IS_POSSIBLE, reason="Linux's memfd")
 
@@ -91,6 +101,52 @@ def test_only_what_was_lent_is_asked_for_again(ends: tuple[Link, Link]) -> None:
     down.send("stored", {"request": 2}, {"again": [(1,)]})
     with pytest.raises(BrokenFrame, match="again"):
         await_stored(up, 2, [0])
+
+
+def test_who_is_interrupted_closes_what_was_to_be_lent(
+    ends: tuple[Link, Link], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peers = Peers(b"")
+    ends[1].welcome = {"share": 1}
+    before = held()
+    parcels = [Parcel([bytes(9)]) for _ in range(3)]
+    lend = Parcel.lend
+    lends = iter([lend, lend])
+
+    def interrupted(self: Parcel) -> int:
+        found = next(lends, None)
+        if found is None:
+            raise KeyboardInterrupt
+        return found(self)
+
+    monkeypatch.setattr(Parcel, "lend", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        peers._lent(ends[1], list(enumerate(parcels)), 0)
+    for parcel in parcels:
+        parcel.close()
+    assert held() == before
+
+
+def test_descriptors_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was looked at all of them for every 64: twice as many took four times as long."""
+    looked = 0
+
+    def is_shared(self: Parcel) -> bool:
+        nonlocal looked
+        looked += 1
+        return False
+
+    monkeypatch.setattr(Parcel, "is_shared", property(is_shared))
+    peers = Peers(b"")
+    link = SimpleNamespace(welcome={"share": 0}, can_share=False)
+    monkeypatch.setattr(peers, "_open", lambda *_: link)
+    monkeypatch.setattr(peers, "_put", lambda *_: [])
+    counts = []
+    for count in (1000, 2000):
+        looked = 0
+        peers.put("address", [(i, Parcel([b"x"])) for i in range(count)])
+        counts.append(looked)
+    assert counts[1] <= 2 * counts[0]
 
 
 def test_a_parcel_is_written_once_and_let_go_of() -> None:
@@ -167,7 +223,7 @@ def test_a_payload_is_the_same_when_it_is_read(drawn: list[bytes | int]) -> None
     buffers = [each if isinstance(each, bytes) else os.urandom(each) for each in drawn]
     small, pieces = direct.split(buffers)
     assert len(pieces) == sum(len(each) >= direct.PIECE_BYTES for each in buffers)
-    there = Direct(os.getpid(), memoryview(b"".join(small)), pieces, lambda: None)
+    there = Direct(os.getpid(), memoryview(b"".join(small)), pieces, lambda: True)
     assert there.nbytes == sum(map(len, buffers))
     assert there.read() == b"".join(buffers)
 
@@ -179,11 +235,11 @@ def test_two_threads_read_what_is_large(monkeypatch: pytest.MonkeyPatch) -> None
     value = np.arange(MIB)
     small, pieces = direct.split(payload.dumps(value))
     blob = memoryview(b"".join(small))
-    read = payload.loads(Direct(os.getpid(), blob, pieces, lambda: None).read())
+    read = payload.loads(Direct(os.getpid(), blob, pieces, lambda: True).read())
     assert (read == value).all() and read.flags.writeable
     # What is not there is an error, in whichever thread.
     with pytest.raises(OSError):
-        Direct(os.getpid(), blob, [(0, 4096, 8 * MIB)], lambda: None).read()
+        Direct(os.getpid(), blob, [(0, 4096, 8 * MIB)], lambda: True).read()
 
 
 @pytest.mark.parametrize(
@@ -205,7 +261,209 @@ def test_pieces_that_do_not_fit_are_refused(ends: tuple[Link, Link], rows: list[
     items = [(7, 0, 1.0), (8, 1, 0.0)]
     down.send("data", {"request": 1}, {"items": items, "direct": rows}, [b"abcdef"])
     with pytest.raises(BrokenFrame, match="direct"):
-        list(data_items(up, 1, 2))
+        list(data_items(up, 1, 2, direct=True))
+
+
+@reads
+def test_who_is_interrupted_leaves_no_thread_that_writes_into_free_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(direct, "_SHARED_BYTES", 2**16)
+    monkeypatch.setattr(direct, "_CALL_BYTES", 2**16)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    rooms: list[weakref.ref[memoryview]] = []
+    helper: list[threading.Thread] = []
+    copied: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+    room, join = direct._room, threading.Thread.join
+
+    def made(nbytes: int) -> memoryview:
+        memory = room(nbytes)
+        rooms.append(weakref.ref(memory))
+        return memory
+
+    def copy(*_: Any) -> None:
+        name = threading.current_thread().name
+        copied.append(name)
+        if name == "spanwise-copy":
+            helper.append(threading.current_thread())
+            begun.set()
+            assert go_on.wait(60)
+        else:
+            assert begun.wait(60)
+
+    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
+        if thread.name == "spanwise-copy":
+            raise KeyboardInterrupt
+        join(thread, timeout)
+
+    monkeypatch.setattr(direct, "_room", made)
+    monkeypatch.setattr(direct, "_copy", copy)
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    buffers = [bytes(2**18)]
+    _, pieces = direct.split(buffers)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            Direct(os.getpid(), memoryview(b""), pieces, lambda: True).read()
+        del caught
+        gc.collect()
+        assert rooms[0]() is not None, "the helper is still at a piece"
+    finally:
+        go_on.set()
+        join(helper[0], 60)
+    assert copied.count("spanwise-copy") == 1
+    wait_until("the memory is free", lambda: rooms[0]() is None)
+
+
+@reads
+def test_an_interrupted_helper_takes_no_further_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct, "_SHARED_BYTES", 2**16)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    errors: list[threading.Thread] = []
+    begun, go_on = threading.Event(), threading.Event()
+    copied = 0
+
+    def copy(*_: Any) -> None:
+        nonlocal copied
+        copied += 1
+        errors.append(threading.current_thread())
+        begun.set()
+        assert go_on.wait(60)
+
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name == "spanwise-copy":
+            assert begun.wait(60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(direct, "_copy", copy)
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    pieces = [(0, 4096, 2**20)] * 5
+    with pytest.raises(KeyboardInterrupt):
+        Direct(os.getpid(), memoryview(b""), pieces, lambda: True).read()
+    go_on.set()
+    errors[0].join(60)
+    assert copied == 1
+
+
+def test_what_was_not_asked_for_is_refused(ends: tuple[Link, Link]) -> None:
+    down, up = ends
+    rows = [(0, 0, 4096.0, 9.0)]
+    down.send("data", {"request": 1}, {"items": [(7, 0, 1.0)], "direct": rows}, [b""])
+    with pytest.raises(BrokenFrame, match="nobody has asked"):
+        list(data_items(up, 1, 1))
+
+
+@reads
+def test_memory_is_read_only_of_who_has_shown_that_it_is_its(
+    kept: Kept, ends: tuple[Link, Link]
+) -> None:
+    """Who listens may pass on what another process says."""
+    _, up = ends
+    welcome = Server(kept.worker).welcome("peer", {})
+    # (the bytes of its own are gone with the server, or changed, or elsewhere)
+    server = Server(kept.worker)
+    told = server.welcome("peer", {})
+    found = []
+    for each in (told, {}, told | {"proof": welcome["proof"]}, told | {"proofAt": 4096}):
+        up._peer = None
+        up.welcome = each
+        found.append(up.peer)
+    assert found == [os.getpid(), 0, 0, 0]
+
+
+# ── who holds what is read ────────────────────────────────────────────────
+
+
+@pytest.fixture
+def served(kept: Kept, ends: tuple[Link, Link]) -> Iterator[Link]:
+    """A caller's end, of which the other is served."""
+    down, up = ends
+    server = Server(kept.worker)
+    up.welcome = server.welcome("peer", {})
+    serving = threading.Thread(target=server.serve, args=(down,))
+    serving.start()
+    yield up
+    up.close()
+    serving.join(60)
+
+
+def ask(link: Link, request: int, ids: list[int]) -> Iterator[list[Any]]:
+    fields = {"request": request, "share": 0, "direct": True}
+    link.send("get", fields, {"ids": [(each,) for each in ids], "done": []})
+    for _, items in data_items(link, request, len(ids), direct=True):
+        yield items
+
+
+@reads
+def test_each_frame_is_kept_until_it_has_been_read(
+    kept: Kept, served: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "FRAME_BYTES", MIB)
+    alive = []
+    for i in range(3):
+        value = array(2, float(i))
+        alive.append(weakref.ref(value))
+        kept.keep(i, value)
+        del value
+    frames = ask(served, 1, [0, 1, 2])
+    for i in range(3):
+        [(task_id, _, _, content)] = next(frames)
+        assert task_id == i and isinstance(content, Direct)
+        kept.worker.table.release([i])
+        kept.worker.table.dropped.clear()
+        assert alive[i]() is not None
+        assert (payload.loads(content.read()) == i).all()
+        served.send("got", {"request": 1})
+        wait_until("the one before is free", lambda i=i: alive[i]() is None)
+        assert all(each() is not None for each in alive[i + 1 :])
+    assert next(frames) == []
+
+
+@reads
+def test_what_would_be_kept_twice_is_sent(
+    kept: Kept, ends: tuple[Link, Link], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pickles in band, and many small arrays: their holder keeps nothing for who asked."""
+    kept.keep(1, [f"{i:01000}" for i in range(2000)])
+    kept.keep(2, [np.zeros(4096) for _ in range(100)])
+    down, up = ends
+    message = Message(
+        "get",
+        {"request": 1, "share": 0, "direct": True},
+        {"ids": [(1,), (2,)], "done": []},  # type: ignore[dict-item]
+        [],
+    )
+    read_there: list[Any] = []
+    asking = threading.Thread(
+        target=Server(kept.worker)._get, args=(down, message, Counter(), read_there)
+    )
+    asking.start()
+    found = [item for _, items in data_items(up, 1, 2, direct=True) for item in items]
+    asking.join(60)
+    assert not read_there
+    assert all(isinstance(content, memoryview) for *_, content in found)
+
+
+def test_who_says_something_else_than_got_is_refused(kept: Kept, served: Link) -> None:
+    if not direct.IS_POSSIBLE:
+        pytest.skip("Linux's process_vm_readv")
+    for i in range(2):
+        kept.keep(i, array(40, 1.0))
+    frames = ask(served, 1, [0, 1])
+    next(frames)
+    served.send("got", {"request": 2})
+    with pytest.raises(LinkError, match="got"):
+        next(frames)
+
+
+def test_a_link_whose_other_side_has_closed_is_not_used_again(ends: tuple[Link, Link]) -> None:
+    down, up = ends
+    assert up.is_there()
+    down.close()
+    assert not up.is_there() and up.closed
 
 
 # ── a cluster ─────────────────────────────────────────────────────────────
@@ -311,8 +569,26 @@ def twice(value: Any) -> Any:
     return np.concatenate([value, value])
 
 
+def shown() -> tuple[int, int, str]:
+    """In a worker: its process, and where which bytes lie in its memory."""
+    proof = fetch.proof = os.urandom(direct.PROOF_BYTES)  # type: ignore[attr-defined]
+    return os.getpid(), direct.address_of(proof), proof.hex()
+
+
+@pytest.fixture
+def three_that_read(three: Client) -> Client:
+    """The same; skips where Linux does not let the processes look at each other."""
+    told = three.submit(shown, workers=[0], pure=False).result()
+    if not direct.shows(*told):
+        pytest.skip("this process may not read its workers' memory")
+    if not three.submit(direct.shows, *told, workers=[1], pure=False).result():
+        pytest.skip("workers may not read each other's memory")
+    return three
+
+
 @reads
-def test_what_one_asks_for_is_read_where_it_lies(three: Client) -> None:
+def test_what_one_asks_for_is_read_where_it_lies(three_that_read: Client) -> None:
+    three = three_that_read
     wait_until("nothing is shared", lambda: not any(three.run(shared_here).values()))
     x = three.submit(array, 16, 3.0, workers=[0])
     value = x.result()
@@ -332,8 +608,9 @@ def test_what_one_asks_for_is_read_where_it_lies(three: Client) -> None:
 
 @reads
 def test_a_result_stays_until_it_has_been_read(
-    three: Client, monkeypatch: pytest.MonkeyPatch
+    three_that_read: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    three = three_that_read
     x = three.submit(array, 64, 6.0, pure=False)
     read = Direct.read
 
@@ -349,9 +626,69 @@ def test_a_result_stays_until_it_has_been_read(
     assert (value == 6.0).all()
 
 
+class Slow:
+    """Takes longer to open than its holder waits for a sign."""
+
+    def __init__(self) -> None:
+        self.value = array(4, 1.0)
+
+    def __setstate__(self, state: Any) -> None:
+        time.sleep(2)
+        self.__dict__.update(state)
+
+    def total(self) -> float:
+        return float(self.value.sum())
+
+
+def small() -> Any:
+    return [np.zeros(4096) for _ in range(100)]
+
+
+def wait_less(seconds: float, dask_worker: Any) -> None:
+    """Wait so long for who reads; count peers that cannot be reached; share nothing wanted."""
+    door.STALL_SECONDS = seconds
+    dask_worker._worker.table.wanted.clear()
+    if not hasattr(fetch.Fetching, "broken"):
+        fetch.Fetching.broken = 0  # type: ignore[attr-defined]
+
+        def broke(self: Any, peer: int, error: BaseException) -> None:
+            fetch.Fetching.broken += 1  # type: ignore[attr-defined]
+
+        fetch.Fetching.broke = broke  # type: ignore[method-assign]
+
+
+def broken(dask_worker: Any) -> int:
+    return fetch.Fetching.broken  # type: ignore[attr-defined, no-any-return]
+
+
+@reads
+def test_links_outlive_what_goes_over_them(
+    three_that_read: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their holder closed them where nothing was read, or opening it took long."""
+    three = three_that_read
+    x, y = (three.submit(each, workers=[0], pure=False) for each in (small, Slow))
+    z = three.submit(array, 4, 1.0, workers=[2], pure=False)
+    spanwise.wait([x, y, z])
+    three.run(wait_less, 1.5)
+    assert len(x.result()) == three.submit(len, x, workers=[1], pure=False).result() == 100
+    send = Link.send
+    with monkeypatch.context() as patch:  # a holder that does close it
+        patch.setattr(Link, "send", lambda self, kind, *a: kind == "got" or send(self, kind, *a))
+        assert (z.result() == 1.0).all()
+    # (takes two seconds)
+    assert three.submit(Slow.total, y, workers=[2], pure=False).result() == 4.0 * MIB / 8
+    for number in (0, 2):
+        assert three.scatter(1, workers=[number], hash=False).result() == 1
+    x = three.submit(small, workers=[0], pure=False)
+    assert three.submit(len, x, workers=[1], pure=False).result() == 100
+    assert not any(three.run(broken).values())
+    three.run(wait_less, 60.0)
+
+
 @reads
 def test_where_linux_forbids_it_results_come_in_another_way(
-    three: Client, monkeypatch: pytest.MonkeyPatch
+    three_that_read: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = []
 
@@ -360,6 +697,7 @@ def test_where_linux_forbids_it_results_come_in_another_way(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(direct, "_copy", forbid)
+    three = three_that_read
     x = three.submit(array, 4, 8.0, workers=[0], pure=False)
     for _ in range(2):
         assert (x.result() == 8.0).all()
@@ -369,7 +707,7 @@ def test_where_linux_forbids_it_results_come_in_another_way(
 
 @reads
 def test_a_holder_that_is_killed_meanwhile_has_it_made_again(
-    three: Client, monkeypatch: pytest.MonkeyPatch
+    three_that_read: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = Direct.read
     killed: list[int] = []
@@ -382,5 +720,6 @@ def test_a_holder_that_is_killed_meanwhile_has_it_made_again(
         return read(self)
 
     monkeypatch.setattr(Direct, "read", kill)
+    three = three_that_read
     x = three.submit(array, 16, 9.0, pure=False)
     assert (x.result() == 9.0).all() and killed

@@ -12,6 +12,7 @@ go in another way.
 from __future__ import annotations
 
 import ctypes
+import errno
 import itertools
 import mmap
 import os
@@ -20,15 +21,18 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
-from spanwise.wire.errors import BrokenFrame
+from spanwise.wire.errors import BrokenFrame, LinkClosed
 from spanwise.wire.frame_reader import uninitialised
 
 Buffer = bytes | bytearray | memoryview
 #: Rows of `direct` that belong to one item: (bytes of the blob before it, address, length).
 Piece = tuple[int, int, int]
 
+#: So long is what a holder shows to prove that its addresses are those of this process.
+PROOF_BYTES = 32
 #: Smaller buffers go with the message.
 PIECE_BYTES = 64 * 1024
 #: Memory of this size on is asked for in huge pages, as numpy does for its arrays: with pages of
@@ -41,6 +45,10 @@ _SHARED_BYTES = 32 * 2**20
 #: Addresses of programs are smaller, and exact as f64.
 _MOST_ADDRESS = 2**53
 _SIMPLE = 0
+
+
+#: Of these reasons not to read, none goes away.
+_FORBIDDEN = frozenset((errno.EPERM, errno.EACCES, errno.ENOSYS))
 
 
 class _Vector(ctypes.Structure):
@@ -80,6 +88,20 @@ if _read is not None:
 IS_POSSIBLE = _read is not None and hasattr(socket, "SO_PEERCRED")
 
 
+@cache
+def _buffer_calls() -> tuple[Any, Any]:
+    """CPython's functions to look at a buffer, and to let go of it."""
+    get = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
+    release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+    api = ctypes.pythonapi
+    return get(("PyObject_GetBuffer", api)), release(("PyBuffer_Release", api))
+
+
+def is_forbidden(error: OSError) -> bool:
+    """Whether memory of the process can never be read; else there may be no room for it now."""
+    return error.errno in _FORBIDDEN
+
+
 def peer_of(sock: socket.socket) -> int:
     """The process that listens at the other end of a unix socket; 0: it cannot be seen."""
     if not IS_POSSIBLE or sock.family != socket.AF_UNIX:
@@ -91,13 +113,26 @@ def peer_of(sock: socket.socket) -> int:
     return int(pid) if user == os.geteuid() else 0
 
 
+def shows(pid: int, address: float, proof: str) -> bool:
+    """Whether the process has these bytes (hex) there, and may be read.
+
+    The one that listens may pass on what another says: then its memory is not the holder's.
+    """
+    at = _whole(address)
+    if not at or len(proof) != 2 * PROOF_BYTES:
+        return False
+    found = bytearray(PROOF_BYTES)
+    try:
+        _copy(pid, address_of(found), at, PROOF_BYTES)
+    except OSError:
+        return False
+    return found.hex() == proof
+
+
 def address_of(buffer: Buffer) -> int:
     """Where a buffer lies; it stays there as long as somebody holds `buffer`."""
     view = _View()
-    get = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)(
-        ("PyObject_GetBuffer", ctypes.pythonapi)
-    )
-    release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("PyBuffer_Release", ctypes.pythonapi))
+    get, release = _buffer_calls()
     get(buffer, ctypes.addressof(view), _SIMPLE)
     address = view.address or 0
     release(ctypes.addressof(view))
@@ -132,7 +167,7 @@ class Direct:
     pieces
         What is to be read.
     is_there
-        Raises LinkClosed if the holder has ended, and another process may have its number.
+        False if the holder has ended, and another process may have its number.
 
     Raises
     ------
@@ -143,7 +178,7 @@ class Direct:
     __slots__ = ("_blob", "_is_there", "_pid", "_pieces", "nbytes")
 
     def __init__(
-        self, pid: int, blob: memoryview, pieces: Sequence[Piece], is_there: Callable[[], None]
+        self, pid: int, blob: memoryview, pieces: Sequence[Piece], is_there: Callable[[], bool]
     ) -> None:
         self._pid = pid
         self._blob = blob
@@ -177,16 +212,17 @@ class Direct:
                 left.append((into + at + start, address + start, length))
             at += nbytes
         memory[at:] = self._blob[taken:]
-        self._copy(left)
-        self._is_there()
+        self._copy(memory, left)
+        if not self._is_there():
+            raise LinkClosed("The other side closed the connection.")
         return memory
 
-    def _copy(self, left: list[Piece]) -> None:
-        """Copy (to, from, length), by two threads if it is much."""
+    def _copy(self, memory: memoryview, left: list[Piece]) -> None:
+        """Copy (to, from, length) into `memory`, by two threads if it is much."""
         work = iter(left)
         errors: list[BaseException] = []
 
-        def go_on() -> None:
+        def go_on(_memory: memoryview) -> None:  # which stays as long as this runs
             try:
                 while not errors and (each := next(work, None)) is not None:
                     _copy(self._pid, *each)
@@ -194,17 +230,23 @@ class Direct:
                 errors.append(error)
 
         helper = None
-        if sum(length for _, _, length in left) >= _SHARED_BYTES and (os.cpu_count() or 1) > 1:
-            helper = threading.Thread(target=go_on, name="spanwise-copy", daemon=True)
-            try:
-                helper.start()
-            except RuntimeError:  # no thread can be started
-                helper = None
-        go_on()
-        if helper is not None:
-            helper.join()
-        if errors:
-            raise errors[0]
+        try:
+            if sum(length for _, _, length in left) >= _SHARED_BYTES and (os.cpu_count() or 1) > 1:
+                helper = threading.Thread(
+                    target=go_on, args=(memory,), name="spanwise-copy", daemon=True
+                )
+                try:
+                    helper.start()
+                except RuntimeError:  # no thread can be started
+                    helper = None
+            go_on(memory)
+            if helper is not None:
+                helper.join()
+            if errors:
+                raise errors[0]
+        finally:
+            left.clear()  # Ctrl-C: the helper ends with the piece that it is at
+            errors.clear()  # (its traceback would hold the memory)
 
 
 def _room(nbytes: int) -> memoryview:

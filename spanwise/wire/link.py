@@ -84,6 +84,7 @@ class Link:
         self._sock = sock
         _LINKS.add(self)
         self._pid = os.getpid()
+        self._peer: int | None = None
         self._sends = sends
         self._speak(role)
         self._authenticated = False
@@ -179,28 +180,31 @@ class Link:
 
     @property
     def peer(self) -> int:
-        """The process that listens at the other end, whose memory may be read; 0: unknown."""
-        try:
-            return direct.peer_of(self._sock)
-        except OSError:  # another thread closes it
-            return 0
+        """The process at the other end, whose memory can be read as it has shown; 0: none."""
+        if self._peer is None:
+            try:
+                pid = direct.peer_of(self._sock)
+            except OSError:  # another thread closes it
+                return 0
+            at, proof = self.welcome.get("proofAt", 0), self.welcome.get("proof", "")
+            self._peer = pid if pid and direct.shows(pid, at, proof) else 0
+        return self._peer
 
-    def is_there(self) -> None:
-        """See that the other side has not closed.
-
-        Raises
-        ------
-        LinkClosed
-        """
+    def is_there(self) -> bool:
+        """Whether the link stands, as far as is known; else it is closed."""
+        if self.closed:
+            return False
+        if not hasattr(select, "POLLRDHUP"):  # not Linux: what is sent next tells
+            return True
         look = select.poll()
         try:
             look.register(self._sock, select.POLLRDHUP)
             if not look.poll(0):
-                return
+                return True
         except (OSError, ValueError):
             pass  # another thread has closed it
         self.close()
-        raise LinkClosed("The other side closed the connection.")
+        return False
 
     @property
     def closed(self) -> bool:

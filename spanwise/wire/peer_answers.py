@@ -18,9 +18,14 @@ Item = tuple[int, int, float, "memoryview | Lent | Direct | None"]
 
 
 def data_items(
-    link: Link, request: int, asked: int, until: float | None = None
+    link: Link, request: int, asked: int, until: float | None = None, *, direct: bool = False
 ) -> Iterator[tuple[Message, list[Item]]]:
     """The frames that answer a `get` of so many ids, with their items.
+
+    Parameters
+    ----------
+    direct
+        It was said that memory of the other side will be read.
 
     Raises
     ------
@@ -42,6 +47,8 @@ def data_items(
             if more and not rows:
                 raise broken(message, "more", "it says that more comes, and brings nothing")
             left -= len(rows)
+            if not direct and message.table("direct").rows:
+                raise broken(message, "direct", "nobody has asked for it")
             items = _with_blobs(link, message, rows)
         except BrokenFrame as error:
             link.refuse("broken-frame", str(error))

@@ -10,6 +10,7 @@ Large results do not go through the socket where they need not: `segments.py`.
 from __future__ import annotations
 
 import os
+import secrets
 from collections import Counter
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from spanwise.processes import forks
 from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
 from spanwise.wire import direct, payload
-from spanwise.wire.errors import LinkClosed, LinkError
+from spanwise.wire.errors import BrokenFrame, LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
 from spanwise.wire.frame import Message
 from spanwise.wire.frame_reader import MOST_DESCRIPTORS
@@ -25,6 +26,7 @@ from spanwise.wire.link import STALL_SECONDS, Link
 from spanwise.wire.peer_answers import put_in_segments
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.inline import plain_inline
+from spanwise.worker.segments import BUFFER_SHARE
 from spanwise.worker.spill_file import Spilled
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 #: A `data` frame holds about this much; the next item goes into another.
 FRAME_BYTES = 32 * 2**20
+#: A caller that reads memory here does so at this many bytes per second at least.
+SLOWEST_READ = 64 * 2**20
 #: So long one request waits at most for data that was put here and is no task yet.
 ADOPTION_SECONDS = 5.0
 #: The context of what is measured here, as in Dask.
@@ -43,7 +47,7 @@ _ABSENT = object()
 class _Answer:
     """The answer to one `get`: frames of about `FRAME_BYTES`, and what it took to make them."""
 
-    def __init__(self, link: Link, request: int) -> None:
+    def __init__(self, link: Link, request: int, read_there: list[Any]) -> None:
         self._link = link
         self._request = request
         self._items: list[tuple[int, int, float]] = []
@@ -51,8 +55,9 @@ class _Answer:
         self._shared: list[tuple[int, int, float]] = []
         self._descriptors: list[int] = []
         self._direct: list[tuple[int, float, float, float]] = []
-        #: What the caller reads from this process's memory stays until it has.
-        self.read_there: list[Any] = []
+        #: What the caller reads from this process's memory stays until it has: of one frame.
+        self._read_there = read_there
+        self._is_being_read = False
         #: The memory of a result that has moved is freed when its answer is on its way.
         self._held: list[Any] = []
         self._size = 0
@@ -86,11 +91,30 @@ class _Answer:
 
     def direct(self, task_id: int, nbytes: float, buffers: list[Any]) -> None:
         """Answer by saying where the payload lies."""
+        if self._is_being_read:
+            self._await_got()
         small, pieces = direct.split(buffers)
         item = len(self._items)
         self._direct += [(item, before, float(at), float(length)) for before, at, length in pieces]
-        self.read_there.append(buffers)
+        self._read_there.append(buffers)
         self.payload(task_id, ITEM_OK, nbytes, small, payload.nbytes(buffers))
+
+    def _await_got(self) -> None:
+        """Wait until the caller has read what the frame before names.
+
+        Raises
+        ------
+        BrokenFrame, LinkClosed, TimeoutError
+        """
+        begin = perf_counter()
+        message = self._link.read(_read_until(self._read_there))
+        if message.type != "got" or message.fields["request"] != self._request:
+            why = f'"{message.type}" where "got" of request {self._request} is awaited.'
+            self._link.refuse("broken-frame", why)
+            raise BrokenFrame(why)
+        self._read_there.clear()
+        self._is_being_read = False
+        self.copied(perf_counter() - begin)
 
     def copied(self, seconds: float) -> None:
         """So much of the time until now was copying."""
@@ -117,10 +141,16 @@ class _Answer:
         finally:
             self.close()
         self.total += self._size
+        self._is_being_read = self._is_being_read or bool(self._direct)
         self._items, self._blobs, self._shared, self._direct = [], [], [], []
         self._held, self._size = [], 0
         self._begin = perf_counter()
         self.sent += self._begin - now
+
+    def send_what_is_there(self) -> None:
+        """Send what there is, if anything; more comes."""
+        if self._items:
+            self.send(True)
 
     def close(self) -> None:
         """Close the descriptors that were sent, or will never be."""
@@ -133,10 +163,16 @@ class Server:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
+        #: What callers look for in the memory of this process before they read results there.
+        self._proof = secrets.token_bytes(direct.PROOF_BYTES)
 
     def welcome(self, role: str, intro: dict[str, Any]) -> dict[str, Any]:
         """What callers are told."""
-        return {"share": self._worker.segments.share_bytes}
+        told: dict[str, Any] = {"share": self._worker.segments.share_bytes}
+        if direct.IS_POSSIBLE:
+            told["proof"] = self._proof.hex()
+            told["proofAt"] = direct.address_of(self._proof)
+        return told
 
     def serve(self, link: Link) -> None:
         """Answer one link until it ends; runs in a thread of its own."""
@@ -148,8 +184,9 @@ class Server:
         try:
             while True:
                 # No message is held while this waits: a put may be as large as memory.
-                until = monotonic() + STALL_SECONDS if read_there else None
-                self._answer(link, link.read_batch(until), client, lent, read_there)
+                messages = link.read_batch(_read_until(read_there))
+                self._answer(link, messages, client, lent, read_there)
+                del messages
         except LinkClosed:
             return  # peers and clients come and go
         except TimeoutError:
@@ -175,7 +212,8 @@ class Server:
             if message.type == "get":
                 self._given_back(message, lent)
                 # Who asks again has done with what it was told before.
-                read_there[:] = self._get(link, message, lent)
+                read_there.clear()
+                self._get(link, message, lent, read_there)
             elif message.type == "got":
                 read_there.clear()
             elif message.type == "put":
@@ -189,27 +227,32 @@ class Server:
                 del lent[number]
         self._worker.segments.returned(done)
 
-    def _get(self, link: Link, message: Message, lent: Counter[int]) -> list[Any]:
-        """Answer; return what must stay where it is until the caller has read it."""
+    def _get(self, link: Link, message: Message, lent: Counter[int], read_there: list[Any]) -> None:
+        """Answer; `read_there` gets what must stay until the caller has read it."""
         worker = self._worker
-        answer = _Answer(link, message.fields["request"])
+        answer = _Answer(link, message.fields["request"], read_there)
         may_share = message.fields["share"] if link.can_share else 0
         may_read = message.fields["direct"] and link.can_share and direct.IS_POSSIBLE
         is_worker = link.intro.get("worker") is not None
         share_bytes = worker.segments.share_bytes or float("inf")
         read = 0.0
         read_bytes = read_count = 0
-        asked = perf_counter()
         ids = [task_id for (task_id,) in message.table("ids")]
+        count = len(ids)
         values, sizes = worker.table.values, worker.table.sizes
         fixed = worker.sizes.fixed
         try:
-            for task_id in ids:
+            for at, task_id in enumerate(ids):
+                if at == count:
+                    # All that is here is on its way; the rest has been put at the end.
+                    answer.send_what_is_there()
+                    with worker.lock:
+                        worker.await_adoption(ids[count:], perf_counter() + ADOPTION_SECONDS)
                 with worker.lock:
                     value = values.get(task_id, _ABSENT)
-                    if value is _ABSENT and worker.puts:
-                        worker.await_adoption(task_id, asked + ADOPTION_SECONDS)
-                        value = values.get(task_id, _ABSENT)
+                    if value is _ABSENT and at < count and worker.puts:
+                        ids.append(task_id)  # perhaps it is data that was put here
+                        continue
                     nbytes = sizes.get(task_id, 0.0)
                 if value is _ABSENT:
                     answer.missing(task_id)
@@ -243,7 +286,7 @@ class Server:
                     # one copy is cheaper than to enter each page there, and here, and in no memory
                     # for long.
                     reads = may_read and not (is_worker and task_id in worker.table.wanted)
-                    if is_large and reads:
+                    if is_large and reads and _lies_there(blob, size):
                         answer.direct(task_id, nbytes, blob)
                     elif (
                         is_large
@@ -263,12 +306,11 @@ class Server:
         ledger.add(end, CONTEXT, "serialize", "seconds", answer.pickled - read)
         ledger.add(end, CONTEXT, "network", "seconds", answer.sent)
         ledger.add(end, CONTEXT, "memory-read", "bytes", float(answer.total - read_bytes))
-        ledger.add(end, CONTEXT, "memory-read", "count", float(len(ids) - read_count))
+        ledger.add(end, CONTEXT, "memory-read", "count", float(count - read_count))
         if read_count:
             ledger.add(end, CONTEXT, "disk-read", "seconds", read)
             ledger.add(end, CONTEXT, "disk-read", "bytes", float(read_bytes))
             ledger.add(end, CONTEXT, "disk-read", "count", float(read_count))
-        return answer.read_there
 
     def _lend_kept(
         self, answer: _Answer, task_id: int, value: Any, nbytes: float, lent: Counter[int]
@@ -326,6 +368,23 @@ class Server:
             del value, content
         tables = {"again": again} if again else {}
         link.send("stored", {"request": message.fields["request"]}, tables)
+
+
+def _read_until(read_there: list[Any]) -> float | None:
+    """Until when the caller may take to read this, in seconds of the monotonic clock."""
+    if not read_there:
+        return None
+    return monotonic() + STALL_SECONDS + sum(map(payload.nbytes, read_there)) / SLOWEST_READ
+
+
+def _lies_there(buffers: list[Any], size: int) -> bool:
+    """Whether nearly all of a payload is large memory of the value itself, and no copy."""
+    large = sum(
+        each.nbytes
+        for each in buffers
+        if isinstance(each, memoryview) and each.nbytes >= direct.PIECE_BYTES
+    )
+    return large >= BUFFER_SHARE * size
 
 
 def _pickled(value: Any) -> tuple[int, Any]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.records.enumerations import ITEM_OK, LARGEST_U16, TRANSFER_OK
 from spanwise.wire import link as wire_link
-from spanwise.wire.direct import Direct
+from spanwise.wire.direct import Direct, is_forbidden
 from spanwise.wire.errors import LinkError
 from spanwise.wire.foreign import message_of, said, type_name
 from spanwise.wire.peer_answers import Item, data_items
@@ -116,33 +116,33 @@ class PeerFetcher(threading.Thread):
                 nbytes += fetch.nbytes
             return True
 
-    def _ask(self, asked: dict[int, Fetch]) -> None:
+    def _ask(self, asked: dict[int, Fetch], reads: bool = True) -> None:
         begin = perf_counter()
         link = self._link
-        if link is None:
+        if link is None or not link.is_there():
+            # (the other side may have ended one that stood idle)
             link = self._fetching.dial(self.address, self._opening)
         may_share = self._fetching.worker.segments.room() if link.can_share else 0
         self._request += 1
-        fields = {
+        fields: dict[str, Any] = {
             "request": self._request,
             "share": may_share,
-            "direct": self._reads and link.peer > 0,
+            "direct": reads and self._reads and link.peer > 0,
         }
         done = [(self._done.popleft(),) for _ in range(len(self._done))]
         link.send("get", fields, {"ids": [(each,) for each in asked], "done": done})
         again: dict[int, Fetch] = {}
-        has_read = False
-        for _, came in data_items(link, self._request, len(asked)):
-            read = self._read(came)
-            has_read = has_read or read
+        told = fields["direct"]
+        for _, came in data_items(link, self._request, len(asked), direct=told):
+            if self._read(came):
+                # (before anything is unpickled: the holder waits for it)
+                link.send("got", {"request": self._request})
             self._store(came, asked, again, begin, perf_counter())
             begin = perf_counter()
-        if has_read:
-            link.send("got", {"request": self._request})
         if again:
             # (through the socket now: `room` is 0 for a while, and memory is not read)
             asked.update(again)
-            self._ask(asked)
+            self._ask(asked, reads=False)
         elif asked:
             # The peer answered, but does not have these.
             left = list(asked.values())
@@ -157,13 +157,14 @@ class PeerFetcher(threading.Thread):
                 has_read = True
                 try:
                     came[row] = (task_id, status, nbytes, content.read())
-                except OSError:  # Linux forbids it
-                    self._reads = False
+                except OSError as error:
+                    self._reads = not is_forbidden(error)
         return has_read
 
     def _opening(self, link: wire_link.Link) -> None:
         with self._changed:
             self._link = link
+            self._done = deque()
             if not self._closed:
                 return
         link.close()

@@ -16,7 +16,7 @@ it. `sending` is held while a message goes to the scheduler; it is taken before
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from math import inf
 from pathlib import Path
@@ -273,8 +273,8 @@ class Worker:
                 self.table.shared[task_id] = segment
         return True
 
-    def await_adoption(self, task_id: int, until: float) -> None:
-        """Wait for a result that may be data which was put here; the lock is held.
+    def await_adoption(self, task_ids: Collection[int], until: float) -> None:
+        """Wait for results that may be data which was put here; the lock is held.
 
         The scheduler tells this worker which task such data is, and another one to fetch it: by
         two links, of which the other's may be read first.
@@ -284,7 +284,7 @@ class Worker:
         until
             The perf_counter at which to give up.
         """
-        while self.puts and task_id not in self.table.values:
+        while self.puts and not self.table.values.keys() >= set(task_ids):
             left = until - perf_counter()
             if left <= 0 or not self._settled.wait(left):
                 return

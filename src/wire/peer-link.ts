@@ -4,14 +4,17 @@
 import { u32Of } from '../base/typed-arrays';
 import type { ClientTaskId, OuterTaskId } from '../records/ids';
 import * as v from 'valibot';
-import { flag, message, u32 } from './describe';
+import { flag, message, text, u32 } from './describe';
 
 /** `welcome` for a peer. */
 export const peerWelcome = v.looseObject({
   /** As in the client's. */
   clock: v.optional(v.number()),
   /** From how many bytes on data that is put may lie in a segment; 0: never. */
-  share: v.optional(v.number(), 0)
+  share: v.optional(v.number(), 0),
+  /** 32 random bytes (hex), and where they lie in the memory of who says so: a caller that finds them there reads it. */
+  proof: v.optional(text, ''),
+  proofAt: v.optional(v.number(), 0)
 });
 
 export const PEER_LINK = {
@@ -29,7 +32,7 @@ export const PEER_LINK = {
       },
       { ids: { taskId: u32Of<OuterTaskId>() }, done: { segment: 'u32' } }
     ),
-    /** The caller has read all that `data` of this request named in `direct`. */
+    /** The caller has read all that a `data` of this request named in `direct`: one for each such frame. */
     got: message({ request: u32 }),
     /**
      * One blob (payload) per item. → `stored`. `shared`: items (by their row) whose payload of so many bytes lies in a
