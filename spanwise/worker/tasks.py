@@ -40,7 +40,7 @@ Row = TaskRow
 Entry = tuple[float, int, Row, tuple[int, ...], "Waiting | None"]
 
 NO_INPUTS: tuple[int, ...] = ()
-#: Smaller results are never shared: nobody asks whether they are wanted.
+#: Of results that are smaller, as far as `sizeof` knows, nobody notes whether they are wanted.
 LARGE_BYTES = 64 * 1024
 
 

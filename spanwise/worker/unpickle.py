@@ -10,7 +10,20 @@ from io import BytesIO
 from typing import Any
 
 #: Modules with functions that import, while something is unpickled, what they are told to.
-_MAY_IMPORT = frozenset({"builtins", "importlib", "cloudpickle", "cloudpickle.cloudpickle"})
+_MAY_IMPORT = frozenset(
+    {
+        "builtins",
+        "importlib",
+        "cloudpickle",
+        "cloudpickle.cloudpickle",
+        "_pickle",
+        "pickle",
+        "pkgutil",
+        "pydoc",
+    }
+)
+#: A larger pickle is not copied for this: it waits, as if it named something to be imported.
+_MOST_COPIED_BYTES = 2**20
 #: What of these imports nothing: functions and classes by value are made of it.
 _IMPORT_NOTHING = frozenset(
     {("builtins", name) for name in dir(builtins) if name not in ("__import__", "eval", "exec")}
@@ -69,4 +82,7 @@ def unpickle_waiting(wait: Callable[[], None], body: Any, **arguments: Any) -> A
     Exception
         Whatever unpickling raises.
     """
+    if len(body) > _MOST_COPIED_BYTES:
+        wait()
+        return pickle.loads(body, **arguments)
     return _Unpickler(wait, body, **arguments).load()
