@@ -45,7 +45,7 @@ def test_both_sides_know_each_other(door):
     opened, secret, links = door
     with_intro = dial(opened.address, secret, "peer", {"worker": 3})
     accepted = links.get(timeout=LIMIT)
-    assert with_intro.welcome == {"role": "peer", "clock": None, "share": 0}
+    assert with_intro.welcome["role"] == "peer" and with_intro.welcome["share"] == 0
     assert accepted.intro == {"worker": 3}
     with_intro.send("get", {"request": 1}, {"ids": [(5,), (6,)]})
     message = accepted.read()
