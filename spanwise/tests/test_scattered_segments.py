@@ -686,6 +686,34 @@ def test_links_outlive_what_goes_over_them(
     three.run(wait_less, 60.0)
 
 
+def send_short_frames(nbytes: int) -> None:
+    door.FRAME_BYTES = nbytes
+
+
+@reads
+def test_a_client_says_after_each_frame_that_it_has_read_it(
+    three_that_read: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once after all of them was too late: the holder's time ran over the whole answer."""
+    three = three_that_read
+    three.run(send_short_frames, MIB)
+    futures = [three.submit(array, 2, float(i), workers=[0], pure=False) for i in range(3)]
+    spanwise.wait(futures)
+    said: list[str] = []
+    send = Link.send
+
+    def noted(self: Link, kind: str, *rest: Any) -> None:
+        if kind in ("get", "got"):
+            said.append(kind)
+        send(self, kind, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Link, "send", noted)
+        assert [each[0] for each in three.gather(futures)] == [0.0, 1.0, 2.0]
+    assert said == ["get", "got", "got", "got"]
+    three.run(send_short_frames, 32 * MIB)
+
+
 @reads
 def test_where_linux_forbids_it_results_come_in_another_way(
     three_that_read: Client, monkeypatch: pytest.MonkeyPatch
