@@ -263,7 +263,7 @@ def test_a_restart_by_a_guest_computes_again_what_others_hold(owner: Client) -> 
     assert owner.submit(str, kept).result(LIMIT_SECONDS) == "7"
 
 
-def test_futures_of_another_client_are_taken_by_all_calls(owner: Client) -> None:
+def test_futures_of_another_client_are_taken_by_all_calls(owner: Client, tmp_path: Path) -> None:
     with Client(owner.address, set_as_default=False) as guest:
         theirs = owner.submit(abs, -7, pure=False)
         # At once, while it may not have run.
@@ -296,14 +296,17 @@ def test_futures_of_another_client_are_taken_by_all_calls(owner: Client) -> None
         assert guest.gather(both) == ["3", 9]
         with pytest.raises(ClusterError, match=r"of another client: ask that one, future\.client"):
             guest.who_has([theirs])
-        # Ids are each client's own: neither takes a task of its own for the other's.
-        runs, mine = owner.submit(long_sleep, pure=False), guest.submit(long_sleep, pure=False)
-        late = owner.map(max, range(1_000), [runs] * 1_000)
+        gate = owner.submit(mark_and_wait, str(tmp_path), 0)
+        late = owner.map(max, range(1_000), [gate] * 1_000)
         with pytest.MonkeyPatch.context() as patch:
             asked, sent = _counted(patch, owner, "ask"), _counted(patch, guest, "send")
             waits = guest.map(str, late)
         assert asked == ["question"] and sent.count("adopt") == 1
-        assert len({*waits}) == 1_000
+        assert len({each.key for each in waits}) == 1_000
+        owner.cancel(late)
+        (tmp_path / "gate").touch()
+        # Ids are each client's own: neither takes a task of its own for the other's.
+        runs, mine = owner.submit(long_sleep, pure=False), guest.submit(long_sleep, pure=False)
         guest.cancel([runs])
         assert (runs.status, mine.status) == ("cancelled", "pending")
         mine.cancel()
