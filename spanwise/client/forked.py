@@ -54,6 +54,8 @@ class ForkedSession(Session):
     send: Any = _refuse
     send_all: Any = _refuse
     watch: Any = _refuse
+    wait_in_loop: Any = _refuse
+    sleep: Any = _refuse
     wait_for: Any = _refuse
     wait_first: Any = _refuse
     when_done: Any = _refuse
