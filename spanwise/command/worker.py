@@ -40,6 +40,8 @@ _HAND_OVER_SECONDS = 30.0
 #: Workers that have lost their scheduler, or were told to close, end within this time.
 _END_SECONDS = 5.0
 _TRY_SECONDS = 0.5
+#: How long the file of a scheduler is waited for unless something else is said.
+FILE_SECONDS = 60.0
 #: Starts in a row that may fail before it gives up.
 _MOST_FAILED_STARTS = 3
 
@@ -79,9 +81,9 @@ def add_worker(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--death-timeout",
         type=seconds,
-        default=0.0,
         metavar="TIME",
-        help="wait so long for a cluster that is not there yet: 60, 2min (default: 0)",
+        help="wait so long for a cluster that is not there yet: 60, 2min (default: 60 with "
+        "--scheduler-file, else 0)",
     )
     refuse(parser)
     parser.set_defaults(run=run_worker)
@@ -96,7 +98,11 @@ def run_worker(options: argparse.Namespace, out: TextIO) -> int:
         raise ClusterError("--nworkers 0 starts nothing: give 1 or more, or auto.")
     events: Events = Events()
     with signals_as_events(events), notices_as_lines("spanwise worker"):
-        place, cluster = _join(given, options.death_timeout, events)
+        patience = options.death_timeout
+        if patience is None:
+            # A script starts the scheduler in the line before.
+            patience = FILE_SECONDS if options.scheduler_file else 0.0
+        place, cluster = _join(given, patience, events)
         session = cluster.session
         folder = _folder(options.local_directory)
         try:

@@ -16,6 +16,14 @@ _MOST_BYTES = 2.0**50
 _CLASSES = 1_000
 
 
+def is_to_be_awaited(kind: type) -> bool:
+    """Whether what a function returns of this type stands for a value that is still to come.
+
+    A collection can be awaited, too: by asynchronous clients. As a result it is itself.
+    """
+    return issubclass(kind, Awaitable) and not hasattr(kind, "__dask_graph__")
+
+
 class Sizes:
     """Sizes by type.
 
@@ -49,7 +57,7 @@ class Sizes:
         """Return whether instances of `kind` are to be awaited for their value."""
         known = self._awaitable.get(kind)
         if known is None:
-            known = self._awaitable.keep(kind, issubclass(kind, Awaitable))
+            known = self._awaitable.keep(kind, is_to_be_awaited(kind))
         return known
 
     def of(self, value: Any) -> float:

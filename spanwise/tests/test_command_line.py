@@ -255,7 +255,7 @@ def test_what_cannot_be_joined_or_started(
 
 def test_a_worker_waits_for_its_cluster(start: Start, tmp_path: Path) -> None:
     file = tmp_path / "cluster.json"
-    workers = start("worker", "--scheduler-file", file, "--death-timeout", "60", "--nthreads", 1)
+    workers = start("worker", "--scheduler-file", file, "--nthreads", 1)
     start("scheduler", "--scheduler-file", file).line("Ctrl-C")
     workers.line("Ctrl-C")
     code, said = workers.end(signal.SIGTERM)

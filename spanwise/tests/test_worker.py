@@ -84,6 +84,16 @@ class Ids:
 ids = Ids()
 
 
+class Lazy:
+    """As Dask's collections, whose `__await__` needs distributed."""
+
+    def __dask_graph__(self):
+        return {}
+
+    def __await__(self):
+        raise ModuleNotFoundError("Using async/await with dask requires the `distributed` package")
+
+
 class TestResults:
     def test_chain_made_here(self, shared):
         a, b, c = ids(3)
@@ -141,6 +151,11 @@ class TestResults:
         (a,) = ids()
         shared.assign([task(a, later, (21,))])
         assert shared.value(a) == 42
+
+    def test_a_collection_is_a_result_itself(self, shared):
+        (a,) = ids()
+        shared.assign([task(a, Lazy, ())])
+        assert type(shared.value(a)) is Lazy
 
     def test_release_forgets(self, shared):
         a, b = ids(2)

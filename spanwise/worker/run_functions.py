@@ -8,6 +8,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spanwise.measure.sizes import is_to_be_awaited
 from spanwise.processes import forks
 from spanwise.wire import payload
 from spanwise.wire.errors import FrameTooLong
@@ -151,7 +152,7 @@ class RunFunctions:
             if _takes_worker(function) and "dask_worker" not in kwargs:
                 kwargs = {**kwargs, "dask_worker": self._worker.object}
             value = function(*args, **kwargs)
-            if inspect.isawaitable(value):
+            if is_to_be_awaited(type(value)):
                 value = awaited(value)
             if forks.is_child:
                 forks.leave(None)
