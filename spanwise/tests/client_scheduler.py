@@ -130,7 +130,7 @@ class ClientScheduler:
         clock = {} if self.skew is None else {"clock": now}
         return {
             **clock,
-            "clusterId": "c1",
+            "clusterId": f"c{id(self):x}",
             "name": "test",
             "logId": "l1",
             "schedulerStart": now,
