@@ -206,8 +206,13 @@ def test_a_cluster_that_hangs_is_stopped_whatever_was_clicked(
         wait_until("all but one are refused", lambda: sum(each.done() for each in scaled) == 7)
         assert asked(server, path, None, "DELETE")[0] == 200
     answers = sorted((each.result()[0], each.result()[1]["message"]) for each in scaled)
-    assert [code for code, _ in answers] == [409] * 7 + [410]
-    assert "another command, which has not ended: try again in 30 s" in answers[0][1]
+    refused = [message for code, message in answers if code == 409]
+    assert len(refused) == 7
+    assert all(
+        "another command, which has not ended: try again in 30 s" in each for each in refused
+    )
+    # To be stopped the scheduler is continued: it may read the eighth before it ends.
+    assert {code for code, _ in answers} - {409} <= {200, 410}
     assert a(BEGIN) == b(BEGIN)
 
 

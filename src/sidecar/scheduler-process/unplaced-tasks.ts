@@ -30,6 +30,7 @@ export class UnplacedTasks {
   private _why: Why | null = null;
   private _since = 0;
   private _isTold = false;
+  private _stepsAhead = 0;
 
   constructor(
     private readonly _cluster: ClusterState,
@@ -38,7 +39,11 @@ export class UnplacedTasks {
 
   look(now: number): void {
     const why = this._whyNow();
-    if (why !== this._why) {
+    // Workers may have come, run what waited and gone between two looks: without a worker nothing is finished.
+    const { stepsAhead, isDeserted } = this._cluster.core;
+    const wasOver = isDeserted && stepsAhead !== this._stepsAhead;
+    this._stepsAhead = stepsAhead;
+    if (why !== this._why || wasOver) {
       this._why = why;
       this._since = now;
       this._isTold = false;

@@ -60,6 +60,18 @@ describe('tasks without a worker', () => {
     ]);
   });
 
+  it('are told again if workers came and went between two looks', () => {
+    const cluster = new Unplaced();
+    cluster.s.submit('a', { want: 'a' });
+    expect(cluster.pass(6)).toHaveLength(1);
+    cluster.s.join(0);
+    cluster.s.finish(0, 'a');
+    cluster.s.leave(0, 'closed');
+    cluster.s.submit('b', { want: 'b' });
+    expect(cluster.pass(5)).toEqual([]);
+    expect(cluster.pass(100)).toHaveLength(1);
+  });
+
   it('are told of while the only worker stays without taking tasks', () => {
     const cluster = new Unplaced();
     cluster.s.join(0);
