@@ -17,11 +17,11 @@ from typing import Any
 from spanwise.client.parcel import Parcel
 from spanwise.notices import warn_asker
 from spanwise.wire import segments
-from spanwise.wire.direct import Direct, is_forbidden
+from spanwise.wire.direct import Direct
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.frame_reader import MOST_DESCRIPTORS
 from spanwise.wire.link import TIME_LIMIT, Link, dial
-from spanwise.wire.peer_answers import await_stored, data_items
+from spanwise.wire.peer_answers import await_stored, data_items, read_there
 
 
 class Unreachable(LinkError):
@@ -132,15 +132,13 @@ class Peers:
         again = []
         told = fields["direct"]
         for _, items in data_items(link, request, len(task_ids), until, direct=told):
-            has_read = False
+            has_read, may_read = read_there(items)
+            peer.reads = peer.reads and may_read
+            if has_read:
+                link.send("got", {"request": request})
             for task_id, status, _, blob in items:
                 if isinstance(blob, Direct):
-                    has_read = True
-                    try:
-                        found[task_id] = (status, blob.read())
-                    except OSError as error:
-                        peer.reads = not is_forbidden(error)
-                        again.append(task_id)
+                    again.append(task_id)
                 elif isinstance(blob, segments.Lent):
                     view = self._see(peer, blob)
                     if view is None:
@@ -149,8 +147,6 @@ class Peers:
                     found[task_id] = (status, view)
                 else:
                     found[task_id] = (status, blob)
-            if has_read:
-                link.send("got", {"request": request})
         return again
 
     def _room(self, link: Link) -> int:

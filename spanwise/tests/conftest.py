@@ -6,6 +6,7 @@ The same tests run in two ways: from a checkout, and from the installed wheel
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
 from spanwise.tests.stages import STAGES
+from spanwise.wire.link import Link
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
 
@@ -105,6 +107,18 @@ def client(scheduler: ClientScheduler) -> Iterator[LocalClient]:
     """A client of it. Tests of whole clusters have a fixture of the same name instead."""
     with LocalClient(scheduler) as made:
         yield made
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Link, Link]]:
+    """A door's end and a caller's."""
+    one, two = socket.socketpair()
+    down, up = Link(one, "peer", "down"), Link(two, "peer", "up")
+    down.authenticated()
+    up.authenticated()
+    yield down, up
+    down.close()
+    up.close()
 
 
 @pytest.fixture(scope="module")

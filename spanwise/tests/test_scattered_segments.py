@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import socket
 import threading
 import time
 import weakref
@@ -41,18 +40,6 @@ pytestmark = pytest.mark.skipif(not segments.IS_POSSIBLE, reason="Linux's memfd"
 
 
 # ── a client's memory on its way ──────────────────────────────────────────
-
-
-@pytest.fixture
-def ends() -> Iterator[tuple[Link, Link]]:
-    """A door's end and a caller's."""
-    one, two = socket.socketpair()
-    down, up = Link(one, "peer", "down"), Link(two, "peer", "up")
-    down.authenticated()
-    up.authenticated()
-    yield down, up
-    down.close()
-    up.close()
 
 
 def put(link: Link, shared: list[tuple[int, float]], count: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -118,18 +117,6 @@ def test_one_counts_and_the_next_takes_over() -> None:
 
 
 # ── over a link ───────────────────────────────────────────────────────────
-
-
-@pytest.fixture
-def ends() -> Iterator[tuple[Link, Link]]:
-    """A door's end and a caller's."""
-    one, two = socket.socketpair()
-    down, up = Link(one, "peer", "down"), Link(two, "peer", "up")
-    down.authenticated()
-    up.authenticated()
-    yield down, up
-    down.close()
-    up.close()
 
 
 def send_lent(link: Link, more: bool, ids: range, tail: int = 0) -> None:

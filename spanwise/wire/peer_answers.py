@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
 from spanwise.wire import link as wire_link
 from spanwise.wire.content import MOST_BYTES, broken, check_sizes
-from spanwise.wire.direct import Direct, pieces_by_item
+from spanwise.wire.direct import Direct, is_forbidden, pieces_by_item
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
@@ -15,6 +15,27 @@ from spanwise.wire.segments import Lent
 
 #: An item in `data`: task id, status, bytes of the result, payload (none if it is missing).
 Item = tuple[int, int, float, "memoryview | Lent | Direct | None"]
+
+
+def read_there(items: list[Item]) -> tuple[bool, bool]:
+    """Copy what lies in the other side's memory; what cannot be read stays as it is.
+
+    Returns
+    -------
+    has_read
+        Something lay there: `got` is awaited.
+    may_read
+        Nothing says that it can never be read.
+    """
+    has_read, may_read = False, True
+    for row, (task_id, status, nbytes, content) in enumerate(items):
+        if isinstance(content, Direct):
+            has_read = True
+            try:
+                items[row] = (task_id, status, nbytes, content.read())
+            except OSError as error:
+                may_read = may_read and not is_forbidden(error)
+    return has_read, may_read
 
 
 def data_items(

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.records.enumerations import ITEM_OK, LARGEST_U16, TRANSFER_OK
 from spanwise.wire import link as wire_link
-from spanwise.wire.direct import Direct, is_forbidden
+from spanwise.wire.direct import Direct
 from spanwise.wire.errors import LinkError
 from spanwise.wire.foreign import message_of, said, type_name
-from spanwise.wire.peer_answers import Item, data_items
+from spanwise.wire.peer_answers import Item, data_items, read_there
 from spanwise.wire.segments import Lent
 from spanwise.worker.errors import CannotOpen, Described, describe
 from spanwise.worker.tasks import Arrival, Fetch
@@ -134,7 +134,9 @@ class PeerFetcher(threading.Thread):
         again: dict[int, Fetch] = {}
         told = fields["direct"]
         for _, came in data_items(link, self._request, len(asked), direct=told):
-            if self._read(came):
+            has_read, may_read = read_there(came)
+            self._reads = self._reads and may_read
+            if has_read:
                 # (before anything is unpickled: the holder waits for it)
                 link.send("got", {"request": self._request})
             self._store(came, asked, again, begin, perf_counter())
@@ -148,18 +150,6 @@ class PeerFetcher(threading.Thread):
             left = list(asked.values())
             asked.clear()
             self._fetching.worker.not_there(left)
-
-    def _read(self, came: list[Item]) -> bool:
-        """Copy what lies in the peer's memory; whether anything does."""
-        has_read = False
-        for row, (task_id, status, nbytes, content) in enumerate(came):
-            if isinstance(content, Direct):
-                has_read = True
-                try:
-                    came[row] = (task_id, status, nbytes, content.read())
-                except OSError as error:
-                    self._reads = not is_forbidden(error)
-        return has_read
 
     def _opening(self, link: wire_link.Link) -> None:
         with self._changed:
