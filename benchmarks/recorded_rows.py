@@ -74,8 +74,9 @@ class Recorder:
                 elif message.type == "block":
                     # Copies: a view would keep the whole message.
                     blocks += [decode_block(bytes(blob)) for blob in message.blobs]
-                    link.send("ack", {"seq": blocks[-1].seq})
+                    # Kept first: a sender that has gone takes no acknowledgement.
                     self._blocks = blocks
+                    link.send("ack", {"seq": blocks[-1].seq})
         except LinkClosed:
             link.close()
 
