@@ -13,6 +13,7 @@ from dask.utils import typename
 
 from spanwise.client.arguments import seconds_of
 from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
+from spanwise.client.html import future_html
 from spanwise.client.reason import Failure
 from spanwise.errors import ClusterError
 from spanwise.graph.private_dask import TaskRef
@@ -83,6 +84,12 @@ class Future(TaskRef):
     def __repr__(self) -> str:
         kind = f", type: {typename(self.type)}" if self.type else ""
         return f"<Future: {self.status}{kind}, key: {self.key}>"
+
+    # References in graphs are printed as their keys.
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return future_html(self.key, self.status, self.type)
 
     def __del__(self) -> None:
         entry = self._entry

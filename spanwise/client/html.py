@@ -1,11 +1,13 @@
-"""How a client shows itself in a notebook."""
+"""How a client, a cluster and a future show themselves in a notebook."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
-from dask.utils import format_bytes
+from dask.utils import format_bytes, typename
 
+from spanwise.graph.key_text import KeyTexts
 from spanwise.observed.html import cluster_html
 
 
@@ -22,3 +24,9 @@ def cluster_facts_html(session: Any, status: str) -> str:
         f"memory {memory}",
     ]
     return cluster_html(session.cluster_id, session.name, state, facts, session.dead or "")
+
+
+def future_html(key: Any, status: str, kind: type | None) -> str:
+    """The name of the task, its state, the type of its result if that is known, and its key."""
+    facts = [f"status: {status}", *([f"type: {typename(kind)}"] if kind else []), f"key: {key}"]
+    return f"<strong>Future: {escape(KeyTexts().function(key))}</strong> {escape(', '.join(facts))}"

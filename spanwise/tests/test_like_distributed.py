@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -311,6 +312,15 @@ def failed(client: Any) -> Any:
     return future
 
 
+def shown(client: Any) -> list[str]:
+    """How a future shows itself, as is and as HTML, without its key and the spaces."""
+    future = client.submit(increment, 1, pure=False)
+    future.result(LIMIT_SECONDS)
+    html = re.sub(r"<[^>]*>|[\s,]", "", future._repr_html_())
+    texts = [repr(future), str(future), f"{future}", str(failed(client)), html]
+    return [re.sub(r"(increment|fail)-[\w-]+", r"\1-…", each) for each in texts]
+
+
 def called_back(client: Any) -> Any:
     told: Queue[Any] = Queue()
     future = one(client)
@@ -373,6 +383,7 @@ SAME: dict[str, Callable[[Any, Any], Any]] = {
     "LocalCluster.asynchronous": lambda p, c: c.cluster.asynchronous,
     "LocalCluster.name": lambda p, c: type(c.cluster.name),
     "Future.add_done_callback": lambda p, c: called_back(c),
+    "Future.__str__": lambda p, c: shown(c),
     "Future.cancel": lambda p, c: cancelled(c).status,
     "Future.cancelled": lambda p, c: (cancelled(c).cancelled(), one(c).cancelled()),
     "Future.client": lambda p, c: one(c).client is c,
