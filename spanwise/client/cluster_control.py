@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+import asyncio
+from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import partial
+from typing import Any, Self
 
 from spanwise.client.arguments import seconds_of
 from spanwise.client.launch import MOST_WORKERS, check_workers
 from spanwise.client.queries import info_of_workers, tasks_seen
-from spanwise.client.session import Session
-from spanwise.errors import ClusterError
+from spanwise.client.session import ANSWER_TO, Session
+from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.notices import tell
 
 #: The scheduler gives up moving results after a minute, and ends what still runs there ten
 #: seconds after it was asked to.
 _RETIRE_SECONDS = 180.0
+#: What it answers at once.
+_ANSWER_SECONDS = 30.0
 
 
 def command(
-    session: Session, what: str, timeout: float | None = 30.0, **fields: Any
+    session: Session, what: str, timeout: float | None = _ANSWER_SECONDS, **fields: Any
 ) -> tuple[list[int], str]:
     """The numbers of the workers that it was done to, and why not to others."""
     answer = session.ask("command", {"what": what, **fields}, timeout=timeout)
@@ -34,9 +38,50 @@ def command(
     return answer.fields["workers"], answer.fields["sentence"]
 
 
-def scale(session: Session, count: Any) -> None:
-    """Have so many workers; returns before they have come or gone."""
-    command(session, "scale", count=check_workers("n", count))
+class Begun:
+    """A command of an asynchronous client, which has begun: it may be awaited, and need not be.
+
+    `distributed` has such calls begin in its event loop, also where nobody awaits them.
+    """
+
+    #: None that any request has.
+    _request = 0
+
+    def __init__(self, session: Session, what: str, **fields: Any) -> None:
+        self._session = session
+        self._what = what
+        self._request, self._answers = session.open_request(ANSWER_TO["command"])
+        session.send("command", {"what": what, **fields, "request": self._request})
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._answered().__await__()
+
+    async def _answered(self) -> None:
+        answer = partial(self._session.next_answer, self._answers, self._what, _ANSWER_SECONDS)
+        # Each that awaits it leaves the answer to the next one.
+        try:
+            self._answers.put(await asyncio.to_thread(answer))
+        except SchedulerLost as lost:
+            self._answers.put(lost)
+            raise
+
+    def __del__(self) -> None:
+        self._session.close_request(self._request)
+
+
+def scale(session: Session, count: Any, awaited: bool) -> Begun | None:
+    """Have so many workers; returns before they have come or gone.
+
+    Parameters
+    ----------
+    awaited
+        Return what may be awaited, as soon as the scheduler is told; else return when it has heard.
+    """
+    count = check_workers("n", count)
+    if awaited:
+        return Begun(session, "scale", count=count)
+    command(session, "scale", count=count)
+    return None
 
 
 class Adaptive:
@@ -54,22 +99,43 @@ class Adaptive:
         self.maximum = check_workers("maximum", maximum)
         if self.minimum > self.maximum:
             raise ValueError(f"minimum={minimum} is more than maximum={maximum}")
-        command(session, "adapt", minimum=self.minimum, maximum=self.maximum)
+        self._command(minimum=self.minimum, maximum=self.maximum)
 
-    def stop(self) -> None:
+    def stop(self) -> Any:
         """Leave the number of workers as it is."""
-        command(self._session, "adapt", maximum=None)
+        return self._command(maximum=None)
+
+    def _command(self, **fields: Any) -> Any:
+        command(self._session, "adapt", **fields)
 
     def __repr__(self) -> str:
         return f"<Adaptive: {self.minimum} to {self.maximum} workers>"
 
 
-def adapt(session: Session, minimum: Any, maximum: Any) -> Adaptive:
-    """Adapt within a range; without a maximum to twice the workers there are, or `minimum`."""
+class AwaitedAdaptive(Adaptive):
+    """Of an asynchronous client: it begins and stops at once. Awaited, it is itself."""
+
+    _begun: Begun
+
+    def _command(self, **fields: Any) -> Begun:
+        self._begun = Begun(self._session, "adapt", **fields)
+        return self._begun
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        yield from self._begun.__await__()
+        return self
+
+
+def adapt(session: Session, minimum: Any, maximum: Any, awaited: bool) -> Adaptive:
+    """Adapt within a range; without a maximum to twice the workers there are, or `minimum`.
+
+    `awaited`: as of :func:`scale`.
+    """
     if maximum is None:
         twice = min(MOST_WORKERS, 2 * max(1, len(session.running_workers())))
         maximum = max(check_workers("minimum", minimum), twice)
-    return Adaptive(session, minimum, maximum)
+    kind = AwaitedAdaptive if awaited else Adaptive
+    return kind(session, minimum, maximum)
 
 
 class ClusterControl:
@@ -77,6 +143,7 @@ class ClusterControl:
 
     _session: Session
     _timeout: float | None
+    asynchronous: bool
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         raise NotImplementedError
@@ -89,8 +156,10 @@ class ClusterControl:
 
         Those that go hand their results to the others first. With 0 nobody can take them: they
         are computed again when there are workers, and data of `scatter` is lost.
+
+        With an asynchronous client it begins at once too; awaiting it is left to you.
         """
-        return self._call(scale, self._session, n)
+        return scale(self._session, n, self.asynchronous)
 
     def adapt(self, minimum: int = 0, maximum: int | None = None) -> Any:
         """Have as many workers as the work is worth.
@@ -109,7 +178,7 @@ class ClusterControl:
         Adaptive
             Its ``stop()`` ends that, as :meth:`scale` does.
         """
-        return self._call(adapt, self._session, minimum, maximum)
+        return adapt(self._session, minimum, maximum, self.asynchronous)
 
     def retire_workers(self, workers: Any = None, close_workers: bool = True, **kwargs: Any) -> Any:
         """Let workers go when others have copies of the results that they alone hold.

@@ -194,7 +194,8 @@ class LocalCluster:
         self, n: int = 0, memory: float | str | None = None, cores: float | None = None
     ) -> Any:
         """Have `n` workers, or more that have so much memory and cores, as :meth:`Client.scale`."""
-        return self._call(scale, self._session, count_of(n, memory, cores, self._unit))
+        count = count_of(n, memory, cores, self._unit)
+        return scale(self._session, count, self.asynchronous)
 
     def adapt(
         self,
@@ -231,7 +232,7 @@ class LocalCluster:
             (minimum_memory, maximum_memory),
             self._unit,
         )
-        return self._call(adapt, self._session, fewest, most)
+        return adapt(self._session, fewest, most, self.asynchronous)
 
     def _unit(self) -> Unit:
         """Threads and bytes of one worker that it would start."""

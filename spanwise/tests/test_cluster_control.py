@@ -277,7 +277,7 @@ def test_the_most_that_nobody_gives_is_no_less_than_the_fewest(
     monkeypatch.setattr(cluster_control, "command", lambda *_, **given: None)
     for there, fewest, said in ((0, 8, "8 to 8"), (3, 2, "2 to 6"), (600, 0, "0 to 1024")):
         session: Any = SimpleNamespace(running_workers=lambda there=there: [{}] * there)
-        assert repr(adapt(session, fewest, None)) == f"<Adaptive: {said} workers>"
+        assert repr(adapt(session, fewest, None, False)) == f"<Adaptive: {said} workers>"
 
 
 def test_asynchronous() -> None:
@@ -288,8 +288,19 @@ def test_asynchronous() -> None:
             before = _pids(client)
             await client.restart()
             fresh = len({*_pids(client).values()} - {*before.values()})
-            await client.scale(2)
+            # Begun without being awaited, as with distributed, which has an awaitable too.
+            client.scale(2)
             await client.wait_for_workers(2)
+            cluster = client.cluster
+            assert cluster is not None
+            adaptive = cluster.adapt(minimum=2, maximum=3)
+            cluster.scale(2)
+            with pytest.raises(TypeError, match="n is a number of workers"):
+                cluster.scale("2")  # type: ignore[arg-type]
+            assert await cluster.scale(2) is None and await adaptive is adaptive is await adaptive
+            assert "2 to 3" in repr(adaptive) and await adaptive.stop() is None
+            del adaptive
+            wait_until("no answer is kept", lambda: not client._session._answers)
             (_,) = [*await client.retire_workers([1])]
             return fresh, len(client.nthreads())
 
