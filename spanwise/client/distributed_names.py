@@ -13,34 +13,59 @@ from spanwise.errors import AbsentAttribute, AbsentImport
 _LAYER = "nothing to plug in: the scheduler is no Python process"
 _PANEL = "open the {} panel"
 _ALONE = "use distributed: Spanwise starts its own processes on this machine"
+_SECRET = "nothing to set: connections are authenticated by the cluster's secret"
+_AGAIN = "call the function here: the exception's traceback shows the task's frames"
 
 #: Names of `distributed.Client`, also some that its instances alone have.
 CLIENT: dict[str, str] = {
     "amm": "replicate() makes and drops copies; otherwise workers keep what is used",
     "benchmark_hardware": "run() your own measurement on the workers",
+    "connection_args": _SECRET,
+    "direct_to_workers": "results always come from the workers themselves",
+    "extensions": "register_plugin(), for workers",
+    "generation": "status of a future: restart() cancels all",
     "loop": "there is no event loop: the client has threads",
     "normalize_collection": "persist() returns the collection that holds the futures",
+    "preloads": "register_plugin(), for workers",
     "profile": _PANEL.format("Profile"),
+    "recreate_error_locally": _AGAIN,
+    "recreate_task_locally": _AGAIN,
+    "refcount": "futures has the keys that the client holds",
+    "rpc": "scheduler_info(); the scheduler is no Python process",
     "run_on_scheduler": "run(): the scheduler runs no Python",
     "scheduler": "scheduler_info(); the scheduler is no Python process",
+    "scheduler_comm": "scheduler_info(); the scheduler is no Python process",
+    "scheduler_file": "write_scheduler_file(), or the path that was given",
+    "security": _SECRET,
     "sync": "asyncio.run() for coroutines of your own",
     "unregister_scheduler_plugin": _LAYER,
 }
 
-#: Names of `distributed.LocalCluster`.
+#: Names of `distributed.LocalCluster`, also those that its instances alone have.
 LOCAL_CLUSTER: dict[str, str] = {
     "called_from_running_loop": "there is no event loop: the cluster has threads",
     "from_name": "keep the cluster's object: it ends with its process",
     "get_logs": "errors of the cluster show the end of its log",
     "loop": "there is no event loop: the cluster has threads",
+    "new_spec": "LocalCluster(threads_per_worker=…, memory_limit=…)",
     "new_worker_spec": "LocalCluster(threads_per_worker=…, memory_limit=…)",
     "observed": "workers",
+    "periodic_callbacks": "there is no event loop: the cluster has threads",
     "plan": "workers",
+    "processes": "its workers are always processes",
+    "quiet": "filters of the module warnings",
     "requested": "workers",
     "scale_down": "scale(n)",
     "scale_up": "scale(n)",
+    "scheduler": "scheduler_info and scheduler_address; the scheduler is no Python process",
+    "scheduler_comm": "scheduler_address; the scheduler is no Python process",
+    "scheduler_spec": "scheduler_info; the scheduler is no Python process",
+    "security": _SECRET,
+    "shutdown_on_close": "close() ends the cluster; closing a client of it does not",
+    "shutdown_scheduler": "close() ends the cluster; closing a client of it does not",
     "start_worker": "scale(n)",
     "sync": "asyncio.run() for coroutines of your own",
+    "worker_spec": "workers, which says what each has",
 }
 
 #: Names of `distributed.Future`.

@@ -19,8 +19,8 @@ _HEAD = """# The names of `distributed`
 
 What becomes of each public name of `distributed` {version} when the import is changed to
 `spanwise`. Made by `python -m spanwise.tests.names_table docs/distributed-names.md` from the code
-of both; a test compares. Absent names of the module and of `Client` raise an error that says
-what is in the last column.
+of both; a test compares. Absent names of the module, of `Client` and of `LocalCluster` raise an
+error that says what is in the last column.
 
 Same means: the same parameters with the same defaults, and no difference that we know of; the
 last column names the test, in `spanwise/tests`, that shows it on a real cluster. A parameter that
@@ -40,12 +40,10 @@ _OWN = {"self", "cls"}
 #: Keywords of these go to the function, and are not ignored.
 _HANDS_ON = {"Client.submit", "Client.map", "Client.run"}
 
-
-_CLIENT = distributed.Client
 #: By heading: theirs, ours, the names that are absent, what stands before a name.
 _OWNERS: dict[str, tuple[Any, Any, Mapping[str, str], str]] = {
     "Module": (distributed, spanwise, names.MODULE, ""),
-    "Client": (_CLIENT, spanwise.Client, names.CLIENT, "Client."),
+    "Client": (distributed.Client, spanwise.Client, names.CLIENT, "Client."),
     "LocalCluster": (
         distributed.LocalCluster,
         spanwise.LocalCluster,
@@ -145,11 +143,9 @@ def public(owner: Any) -> list[str]:
     return sorted(name for name in found if not name.startswith("_"))
 
 
-def rows(
-    theirs: Any, ours: Any, absent: Mapping[str, str], prefix: str, extra: Mapping[str, str]
-) -> Iterator[Row]:
-    """Compare the public names of two classes or modules."""
-    for name in sorted({*public(theirs), *extra} - _MODULE_SKIPPED, key=str.casefold):
+def rows(theirs: Any, ours: Any, absent: Mapping[str, str], prefix: str) -> Iterator[Row]:
+    """Compare the public names of two classes or modules; some absent ones only instances have."""
+    for name in sorted({*public(theirs), *absent} - _MODULE_SKIPPED, key=str.casefold):
         full = prefix + name
         if name in absent:
             yield Row(full, "absent", absent[name])
@@ -257,11 +253,7 @@ def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
 
 def sections() -> dict[str, list[Row]]:
     """All rows by their heading."""
-    extra = {name: names.CLIENT[name] for name in names.CLIENT if name not in dir(_CLIENT)}
-    return {
-        heading: list(rows(*each, extra if heading == "Client" else {}))
-        for heading, each in _OWNERS.items()
-    }
+    return {heading: list(rows(*each)) for heading, each in _OWNERS.items()}
 
 
 def document() -> str:

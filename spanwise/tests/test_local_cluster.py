@@ -12,6 +12,7 @@ import pytest
 
 import spanwise
 from spanwise import Client, LocalCluster
+from spanwise.client.distributed_names import CLIENT, LOCAL_CLUSTER
 from spanwise.client.launch import worker_saturation
 from spanwise.errors import AbsentAttribute, CancelledError, ClusterError
 from spanwise.processes.process_state import lives
@@ -114,8 +115,11 @@ def test_what_it_says_of_itself(cluster: LocalCluster) -> None:
     assert {each["nthreads"] for each in cluster.workers.values()} == {1}
     assert "Open the panels" in cluster._repr_html_() and "JupyterLab" in cluster.dashboard_link
     cluster.wait_for_workers(2, 60)
-    with pytest.raises(AbsentAttribute, match="LocalCluster has no sync"):
-        _ = cluster.sync
+    assert {"scheduler", "worker_spec"} <= {*LOCAL_CLUSTER}
+    for name, instead in LOCAL_CLUSTER.items():
+        with pytest.raises(AbsentAttribute, match=f"LocalCluster has no {name} ") as absent:
+            getattr(cluster, name)
+        assert instead in str(absent.value)
     with pytest.raises(AttributeError, match="'LocalCluster' object has no attribute 'nonsense'"):
         _ = cluster.nonsense
     with Client(cluster) as client:
@@ -125,7 +129,17 @@ def test_what_it_says_of_itself(cluster: LocalCluster) -> None:
             processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None
         ) as each:
             theirs = each.scheduler_info(n_workers=1)
+            # Names that instances alone have are told of too.
+            for one, other, known in (
+                (each.cluster, cluster, LOCAL_CLUSTER),
+                (each, client, CLIENT),
+            ):
+                assert not [name for name in _own(one) if name not in {*known, *dir(other)}]
         assert {*theirs} <= {*ours} and len(theirs["workers"]) == 1
+
+
+def _own(theirs: object) -> list[str]:
+    return [name for name in vars(theirs) if name not in dir(type(theirs)) and name[0] != "_"]
 
 
 def test_closing_the_cluster_closes_its_client() -> None:
