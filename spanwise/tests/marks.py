@@ -7,11 +7,14 @@ is what the cluster says::
     worker's thread   ├── part ──┤├─── part ───┤├ part ┤      get_task_stream()
     marks                  ^A          ^B                     noted in the worker
 
-So that a part is told by its time alone, workers must have one thread each.
+So that a part is told by its time alone, workers must have one thread each. Then no two parts of a
+worker may overlap either, whether a mark was met there or not.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -22,6 +25,8 @@ from spanwise import Client
 _met: list[tuple[str, float]] = []
 #: A mark lies so far within its part: clocks are told to 0.25 us.
 MARGIN_SECONDS = 20e-6
+#: Parts that touch may seem to overlap so much: that, and what is lost of lengths of seconds.
+TOUCHING_SECONDS = 5e-6
 
 
 class Mark:
@@ -66,13 +71,23 @@ class Part(NamedTuple):
 
 
 def parts_of(client: Client, since: float) -> list[Part]:
-    """The parts since then in which functions of the user's ran."""
-    return [
+    """The parts since then in which functions of the user's ran; fail if one was told twice."""
+    records = client.get_task_stream(start=since)
+    attempts: defaultdict[str, set[int]] = defaultdict(set)
+    for record in records:
+        attempts[record["key"]].add(record["attempt"])
+    for key, numbers in attempts.items():
+        assert numbers == set(range(1, len(numbers) + 1)), f"{key}: attempts {numbers}"
+    parts = [
         Part(record["worker"], part["start"], part["stop"], tuple(part["span"]))
-        for record in client.get_task_stream(start=since)
+        for record in records
         for part in record["startstops"]
         if part["action"] == "compute"
     ]
+    for one, other in pairwise(sorted(parts)):
+        if one.worker == other.worker:
+            assert other.start >= one.stop - TOUCHING_SECONDS, f"at once: {one}, {other}"
+    return parts
 
 
 def judge(client: Client, since: float) -> tuple[set[str], list[Part]]:

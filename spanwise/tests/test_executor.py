@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import sys
 import threading
 import time
@@ -310,6 +311,28 @@ def test_copies_are_told_of_with_the_runs_that_wait_to_be_sent(worker: Worker) -
     assert ended[0] == "finished"
     worker.flush()
     assert len(sent) == 2
+
+
+def test_a_run_that_ends_while_others_are_told_of_is_told_once(worker: Worker) -> None:
+    """Told twice, it counted as two attempts, and each of its parts twice."""
+    told: list[int] = []
+    ended = itertools.count(1)
+
+    def send(kind: str, _: Any, tables: dict[str, Any], *__: Any) -> None:
+        if kind == "finished":
+            told.extend(row[1] for row in tables["runs"])
+        # In another thread a run ends while this is on its way.
+        with worker.lock:
+            worker.report.runs.append((0, next(ended), RUN_OK, *(0,) * 10))
+
+    worker.connect(send, lambda _: None)
+    fetch = worker.table.fetches[10] = Fetch(10, 1, 8.0)
+    worker.arrived([(fetch, "input", 8.0)], Arrival(1, 0.0, 0.0, 0.0, 0.0))
+    assert told == []
+    worker.flush()
+    assert told == [1]
+    worker.flush()
+    assert told == [1, 2]
 
 
 def test_workers_without_work_measure_memory_at_the_same_moments(worker: Worker) -> None:

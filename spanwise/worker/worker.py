@@ -189,16 +189,17 @@ class Worker:
         """Send what has been reported. Runs leave in the order in which they ended."""
         with self.sending:
             with self.lock:
-                report, copies = self.report, self._copies
-                if report.runs:
-                    self.report = Report()
+                # Decided here: a run that ends from now on is in the next report.
+                ended, copies = None, self._copies
+                if self.report.runs:
+                    ended, self.report = self.report, Report()
                 if copies:
                     self._copies = []
             if copies:
                 # First: when a run has ended that used one, all copies of it may be released.
                 self._send_now("replicas", {}, {"added": copies}, [])
-            if report.runs:
-                fields, tables, blobs = report.message()
+            if ended is not None:
+                fields, tables, blobs = ended.message()
                 self._send_now("finished", fields, tables, blobs)
 
     def _send_now(
