@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import pickle
 import time
+from fractions import Fraction
 from typing import Any
 
 import dask
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from spanwise.graph import dictionaries
 from spanwise.graph.dictionaries import LONGEST, BoundedTexts, Names, Spans, SpansOfTasks
 from spanwise.graph.packs import Packer, option_columns
+from spanwise.graph.resources import amounts_of, by_key
 from spanwise.graph.spans import SpanAnnotation, SpanRecord, current_span, record_of, span
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Call, Constant, Part, Run, Slot, Template, settled
@@ -483,6 +486,106 @@ class TestOptions:
         rows = [options.row(key)[1] for key in ("a", "b", "c", ("x", 0), ("x", 1), "d")]
         assert rows == [1, 2, 2, 3, 0, 0]
         assert not TaskOptions(lambda *_: None, {"resources": {}})
+
+    def test_amounts_become_plain_numbers(self) -> None:
+        most = 2**53 - 1
+        found = amounts_of({"a": 0, "b": most, "c": Fraction(1, 4), "d": most + 0.0})
+        assert found == {"a": 0, "b": most, "c": 0.25, "d": most}
+        assert [type(each) for each in found.values()] == [int, int, float, float]
+
+    @pytest.mark.parametrize(
+        ("amounts", "error", "begins"),
+        [
+            (["GPU"], TypeError, r"of mine are amounts by name.*not \['GPU'\]"),
+            ({"GPU": True}, TypeError, "of mine are numbers by name.*'GPU' and True are not"),
+            ({"GPU": "1"}, TypeError, "of mine are numbers by name"),
+            ({1: 1}, TypeError, "of mine are numbers by name.*1 and 1 are not"),
+            ({"MEM": 1, "GPU": -1}, ValueError, "of mine are from 0.*'GPU' is -1"),
+            ({"GPU": float("nan")}, ValueError, "of mine are from 0"),
+            ({"GPU": 2**53}, ValueError, "of mine are from 0"),
+        ],
+    )
+    def test_amounts_that_cannot_be(self, amounts: Any, error: Any, begins: str) -> None:
+        with pytest.raises(error, match=f"^{begins}"):
+            amounts_of(amounts, "of mine")
+        with pytest.raises(error, match=f"^{begins.replace('of mine', 'resources')}"):
+            TaskOptions(lambda *_: None, {"resources": amounts})
+        with pytest.raises(error, match=r"^resources are"):
+            TaskOptions(lambda *_: None, {"resources": {"key": amounts}})
+
+    def test_keys_of_resources_are_tuples_collections_and_sets_of_them(self) -> None:
+        class Collection:
+            def __dask_keys__(self) -> Any:
+                return [["x", ("y", 1)], "z"]
+
+        inner = frozenset({"s", ("t", 0)})
+        pair = (Collection(), "w")
+        first, second, third = {"GPU": 1}, {"GPU": 2}, {"GPU": 3}
+        assert by_key({"a": first, pair: second, inner: third}) == {
+            "a": first,
+            **dict.fromkeys([pair, "w"], second),
+            **dict.fromkeys(["x", ("y", 1), "z"], second),
+            **dict.fromkeys(["s", ("t", 0), "t", 0], third),
+        }
+        assert by_key({"GPU": 1, "MEM": 2}) is by_key({}) is None
+        with pytest.raises(TypeError, match="not both"):
+            by_key({"GPU": 1, "a": first})
+
+    @pytest.mark.parametrize(
+        ("name", "value", "error"),
+        [
+            ("retries", "2", TypeError),
+            ("retries", True, TypeError),
+            ("retries", -1, ValueError),
+            ("retries", float("nan"), ValueError),
+            ("priority", "2", TypeError),
+            ("priority", True, TypeError),
+            ("priority", float("nan"), ValueError),
+            ("workers", 3.5, TypeError),
+            ("workers", {"alice": 1}, TypeError),
+            ("workers", ["alice", None], TypeError),
+            ("allow_other_workers", "yes", TypeError),
+        ],
+    )
+    def test_options_that_cannot_be(self, name: str, value: Any, error: Any) -> None:
+        """Of the submission at once, of a layer with its task."""
+        with pytest.raises(error, match=f"^{name} is"):
+            TaskOptions(lambda *_: None, {name: value})
+        options = TaskOptions(lambda *_: None, {"workers": "alice"})
+        options.add_annotations({name: {"a": value}})
+        with pytest.raises(error, match=f"^{name} is"):
+            options.row("a")
+        assert options.row("b") == (0, 1, 0)
+
+    def test_options_that_are_unusual_numbers_and_collections(self) -> None:
+        infinite = float("inf")
+        rows = [
+            TaskOptions(lambda *_: None, given).row("a")
+            for given in (
+                {"retries": 2.9, "priority": Fraction(-5, 2)},
+                {"retries": infinite, "priority": infinite},
+                {"retries": 0, "priority": -infinite},
+            )
+        ]
+        assert rows == [(2, 0, -2), (255, 0, 2**31 - 1), (0, 0, -(2**31))]
+        options = TaskOptions(
+            lambda *_: None, {"workers": ("alice", np.int64(3)), "allow_other_workers": 1}
+        )
+        options.add_annotations(
+            {"workers": {"b": np.int64(7), "c": [], "d": {"bob"}}, "priority": {"c": 1}}
+        )
+        assert [options.row(key)[1] for key in "abcd"] == [1, 2, 0, 3]
+        assert [row["workers"] for row in options.restrictions] == [["alice", 3], [7], ["bob"]]
+        assert type(options.restrictions[1]["workers"][0]) is int
+        assert {row["allowOther"] for row in options.restrictions} == {True}
+        assert type(options.restrictions[0]["allowOther"]) is bool
+
+    def test_workers_are_looked_for_with_whether_others_will_do(self) -> None:
+        asked: list[Any] = []
+        options = TaskOptions(lambda *all_: asked.append(all_), {"workers": "alice"})
+        options.add_annotations({"allow_other_workers": {"b": True}})
+        assert [options.row(key)[1] for key in "ab"] == [1, 2]
+        assert asked == [(("alice",), False), (("alice",), True)]
 
     def test_more_wishes_than_the_column_counts_are_refused(self) -> None:
         options = TaskOptions(lambda *_: None, {"resources": lambda key: {"MEM": key}})

@@ -6,8 +6,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from spanwise.records.enumerations import NONE_U32
-from spanwise.worker.tasks import Arrival, Fetch, TaskTable
+from spanwise.records.enumerations import FLAG_WANTED, NONE_U32
+from spanwise.wire.rows import TASK_FLAGS
+from spanwise.worker.tasks import LARGE_BYTES, Arrival, Fetch, TaskTable
 
 ME = 3
 PEER = 4
@@ -86,8 +87,14 @@ class TestFetching:
         """What is told again could cross a release: the scheduler would count on what is gone."""
         table = TaskTable(ME)
         table.adopt(100, "v", 8.0, 1.0)
-        items = [(100, PEER, 8.0), (101, PEER, 8.0), (102, ME, 8.0), (101, PEER, 8.0)]
-        assert [fetch.task_id for fetch in table.acquire(items)] == [101]
+        fetches, _ = assign(table, (1, 1, [103]), holders={103: PEER})
+        items = [(each, PEER, 8.0) for each in (100, 1, 103, 101)]
+        asked = table.acquire([*items, (102, ME, 8.0), (101, PEER, 8.0), (104, PEER + 1, 9.0)])
+        assert [(each.task_id, each.peer, each.nbytes) for each in asked] == [
+            (101, PEER, 8.0),
+            (104, PEER + 1, 9.0),
+        ]
+        assert table.fetches == {103: fetches[0], 101: asked[0], 104: asked[1]}
 
     def test_an_answer_for_a_released_input_is_not_kept(self):
         table = TaskTable(ME)
@@ -131,6 +138,39 @@ class TestRelease:
         assert table.take_back(2, 9) == (False, [])
         assert table.take_back(2, 2) == (True, [])
         assert take(table) is None
+
+
+class TestLargeResults:
+    def test_those_that_a_client_wants_are_noted_until_they_are_released(self):
+        table = TaskTable(ME)
+        made = {
+            1: (FLAG_WANTED, LARGE_BYTES),
+            2: (FLAG_WANTED, LARGE_BYTES - 1.0),
+            3: (0xFF - FLAG_WANTED, 1e9),
+            4: (0xFF, 1e9),
+            5: (0xFF, 1e9),
+        }
+        for task_id, (flags, nbytes) in made.items():
+            each = row(task_id, task_id)
+            table.assign([(*each[:TASK_FLAGS], flags, *each[TASK_FLAGS + 1 :])])
+            table.store(table.take()[2], "a", nbytes, 1.0)
+        assert table.wanted == {1, 4, 5}
+        assert len(table.release([2, 4])) == 0
+        assert table.wanted == {1, 5} and list(table.values) == [1, 3, 5]
+
+    def test_memory_that_is_shared_goes_with_the_value_that_lies_there(self):
+        table = TaskTable(ME)
+        for task_id in (100, 101, 102):
+            table.adopt(task_id, "v", 8.0, 1.0)
+            table.shared[task_id] = f"segment of {task_id}"
+        # (103 never lay in one)
+        table.adopt(103, "v", 8.0, 1.0)
+        assert list(table.shared) == [100, 101, 102]
+        table.release([103, 100])
+        assert list(table.shared) == [101, 102]
+        table.replace(101, "w", 9.0)
+        assert table.shared == {102: "segment of 102"} and table.managed == 17.0
+        table.check()
 
 
 class TestFigures:

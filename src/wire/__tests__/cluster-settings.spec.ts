@@ -12,7 +12,12 @@ it('settings come back as they were, with what was left out filled in', () => {
       client: { pid: 1, started: 2.5 },
       observer: { address: 'unix:/o', secretFile: '/s' }
     },
-    { notebook: { path: 'p' }, recording: false, workerTtlSeconds: 0 }
+    { notebook: { path: 'p' }, recording: false, workerTtlSeconds: 0 },
+    { owner: 'server' as const, port: 65_535 },
+    {
+      owner: 'program' as const,
+      memory: { target: 0.5, spill: null, share: 0, folder: '/spilled' }
+    }
   ]) {
     const settings = drawnClusterSettings(given);
     expect(checkClusterSettings(settings)).toEqual(settings);
@@ -24,6 +29,12 @@ it('settings come back as they were, with what was left out filled in', () => {
     notebook,
     client,
     observer,
+    owner,
+    port,
+    memory,
+    resources,
+    idleSeconds,
+    stallSeconds,
     ...rest
   } = drawnClusterSettings();
   const { env, modules, versions, ...launch } = rest.launch;
@@ -37,7 +48,13 @@ it('settings come back as they were, with what was left out filled in', () => {
     recording,
     notebook,
     client,
-    observer
+    observer,
+    owner,
+    port,
+    memory,
+    resources,
+    idleSeconds,
+    stallSeconds: stallSeconds + 30
   });
 });
 
@@ -58,7 +75,11 @@ it.each([
   ['mostTasks', 2 ** 31],
   ['wallEpoch', 'now'],
   ['client', { pid: 0, started: 1 }],
-  ['observer', { address: 'unix:/o' }]
+  ['observer', { address: 'unix:/o' }],
+  ['owner', 'page'],
+  ['port', 65_536],
+  ['memory', { maxSpill: -1 }],
+  ['resources', { GPU: -1 }]
 ])('settings are refused by name: %s %j', (name, value) => {
   const settings = { ...drawnClusterSettings(), [name]: value };
   expect(() => checkClusterSettings(settings)).toThrow(BrokenFrame);
