@@ -12,6 +12,7 @@ import time
 import traceback
 from collections import namedtuple
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from multiprocessing.reduction import ForkingPickler
 from queue import Queue
@@ -268,6 +269,10 @@ def write_file(path: str) -> None:
         pass
 
 
+def holds_task(key: str, dask_worker: Any) -> bool:
+    return key in dask_worker.state.tasks
+
+
 def fire(client: Any, package: Any, folder: Any, known: Any) -> tuple[list[Any], list[str]]:
     """Fill both threads, and let go of tasks behind them; the tasks that run and two keys."""
     # What nobody wants is never begun.
@@ -293,6 +298,12 @@ def test_what_is_fired_and_forgotten_runs_when_nobody_holds_it(
     busy, (forgotten, unwanted) = fire(client, package, tmp_path, known)
     gc.collect()
     wait_until("the cluster is told what nobody wants", lambda: unwanted not in known)
+    if whose == "theirs":
+        # Its worker hears it after its scheduler, and would run it as soon as a thread is free.
+        holds = partial(theirs.run, holds_task, unwanted)
+        wait_until("its worker is told too", lambda: not any(holds().values()))
+    else:
+        ours.who_has()  # it is answered when the scheduler has read what was sent before
     # (ours is held by the scheduler, and the client has let go of it)
     assert (forgotten in known) is (whose == "theirs")
     write_file(str(tmp_path / "gate"))
