@@ -570,26 +570,47 @@ def test_a_client_of_another_process_says_that_it_is_one(ours: Any) -> None:
 
 
 BESIDE = """
+import sys
+early = sys.argv[1] == "early"
+names = "as_completed, default_client, fire_and_forget, futures_of, get_client, get_worker, wait"
+take = f"from dask.distributed import {names}, progress, secede, worker_client"
+if early:
+    exec(take)  # as the first cell does, before there is a client
 import dask, spanwise
 from dask import delayed
+
+def of_worker():
+    with worker_client():
+        pass
 
 with spanwise.Client(n_workers=1, threads_per_worker=1) as client:
     future = client.submit(abs, -1)
     kept = client.persist(delayed(abs)(-1))
-    assert "distributed" not in __import__("sys").modules
-    from dask.distributed import as_completed, default_client, fire_and_forget, futures_of, wait
-    import distributed, inspect
-    for call in (
-        lambda: wait(future), lambda: wait([kept]), lambda: as_completed([future]),
-        default_client, distributed.get_client, distributed.Client.current,
-        lambda: distributed.progress(future), lambda: futures_of([future]),
-        lambda: fire_and_forget(kept),
-    ):
+    assert early or "distributed" not in sys.modules
+    exec(take)
+    import dask.distributed, distributed, inspect
+    for name, call in {
+        "wait": lambda: wait(future), " wait": lambda: wait([kept]),
+        "as_completed": lambda: as_completed([future]),
+        "default_client": default_client, "get_client": get_client, "get_worker": get_worker,
+        "secede": secede, "worker_client": of_worker,
+        " default_client": lambda: dask.distributed.default_client(),
+        " get_client": lambda: distributed.get_client(),
+        "spanwise.Client.current()": distributed.Client.current,
+    }.items():
         try:
             call()
-        except (ValueError, TypeError) as error:
-            said = [str(error), *getattr(error, "__notes__", [])]
-            print(type(error).__name__, "from spanwise import wait" in said[-1])
+        except ValueError as error:
+            instead = name if "." in name else f"`from spanwise import {name.strip()}`"
+            assert instead in str(error) and not hasattr(error, "__notes__"), str(error)
+            print(str(error).partition(":")[0])
+        else:
+            print("nothing said")
+    for call in (progress, futures_of, fire_and_forget):
+        try:
+            call(kept)
+        except TypeError as error:
+            print("`from spanwise import wait`" in str(error))
         else:
             print("nothing said")
     for name, call in {
@@ -609,19 +630,31 @@ with spanwise.Client(n_workers=1, threads_per_worker=1) as client:
     assert distributed.client.__spec__.loader.get_filename() == distributed.client.__file__
     print(client.gather(future))
     assert client.compute(delayed(abs)(-2)).result() == 2
+try:
+    get_client()
+except ValueError as error:
+    print(error)  # none of ours is open
 """
 
 
-def test_their_functions_say_of_our_futures_where_ours_are() -> None:
-    """In a process that imports distributed last, and has no client of theirs."""
+@pytest.mark.parametrize("when", ["early", "late"])
+def test_their_functions_say_of_our_futures_where_ours_are(when: str) -> None:
+    """In a process that imports distributed first or last, and has no client of theirs."""
     ran = subprocess.run(
-        [sys.executable, "-c", BESIDE], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", BESIDE, when],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
+    none, no_worker = "No global client found and no address provided", "No worker found"
     assert ran.stdout.splitlines() == [
-        *["ValueError True"] * 6,
-        *["TypeError True"] * 3,
-        *["True"] * 6,
+        *["No clients found"] * 4,
+        *[none, no_worker, no_worker, no_worker],
+        *["No clients found", none, "No clients found"],
+        *["True"] * 9,
         "1",
+        none,
     ], ran.stdout + ran.stderr
 
 

@@ -8,6 +8,8 @@ import sys
 import warnings
 from pathlib import Path
 
+import dask.distributed
+import distributed
 import pytest
 
 import spanwise
@@ -17,6 +19,12 @@ from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 
 class Own(UserWarning):
     """Of this module."""
+
+
+def say_as_theirs(number: int) -> int:
+    dask.distributed.print("theirs", number)
+    distributed.warn("theirs", Own)
+    return number
 
 
 def say(number: int) -> int:
@@ -53,6 +61,16 @@ def test_tasks_print_and_warn_at_the_clients(
         warnings.simplefilter("always")
         cluster.submit(warn_of, "beware", pure=False).result(LIMIT_SECONDS)
         wait_until("it is warned of", lambda: any(each.category is Own for each in warned))
+    # Whoever forgot to change the import; dask.distributed was imported before there was a client.
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        assert cluster.submit(say_as_theirs, 5, pure=False).result(LIMIT_SECONDS) == 5
+        assert cluster.run(say_as_theirs, 6) == dict.fromkeys(cluster.nthreads(), 6)
+        wait_until("it is warned of", lambda: len([w for w in warned if w.category is Own]) >= 2)
+    wait_until("it is printed", lambda: has("out", "theirs 5\n"))
+    wait_until("it is printed", lambda: has("out", "theirs 6\n"))
+    dask.distributed.print("at home")
+    assert has("out", "at home\n")
     spanwise.print("here", 1)
     assert has("out", "here 1\n")
     with pytest.warns(Own, match="here"):

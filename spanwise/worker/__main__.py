@@ -39,6 +39,7 @@ from spanwise.worker.lifeline import (
 )
 from spanwise.worker.logs import LOGGER, keep_logs
 from spanwise.worker.scheduler import SchedulerLink
+from spanwise.worker.told import take_over_theirs
 from spanwise.worker.watch import Watch
 from spanwise.worker.worker import Worker
 
@@ -63,6 +64,7 @@ def main() -> int:
     follow_launch(config.get("path") or [], config.get("cwd") or "")
     _stay_sequential()
     keep_logs()
+    take_over_theirs()
     forks.end_with_worker(lambda: wire_link.replace_sockets(forks.came_back))
     give_back_freed_memory()
     try:

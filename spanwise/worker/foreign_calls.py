@@ -2,7 +2,7 @@
 
 Libraries do, and so does code whose imports were not all changed. Such a call fails at once,
 with words of `distributed` that tell a reader to start a cluster; the task's exception gets a
-note beside them. Neither is `distributed` imported nor changed: the frames tell.
+note beside them. `distributed` is not imported for that: the frames tell.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ _INSTEAD = {
     "Semaphore": _SHARE,
     "Variable": _SHARE,
 }
+#: Where functions stand that theirs are wrapped in.
+_AROUND = "spanwise.client.beside_distributed"
 #: Where such a call ends.
 _ENDS = {"get_client", "get_worker", "default_client", "rejoin"}
 
@@ -60,7 +62,7 @@ def advice(error: BaseException) -> str:
         if type(module) is str and module.startswith("distributed."):
             called = called or _called(frame)
             ended = frame.f_code.co_name
-        else:
+        elif module != _AROUND:
             # A function of the caller's, or one that it was given back to: a later call counts.
             called = ended = ""
         trace = trace.tb_next

@@ -1,14 +1,22 @@
-"""``spanwise.print`` and ``spanwise.warn``: said where a task runs, and by all clients too."""
+"""``spanwise.print`` and ``spanwise.warn``: said where a task runs, and by all clients too.
+
+``distributed.print`` and ``distributed.warn`` are the same here: code whose imports were not all
+changed would print where nobody looks.
+"""
 
 from __future__ import annotations
 
 import builtins
 import sys
+import threading
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, TextIO
 
 import cloudpickle
 
+from spanwise.amended import amend
 from spanwise.worker.current import get_worker
 
 #: Of one call: an event takes 1 MiB.
@@ -90,3 +98,34 @@ def warn(
         told = {"message": cloudpickle.dumps(message), "category": cloudpickle.dumps(category)}
         worker.log_event("warn", told)
     warnings.warn(message, category, stacklevel + 1, source)
+
+
+def take_over_theirs() -> None:
+    """Have `distributed`'s functions of these names call ours, on the threads of this worker."""
+    amend({"distributed.worker": {"print": _instead_of_print, "warn": _instead_of_warn}})
+
+
+def _instead_of_print(theirs: Callable[..., None]) -> Callable[..., None]:
+    @wraps(theirs)
+    def their_print(*args: Any, **kwargs: Any) -> None:
+        (print if _is_ours() else theirs)(*args, **kwargs)
+
+    return their_print
+
+
+def _instead_of_warn(theirs: Callable[..., None]) -> Callable[..., None]:
+    @wraps(theirs)
+    def their_warn(
+        message: str | Warning,
+        category: type[Warning] | None = UserWarning,
+        stacklevel: int = 1,
+        source: Any = None,
+    ) -> None:
+        (warn if _is_ours() else theirs)(message, category, stacklevel + 1, source)
+
+    return their_warn
+
+
+def _is_ours() -> bool:
+    """Whether this thread runs something for a cluster of ours; a worker of theirs may be here."""
+    return getattr(threading.current_thread(), "worker", None) is not None
