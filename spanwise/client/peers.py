@@ -172,8 +172,8 @@ class Peers:
         serial = next(self._shared_serials)
         self._shared.add(serial)
         ended = partial(_ended, self._shared, serial, peer.done, lent.segment)
-        weakref.finalize(mapped, ended).atexit = False
-        return memoryview(mapped)
+        weakref.finalize(mapped.obj, ended).atexit = False
+        return mapped
 
     def put(self, address: str, items: Iterable[tuple[int, Parcel]]) -> None:
         """Store payloads under ids of this client; large ones in shared memory where that goes.

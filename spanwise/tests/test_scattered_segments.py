@@ -27,7 +27,7 @@ from spanwise.tests.descriptors import without_descriptors
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_segments import MIB, array, held, maps
 from spanwise.tests.test_spill import Kept
-from spanwise.wire import direct, payload, segments
+from spanwise.wire import direct, payload, raw_memory, segments
 from spanwise.wire.direct import Direct
 from spanwise.wire.errors import BrokenFrame, LinkError
 from spanwise.wire.frame import Message
@@ -188,12 +188,13 @@ def test_a_value_that_unpickling_has_copied_is_not_lent_on(kept: Kept) -> None:
 
 def test_data_is_copied_where_there_is_no_room(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept.worker.segments, "_most", 0)
+    before = held()
     parcel = Parcel(payload.dumps(array(2, 6.0)))
     lent = segments.Lent(parcel.lend(), 1, parcel.nbytes)
     segment, content = kept.worker.segments.take_in(kept.worker, lent)
     assert segment is None and (payload.loads(content) == 6.0).all()
     parcel.close()
-    assert held() == 0
+    assert held() <= before
     with pytest.raises(OSError):
         kept.worker.segments.take_in(kept.worker, segments.Lent(-1, 1, 9))
 
@@ -217,8 +218,8 @@ def test_a_payload_is_the_same_when_it_is_read(drawn: list[bytes | int]) -> None
 
 @reads
 def test_two_threads_read_what_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct, "_SHARED_BYTES", 2**16)
-    monkeypatch.setattr(direct, "_CALL_BYTES", 2**12 + 8)
+    monkeypatch.setattr(raw_memory, "SHARED_BYTES", 2**16)
+    monkeypatch.setattr(raw_memory, "CALL_BYTES", 2**12 + 8)
     value = np.arange(MIB)
     small, pieces = direct.split(payload.dumps(value))
     blob = memoryview(b"".join(small))
@@ -255,14 +256,14 @@ def test_pieces_that_do_not_fit_are_refused(ends: tuple[Link, Link], rows: list[
 def test_who_is_interrupted_leaves_no_thread_that_writes_into_free_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(direct, "_SHARED_BYTES", 2**16)
-    monkeypatch.setattr(direct, "_CALL_BYTES", 2**16)
+    monkeypatch.setattr(raw_memory, "SHARED_BYTES", 2**16)
+    monkeypatch.setattr(raw_memory, "CALL_BYTES", 2**16)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     rooms: list[weakref.ref[memoryview]] = []
     helper: list[threading.Thread] = []
     copied: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
-    room, join = direct._room, threading.Thread.join
+    room, join = direct.room, threading.Thread.join
 
     def made(nbytes: int) -> memoryview:
         memory = room(nbytes)
@@ -284,7 +285,7 @@ def test_who_is_interrupted_leaves_no_thread_that_writes_into_free_memory(
             raise KeyboardInterrupt
         join(thread, timeout)
 
-    monkeypatch.setattr(direct, "_room", made)
+    monkeypatch.setattr(direct, "room", made)
     monkeypatch.setattr(direct, "_copy", copy)
     monkeypatch.setattr(threading.Thread, "join", interrupted)
     buffers = [bytes(2**18)]
@@ -304,7 +305,7 @@ def test_who_is_interrupted_leaves_no_thread_that_writes_into_free_memory(
 
 @reads
 def test_an_interrupted_helper_takes_no_further_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct, "_SHARED_BYTES", 2**16)
+    monkeypatch.setattr(raw_memory, "SHARED_BYTES", 2**16)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     errors: list[threading.Thread] = []
     begun, go_on = threading.Event(), threading.Event()
@@ -559,7 +560,7 @@ def twice(value: Any) -> Any:
 def shown() -> tuple[int, int, str]:
     """In a worker: its process, and where which bytes lie in its memory."""
     proof = fetch.proof = os.urandom(direct.PROOF_BYTES)  # type: ignore[attr-defined]
-    return os.getpid(), direct.address_of(proof), proof.hex()
+    return os.getpid(), raw_memory.address_of(proof), proof.hex()
 
 
 @pytest.fixture

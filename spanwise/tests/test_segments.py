@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import mmap
 import os
+import random
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,7 @@ from spanwise.measure.memory import give_back_free_memory
 from spanwise.tests.descriptors import without_descriptors
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_spill import Kept
-from spanwise.wire import payload, segments
+from spanwise.wire import payload, raw_memory, segments
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.link import Link
 from spanwise.wire.peer_answers import data_items
@@ -72,19 +75,125 @@ def test_buffers_lie_one_after_another(buffers: list[bytes]) -> None:
         os.close(descriptor)
 
 
-def test_nobody_can_change_what_another_sees() -> None:
+huge = pytest.mark.skipif(not raw_memory.huge_page_bytes(), reason="huge pages")
+
+
+@pytest.fixture
+def made_huge(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """Whether the system had huge pages for us, each time that they were asked for."""
+    asked: list[bool] = []
+    make_huge = raw_memory.make_huge
+
+    def look(memory: memoryview) -> bool:
+        asked.append(make_huge(memory))
+        return asked[-1]
+
+    monkeypatch.setattr(raw_memory, "make_huge", look)
+    monkeypatch.setattr(raw_memory._Refused, "until", 0.0)
+    yield asked
+
+
+def mapped_huge(view: memoryview) -> int:
+    """Bytes of a map that are entered as huge pages."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    start = f"{raw_memory.address_of(view):x}-"
+    next(line for line in lines if line.startswith(start))
+    found = next(line for line in lines if line.startswith("ShmemPmdMapped:"))
+    return int(found.split()[1]) * 1024
+
+
+@huge
+def test_large_payloads_lie_in_huge_pages_and_take_no_more_memory(made_huge: list[bool]) -> None:
+    size = raw_memory.huge_page_bytes()
+    content = [b"h" * 200, np.arange(5 * size // 16).data.cast("B"), b"t" * 5000]
+    nbytes = payload.nbytes(content)
+    descriptor = segments.create(nbytes + size)
+    try:
+        for _ in range(2):  # (the second time into what is there)
+            segments.fill(descriptor, content)
+            view = segments.open_private(descriptor, nbytes)
+            assert view == b"".join(content)
+            assert nbytes <= os.fstat(descriptor).st_blocks * 512 < nbytes + mmap.PAGESIZE
+        if all(made_huge):  # (memory may lie in small pieces)
+            assert mapped_huge(view) >= size
+    finally:
+        os.close(descriptor)
+
+
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw_memory, "SHARED_BYTES", 2**16)
+    monkeypatch.setattr(raw_memory, "CALL_BYTES", 300_007)
+
+
+def without_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw_memory._Refused, "until", float("inf"))
+
+
+def without_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> memoryview:
+        raise OSError(errno.ENOMEM, "no room")
+
+    monkeypatch.setattr(raw_memory, "map_on_boundary", refused)
+
+
+@huge
+@pytest.mark.parametrize("way", [two_threads, without_huge_pages, without_address_space])
+def test_a_large_payload_is_the_same_however_it_is_written(
+    way: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = random.Random(0)
+    size = raw_memory.huge_page_bytes()
+    with monkeypatch.context() as patched:
+        way(patched)
+        for _ in range(8):
+            lengths = [drawn.choice([1, 70_000, drawn.randrange(2 * size)]) for _ in range(9)]
+            buffers = [*map(drawn.randbytes, lengths), bytes(drawn.randrange(2) * size)]
+            whole = b"".join(buffers)
+            descriptor = segments.create(len(whole) + drawn.randrange(2 * size))
+            try:
+                segments.fill(descriptor, buffers)
+                assert os.pread(descriptor, len(whole), 0) == whole
+            finally:
+                os.close(descriptor)
+
+
+@huge
+def test_huge_pages_that_were_refused_are_not_asked_for_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = 0
+
+    def madvise(*_: int) -> int:
+        nonlocal asked
+        asked += 1
+        return -1
+
+    now = 100.0
+    monkeypatch.setattr(raw_memory._Refused, "until", 0.0)
+    monkeypatch.setattr(raw_memory, "_system_calls", lambda: (None, madvise))
+    monkeypatch.setattr(raw_memory, "perf_counter", lambda: now)
+    memory = memoryview(bytearray(9))
+    assert not raw_memory.make_huge(memory) and not raw_memory.make_huge(memory)
+    assert asked == 1
+    now += raw_memory.REFUSED_SECONDS
+    assert not raw_memory.make_huge(memory) and asked == 2
+
+
+@pytest.mark.parametrize("nbytes", [8192, 5 * MIB + 10])
+def test_nobody_can_change_what_another_sees(nbytes: int) -> None:
     with ExitStack() as opened:
-        descriptor = segments.create(8192)
+        descriptor = segments.create(nbytes)
         opened.callback(os.close, descriptor)
-        segments.fill(descriptor, [b"a" * 8192])
+        segments.fill(descriptor, [b"a" * nbytes])
         lent = segments.lend(descriptor)
         opened.callback(os.close, lent)
-        one, two = (segments.open_private(lent, 8192) for _ in range(2))
+        one, two = (segments.open_private(lent, nbytes) for _ in range(2))
         one[0:1] = b"b"
         assert two[0:1] == b"a" and os.pread(descriptor, 1, 0) == b"a"
         with pytest.raises(OSError):
             os.pwrite(lent, b"c", 0)
-        for length in (0, 10_000):
+        assert one[-1:] == two[-1:] == b"a"
+        for length in (0, nbytes + 10_000):
             with pytest.raises(OSError):  # (a reader of a shorter file would be killed)
                 os.ftruncate(descriptor, length)
 

@@ -14,20 +14,17 @@ from __future__ import annotations
 import ctypes
 import errno
 import itertools
-import mmap
 import os
 import socket
 import struct
 import sys
-import threading
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import partial
 from typing import Any
 
 from spanwise.wire.errors import BrokenFrame, LinkClosed
-from spanwise.wire.frame_reader import uninitialised
+from spanwise.wire.raw_memory import Buffer, Move, address_of, move_all, moves, room
 
-Buffer = bytes | bytearray | memoryview
 #: Rows of `direct` that belong to one item: (bytes of the blob before it, address, length).
 Piece = tuple[int, int, int]
 
@@ -35,16 +32,8 @@ Piece = tuple[int, int, int]
 PROOF_BYTES = 32
 #: Smaller buffers go with the message.
 PIECE_BYTES = 64 * 1024
-#: Memory of this size on is asked for in huge pages, as numpy does for its arrays: with pages of
-#: 4 KiB, entering these takes as long as the copy.
-_HUGE_BYTES = 4 * 2**20
-#: So much is read with one call, which nothing interrupts: some milliseconds.
-_CALL_BYTES = 8 * 2**20
-#: From here on two threads read, where there are two cores.
-_SHARED_BYTES = 32 * 2**20
 #: Addresses of programs are smaller, and exact as f64.
 _MOST_ADDRESS = 2**53
-_SIMPLE = 0
 
 
 #: Of these reasons not to read, none goes away.
@@ -55,16 +44,6 @@ class _Vector(ctypes.Structure):
     """Linux's iovec."""
 
     _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
-
-
-class _View(ctypes.Structure):
-    """Python's Py_buffer, of whose rest only the room is needed."""
-
-    _fields_ = (
-        ("address", ctypes.c_void_p),
-        ("owner", ctypes.py_object),
-        ("rest", ctypes.c_void_p * 16),
-    )
 
 
 def _system_call() -> Any:
@@ -86,15 +65,6 @@ if _read is not None:
     )
 #: Whether this system and this Python can do it.
 IS_POSSIBLE = _read is not None and hasattr(socket, "SO_PEERCRED")
-
-
-@cache
-def _buffer_calls() -> tuple[Any, Any]:
-    """CPython's functions to look at a buffer, and to let go of it."""
-    get = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
-    release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-    api = ctypes.pythonapi
-    return get(("PyObject_GetBuffer", api)), release(("PyBuffer_Release", api))
 
 
 def is_forbidden(error: OSError) -> bool:
@@ -127,16 +97,6 @@ def shows(pid: int, address: float, proof: str) -> bool:
     except OSError:
         return False
     return found.hex() == proof
-
-
-def address_of(buffer: Buffer) -> int:
-    """Where a buffer lies; it stays there as long as somebody holds `buffer`."""
-    view = _View()
-    get, release = _buffer_calls()
-    get(buffer, ctypes.addressof(view), _SIMPLE)
-    address = view.address or 0
-    release(ctypes.addressof(view))
-    return address
 
 
 def split(buffers: Sequence[Buffer]) -> tuple[list[Buffer], list[Piece]]:
@@ -200,67 +160,20 @@ class Direct:
             It must not be read, or there is no memory.
         LinkClosed
         """
-        memory = _room(self.nbytes)
+        memory = room(self.nbytes)
         into = address_of(memory)
-        left: list[Piece] = []
+        left: list[Move] = []
         at = taken = 0
         for before, address, nbytes in self._pieces:
             memory[at : at + before] = self._blob[taken : taken + before]
             at, taken = at + before, taken + before
-            for start in range(0, nbytes, _CALL_BYTES):
-                length = min(_CALL_BYTES, nbytes - start)
-                left.append((into + at + start, address + start, length))
+            left += moves(into + at, address, nbytes)
             at += nbytes
         memory[at:] = self._blob[taken:]
-        self._copy(memory, left)
+        move_all(memory, left, partial(_copy, self._pid))
         if not self._is_there():
             raise LinkClosed("The other side closed the connection.")
         return memory
-
-    def _copy(self, memory: memoryview, left: list[Piece]) -> None:
-        """Copy (to, from, length) into `memory`, by two threads if it is much."""
-        work = iter(left)
-        errors: list[BaseException] = []
-
-        def go_on(_memory: memoryview) -> None:  # which stays as long as this runs
-            try:
-                while not errors and (each := next(work, None)) is not None:
-                    _copy(self._pid, *each)
-            except BaseException as error:  # noqa: BLE001 (raised below)
-                errors.append(error)
-
-        helper = None
-        try:
-            if sum(length for _, _, length in left) >= _SHARED_BYTES and (os.cpu_count() or 1) > 1:
-                helper = threading.Thread(
-                    target=go_on, args=(memory,), name="spanwise-copy", daemon=True
-                )
-                try:
-                    helper.start()
-                except RuntimeError:  # no thread can be started
-                    helper = None
-            go_on(memory)
-            if helper is not None:
-                helper.join()
-            if errors:
-                raise errors[0]
-        finally:
-            left.clear()  # Ctrl-C: the helper ends with the piece that it is at
-            errors.clear()  # (its traceback would hold the memory)
-
-
-def _room(nbytes: int) -> memoryview:
-    """Memory of arbitrary content."""
-    if nbytes < _HUGE_BYTES:
-        return memoryview(uninitialised(nbytes))
-    made = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    advice = getattr(mmap, "MADV_HUGEPAGE", None)
-    if advice is not None:
-        try:
-            made.madvise(advice)
-        except OSError:
-            pass  # a system without huge pages
-    return memoryview(made)
 
 
 def _copy(pid: int, into: int, address: int, nbytes: int) -> None:

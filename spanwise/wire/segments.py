@@ -19,8 +19,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from spanwise.wire import raw_memory
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame_reader import uninitialised
+from spanwise.wire.raw_memory import Buffer
 
 try:
     import fcntl
@@ -42,14 +44,14 @@ NAME = "spanwise"
 #: Nobody may run it (Linux 6.3): systems can be set up to refuse memory without this.
 _NOEXEC_SEAL = 8
 #: So many segments at once at most, and at most this share of the files that a process may have
-#: open (a segment takes two).
+#: open (a small segment takes two: its map has one of its own).
 MOST_SEGMENTS, DESCRIPTOR_SHARE = 512, 1 / 8
 #: Nothing is shared for so long after the system has refused a descriptor or memory.
 REFUSED_SECONDS = 60.0
 #: Buffers that the system takes in one gathered write.
 _IOV_MAX = 1024
-
-Buffer = bytes | bytearray | memoryview
+#: Buffers that are shorter on average are gathered by the system rather than copied one by one.
+_LONG_BYTES = 64 * 1024
 
 
 def most_at_once() -> int:
@@ -93,9 +95,13 @@ def fill(descriptor: int, buffers: Sequence[Buffer]) -> None:
     OSError
         There is no memory.
     """
-    at = 0
     left = [memoryview(each).cast("B") for each in buffers if len(each)]
+    at = done = _fill_huge(descriptor, left)
+    while left and done >= left[0].nbytes:
+        done -= left.pop(0).nbytes
     left.reverse()
+    if done:
+        left[-1] = left[-1][done:]
     while left:
         got = os.pwritev(descriptor, left[: -_IOV_MAX - 1 : -1], at)
         at += got
@@ -103,6 +109,34 @@ def fill(descriptor: int, buffers: Sequence[Buffer]) -> None:
             got -= left.pop().nbytes
         if got:
             left[-1] = left[-1][got:]
+
+
+def _fill_huge(descriptor: int, buffers: list[memoryview]) -> int:
+    """Write what fills huge pages, if that can be had; return how many bytes that is, or 0."""
+    nbytes = sum(each.nbytes for each in buffers)
+    size = raw_memory.huge_page_bytes()
+    if not size or nbytes < max(size, _LONG_BYTES * len(buffers)):
+        return 0
+    whole = nbytes // size * size
+    try:
+        # Without a page there is nothing to be made larger. (By a write, which says that there is
+        # no memory: who enters a map is killed.)
+        for at in range(0, whole, size):
+            os.pwrite(descriptor, b"\0", at)
+        mapped = raw_memory.map_on_boundary(descriptor, whole, mmap.MAP_SHARED)
+    except OSError:
+        return 0  # (whoever writes now has the same, or gets by)
+    if not raw_memory.make_huge(mapped):
+        return 0
+    into = raw_memory.address_of(mapped)
+    left: list[raw_memory.Move] = []
+    at = 0
+    for each in buffers:
+        length = min(each.nbytes, whole - at)
+        left += raw_memory.moves(into + at, raw_memory.address_of(each), length)
+        at += length
+    raw_memory.move_all((mapped, buffers), left, raw_memory.move)
+    return whole
 
 
 def read(descriptor: int, nbytes: int) -> bytearray:
@@ -150,8 +184,13 @@ def count_here(descriptor: int) -> bool:
     return True
 
 
-def open_private(descriptor: int, nbytes: int) -> mmap.mmap:
+def open_private(descriptor: int, nbytes: int) -> memoryview:
     """Map the first bytes of a segment copy-on-write.
+
+    Returns
+    -------
+    memoryview
+        Its `obj` is what ends the map when nobody holds it any more.
 
     Raises
     ------
@@ -161,9 +200,10 @@ def open_private(descriptor: int, nbytes: int) -> mmap.mmap:
         There is no address space, or no descriptor is left.
     """
     _check(descriptor, nbytes)
-    return mmap.mmap(
-        descriptor, nbytes, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE
-    )
+    if nbytes >= raw_memory.huge_page_bytes() > 0:
+        return raw_memory.map_on_boundary(descriptor, nbytes, mmap.MAP_PRIVATE)
+    access = mmap.PROT_READ | mmap.PROT_WRITE
+    return memoryview(mmap.mmap(descriptor, nbytes, flags=mmap.MAP_PRIVATE, prot=access))
 
 
 def _check(descriptor: int, nbytes: int) -> None:

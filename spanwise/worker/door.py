@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.processes import forks
 from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
-from spanwise.wire import direct, payload
+from spanwise.wire import direct, payload, raw_memory
 from spanwise.wire.errors import BrokenFrame, LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
 from spanwise.wire.frame import Message
@@ -171,7 +171,7 @@ class Server:
         told: dict[str, Any] = {"share": self._worker.segments.share_bytes}
         if direct.IS_POSSIBLE:
             told["proof"] = self._proof.hex()
-            told["proofAt"] = direct.address_of(self._proof)
+            told["proofAt"] = raw_memory.address_of(self._proof)
         return told
 
     def serve(self, link: Link) -> None:

@@ -204,8 +204,8 @@ class Segments:
     def _map(self, segment: Segment) -> memoryview:
         mapped = memory.open_private(segment.descriptor, segment.nbytes)
         segment.has_map = True
-        weakref.finalize(mapped, self._ended.append, segment).atexit = False
-        return memoryview(mapped)
+        weakref.finalize(mapped.obj, self._ended.append, segment).atexit = False
+        return mapped
 
     def descriptor(self, worker: Sharing, segment: Segment) -> int | None:
         """Return a descriptor to send; None: it goes through the socket."""
