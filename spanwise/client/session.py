@@ -83,6 +83,8 @@ RELEASE_PAUSE_SECONDS = 0.005
 #: message about such wakes the scheduler and then a worker.
 SMALL_RELEASE_PAUSE_SECONDS = 0.02
 CLOSE_SECONDS = 10.0
+#: How long who cannot send waits for the reader, which knows why.
+_LAST_WORDS_SECONDS = 10.0
 #: While closing, time between two looks whether the scheduler was stopped.
 _LOOK_SECONDS = 0.25
 
@@ -487,8 +489,17 @@ class Session:
                 "data, or bring it to the workers in pieces with scatter()."
             ) from error
         except LinkError as error:
-            sentence = CLOSED if self._closing else self.dead or self._lost_sentence(error)
-            raise SchedulerLost(sentence) from error
+            raise SchedulerLost(self._why_unsent(error)) from error
+
+    def _why_unsent(self, error: LinkError) -> str:
+        """Why nothing can be sent: what the scheduler said before it hung up, or that it did."""
+        if threading.current_thread() is not self._reader:
+            with self.lock:
+                # It may have come, and the reader not have got to it.
+                self._changed.wait_for(
+                    lambda: self._closing or self.dead is not None, _LAST_WORDS_SECONDS
+                )
+        return CLOSED if self._closing else self.dead or self._lost_sentence(error)
 
     def check_alive(self) -> None:
         """Raise the error of a client that is closed, or whose scheduler has gone."""

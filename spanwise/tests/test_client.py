@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
+import threading
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import dask
@@ -359,9 +361,28 @@ def test_scheduler_dies(client: LocalClient) -> None:
         client.submit(increment, 78)
 
 
-def test_unpicklable_argument_leaves_the_client_usable(client: LocalClient) -> None:
-    import threading
+def test_who_sends_before_the_end_was_read_hears_its_reason(client: LocalClient) -> None:
+    assert client.submit(increment, 1).result(timeout=60) == 2
+    link, read_on = client._session._link, threading.Event()
+    check = link._check
+    assert check is not None and client.fake.link is not None
 
+    def slowly(message: Any) -> None:
+        assert read_on.wait(60)
+        check(message)
+
+    link._check = slowly
+    client.fake._send("closed", {"why": "somebody has shut it down", "idle": False})
+    client.fake.link.close()
+    with ThreadPoolExecutor(1) as pool:
+        sending = pool.submit(client.submit, increment, 2)
+        until(lambda: link.closed)
+        read_on.set()
+        with pytest.raises(SchedulerLost, match="somebody has shut it down"):
+            sending.result(60)
+
+
+def test_unpicklable_argument_leaves_the_client_usable(client: LocalClient) -> None:
     with pytest.raises(TypeError, match="pickle"):
         client.submit(increment, threading.Lock(), pure=False)
     with pytest.raises(TypeError, match="pickle"):
@@ -398,8 +419,6 @@ def test_the_button_names_the_kernel_too(
 
 
 def test_threads_share_a_client(client: LocalClient) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
     def use(number: int) -> int:
         return client.submit(increment, number).result(timeout=60)
 
