@@ -17,6 +17,8 @@ from spanwise.tests.processes import wait_until
 END_SECONDS = 60.0
 #: It imports for seconds, and on a machine that is shared by ten for most of a minute.
 START_SECONDS = 240.0
+#: Each was free a moment before.
+PORTS_TRIED = 3
 
 
 class JupyterServer:
@@ -45,9 +47,6 @@ class JupyterServer:
         self.runtime = folder / "runtime"
         for each in (self.home, self.runtime):
             each.mkdir(mode=0o700)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("SPANWISE_")}
         self.environment = {
             **inherited,
@@ -55,6 +54,23 @@ class JupyterServer:
             **variables,
         }
         self.log = folder / "server.log"
+        for tries_left in reversed(range(PORTS_TRIED)):
+            self._start(options)
+            try:
+                wait_until("the connection file", lambda: self._has_said_where(), START_SECONDS)
+            except BaseException:
+                self.process.kill()
+                self.process.wait()
+                # Another program may have taken the port meanwhile.
+                if tries_left and "no available port" in self.log.read_text():
+                    continue
+                raise
+            return
+
+    def _start(self, options: tuple[str, ...]) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [
@@ -76,12 +92,6 @@ class JupyterServer:
                 stderr=log,
                 env=self.environment,
             )
-        try:
-            wait_until("the connection file", lambda: self._has_said_where(), START_SECONDS)
-        except BaseException:
-            self.process.kill()
-            self.process.wait()
-            raise
 
     def _has_said_where(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()

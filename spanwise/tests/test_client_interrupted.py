@@ -310,11 +310,12 @@ def test_the_same_warning_is_shown_each_time_that_it_comes(client: LocalClient) 
         for _ in range(3):
             client.fake._send("problem", {"sentence": "Mind the gap.", "fatal": False})
         assert client.submit(increment, 1).result(timeout=60) == 2
-        assert [str(each.message) for each in shown] == 3 * ["Mind the gap."]
+        # (the collector may tell of what other tests have left)
+        assert [str(each.message) for each in shown].count("Mind the gap.") == 3
         warnings.simplefilter("ignore")
         client.fake._send("problem", {"sentence": "Mind the gap.", "fatal": False})
         assert client.submit(increment, 2).result(timeout=60) == 3
-        assert len(shown) == 3
+        assert [str(each.message) for each in shown].count("Mind the gap.") == 3
 
 
 def test_a_warning_that_is_an_error_does_not_end_the_cluster(

@@ -174,7 +174,8 @@ def test_an_ended_command_hands_over_and_a_killed_one_does_not(
     with Client(address) as client:
         workers = start("worker", address, "--name", "a", "--nthreads", "1")
         workers.line("Ctrl-C")
-        client.wait_for_workers(2, LIMIT_SECONDS)
+        # (one that another test has killed may still be there)
+        wait_until("it has come", lambda: {*by_name(client)} == {0, "a"})
         (data,) = client.scatter([[1, 2]], workers=["a"])
         code, said = workers.end(signal.SIGINT)
         assert code == 0 and said.endswith("Ended by SIGINT."), said
@@ -182,7 +183,7 @@ def test_an_ended_command_hands_over_and_a_killed_one_does_not(
 
         workers = start("worker", address, "--name", "b", "--nthreads", "1")
         workers.line("Ctrl-C")
-        client.wait_for_workers(2, LIMIT_SECONDS)
+        wait_until("it has come", lambda: {*by_name(client)} == {0, "b"})
         pid = by_name(client)["b"]
         made = client.submit(bytes, 10_000, workers="b", allow_other_workers=True)
         assert made.result(LIMIT_SECONDS) == bytes(10_000)

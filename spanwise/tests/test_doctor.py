@@ -197,6 +197,7 @@ def test_a_server_that_runs_is_stopped_and_has_ended(
     server = JupyterServer(tmp_path / "server")
     try:
         monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(server.runtime))
+        monkeypatch.setattr(jupyter_here, "_DIAL_SECONDS", 60.0)
         (runs,) = jupyter_here.look_at_servers()
         assert runs.state is State.GOOD
         assert f"process {server.process.pid}" in runs.found

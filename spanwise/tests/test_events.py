@@ -198,7 +198,9 @@ def test_slow_handlers_are_told_what_they_missed(
         wait_until("they have come", lambda: cluster._session.subscriptions._lost == 7)
         go_on.set()
         wait_until("all that were kept", lambda: came == [0, 1, 2, 3])
-    assert [str(each.message)[:27] for each in told] == ["7 events were left out: the"]
+    said = [str(each.message) for each in told]
+    # (others may warn meanwhile, of something else)
+    assert [each[:24] for each in said if "left out" in each] == ["7 events were left out: "]
     cluster.unsubscribe_topic("fast")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from spanwise import Client, span
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 
 BLOCKS = 12
 META = np.empty((0,))
@@ -80,11 +81,16 @@ def test_what_workers_do_outside_tasks_belongs_to_no_span(client: Client) -> Non
     with span("sending"):
         block = client.submit(np.ones, 100_000, workers=[first], pure=False)
         asked = client.submit(np.sum, block, workers=[second], pure=False)
-    assert asked.result() == 100_000
-    outside = {key: value for key, value in client.fine_metrics().items() if key[0] == "get-data"}
+    assert asked.result(LIMIT_SECONDS) == 100_000
+
+    def outside() -> dict[Any, float]:
+        return {key: each for key, each in client.fine_metrics().items() if key[0] == "get-data"}
+
+    # (it is counted when it has been sent, and may have been used by then)
+    wait_until("it is counted", outside)
     # (the client may have fetched nothing: the sum came with the report)
-    assert outside["get-data", "", "network", "seconds"] > 0
-    assert outside["get-data", "", "memory-read", "count"] == 1
+    assert outside()["get-data", "", "network", "seconds"] > 0
+    assert outside()["get-data", "", "memory-read", "count"] == 1
     assert dict(client.fine_metrics(span="default")) == {}
     assert client.fine_metrics(span="default").summary["background"] == []
     named = [client.fine_metrics(span="sending"), client.fine_metrics(function="ones")]

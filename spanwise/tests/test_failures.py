@@ -288,8 +288,8 @@ def test_futures_of_a_function_that_failed_are_let_go(
 
     with pytest.raises((ValueError, CancelledError, TypeError)):
         failing()
-    gc.collect()
-    until(lambda: set(ids) <= set(client.fake.released))
+    # (a thread may have held them at one look)
+    until(lambda: gc.collect() >= 0 and set(ids) <= set(client.fake.released))
 
 
 def within_arguments(client: LocalClient, future: Future) -> Any:
@@ -408,8 +408,8 @@ def test_what_as_completed_was_given_is_let_go_with_it(
 
     with pytest.raises(ValueError):
         failing()
-    gc.collect()
-    until(lambda: set(ids) <= set(client.fake.released))
+    # (a thread may have held them at one look)
+    until(lambda: gc.collect() >= 0 and set(ids) <= set(client.fake.released))
 
 
 def test_a_future_that_is_released_keeps_no_frames(client: LocalClient) -> None:

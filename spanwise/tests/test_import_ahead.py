@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import cloudpickle
 import dask
@@ -58,8 +59,10 @@ def import_seconds(client: Client) -> float:
     )
 
 
-def has_it() -> bool:
-    return "imported_ahead_4712.inner" in sys.modules
+def has_it(dask_worker: Any) -> bool:
+    # (it is there before it is whole: while it is being imported a task would wait for it)
+    with dask_worker._worker.library.importing:
+        return "imported_ahead_4712.inner" in sys.modules
 
 
 def test_an_idle_worker_has_what_the_client_imported_later(
