@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from spanwise import Client, get_worker
@@ -164,6 +165,7 @@ def test_workers_from_outside_are_replaced_restarted_and_retired(
         client.wait_for_workers(2, LIMIT_SECONDS)
         client.restart(timeout=LIMIT_SECONDS)
         assert client.submit(lambda: get_worker().name, workers=0).result(LIMIT_SECONDS) == 0
+        assert psutil.Process(by_name(client)[0]).ppid() != more.process.pid, "each in its place"
     assert not [*(tmp_path / "spill").iterdir()], "nothing is left of them"
 
 

@@ -347,6 +347,10 @@ export class WireFleet implements IWorkerFleet {
     }
   }
 
+  starterOf(): null {
+    return null;
+  }
+
   dropStarts(): number {
     return 0;
   }

@@ -227,6 +227,7 @@ export class Cluster implements IRosterHost {
 
   guestLeft(client: ClientSession): void {
     this._fleet?.starterLeft(client);
+    this._roster.starterLeft(client);
   }
 
   close(client: ClientSession, endsAll: boolean, why: string): void {

@@ -109,6 +109,10 @@ export class OutsideWorkers implements IWorkerFleet {
     return outside === undefined ? this._own.has(worker) : !outside.isReplaced;
   }
 
+  starterOf(worker: number): IStarter | null {
+    return this._workers.get(worker)?.starter ?? null;
+  }
+
   joined(worker: number): void {
     this._own.joined(worker);
   }

@@ -112,7 +112,7 @@ export class Roster {
       schedulerStart: this._cluster.start,
       clock: this._cluster.clock(),
       // It joins in the same turn: nobody takes its place meanwhile.
-      name: this._places.nameOfNext(said)
+      name: this._places.nameOfNext(said, this._starterOf(worker))
     };
   }
 
@@ -174,6 +174,11 @@ export class Roster {
         setTimeout(() => session.link.destroy(why), EXIT_SECONDS * 1000);
       }
     });
+  }
+
+  /** A program that has started workers has gone. */
+  starterLeft(starter: object): void {
+    this._places.starterLeft(starter);
   }
 
   list(): ListedWorker[] {
@@ -251,7 +256,7 @@ export class Roster {
     const { worker, threads, memoryLimit, host, pid, address } = session.intro;
     this._host.fleet?.joined(worker);
     workers.set(worker, session);
-    this._places.joined(session.intro);
+    this._places.joined(session.intro, this._starterOf(worker));
     const { plugins } = this._cluster.shared;
     session.isReady = plugins.size === 0;
     const joined = {
@@ -425,6 +430,10 @@ export class Roster {
     if (workers.size === 0) {
       this._onEmpty?.();
     }
+  }
+
+  private _starterOf(worker: number): object | null {
+    return this._host.fleet?.starterOf(worker) ?? null;
   }
 
   private _tellPeers(): void {

@@ -72,6 +72,8 @@ type Child = {
 export interface IWorkerFleet {
   start(count: number): void;
   has(worker: number): boolean;
+  /** The program that started it; null: this one. */
+  starterOf(worker: number): object | null;
   /** A worker has said who it is. */
   joined(worker: number): void;
   /** A worker has finished a task. */
@@ -115,6 +117,10 @@ export class WorkerFleet implements IWorkerFleet {
   /** Whether a worker of this number was started here and lives. */
   has(worker: number): boolean {
     return this._children.get(worker)?.isReplaced === false;
+  }
+
+  starterOf(): null {
+    return null;
   }
 
   joined(worker: number): void {

@@ -2,7 +2,8 @@
  * The names by which users may mean a worker in `workers=`. In the scheduler process.
  *
  * A worker that replaces a dead one takes its place: it has all names of its predecessors, so that a task for
- * `worker-0`, for number 0, or for the address of a dead worker runs on its successor.
+ * `worker-0`, for number 0, or for the address of a dead worker runs on its successor. Who started the dead one starts its successor: where
+ * workers of several programs are replaced at once, each program's take its own places, whichever joins first.
  */
 import { hostname } from 'node:os';
 import type { WorkerIntro } from '../../wire/worker-link';
@@ -11,16 +12,31 @@ import { MACHINE_NAMES } from './worker-limit';
 /** Names of one place; beyond that the oldest are forgotten, except the first two, which the place's first worker has. */
 const MOST_NAMES = 256;
 
+/** The program that has started a worker; null: this one. */
+type Starter = object | null;
+type Place = {
+  /** The first worker's first. */
+  readonly names: readonly string[];
+  readonly starter: Starter;
+};
+
 export class WorkerPlaces {
-  /** Names by worker, the first worker's first. */
-  private readonly _names = new Map<number, readonly string[]>();
-  /** The names of workers that have died, oldest first. */
-  private readonly _vacant: (readonly string[])[] = [];
+  /** By worker. */
+  private readonly _places = new Map<number, Place>();
+  /** Those of workers that have died, oldest first. */
+  private readonly _vacant: Place[] = [];
+  /** Programs that start no more workers. */
+  private readonly _gone = new WeakSet<object>();
 
   /** A worker has come; takes the place of the one that died first, unless it has a place of its own by its name. */
-  joined({ worker, name, address }: WorkerIntro): void {
+  joined({ worker, name, address }: WorkerIntro, starter: Starter): void {
     const isNamed = hasOwnName(worker, name);
-    const before = isNamed ? [name] : (this._vacant.shift() ?? []);
+    const at = isNamed ? -1 : this._vacantFor(starter);
+    const before = isNamed
+      ? [name]
+      : at < 0
+        ? []
+        : this._vacant.splice(at, 1)[0]!.names;
     const names = [
       ...before,
       String(worker),
@@ -28,37 +44,53 @@ export class WorkerPlaces {
       ...addressNames(address)
     ];
     const excess = names.length - MOST_NAMES;
-    this._names.set(
-      worker,
-      excess > 0 ? [...names.slice(0, 2), ...names.slice(2 + excess)] : names
-    );
+    this._places.set(worker, {
+      names:
+        excess > 0 ? [...names.slice(0, 2), ...names.slice(2 + excess)] : names,
+      starter
+    });
   }
 
   /** What a worker is going to be called that is the next to come: as its user named it, or the number of its place. */
-  nameOfNext({ worker, name }: WorkerIntro): string {
+  nameOfNext({ worker, name }: WorkerIntro, starter: Starter): string {
     return hasOwnName(worker, name)
       ? name
-      : (this._vacant[0]?.[0] ?? String(worker));
+      : (this._vacant[this._vacantFor(starter)]?.names[0] ?? String(worker));
   }
 
   /** @param isReplaced - whether another is going to take its place. */
   left(worker: number, isReplaced: boolean): void {
-    const names = this._names.get(worker);
-    this._names.delete(worker);
-    const isNamed = names !== undefined && hasOwnName(worker, names[0]!);
-    if (names !== undefined && isReplaced && !isNamed) {
-      this._vacant.push(names);
+    const place = this._places.get(worker);
+    this._places.delete(worker);
+    const isNamed = place !== undefined && hasOwnName(worker, place.names[0]!);
+    if (place !== undefined && isReplaced && !isNamed) {
+      this._vacant.push(place);
     }
+  }
+
+  /** A program starts no more workers: whoever comes takes the places of its own. */
+  starterLeft(starter: object): void {
+    this._gone.add(starter);
   }
 
   /** All names of a worker, its place's number first, or the name that its user gave it. */
   namesOf({ worker, host }: WorkerIntro): string[] {
     const isHere = host === '' || host === hostname();
     return [
-      ...(this._names.get(worker) ?? []),
+      ...(this._places.get(worker)?.names ?? []),
       ...(host === '' ? [] : [host]),
       ...(isHere ? MACHINE_NAMES : [])
     ];
+  }
+
+  /** Which vacant place is the next one for a worker of this program; -1: none. */
+  private _vacantFor(starter: Starter): number {
+    const own = this._vacant.findIndex(place => place.starter === starter);
+    return own >= 0
+      ? own
+      : this._vacant.findIndex(
+          place => place.starter !== null && this._gone.has(place.starter)
+        );
   }
 }
 

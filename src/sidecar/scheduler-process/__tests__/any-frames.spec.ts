@@ -68,6 +68,7 @@ it(`takes any frame from a client and from workers, seed ${SEED}`, async () => {
     fleet: (): IWorkerFleet => ({
       start: () => undefined,
       has: () => true,
+      starterOf: () => null,
       joined: () => undefined,
       worked: () => undefined,
       startingCount: 0,

@@ -1,0 +1,61 @@
+import { WorkerPlaces } from '../worker-places';
+
+const intro = (worker: number, name = ''): never =>
+  ({ worker, name, address: `unix:/w${worker}`, host: '' }) as never;
+
+/** What a worker is called, and whether it is what it was told that it would be. */
+function come(
+  places: WorkerPlaces,
+  worker: number,
+  starter: object | null,
+  name = ''
+): string | undefined {
+  const told = places.nameOfNext(intro(worker, name), starter);
+  places.joined(intro(worker, name), starter);
+  const called = places.namesOf(intro(worker))[0];
+  expect(called).toBe(told);
+  return called;
+}
+
+describe('the place of a worker that was replaced', () => {
+  it.each([
+    ['first', [2, 3]],
+    ['last', [3, 2]]
+  ])(
+    'goes to one of the same program, which joins %s',
+    (_when, [own, outside]) => {
+      const places = new WorkerPlaces();
+      const program = {};
+      come(places, 0, null);
+      come(places, 1, program);
+      places.left(0, true);
+      places.left(1, true);
+      const inOrder = [own!, outside!].sort();
+      const called = inOrder.map(worker =>
+        come(places, worker, worker === own ? null : program)
+      );
+      expect(called[inOrder.indexOf(own!)]).toBe('0');
+      expect(called[inOrder.indexOf(outside!)]).toBe('1');
+    }
+  );
+
+  it("stays free for its program, and is anyone's when that has gone", () => {
+    const places = new WorkerPlaces();
+    const [program, other] = [{}, {}];
+    come(places, 0, program);
+    places.left(0, true);
+    expect(come(places, 1, null)).toBe('1');
+    expect(come(places, 2, other)).toBe('2');
+    places.starterLeft(program);
+    expect(come(places, 3, other)).toBe('0');
+    expect(come(places, 4, null)).toBe('4');
+  });
+
+  it('goes to nobody whom a user has named', () => {
+    const places = new WorkerPlaces();
+    come(places, 0, null);
+    places.left(0, true);
+    expect(come(places, 1, null, 'gpu')).toBe('gpu');
+    expect(come(places, 2, null)).toBe('0');
+  });
+});
