@@ -24,8 +24,8 @@ from spanwise.processes.process_state import ended_with
 from spanwise.processes.this_process import default_name, notebook
 from spanwise.wire.link import dial
 
-#: A connection ends a moment before its process.
-_EXIT_SECONDS = 0.5
+#: A connection ends a moment before its process: on a busy machine a second and more.
+_EXIT_SECONDS = 5.0
 
 
 class PrivateCluster:

@@ -52,7 +52,13 @@ from spanwise.records.enumerations import NONE_U32, REPORT_LOST, REPORT_MEMORY
 from spanwise.shared.requests import SharedRequests
 from spanwise.wire import payload
 from spanwise.wire.content import broken
-from spanwise.wire.errors import BrokenFrame, FrameTooLong, LinkClosed, LinkError
+from spanwise.wire.errors import (
+    BrokenFrame,
+    FrameTooLong,
+    LinkClosed,
+    LinkError,
+    RefusedThere,
+)
 from spanwise.wire.foreign import is_ctrl_c, said, type_name
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
@@ -1025,7 +1031,9 @@ class Session:
             raise LinkClosed(message.fields["why"] or "it was told to end")
 
     def _lost_sentence(self, error: BaseException) -> str:
-        how = "" if self.state == "closed" else self.how_ended()
+        # (a scheduler that refuses goes on)
+        lives = self.state == "closed" or isinstance(error, RefusedThere)
+        how = "" if lives else self.how_ended()
         why = f"{error}; {how}" if how else str(error)
         return (
             f"The scheduler of cluster {self.name!r} has ended ({why}). Its results are "

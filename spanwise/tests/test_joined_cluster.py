@@ -27,8 +27,9 @@ import spanwise
 from spanwise import Client, Future, LocalCluster, span
 from spanwise.client import joined_cluster
 from spanwise.client.cluster_file import find_cluster
+from spanwise.client.private_cluster import how_ended
 from spanwise.errors import CancelledError, ClusterError, SchedulerLost
-from spanwise.processes.process_state import lives
+from spanwise.processes.process_state import is_stopped, lives
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 
 #: Evaluates each line that it gets, and answers with a line.
@@ -187,6 +188,12 @@ def test_a_killed_scheduler_is_told_to_guests_too() -> None:
                 waits.result(LIMIT_SECONDS)
         with pytest.raises(ClusterError, match="has ended: its scheduler, process"):
             Client(owner.address)
+
+
+def test_how_a_scheduler_ended_is_known_though_its_process_ends_late() -> None:
+    """Its connection breaks first; on a busy machine that was told without the signal."""
+    with subprocess.Popen(["sh", "-c", "sleep 1; kill -KILL $$"]) as process:
+        assert how_ended(process) == f"its process {process.pid} was ended by SIGKILL"
 
 
 def test_a_cluster_has_several_clients() -> None:
@@ -586,6 +593,7 @@ def test_a_stopped_scheduler_lets_nobody_wait() -> None:
         pid = owner._scheduler.process.pid
         os.kill(pid, signal.SIGSTOP)
         try:
+            wait_until("it is stopped", lambda: is_stopped(pid))
             with pytest.raises(ClusterError, match=rf"process {pid}, is stopped .*continue it"):
                 Client(owner.address, timeout=1)
             guest.close()
