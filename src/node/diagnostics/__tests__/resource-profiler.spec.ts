@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import fs, { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { ref, task } from '../../graph/nodes';
@@ -14,6 +14,8 @@ import { PortableProcessTree } from '../process-tree-portable';
 import { ResourceProfiler } from '../resource-profiler';
 import { SamplerError } from '../sampler-process';
 import { RECORD_BYTES } from '../sampler-records';
+
+jest.mock('node:fs', () => ({ ...jest.requireActual('node:fs') }));
 
 const samplerFolders = () =>
   readdirSync(tmpdir()).filter(name => name.startsWith('spanwise-sampler-'));
@@ -209,9 +211,10 @@ describe('ResourceProfiler', () => {
     let child: ChildProcess | undefined;
     try {
       await profiler.run(async () => {
-        await new Promise(resolve => setTimeout(resolve, 150));
+        waitForSamples(1);
         child = await grandchild(200);
-        await new Promise(resolve => setTimeout(resolve, 300));
+        // One may be under way.
+        waitForSamples(2);
       });
     } finally {
       if (child !== undefined) {
@@ -422,11 +425,8 @@ describe('a sampler', () => {
 
   it('that cannot be started is an error that says so, and leaves nothing behind', () => {
     const { execPath } = process;
-    const folders = () =>
-      readdirSync(tmpdir()).filter(name =>
-        name.startsWith('spanwise-sampler-')
-      );
-    const before = folders();
+    // (not all folders of samplers: other programs make some at any time)
+    const made = jest.spyOn(fs, 'mkdtempSync');
     // A path of an executable with which no process can be started.
     process.execPath = 'a\0b';
     try {
@@ -434,6 +434,9 @@ describe('a sampler', () => {
     } finally {
       process.execPath = execPath;
     }
-    expect(folders().filter(name => !before.includes(name))).toEqual([]);
+    const folders = made.mock.results.map(({ value }) => String(value));
+    made.mockRestore();
+    expect(folders).toHaveLength(1);
+    expect(folders.filter(existsSync)).toEqual([]);
   });
 });
