@@ -36,7 +36,8 @@ def test_an_orphan_is_found_and_ended() -> None:
         timeout=60,
     )
     orphan = psutil.Process(int(started.stdout))
-    assert orphan.pid in marked_processes()
+    # (who starts a program goes on a moment before that has its environment)
+    wait_until("it is seen", lambda: orphan.pid in marked_processes())
     lines = wait_until_gone(known, limit_seconds=0)
     assert [line.split(":")[0] for line in lines] == [str(orphan.pid)]
     with suppress(psutil.NoSuchProcess):

@@ -12,10 +12,11 @@ import time
 import traceback
 from collections import namedtuple
 from collections.abc import Callable, Iterator
-from functools import partial
+from contextlib import contextmanager
 from itertools import count
 from multiprocessing.reduction import ForkingPickler
 from queue import Queue
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dask.array as da
@@ -269,7 +270,7 @@ def write_file(path: str) -> None:
         pass
 
 
-def holds_task(key: str, dask_worker: Any) -> bool:
+def has_task(key: str, dask_worker: Any) -> bool:
     return key in dask_worker.state.tasks
 
 
@@ -297,13 +298,13 @@ def test_what_is_fired_and_forgotten_runs_when_nobody_holds_it(
     known = theirs.cluster.scheduler.tasks if whose == "theirs" else ours._session.by_key
     busy, (forgotten, unwanted) = fire(client, package, tmp_path, known)
     gc.collect()
-    wait_until("the cluster is told what nobody wants", lambda: unwanted not in known)
-    if whose == "theirs":
-        # Its worker hears it after its scheduler, and would run it as soon as a thread is free.
-        holds = partial(theirs.run, holds_task, unwanted)
-        wait_until("its worker is told too", lambda: not any(holds().values()))
+    wait_until("its client has let go of it", lambda: unwanted not in known)
+    if whose == "ours":
+        # (the client tells the scheduler some milliseconds later)
+        wait_until("the scheduler is told", lambda: unwanted not in ours.who_has())
+        ours.run(os.getpid)  # workers are asked after they have been told
     else:
-        ours.who_has()  # it is answered when the scheduler has read what was sent before
+        wait_until("the worker is told", lambda: not any(theirs.run(has_task, unwanted).values()))
     # (ours is held by the scheduler, and the client has let go of it)
     assert (forgotten in known) is (whose == "theirs")
     write_file(str(tmp_path / "gate"))
@@ -337,6 +338,30 @@ def called_back(client: Any) -> Any:
     future = one(client)
     future.add_done_callback(told.put)
     return told.get(timeout=LIMIT_SECONDS) is future
+
+
+@contextmanager
+def held(client: Any) -> Iterator[Any]:
+    """A future that is not done within the block."""
+    with TemporaryDirectory() as folder:
+        gate = f"{folder}/gate"
+        future = client.submit(wait_for_file, gate, pure=False)
+        try:
+            yield future
+        finally:
+            write_file(gate)
+            # (who waits for the file may look for it after its folder has gone)
+            future.result(LIMIT_SECONDS)
+
+
+def timed_out(client: Any) -> Any:
+    with held(client) as future:
+        return outcome(lambda: future.result(0.01))
+
+
+def is_done(client: Any) -> Any:
+    with held(client) as future:
+        return future.done()
 
 
 def cancelled(client: Any) -> Any:
@@ -386,7 +411,7 @@ SAME: dict[str, Callable[[Any, Any], Any]] = {
     "CancelledError": lambda p, c: outcome(lambda: cancelled(c).result(LIMIT_SECONDS)),
     "TimeoutError": lambda p, c: (
         p.TimeoutError is TimeoutError,
-        outcome(lambda: c.submit(time.sleep, 1, pure=False).result(0.01)),
+        timed_out(c),
     ),
     "default_client": current,
     "Client.asynchronous": lambda p, c: c.asynchronous,
@@ -398,7 +423,7 @@ SAME: dict[str, Callable[[Any, Any], Any]] = {
     "Future.cancel": lambda p, c: cancelled(c).status,
     "Future.cancelled": lambda p, c: (cancelled(c).cancelled(), one(c).cancelled()),
     "Future.client": lambda p, c: one(c).client is c,
-    "Future.done": lambda p, c: (failed(c).done(), c.submit(time.sleep, 1).done()),
+    "Future.done": lambda p, c: (failed(c).done(), is_done(c)),
     "Future.exception": lambda p, c: (
         repr(failed(c).exception()),
         one(c).exception(LIMIT_SECONDS),

@@ -52,6 +52,8 @@ def test_a_graph_that_is_too_large_fails_alone(client: Client) -> None:
             futures[-1].retry()
             futures[-1].result(LIMIT)
         del futures
+    # Futures that are dropped reach the scheduler some milliseconds later.
+    wait_until("there is room", lambda: len(client.who_has()) == 1)
     assert before.result(LIMIT) == 2
     assert client.submit(increment, before).result(LIMIT) == 3
     assert client.gather(client.map(increment, range(ROOM - 100), pure=False))[-1] == ROOM - 100

@@ -43,12 +43,19 @@ def known() -> set[int]:
     return set(marked_processes())
 
 
+def own_threads() -> set[threading.Thread]:
+    """The threads of Spanwise in this process."""
+    return {each for each in threading.enumerate() if each.name.startswith("spanwise")}
+
+
 @pytest.fixture
 def seen(known: set[int]) -> Iterator[Observation]:
+    # Clients of other tests that nobody has collected yet have threads, too.
+    before = own_threads()
     with spanwise.observe("test") as seen:
         yield seen
     seen.close()
-    assert not [each.name for each in threading.enumerate() if each.name.startswith("spanwise")]
+    wait_until("its threads have ended", lambda: not own_threads() - before)
     assert Callback.active == set()
     wait_until("the observer has ended", lambda: not processes_of("observer", known))
 
@@ -428,11 +435,11 @@ def test_a_killed_process_of_a_pool(seen: Observation) -> None:
 
 
 def test_without_observing_nothing_is_there() -> None:
-    assert Callback.active == set()
-    assert not [each for each in threading.enumerate() if each.name.startswith("spanwise")]
+    before = own_threads()
     with dask.config.set({"spanwise.recording": False}), spanwise.observe() as seen:
         assert seen.status == "off"
         assert Callback.active == set()
+        assert not own_threads() - before
 
 
 #: Python 3.11 runs 186 more with Dask 2026, and 446 without observing.

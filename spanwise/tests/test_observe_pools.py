@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 import tracemalloc
 import warnings
 from collections.abc import Iterator
@@ -49,6 +50,23 @@ def compute(name: str, count: int, seconds: float, **options: Any) -> None:
     assert dask.compute(*tasks, **options) == (seconds,) * count
 
 
+def meet(folder: Path, me: str, other: str) -> str:
+    """Wait for another task, which runs in another process meanwhile."""
+    (folder / me).touch()
+    limit = time.monotonic() + 60
+    while not (folder / other).exists() and time.monotonic() < limit:
+        time.sleep(0.005)
+    return me
+
+
+def compute_in_both(name: str, folder: Path, **options: Any) -> None:
+    """A run of which each of two processes has a task."""
+    names = [f"{name}-both-{n}" for n in range(2)]
+    pairs = zip(names, reversed(names), strict=True)
+    tasks = [dask.delayed(meet)(folder, *pair, dask_key_name=pair[0]) for pair in pairs]
+    assert dask.compute(*tasks, **options) == tuple(names)
+
+
 def workers_of(seen: Observation, name: str) -> set[str]:
     return {
         str(record["worker"])
@@ -67,10 +85,17 @@ def assert_capacity_is(seen: Observation, processes: int) -> None:
     )
 
 
-def test_two_runs_at_once_on_one_pool_have_its_processes_once(seen: Observation) -> None:
+def test_two_runs_at_once_on_one_pool_have_its_processes_once(
+    seen: Observation, tmp_path: Path
+) -> None:
+    def compute_beside(me: str, other: str) -> None:
+        first = dask.delayed(meet)(tmp_path, me, other, dask_key_name=f"{me}-first")
+        rests = [dask.delayed(rest)(0.3, dask_key_name=f"{me}-{n}") for n in range(2)]
+        assert dask.compute(first, *rests, scheduler=pool) == (me, 0.3, 0.3)
+
     with forking_pool(2) as pool, ThreadPoolExecutor(2) as threads:
         compute("start", 2, 0.0, scheduler=pool)
-        runs = [threads.submit(compute, name, 3, 0.3, scheduler=pool) for name in "ab"]
+        runs = [threads.submit(compute_beside, *names) for names in ("ab", "ba")]
         for run in runs:
             run.result(60)
     both = workers_of(seen, "a") | workers_of(seen, "b")
@@ -78,9 +103,10 @@ def test_two_runs_at_once_on_one_pool_have_its_processes_once(seen: Observation)
     assert_capacity_is(seen, 2)
 
 
-def test_pools_that_live_keep_their_workers(seen: Observation) -> None:
+def test_pools_that_live_keep_their_workers(seen: Observation, tmp_path: Path) -> None:
     with forking_pool(2) as one, forking_pool(2) as other:
         for name, pool in (("a", one), ("b", other), ("c", other), ("d", one)):
+            compute_in_both(name, tmp_path, scheduler=pool)
             compute(name, 4, 0.2, scheduler=pool)
         ones = workers_of(seen, "a") | workers_of(seen, "d")
         others = workers_of(seen, "b") | workers_of(seen, "c")

@@ -212,6 +212,8 @@ def test_a_callback_registered_meanwhile_is_not_lost(seen: Observation) -> None:
     runs = seen._runs
     assert runs is not None
     mine = runs._callback
+    # Its own watch thread, which would put it back at any time, ends.
+    seen.close()
 
     class Meanwhile(type(runs)):  # type: ignore[misc]
         """Another thread has its turn wherever Python code is called."""

@@ -161,16 +161,16 @@ def test_an_alias_has_the_place_of_what_it_stands_for(client: Client) -> None:
 def test_what_is_running(client: Client) -> None:
     client.run(_hold)
     running = client.submit(_wait_for_ever, key="runs", pure=False)
-    stack: dict[str, Any] = {}
 
-    def found() -> bool:
-        stack.update(client.call_stack())
-        return bool(stack)
+    def waits() -> dict[str, Any]:
+        stacks: dict[str, Any] = client.call_stack()
+        lines = [line for tasks in stacks.values() for line in tasks.get("runs", ())]
+        is_there = any("_wait_for_ever" in line and "_MAY_END.wait" in line for line in lines)
+        return stacks if is_there else {}
 
-    wait_until("it runs", found)
-    ((address, tasks),) = stack.items()
-    assert address in client.nthreads()
-    assert any("_wait_for_ever" in line and "_MAY_END.wait" in line for line in tasks["runs"])
+    # (before that the thread reads the function)
+    ((address, tasks),) = wait_until("it runs", waits).items()
+    assert address in client.nthreads() and [*tasks] == ["runs"]
     assert client.call_stack([running]) and client.call_stack(keys=["runs"])
     assert client.call_stack(keys=["another"]) == {}
     client.run(_go_on)

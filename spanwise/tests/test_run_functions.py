@@ -161,16 +161,23 @@ def test_who_waits_for_functions_that_do_not_end_is_told(
     assert ran.is_set()
 
 
-def test_who_waits_while_others_end_goes_on_waiting(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_waits_while_others_end_goes_on_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_functions, "MOST_THREADS", 1)
     monkeypatch.setattr(run_functions, "PATIENCE_SECONDS", 2.0)
+    now = 1000.0
+    monkeypatch.setattr(run_functions, "time", SimpleNamespace(monotonic=lambda: now))
     worker = Answers()
-    runs = begin(worker)
+    runs = RunFunctions(worker, lambda: None)  # type: ignore[arg-type]
+    may_end = threading.Semaphore(0)
     for request in range(12):
-        runs.run(request, lambda: time.sleep(0.25))
-    wait_until("all are answered", lambda: len(worker.given) == 12)
+        runs.run(request, may_end.acquire)
+    # Each takes 0.75 s, the last waits for 8.25 s.
+    for count in range(1, 13):
+        for _ in range(3):
+            now += 0.25
+            runs.look()
+        may_end.release()
+        wait_until("one more has ended", lambda count=count: len(worker.given) == count)
     assert all(answer["ok"] for answer in worker.given.values())
 
 

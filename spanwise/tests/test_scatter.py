@@ -136,8 +136,7 @@ def test_a_value_that_cannot_be_pickled_leaves_nothing_behind(client: LocalClien
     with pytest.raises(TypeError, match="pickle"):
         client.scatter({"a": 1, "b": threading.Lock()})
     entry = kept[0]._alive()
-    until(lambda: entry.count == 1)
-    assert list(client._session.by_key) == [kept[0].key]
+    until(lambda: entry.count == 1 and list(client._session.by_key) == [kept[0].key])
     assert scatter_module._entries(client, [1], [kept[0].key], None, False) == [entry]
 
 

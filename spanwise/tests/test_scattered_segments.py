@@ -39,6 +39,12 @@ from spanwise.worker.door import Server
 pytestmark = pytest.mark.skipif(not segments.IS_POSSIBLE, reason="Linux's memfd")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _only_its_own_segments() -> None:
+    """Segments are counted here, also those that uncollected objects of other modules see."""
+    gc.collect()
+
+
 # ── a client's memory on its way ──────────────────────────────────────────
 
 

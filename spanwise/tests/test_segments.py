@@ -60,6 +60,12 @@ def held(pid: int | str = "self") -> int:
     return count
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _only_its_own_segments() -> None:
+    """Segments are counted here, also those that uncollected objects of other modules see."""
+    gc.collect()
+
+
 # ── the memory itself ─────────────────────────────────────────────────────
 
 

@@ -632,7 +632,7 @@ def test_some_of_several_locks_are_had_as_soon_as_so_many_are_free(
     monkeypatch.setattr(Lock, "_acquire", noted)
     wanted = spanwise.MultiLock([free, short, long])
     with ThreadPoolExecutor(1) as threads:
-        got = threads.submit(wanted.acquire, timeout=20, num_locks=2)
+        got = threads.submit(wanted.acquire, timeout=LIMIT_SECONDS, num_locks=2)
         assert waits.wait(LIMIT_SECONDS)
         held_short.release()
         assert got.result(LIMIT_SECONDS)

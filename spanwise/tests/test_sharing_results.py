@@ -223,7 +223,7 @@ class TestExecutor:
 
     def test_cancels(self, cluster: Client) -> None:
         executor = cluster.get_executor()
-        blocked = [executor.submit(Event("never").wait, 5) for _ in range(20)]
+        blocked = [executor.submit(Event("never").wait, LIMIT_SECONDS) for _ in range(20)]
         assert blocked[-1].cancel()
         executor.shutdown(wait=False, cancel_futures=True)
         assert all(each.cancelled() for each in blocked)
