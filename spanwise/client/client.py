@@ -22,7 +22,7 @@ from spanwise.client.beside_distributed import advise_beside_distributed
 from spanwise.client.calls import Calls
 from spanwise.client.closed_session import ClosedSession
 from spanwise.client.cluster_control import ClusterControl
-from spanwise.client.cluster_file import copy_cluster_file, find_cluster
+from spanwise.client.cluster_file import copy_cluster_file, find_cluster, wait_for_cluster
 from spanwise.client.copies import CopyMethods
 from spanwise.client.current import CurrentClient, default_client
 from spanwise.client.dask_collections import (
@@ -110,12 +110,12 @@ class Client(
         Let every ``compute()`` of Dask use this client until it is closed. ``compute()``
         cannot use an asynchronous client and says so: use ``await client.compute(x)``.
     timeout
-        Seconds to wait for the workers.
+        Seconds to wait for the workers, and for the file of `scheduler_file`.
     resources, idle_timeout
         Of the cluster that it starts, as of :class:`LocalCluster`.
     scheduler_file
         The path of a running cluster's ``cluster.json``, or of what
-        :meth:`write_scheduler_file` has written.
+        :meth:`write_scheduler_file` has written. It is waited for, up to `timeout`.
     **kwargs
         Other keywords of `distributed`'s clients and clusters: one warning says what happens
         instead.
@@ -176,6 +176,7 @@ class Client(
         self.status = "starting"
         self._made_from = cluster
         self._place = place
+        self._scheduler_file = scheduler_file
         self._own_handle: LocalCluster | None = None
         self._private: PrivateCluster | JoinedCluster | None = None
         self._options = (n_workers, threads_per_worker, memory_limit, name)
@@ -207,6 +208,10 @@ class Client(
         cluster: PrivateCluster | JoinedCluster
         if self._made_from is not None:
             cluster = self._made_from._lend(self)
+        elif self._scheduler_file is not None:
+            # The command that writes it may just have been started, in another terminal.
+            wait = partial(wait_for_cluster, self._scheduler_file, self._timeout)
+            cluster = JoinedCluster(wait)
         elif self._place is not None:
             cluster = JoinedCluster(partial(find_cluster, self._place))
         elif self._shares:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +28,8 @@ from spanwise.wire.handshake import SECRET_BYTES
 FILE_NAME = "cluster.json"
 #: A file that is longer is none of ours.
 _MOST_BYTES = 1024 * 1024
+#: Between two looks for what is still to come.
+_LOOK_SECONDS = 0.2
 #: What `distributed` calls an address: ``tcp://10.0.0.1:8786``, or without the beginning.
 _THEIRS = re.compile(r"\w+://.*|[\w.-]+:\d+")
 _HOW = (
@@ -77,6 +81,58 @@ def find_cluster(given: str | os.PathLike[str]) -> ClusterPlace:
     with _explained(path, text):
         described = _described(path)
     return _place(path, text, described)
+
+
+def wait_for_cluster(
+    given: str | os.PathLike[str],
+    patience: float | None,
+    gives_up: Callable[[], object] = bool,
+) -> ClusterPlace:
+    """Find a cluster that may be still to come: its file is not written, or of one that has ended.
+
+    Parameters
+    ----------
+    patience
+        Seconds to wait for it; None: no limit.
+    gives_up
+        Asked between two looks: whether to wait no longer.
+
+    Raises
+    ------
+    ClusterError
+        As of `find_cluster`; what is wrong with a file that is there is told at once.
+    """
+    limit = math.inf if patience is None else time.monotonic() + patience
+    while True:
+        place, why = None, None
+        try:
+            place = find_cluster(given)
+        except NoCluster as error:
+            why = error
+        left = limit - time.monotonic()
+        is_last = left <= 0 or gives_up()
+        if place is not None and (is_last or lives(place.pid)):
+            return place  # who joins one that has ended is told so
+        if why is not None and is_last:
+            raise _never_came(given, patience, why)
+        time.sleep(min(_LOOK_SECONDS, max(0.0, left)))
+
+
+class NoCluster(ClusterError):
+    """There is no such cluster, or none yet."""
+
+
+def _never_came(
+    given: str | os.PathLike[str], patience: float | None, why: NoCluster
+) -> ClusterError:
+    file = os.path.abspath(given)  # noqa: PTH100  (as it is named, without following links)
+    if not patience or os.fspath(given).startswith(("unix:", "tcp:")) or os.path.lexists(file):
+        return why
+    return NoCluster(
+        f"{file} has not come within {patience:g} s. `spanwise scheduler --scheduler-file {file}` "
+        "starts a cluster and writes it, and so does client.write_scheduler_file(path) in the "
+        f"program of a running one. {_HOW}"
+    )
 
 
 def copy_cluster_file(address: str, target: str | os.PathLike[str]) -> None:
@@ -136,7 +192,7 @@ def _of_port(address: str) -> tuple[Path, dict[str, Any]]:
             continue  # it is just ending, or somebody else's
     if dead is not None:
         return dead
-    raise ClusterError(
+    raise NoCluster(
         f"No cluster of this user has the address {address}: it has ended, or its program uses "
         f"another folder for temporary files (TMPDIR). {_HOW}"
     )
@@ -175,7 +231,7 @@ def _explained(path: Path, given: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise ClusterError(
+        raise NoCluster(
             f"There is no cluster at {given!r}: {error.filename} does not exist. It has ended, or "
             f"never was there. {_HOW}"
         ) from None

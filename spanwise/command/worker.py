@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from spanwise.client.cluster_control import command
-from spanwise.client.cluster_file import ClusterPlace, find_cluster
+from spanwise.client.cluster_file import ClusterPlace, wait_for_cluster
 from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.client.launch import (
     launch_spec,
@@ -39,7 +39,6 @@ from spanwise.wire.private_folder import RESERVED_BYTES, make_private_folder
 _HAND_OVER_SECONDS = 30.0
 #: Workers that have lost their scheduler, or were told to close, end within this time.
 _END_SECONDS = 5.0
-_TRY_SECONDS = 0.5
 #: How long the file of a scheduler is waited for unless something else is said.
 FILE_SECONDS = 60.0
 #: Starts in a row that may fail before it gives up.
@@ -156,17 +155,10 @@ def _join(given: str, patience: float, events: Events) -> tuple[ClusterPlace, Jo
     ------
     ClusterError
     """
-    limit = time.monotonic() + patience
-    while True:
-        try:
-            place = find_cluster(given)
-            cluster = JoinedCluster(partial(_itself, place), computes=False)
-            cluster.start(None)
-            return place, cluster
-        except ClusterError:
-            if time.monotonic() >= limit or not events.empty():
-                raise
-        time.sleep(min(_TRY_SECONDS, max(0.0, limit - time.monotonic())))
+    place = wait_for_cluster(given, patience, lambda: not events.empty())
+    cluster = JoinedCluster(partial(_itself, place), computes=False)
+    cluster.start(None)
+    return place, cluster
 
 
 def _itself(place: ClusterPlace) -> ClusterPlace:

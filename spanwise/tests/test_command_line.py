@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +223,7 @@ def test_a_killed_scheduler_ends_workers_and_programs(
         assert not file.exists()
     else:
         with pytest.raises(ClusterError, match=r"There is no cluster at|has ended"):
-            Client(scheduler_file=str(file))
+            Client(scheduler_file=str(file), timeout=0)
 
 
 def test_what_cannot_be_joined_or_started(
@@ -256,10 +257,32 @@ def test_what_cannot_be_joined_or_started(
         assert said.startswith(f"spanwise {given[0]}: ") and sentence in said, said
 
 
-def test_a_worker_waits_for_its_cluster(start: Start, tmp_path: Path) -> None:
+def test_workers_and_programs_wait_for_their_cluster(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "cluster.json"
+    absent = f"{file} has not come within 0.1 s"
+    with pytest.raises(ClusterError, match=f"^{re.escape(absent)}.*spanwise scheduler --scheduler"):
+        Client(scheduler_file=str(file), timeout="100ms")
+    assert main(["worker", "--scheduler-file", str(file), "--death-timeout", "100ms"]) == 1
+    assert absent in capsys.readouterr().err
+    # One that was killed is waited for too.
+    secret = tmp_path / "secret"
+    secret.write_text("07" * 32)
+    old = {"name": "old", "address": f"unix:{tmp_path}/scheduler.sock", "observer": None}
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait(LIMIT_SECONDS)
+    file.write_text(json.dumps({**old, "secretFile": str(secret), "pid": ended.pid}))
+    with pytest.raises(ClusterError, match=r"'old' .*has ended: its scheduler"):
+        Client(scheduler_file=file, timeout="100ms")
     workers = start("worker", "--scheduler-file", file, "--nthreads", 1)
-    start("scheduler", "--scheduler-file", file).line("Ctrl-C")
+    with ThreadPoolExecutor(1) as threads:
+        made = threads.submit(
+            Client, scheduler_file=file, set_as_default=False, timeout=LIMIT_SECONDS
+        )
+        start("scheduler", "--scheduler-file", file).line("Ctrl-C")
+        with made.result(LIMIT_SECONDS) as client:
+            client.wait_for_workers(1, LIMIT_SECONDS)
     workers.line("Ctrl-C")
     code, said = workers.end(signal.SIGTERM)
     assert code == 0 and said.endswith("Ended by SIGTERM."), "nobody could take anything"
