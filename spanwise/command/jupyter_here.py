@@ -7,8 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,6 @@ def look_at_jupyterlab() -> Iterator[Finding]:
 
 def _panels() -> Finding:
     from jupyter_core.paths import jupyter_path
-    from jupyterlab_server.config import get_page_config
 
     folders = jupyter_path("labextensions")
     reinstall = f"{sys.executable} -m pip install --force-reinstall spanwise"
@@ -74,7 +74,7 @@ def _panels() -> Finding:
             f"those in {found} are of {described['version']}, Spanwise itself is {read_version()}",
             reinstall,
         )
-    disabled = get_page_config(folders).get("disabledExtensions", {})
+    disabled = _page_settings()(folders).get("disabledExtensions", {})
     if _is_named(disabled, LAB_EXTENSION):
         return bad(
             "panels",
@@ -82,6 +82,21 @@ def _panels() -> Finding:
             f"jupyter labextension enable {LAB_EXTENSION}",
         )
     return good("panels", f"in {found}")
+
+
+def _page_settings() -> Callable[[list[str]], dict[str, Any]]:
+    """JupyterLab's own reader of its settings, without the server that its package imports.
+
+    That takes two seconds, more than all else that is looked at.
+    """
+    package = find_spec("jupyterlab_server")
+    folders = package.submodule_search_locations if package is not None else None
+    spec = spec_from_file_location("jupyterlab_config", Path((folders or ["."])[0]) / "config.py")
+    if spec is None or spec.loader is None:
+        raise ImportError("the package jupyterlab_server has no module config")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.get_page_config  # type: ignore[no-any-return]
 
 
 def _is_named(disabled: Any, extension: str) -> bool:
@@ -110,11 +125,10 @@ def look_at_servers() -> Iterator[Finding]:
     """Jupyter servers of this user that run, and whether kernels can reach Spanwise in them."""
     try:
         from jupyter_core.paths import jupyter_runtime_dir
-        from jupyter_server.serverapp import list_running_servers
     except ImportError:
         return  # `look_at_jupyterlab` has said it
     runtime = Path(jupyter_runtime_dir())
-    without = {each["pid"]: each["url"] for each in list_running_servers(str(runtime))}
+    without = _running_servers(runtime)
     files = set(runtime.glob("spanwise-*.json"))
     named = os.environ.get("SPANWISE_CONNECTION")
     if named:
@@ -144,6 +158,19 @@ def look_at_servers() -> Iterator[Finding]:
             f"the Jupyter server at {url} (process {pid}) runs without Spanwise",
             "if it is of this environment, restart it: it started before Spanwise was installed",
         )
+
+
+def _running_servers(runtime: Path) -> dict[int, str]:
+    """Process and address of each Jupyter server of this user that runs, by its file."""
+    found: dict[int, str] = {}
+    for file in runtime.glob("jpserver-*.json"):
+        try:
+            described = json.loads(file.read_text("utf-8"))
+            if lives(described["pid"]):
+                found[described["pid"]] = described["url"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # it is just being written, or its server has just ended
+    return found
 
 
 def _server(connection: dict[str, Any], name: str) -> Finding:

@@ -62,9 +62,17 @@ def test_all_is_well_here_and_a_cluster_runs() -> None:
     program = Path(sys.executable).with_name("spanwise")
     command = [str(program)] if program.exists() else [sys.executable, "-m", "spanwise"]
     ran = subprocess.run(
-        [*command, "doctor"], capture_output=True, text=True, timeout=240, check=False
+        [*command, "doctor"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"},
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    # Two seconds of the time of a processor: the server of which it reads two settings.
+    assert "jupyter_client.kernelspec" in ran.stderr
+    assert "jupyter_server.serverapp" not in ran.stderr
     lines = ran.stdout.splitlines()
     assert lines[-1] == "Spanwise works here."
     subjects = ["Python", "Node", "sockets", "observer", "cluster"]
@@ -219,6 +227,13 @@ def test_a_server_that_runs_is_stopped_and_has_ended(
         file.write_text("{")
         (broken,) = jupyter_here.look_at_servers()
         assert (broken.state, "cannot be read" in broken.found) == (State.BAD, True)
+        file.unlink()
+        monkeypatch.delenv("SPANWISE_CONNECTION")
+        mine = {"pid": os.getpid(), "url": "http://here/"}
+        write(server.runtime / "jpserver-7.json", json.dumps(mine))
+        write(server.runtime / "jpserver-8.json", "{")
+        (without,) = jupyter_here.look_at_servers()
+        assert (without.state, "http://here/" in without.found) == (State.NOTE, True)
     finally:
         server.close()
 
