@@ -5,10 +5,12 @@ import type { TaskTable } from './task-table';
 import type { WorkerRecord } from './worker-table';
 
 /**
- * So much of a transfer waits for each task whose inputs its worker fetches already, or has to: transfers from several workers run side by
- * side, but share links.
+ * So much of a transfer waits, for each input that the task lacks, for each task whose inputs its worker fetches already, or has to: transfers from
+ * several workers run side by side, but share links. What lacks one input takes one link and hardly waits; what gathers from everywhere takes all.
  */
-const BESIDE = 1 / 2;
+const BESIDE_PER_INPUT = 1 / 16;
+/** With as many inputs as this makes, it takes all. */
+const MOST_BESIDE = 1 / 2;
 
 /** What placing reads of the scheduler's state. */
 type PlacementState = {
@@ -79,7 +81,11 @@ export class CheapestPlacement implements IPlacementPolicy {
         (heldInputs[worker.id] === inputs ? 0 : options.transferLatency) +
         (bytes - heldBytes[worker.id]!) / bandwidth;
       const before = worker.fetchingCount + worker.lackingCount;
-      const cost = worker.load + transfer * (1 + BESIDE * before);
+      const beside = Math.min(
+        MOST_BESIDE,
+        BESIDE_PER_INPUT * (inputs - heldInputs[worker.id]!)
+      );
+      const cost = worker.load + transfer * (1 + beside * before);
       if (
         cost < bestCost ||
         (cost === bestCost && worker.storedBytes < best.storedBytes)

@@ -2,7 +2,7 @@
  * Which worker runs which roots: tasks without inputs that any worker may run.
  *
  * Neighbours in the graph's order mostly have a dependent in common. So when there are more roots than threads, each worker gets one stretch
- * of the order into its queue, and what uses neighbours finds them at one worker:
+ * of them into its queue, and what uses neighbours finds them at one worker (`root-line.ts` says in which line they are cut):
  *
  * ```
  *   common queue   a b c d e f g h i j k l  ──►  worker 0  a b c d     worker 1  e f g h     worker 2  i j k l
@@ -13,10 +13,9 @@
  * that has nothing else takes the last ones of another (`balance.ts`).
  */
 import { NONE } from './edge-table';
+import { lineOf, MOST_JOINED } from './root-line';
 import type { SchedulerState } from './scheduler-state';
-
-/** What has more inputs than this gathers from all workers anyway. */
-const MOST_JOINED = 8;
+import type { WorkerRecord } from './worker-table';
 
 /** Deals the roots in the common queue to workers, in stretches by their threads, if there are more than threads. */
 export function dealRoots(s: SchedulerState): void {
@@ -45,16 +44,30 @@ export function dealRoots(s: SchedulerState): void {
   ) {
     return;
   }
+  const line = lineOf(s.tasks, takeRoots(s, takers[0]!));
+  let first = 0;
   for (const worker of takers) {
-    const share = Math.round((s.commonCount * worker.freeThreads) / threads);
+    const left = line.length - first;
+    const end = first + Math.round((left * worker.freeThreads) / threads);
     threads -= worker.freeThreads;
-    for (let left = share; left > 0; left--) {
-      const task = s.anyQueued(null);
-      s.commonQueue.pop();
-      s.dequeue(task);
-      s.enqueue(task, worker);
+    for (; first < end; first++) {
+      s.enqueue(line[first]!, worker);
     }
   }
+}
+
+/** Takes all out of the common queue, in their order; until each is queued again, it counts as the home's. */
+function takeRoots(s: SchedulerState, home: WorkerRecord): Int32Array {
+  const roots = new Int32Array(s.commonCount);
+  for (let i = 0; i < roots.length; i++) {
+    const root = s.anyQueued(null);
+    s.commonQueue.pop();
+    s.dequeue(root);
+    // So an older entry of it, left from when it was queued before, is dead as well.
+    s.tasks.worker[root] = home.id;
+    roots[i] = root;
+  }
+  return roots;
 }
 
 /**

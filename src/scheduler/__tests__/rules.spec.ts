@@ -209,6 +209,25 @@ describe('dealing roots', () => {
     expect(names.filter(n => s.state(n) === 'Processing')).toHaveLength(4);
   });
 
+  it('deals a root once that was queued before', () => {
+    const s = new SchedulerFixture();
+    s.join(0, 2);
+    s.join(1, 2);
+    s.submit('e -> w; a -> x; b -> y', { want: 'w x y' });
+    s.finish(0, 'e w a x');
+    s.finish(1, 'b y');
+    const others = 'f1 f2 f3 f4 f5 f6 f7 f8';
+    s.submit(others, { want: others });
+    // Three roots for four threads stay in the common queue, and two of them leave entries there, behind that of the first.
+    s.submit('e -> v', { want: 'v' });
+    s.submit('a b -> s', { want: 's' });
+    expect(s.states('e a b')).toBe('Queued Queued Queued');
+    s.release('s');
+    s.submit('a b -> t; c d f -> u', { want: 't u' });
+    s.scheduler.validateState();
+    expect(s.scheduler.workers.all.map(w => w.queuedCount)).toEqual([3, 3]);
+  });
+
   it('leaves them in one queue where nothing joins neighbours', () => {
     const s = new SchedulerFixture();
     s.join(0);
