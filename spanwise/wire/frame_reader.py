@@ -13,7 +13,9 @@ import socket as sockets
 import struct
 import sys
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from socket import socket
 
 from spanwise.wire.errors import BrokenFrame, LinkClosed
@@ -28,6 +30,13 @@ MOST_DESCRIPTORS = 64
 _MOST_WAITING = 2 * MOST_DESCRIPTORS
 
 
+@cache
+def _make_bytearray() -> Callable[[None, int], bytearray]:
+    """CPython's function (a prototype of its own: that of `pythonapi` is the process's)."""
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_char_p, ctypes.c_ssize_t)
+    return prototype(("PyByteArray_FromStringAndSize", ctypes.pythonapi))
+
+
 def uninitialised(nbytes: int) -> bytearray:
     """A bytearray of arbitrary content: ``bytearray(n)`` would write n zeros first.
 
@@ -35,11 +44,7 @@ def uninitialised(nbytes: int) -> bytearray:
     """
     if sys.implementation.name != "cpython":
         return bytearray(nbytes)
-    make = ctypes.pythonapi.PyByteArray_FromStringAndSize
-    # A prototype of its own: the function object of pythonapi is shared by the process.
-    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_char_p, ctypes.c_ssize_t)
-    made: bytearray = prototype(ctypes.cast(make, ctypes.c_void_p).value or 0)(None, nbytes)
-    return made
+    return _make_bytearray()(None, nbytes)
 
 
 class FrameReader:
