@@ -18,8 +18,10 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
+import math
 import os
 import re
+import resource
 import signal
 import sys
 import threading
@@ -34,9 +36,12 @@ import mutmut.mutation.file_mutation as mutmut
 import mutmut.mutation.pragma_handling as pragmas
 import pytest
 
-#: A defect that makes tests take this many times as long, and so many seconds more, is seen.
+#: A defect is seen if its tests take this many times as much of the processor, and so many seconds
+#: more: beside other work these are the same.
 PATIENCE = 6
-MORE_SECONDS = 20
+MORE_PROCESSOR_SECONDS = 5
+#: So is one that makes them wait: they last as many times as long, and so many seconds more.
+MORE_SECONDS = 60
 
 #: Nothing is left out by a comment.
 pragmas.config = lambda: types.SimpleNamespace(do_not_mutate_patterns=[])
@@ -165,7 +170,9 @@ class Planting:
         self._left = left
         self._survivors = survivors
         self._failed = ""
+        #: By the clock, and of the processor.
         self._seconds: dict[pytest.Item, float] = {}
+        self._processor_seconds: dict[pytest.Item, float] = {}
         #: Code of a function → the tests that call it.
         self._callers: dict[types.CodeType, set[pytest.Item]] = {}
 
@@ -203,7 +210,7 @@ class Planting:
                 called.add(frame.f_code)
 
         for item, after in zip(session.items, [*session.items[1:], None], strict=True):
-            begun = time.monotonic()
+            begun, begun_processor = time.monotonic(), time.process_time()
             called.clear()
             sys.setprofile(look)
             threading.setprofile(look)
@@ -211,6 +218,7 @@ class Planting:
             sys.setprofile(None)
             threading.setprofile(None)  # type: ignore[arg-type]
             self._seconds[item] = time.monotonic() - begun
+            self._processor_seconds[item] = time.process_time() - begun_processor
             for code in called:
                 self._callers[code].add(item)
             if self._failed:
@@ -281,6 +289,9 @@ class Planting:
         status = 1
         try:
             os.setpgid(0, 0)
+            most = MORE_PROCESSOR_SECONDS
+            most += math.ceil(PATIENCE * sum(self._processor_seconds[item] for item in items))
+            resource.setrlimit(resource.RLIMIT_CPU, (most, most))
             nowhere = os.open(os.devnull, os.O_RDWR)
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)

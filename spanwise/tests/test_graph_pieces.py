@@ -485,6 +485,9 @@ class TestOptions:
         assert options
         rows = [options.row(key)[1] for key in ("a", "b", "c", ("x", 0), ("x", 1), "d")]
         assert rows == [1, 2, 2, 3, 0, 0]
+        # Those of a layer win here too.
+        options.add_annotations({"resources": {"a": {"MEM": 5}}})
+        assert options.row("a")[1] == 4 and options.restrictions[3]["resources"] == {"MEM": 5}
         assert not TaskOptions(lambda *_: None, {"resources": {}})
 
     def test_amounts_become_plain_numbers(self) -> None:

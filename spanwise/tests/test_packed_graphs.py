@@ -202,6 +202,9 @@ class TestMessages:
         assert {each.fields["generation"] for each in run.messages} == {0}
         assert [len(each.fields["templates"]) for each in run.messages] == [1, 0, 0]
         assert [row.id for row in run.rows] == list(range(70, 70 + count))
+        ends = [FIRST_TASKS, FIRST_TASKS + MORE_TASKS, count]
+        assert [each.last_id for each in run.messages] == [69 + end for end in ends]
+        assert SubmitMessage({}, {"id": 8}, (), [], is_one=True).last_id == 8
         assert [row.key for row in run.rows] == [f"('x', {n})" for n in range(count)]
         # A message is complete: chunks end with it.
         assert sizes_of_chunks(run) == [CHUNK_ROWS] * 40 + [3]

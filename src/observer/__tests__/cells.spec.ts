@@ -333,6 +333,14 @@ describe('cells of runs that were dropped', () => {
     expect(totalOf(page, 'runs')).toBe(runs);
     expect(totalOf(page, 'busy') / 1e6 / duration || 0).toBeCloseTo(runs, 2);
   });
+
+  it.each([1e30, -1e30])('count a short run that begins at %d', start => {
+    const cells = new RetiredCells();
+    cells.add(lane(0), 3, start, 1);
+    const cell = Math.floor((start * 1e6) / 2 ** cells.level);
+    const number = Math.floor(cell / 512);
+    expect(cells.page(lane(0), number)!.runs[cell - 512 * number]).toBe(1);
+  });
 });
 
 /** The sum of a column of a lane's pages. */

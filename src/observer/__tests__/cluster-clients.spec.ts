@@ -24,6 +24,7 @@ describe('the clients of a cluster', () => {
     const first = row({});
     const again = row({ client: 2, joined: 5 });
     expect(listed(first, again)).toEqual(['2']);
+    expect(listed(again, first)).toEqual(['2']);
     expect(listed(first, again, row({ left: 9 }))).toEqual(['2']);
     expect(listed(first, row({ left: 4 }), again)).toEqual(['2']);
     // It made two, and closed the second.

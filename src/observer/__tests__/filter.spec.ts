@@ -2,10 +2,13 @@ import { drawRuns } from '../../testing/run-from-text';
 import type { Filter } from '../../wire/panel-link';
 import { FunctionSlots, fnv1a32, OTHER_SLOT } from '../function-slots';
 import { ownersOf } from '../folds/owners';
-import { compileFilter } from '../filter';
+import { compiledFor, compileFilter } from '../filter';
 import { LogStore } from '../store/log-store';
 import { SpanOrigin } from '../../records/enumerations';
-import type { SpanId } from '../../records/ids';
+import type { LaneId, SpanId } from '../../records/ids';
+import { idOf } from '../../testing/ids';
+import { rowsToBlock } from '../../testing/rows-to-block';
+import { ingestBlock } from '../store/ingest';
 import { ask } from './ask';
 
 const drawing = `
@@ -122,8 +125,37 @@ describe('filters and owners by client', () => {
       });
     }
     alone.clients.set({ ...ofClient(2), path: '/b.ipynb' });
+    // Nobody knows who this one is.
+    const unknown = { span: 3 as SpanId, client: 9, tag: 'load' };
+    const user = { origin: SpanOrigin.User };
+    alone.spans.set({ ...described, ...unknown, ...user });
     // The other one has computed nothing.
-    expect(ownersOf(alone)(1 as SpanId)).toBe('');
+    const owners = () =>
+      [1, 2, 3, 99].map(span => ownersOf(alone)(span as SpanId));
+    expect(owners()).toEqual(['', '', '', '']);
+    const running = { node: 1, function: 1, started: 1, span: 2 as SpanId };
+    alone.shape.setRunning(idOf<LaneId>(4), running);
+    expect(owners()).toEqual(['a.ipynb', 'b.ipynb', '', '']);
+    alone.shape.running.clear();
+    expect(owners()).toEqual(['', '', '', '']);
+    ingestBlock(alone, rowsToBlock(1, 'runs', [{ span: 2, duration: 1 }]));
+    expect(owners()).toEqual(['a.ipynb', 'b.ipynb', '', '']);
+  });
+
+  it('are compiled again when the log describes somebody or something', () => {
+    const fresh = new LogStore('fresh');
+    const versions = [compiledFor(fresh)];
+    const told = (change: () => void): void => {
+      change();
+      versions.push(compiledFor(fresh));
+    };
+    told(() => fresh.clients.set({ ...ofClient(4), path: '/d.ipynb' }));
+    told(() =>
+      ingestBlock(fresh, rowsToBlock(1, 'names', [{ id: 1, text: 'f' }]))
+    );
+    told(() => ingestBlock(fresh, rowsToBlock(2, 'lanes', [{ lane: 1 }])));
+    told(() => ingestBlock(fresh, rowsToBlock(3, 'spans', [{ id: 1 }])));
+    expect(new Set(versions).size).toBe(5);
   });
 
   it.each<[string, Filter['spans'], string]>([

@@ -14,6 +14,7 @@ import {
   differenceRow,
   measureWord,
   memoryLines,
+  runColumns,
   runRows,
   subtitleOf,
   tableOf,
@@ -379,6 +380,10 @@ describe('the rows of memory', () => {
       ['Area', true],
       ['Measure', undefined]
     ]);
+    // Those that a narrow panel leaves out.
+    expect(runColumns(english).filter(({ wide }) => wide)).toMatchObject(
+      ['Started', 'At start', 'Area', 'Measure'].map(name => ({ name }))
+    );
     const values = rows.map(row => row.map(({ value }) => value));
     const at = (start: number): string => formatClock(1000 + start, 2000);
     const m = (mebibytes: number): number => mebibytes * MiB;

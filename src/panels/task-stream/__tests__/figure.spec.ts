@@ -63,6 +63,26 @@ describe('the frame around the lanes', () => {
     expect(shapes[0]?.x).toBeGreaterThanOrEqual(-2);
   });
 
+  it('finds the band at a place in its row, and of two that meet the later one', () => {
+    const band = { tag: 'a', client: '', tint: 0 };
+    const shapes = bandShapes(
+      [
+        { ...band, span: 1, from: 41, to: 43, level: 0 },
+        { ...band, span: 2, from: 43, to: 45, level: 0 },
+        { ...band, span: 3, from: 42, to: 49, level: 1 },
+        { ...band, span: 4, from: 44, to: 44.5, level: 0 }
+      ],
+      { from: 40, to: 50 },
+      1000
+    );
+    const found = (level: number) =>
+      [99, 100, 299, 300, 420, 450, 499, 500].map(
+        x => bandAt(shapes, x, level)?.span ?? 0
+      );
+    expect(found(0)).toEqual([0, 1, 1, 2, 4, 2, 2, 0]);
+    expect(found(1)).toEqual([0, 0, 3, 3, 3, 3, 3, 3]);
+  });
+
   it('stacks a bar from the bottom and marks failures', () => {
     const shapes = stripShapes(
       [{ compute: 0.5, disk: 0.2, transfer: 0.1, failed: 2 }],

@@ -132,10 +132,10 @@ describe('rows of the task stream', () => {
       ...result,
       bands: [band('a', 0, 5), band('b', 3, 8), band('a', 8, 9)]
     });
-    expect(rows.map(row => [row.tag, row.level])).toEqual([
-      ['a', 0],
-      ['b', 1],
-      ['a', 0]
+    expect(rows.map(row => [row.tag, row.client, row.level])).toEqual([
+      ['a', '', 0],
+      ['b', '', 1],
+      ['a', '', 0]
     ]);
     expect(rows[0]?.tint).toBe(rows[2]?.tint);
   });
