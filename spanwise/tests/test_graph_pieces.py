@@ -269,6 +269,27 @@ class TestSpans:
             assert [row["id"] for row in spans.take_new()] == first[998:]
         assert len(numbers) == 3_000 and max(numbers) < dictionaries.LAST_SPAN
 
+    @pytest.mark.parametrize("of_tasks", [False, True])
+    def test_numbers_go_on_from_the_first_after_the_last(
+        self, monkeypatch: pytest.MonkeyPatch, of_tasks: bool
+    ) -> None:
+        monkeypatch.setattr(dictionaries, "LAST_SPAN", 8)
+        monkeypatch.setattr(dictionaries, "_SPANS_APART", 3)
+        spans = Spans(lambda row: None, client=62)
+        if of_tasks:
+            spans = SpansOfTasks(lambda: 0, lambda row: None, client=62)
+        records = [SpanRecord(str(i), None) for i in range(9)]
+        assert [spans.id(SpanAnnotation(each)) for each in records[:2]] == [7, 1]
+        assert spans.first_unannounced == 1
+        assert [row["id"] for row in spans.take_new()] == [7, 1]
+        numbers = [spans.id(SpanAnnotation(each)) for each in records]
+        assert numbers == [7, 1, 2, 3, 4, 5, 6, 8, 8]
+        assert spans.first_unannounced == 3
+        assert [row["id"] for row in spans.take_new()] == [2, 3, 4, 5, 6]
+        assert spans.first_unannounced == 8
+        spans.announce_again(6)
+        assert [row["id"] for row in spans.take_new()] == [5, 6]
+
     def test_spans_beyond_the_bound_share_the_last_number(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -241,7 +241,9 @@ class TestMessages:
             stands_for: dict[int, int] = {}
             for message in messages:
                 assert message.users is not None
-                told += message.users
+                users = message.users
+                assert (users.typecode, len(users)) == ("I", len(message.tasks["id"]))
+                told += users
                 starts = [*message.tasks["firstDependency"], len(message.dependencies)]
                 for row, task in enumerate(message.tasks["id"]):
                     flags = message.tasks["flags"][row]

@@ -298,6 +298,39 @@ describe('the shape of a cluster', () => {
     expect(taken).toBe(merged - 1);
   });
 
+  it('first drops steps that change nothing, and nothing of a worker that has two', () => {
+    const shape = new ClusterShape();
+    const { rows } = TABLES.capacity.bound;
+    const few = [1, 2, 3].map(t => ({ t, threads: 2, state: Paused }));
+    few.forEach(step => shape.addCapacity(3, step));
+    few.slice(1).forEach(step => shape.addCapacity(2, step));
+    // Two of three are as the one before; the threads alone change, too.
+    const stepOf = (t: number) => ({
+      t,
+      threads: t % 9 < 6 ? 2 : 4,
+      state: t % 9 < 3 ? Paused : Running
+    });
+    const filled = rows - 5;
+    for (let t = 0; t < filled; t++) {
+      shape.addCapacity(1, stepOf(t));
+    }
+    shape.setWorker(rowOf(1, { joined: 0, threads: 4, left: NaN }));
+    // (expect takes seconds to compare all of them)
+    const known = () => JSON.stringify(shape.laneCapacities(filled));
+    const before = known();
+    expect(shape.addCapacity(2, { ...few[0]!, t: 9 })).toBe(false);
+    expect(shape.addCapacity(1, stepOf(filled))).toBe(true);
+    expect(known() === before).toBe(true);
+    const room = filled - Math.ceil(filled / 3) - 1;
+    for (let t = filled + 1; t < filled + room; t++) {
+      shape.addCapacity(1, stepOf(t));
+    }
+    expect(shape.addCapacity(4, few[0]!)).toBe(true);
+    expect(shape.addCapacity(5, few[0]!)).toBe(false);
+    // Of three steps one goes.
+    expect(shape.addCapacity(3, { ...few[0]!, t: 9 })).toBe(true);
+  });
+
   it('takes a state that it does not know for none', () => {
     const shape = new ClusterShape();
     shape.setWorker(rowOf(1, { joined: 0, threads: 2, left: NaN }));

@@ -51,6 +51,32 @@ describe('spans', () => {
     });
   });
 
+  it('name whose each is, each notebook once and nobody who is not known', () => {
+    const log = new LogStore('log');
+    const described = { joined: 0, left: NaN };
+    ingestBlock(
+      log,
+      rowsToBlock(1, 'clients', [
+        { ...described, client: 1, path: '/a.ipynb' },
+        { ...described, client: 2, name: 'job' },
+        { ...described, client: 3, path: '/a.ipynb' }
+      ])
+    );
+    const spans = [2, 1, 9, 3, 2].map((client, i) => ({ id: i + 1, client }));
+    ingestBlock(log, rowsToBlock(2, 'spans', spans));
+    ingestBlock(log, rowsToBlock(3, 'runs', [{ span: 0, duration: 1 }]));
+    const { rows, clients } = ask(log, 'spans');
+    expect(clients).toEqual(['job', '/a.ipynb']);
+    expect(rows.map(({ span, client }) => [span, client])).toEqual([
+      [0, null],
+      [1, 0],
+      [2, 1],
+      [3, null],
+      [4, 1],
+      [5, 0]
+    ]);
+  });
+
   it('own the inner parts of fused tasks that were written in them', () => {
     const log = drawRuns('0/0 aaaa', {
       spans: ['x', 'y'],
