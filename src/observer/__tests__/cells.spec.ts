@@ -227,6 +227,7 @@ describe('cells of runs that were dropped', () => {
     // One in each page of one lane: each covers a quarter of the 5th cell.
     for (let page = 0; page < runs; page++) {
       const start = page * pageSeconds + 5 * SECONDS;
+      expect(cells.level).toBe(12);
       cells.add(lane(1), 7, start, SECONDS / 4);
     }
     expect(cells.level).toBe(13);
@@ -290,6 +291,17 @@ describe('cells of runs that were dropped', () => {
       ]);
     }
     expect(cells.page(lane(0), 1)).toBeUndefined();
+  });
+
+  it('stay as fine as they are while no two pages of a lane are neighbours', () => {
+    const cells = new RetiredCells();
+    for (let index = 0; index <= 1001; index++) {
+      cells.add(lane(index), 3, 0, SECONDS);
+      cells.add(lane(index), 3, -SECONDS, SECONDS);
+    }
+    expect([cells.nbytes, cells.level]).toEqual([2004 * 512 * 16, 12]);
+    cells.add(lane(2), 3, 512 * SECONDS, SECONDS);
+    expect([cells.nbytes, cells.level]).toEqual([2004 * 512 * 16, 13]);
   });
 
   it('are forgotten of the lanes that ended first when there are more lanes than can be kept', () => {
