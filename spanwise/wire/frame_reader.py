@@ -28,6 +28,8 @@ _LONG_FRAME_BYTES = 64 * 1024
 MOST_DESCRIPTORS = 64
 #: So many may wait to be taken: those of a frame that has begun, and of the one read before it.
 _MOST_WAITING = 2 * MOST_DESCRIPTORS
+#: Stands behind those that have come of a frame if the system has dropped the others.
+DROPPED = -1
 
 
 @cache
@@ -71,10 +73,8 @@ class FrameReader:
         self._deferred = False
         #: Whether descriptors that come with the bytes are taken; else the system drops them.
         self.takes_descriptors = False
-        #: Those that came, in order; each before the last byte of its frame.
-        self.descriptors: deque[int] = deque()
-        #: The system has dropped some of them: this process could take no more.
-        self.has_lost_descriptors = False
+        #: Those that came, for each frame that brought some; they come with its first byte.
+        self.descriptors: deque[list[int]] = deque()
 
     def replace(self, sock: socket) -> None:
         """Read this one from now on."""
@@ -135,22 +135,43 @@ class FrameReader:
         got, ancillary, flags, _ = self._sock.recvmsg_into(
             [view], sockets.CMSG_SPACE(MOST_DESCRIPTORS * width), sockets.MSG_CMSG_CLOEXEC
         )
+        came = array.array("i")
         for level, kind, content in ancillary:
             if (level, kind) == (sockets.SOL_SOCKET, sockets.SCM_RIGHTS):
-                came = array.array("i")
                 came.frombytes(content[: len(content) - len(content) % width])
-                self.descriptors.extend(came)
-        if flags & sockets.MSG_CTRUNC:
-            self.has_lost_descriptors = True
-        if len(self.descriptors) > _MOST_WAITING:
-            raise BrokenFrame(f"{len(self.descriptors)} descriptors came that no message names.")
+        if flags & sockets.MSG_CTRUNC:  # this process could take no more
+            came.append(DROPPED)
+        if came:
+            # (one call gives those of one write at most, so of one frame)
+            self.descriptors.append(came.tolist())
+            waiting = sum(map(len, self.descriptors))
+            if waiting > _MOST_WAITING:
+                raise BrokenFrame(f"{waiting} descriptors came that no message names.")
         return got
+
+    def take_descriptors(self, count: int) -> list[int]:
+        """Those of a frame; `DROPPED` for each that the system has dropped.
+
+        Raises
+        ------
+        BrokenFrame
+            Other than so many came with it.
+        """
+        came = self.descriptors.popleft() if self.descriptors else []
+        if came and came[-1] == DROPPED:
+            came[-1:] = [DROPPED] * max(0, count + 1 - len(came))
+        if len(came) != count:
+            self.descriptors.appendleft(came)  # to be closed with the others
+            raise BrokenFrame(f"{len(came)} descriptors have come with a message of {count}.")
+        return came
 
     def drop_descriptors(self) -> None:
         """Close those that nobody has taken."""
         with suppress(IndexError):  # (another thread may do the same)
             while True:
-                os.close(self.descriptors.popleft())
+                for each in self.descriptors.popleft():
+                    if each != DROPPED:
+                        os.close(each)
 
     def _split(self) -> list[bytearray]:
         bodies: list[bytearray] = []

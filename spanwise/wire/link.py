@@ -161,22 +161,9 @@ class Link:
         """Whether descriptors can go over it, both ways, if it is a peer's."""
         return segments.IS_POSSIBLE and self._sock.family == socket.AF_UNIX
 
-    def take_lent(self, segment: int, nbytes: int) -> segments.Lent:
-        """Return the payload whose descriptor is the next one of those that came.
-
-        Raises
-        ------
-        BrokenFrame
-            None has come.
-        """
-        reader = self._reader
-        try:
-            descriptor = reader.descriptors.popleft()
-        except IndexError:
-            if not reader.has_lost_descriptors:
-                raise BrokenFrame("A descriptor has not come with its message.") from None
-            descriptor = -1
-        return segments.Lent(descriptor, segment, nbytes)
+    def take_descriptors(self, count: int) -> list[int]:
+        """Those that came with the message read last; see :meth:`FrameReader.take_descriptors`."""
+        return self._reader.take_descriptors(count)
 
     @property
     def peer(self) -> int:

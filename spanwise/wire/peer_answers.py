@@ -127,17 +127,21 @@ def _lent(
     link: Link, message: Message, shared: Iterable[tuple[int, int, float]], items: Collection[int]
 ) -> dict[int, Lent]:
     """What came as descriptors, by the rows of their items."""
-    lent: dict[int, Lent] = {}
+    sizes: dict[int, tuple[int, int]] = {}
     for item, segment, nbytes in shared:
-        if item not in items or item in lent:
+        if item not in items or item in sizes:
             raise broken(message, "shared.item", f"{item} of {len(items)}")
         if not 0 < nbytes <= MOST_BYTES:
             raise broken(message, "shared.nbytes", f"{nbytes}")
-        try:
-            lent[item] = link.take_lent(segment, int(nbytes))
-        except BrokenFrame as error:
-            raise broken(message, "shared", str(error)) from error
-    return lent
+        sizes[item] = segment, int(nbytes)
+    try:
+        descriptors = link.take_descriptors(len(sizes))
+    except BrokenFrame as error:
+        raise broken(message, "shared", str(error)) from error
+    return {
+        item: Lent(descriptor, segment, nbytes)
+        for descriptor, (item, (segment, nbytes)) in zip(descriptors, sizes.items(), strict=True)
+    }
 
 
 def _with_blobs(link: Link, message: Message, rows: list[tuple[int, int, float]]) -> list[Item]:

@@ -44,6 +44,18 @@ class Segment:
         #: Since when it need not be here unless a value lies in it; 0: it is being written.
         self.free_since = 0.0
 
+    def renewed(self) -> Segment:
+        """The same memory for another payload, marked as lent.
+
+        Another object, for who still has this one means what has lain there: a frame whose columns
+        were replaced is still said to lie in the segment in which its first columns lay.
+        """
+        segment = Segment(0, self.descriptor, self.length, self.is_own)
+        segment.used = self.used
+        segment.is_counted = self.is_counted
+        segment.lent = 1
+        return segment
+
     @property
     def is_elsewhere(self) -> bool:
         """A value here lies in it, and it is another process's memory."""

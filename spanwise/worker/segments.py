@@ -146,9 +146,10 @@ class Segments:
         with self._lock:
             for index in range(len(self._free) - 1, -1, -1):
                 if nbytes <= self._free[index].length <= 2 * nbytes:
-                    segment = self._free.pop(index)
-                    segment.lent = 1
-                    segment.free_since = 0.0
+                    before = self._free.pop(index)
+                    del self._all[before.number]
+                    segment = before.renewed()
+                    self._number(segment)
                     return segment
         if not self._fits(worker, nbytes):
             return None
@@ -183,11 +184,14 @@ class Segments:
 
     def _add(self, segment: Segment) -> None:
         with self._lock:
+            self._number(segment)
+
+    def _number(self, segment: Segment) -> None:
+        self._serial = (self._serial + 1) % 2**32
+        while self._serial in self._all:
             self._serial = (self._serial + 1) % 2**32
-            while self._serial in self._all:
-                self._serial = (self._serial + 1) % 2**32
-            segment.number = self._serial
-            self._all[segment.number] = segment
+        segment.number = self._serial
+        self._all[segment.number] = segment
 
     def _move(self, worker: Sharing, task_id: int, value: Any, segment: Segment) -> None:
         """Let the result lie in its segment."""
