@@ -272,9 +272,6 @@ async def wait_async(
     try:
         await asyncio.wait_for(done.wait(), timeout)
     except TimeoutError:
-        late = sum(entry.status == PENDING for entry in entries)
-        raise TimeoutError(
-            f"{late} of {len(entries)} tasks were not done after {timeout:g} s"
-        ) from None
+        raise session.too_late(entries, timeout) from None
     finally:
         session.unwatch(entries, waiter)

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -94,6 +95,11 @@ _LAST_WORDS_SECONDS = 10.0
 #: While closing, time between two looks whether the scheduler was stopped.
 _LOOK_SECONDS = 0.25
 
+#: Sentences of the scheduler that are kept for who waits for tasks in vain; how long they may be
+#: about tasks that they do not name; and how many tasks are looked for in each.
+_MOST_SAID = 8
+_RECENT_SECONDS = 600.0
+_MOST_COMPARED = 1000
 _WAS_CLOSED = "The client was closed; make a new one with Client()."
 
 #: Up to here the codec packs rows into one buffer.
@@ -192,6 +198,8 @@ class Session:
         self._module_count = -1
         self._dropped: SimpleQueue[Any] | _Nowhere = SimpleQueue()
         self._closing = False
+        #: What the scheduler told lately, when (monotonic seconds), and the task that came next.
+        self._said: deque[tuple[float, int, str]] = deque(maxlen=_MOST_SAID)
         #: Half a sentence of how the scheduler's process has ended, where that is known.
         self.how_ended: Callable[[], str] = str
         #: Called by the reader with what is to be done with a worker that this program started.
@@ -607,8 +615,20 @@ class Session:
             if not done:
                 self.unwatch(entries, waiter)
         if not done:
-            late = sum(entry.status == PENDING for entry in entries)
-            raise TimeoutError(f"{late} of {len(entries)} tasks were not done after {timeout:g} s")
+            raise self.too_late(entries, timeout)
+
+    def too_late(self, entries: Sequence[Entry], timeout: float | None) -> TimeoutError:
+        """The error of who has waited for entries, with what the scheduler said of such waits."""
+        late = [entry for entry in entries if entry.status == PENDING]
+        sentence = f"{len(late)} of {len(entries)} tasks were not done after {timeout:g} s"
+        now = time.monotonic()
+        for at, next_id, told in reversed([*self._said]):
+            # It may be about what they need: what was submitted later needs nothing of it.
+            recent = now - at < _RECENT_SECONDS and any(0 <= each.id < next_id for each in late)
+            if recent or any(f" {each.key} " in told for each in late[:_MOST_COMPARED]):
+                sentence += f". The scheduler said {now - at:.0f} s ago: {told}"
+                break
+        return TimeoutError(sentence)
 
     def wait_first(self, entries: Sequence[Entry], timeout: float | None) -> bool:
         """Sleep until at least one entry is done."""
@@ -1018,6 +1038,7 @@ class Session:
         if message.fields["fatal"]:
             self._end(sentence or "The scheduler has given up, and did not say why.")
             return
+        self._said.append((time.monotonic(), self._next_id, sentence))
         tell(sentence)
 
     def _on_closed(self, message: Message) -> None:

@@ -104,7 +104,7 @@ def _wait(futures: list[Future], timeout: float | None, first: bool) -> DoneAndN
         if not first:
             session.wait_for(entries, left)
         elif not session.wait_first(entries, left):
-            raise TimeoutError(f"none of {len(entries)} tasks done after {timeout:g} s")
+            raise session.too_late(entries, timeout)
     return _parted(futures)
 
 

@@ -100,9 +100,18 @@ def test_annotated_layers_and_keys_hold_them_too(client: Client, tmp_path: Path)
 
 def test_what_no_worker_has_is_waited_for_and_said(client: Client) -> None:
     future = client.submit(abs, -1, resources={"GPU": 2}, pure=False)
+    user = client.submit(abs, future, pure=False)
     with pytest.warns(RuntimeWarning, match=r'none that has GPU=2 .*--resources "GPU=2"') as told:
         wait_until("a warning", lambda: any("GPU=2" in str(each.message) for each in told))
     assert future.status == "pending"
+    later = client.submit(abs, future, pure=False)
+    # Who waits for it in vain is told why, and so is who waits for what was there when it was said.
+    why = rf"The scheduler said \d+ s ago: The task {future.key} waits .*none that has GPU=2"
+    for call in (future.result, user.result, lambda seconds: wait([user, later], seconds)):
+        with pytest.raises(TimeoutError, match=rf"tasks were not done after [\d.]+ s\. {why}"):
+            call(0.01)
+    with pytest.raises(TimeoutError, match=r"^1 of 1 tasks were not done after 0\.01 s$"):
+        later.result(0.01)
     future.cancel()
 
 
