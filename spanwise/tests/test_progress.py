@@ -452,7 +452,10 @@ def test_bars_in_a_real_kernel(tmp_path: Path, widgets: bool) -> None:
     code = _CELLS.format(go=str(go))
     if not widgets:
         code = f"import sys; sys.modules['ipywidgets'] = None\n{code}"
-    kernels, kernel = manager.start_new_kernel(kernel_name="python3")
+    # (it imports for seconds, on a busy machine for most of a minute)
+    kernels, kernel = manager.start_new_kernel(
+        startup_timeout=4 * LIMIT_SECONDS, kernel_name="python3"
+    )
     try:
         shown = Shown(kernel)
         cell = kernel.execute(code)

@@ -145,8 +145,12 @@ class Server(JupyterServer):
 
     def observers(self):
         """The observers that it runs; other extensions have children too."""
-        children = psutil.Process(self.process.pid).children()
-        return [child for child in children if str(self.fake) in child.cmdline()]
+        found = []
+        for child in psutil.Process(self.process.pid).children():
+            with contextlib.suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                if str(self.fake) in child.cmdline():
+                    found.append(child)
+        return found
 
 
 @pytest.fixture(scope="module")
