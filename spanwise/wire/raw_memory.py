@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 from spanwise.wire.frame_reader import uninitialised
@@ -35,8 +35,12 @@ CALL_BYTES = 8 * 2**20
 SHARED_BYTES = 32 * 2**20
 #: Where huge pages are larger (ARM with pages of 64 KiB), hardly any payload fills one.
 _MOST_HUGE_PAGE_BYTES = 4 * 2**20
-#: Huge pages of files are not asked for so long after there was none.
+#: Huge pages of files are asked for in such steps, and not for so long after there was none.
+_COLLAPSE_BYTES = 32 * 2**20
 REFUSED_SECONDS = 10.0
+#: A step that takes more CPU time than this, and per byte as much as small pages do, moves other
+#: memory out of the way: the next one waits so many times as long.
+_SLACK_SECONDS, _SLOWEST_COLLAPSE, _PAUSE = 0.005, 2.5 * 2**30, 10
 _SIMPLE = 0
 #: Linux 6.1; whatever the system is set up to do by itself.
 _MADV_COLLAPSE = 25
@@ -218,16 +222,29 @@ class _Refused:
     until = 0.0
 
 
-def make_huge(memory: memoryview) -> bool:
-    """Have huge pages lie behind a shared map on a boundary; False: not all of it is in such.
+def make_huge(memory: memoryview) -> int:
+    """Have huge pages lie behind a shared map on a boundary.
 
     Each of them must have a page before.
+
+    Returns
+    -------
+    int
+        Of how many bytes from the begin on that could be had.
     """
     if perf_counter() < _Refused.until:
-        return False
+        return 0
     _, madvise = _system_calls()
-    if not madvise(address_of(memory), memory.nbytes, _MADV_COLLAPSE):
-        return True
-    # (memory lies in small pieces, or the system cannot do it)
-    _Refused.until = perf_counter() + REFUSED_SECONDS
-    return False
+    start = address_of(memory)
+    for at in range(0, memory.nbytes, _COLLAPSE_BYTES):
+        nbytes = min(_COLLAPSE_BYTES, memory.nbytes - at)
+        begin = thread_time()
+        is_refused = madvise(start + at, nbytes, _MADV_COLLAPSE) != 0
+        spent = thread_time() - begin
+        if is_refused:  # (memory lies in small pieces, or the system cannot do it)
+            _Refused.until = perf_counter() + REFUSED_SECONDS
+            return at
+        if spent > _SLACK_SECONDS + nbytes / _SLOWEST_COLLAPSE:
+            _Refused.until = perf_counter() + _PAUSE * spent
+            return at + nbytes
+    return memory.nbytes

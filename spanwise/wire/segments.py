@@ -126,8 +126,7 @@ def _fill_huge(descriptor: int, buffers: list[memoryview]) -> int:
         mapped = raw_memory.map_on_boundary(descriptor, whole, mmap.MAP_SHARED)
     except OSError:
         return 0  # (whoever writes now has the same, or gets by)
-    if not raw_memory.make_huge(mapped):
-        return 0
+    whole = raw_memory.make_huge(mapped)
     into = raw_memory.address_of(mapped)
     left: list[raw_memory.Move] = []
     at = 0
