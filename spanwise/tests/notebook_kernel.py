@@ -120,6 +120,11 @@ class NotebookKernel:
         self._ask("POST", f"kernels/{self.id}/restart", {})
         self._connect()
 
+    def shut_down(self) -> None:
+        """As the server does with a kernel that it culls, at a moment of the test's choice."""
+        self._client.stop_channels()
+        self._ask("DELETE", f"kernels/{self.id}")
+
     def reconnect(self) -> None:
         """When the server has started another kernel in the place of a killed one."""
         before = self._pid
