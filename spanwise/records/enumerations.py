@@ -83,6 +83,7 @@ FLAG_FUSED: Final = 8
 ITEM_OK: Final = 0
 ITEM_MISSING: Final = 1
 ITEM_NOT_PICKLED: Final = 2
+ITEM_TOGETHER: Final = 3
 
 # TransferStatus: log `transfers.status`, `measured.transfers.status`
 TRANSFER_OK: Final = 0

@@ -289,9 +289,10 @@ def check_peer_frames(chance: Random, seen: dict[str, int]) -> None:
             "request": lambda: 5,
             "more": lambda: chance.random() < 0.4,
             "taskId": lambda: chance.randrange(20),
-            "status": lambda: chance.choice([0, 0, 1, 2]),
+            "status": lambda: chance.choice([0, 0, 1, 2, 3]),
         },
     )
+    is_together = chance.random() < 0.5
     if chance.random() < 0.1:
         # One that is right: drawn ones nearly always name memory that nobody asked for.
         answering.send("data", {"request": 5, "more": False}, {"items": [(3, 0, 1.0)]}, [b"1"])
@@ -301,7 +302,8 @@ def check_peer_frames(chance: Random, seen: dict[str, int]) -> None:
         seen["data"] = seen.get("data", 0) + 1
     answering.close()
     try:
-        items = [each for _, came in data_items(asking, 5, 20) for each in came]
+        answers = data_items(asking, 5, 20, together=is_together)
+        items = [each for _, came in answers for each in came]
         assert all((status == 1) is (blob is None) for _, status, _, blob in items)
         seen["stood"] = seen.get("stood", 0) + 1
     except LinkError as error:

@@ -296,7 +296,8 @@ def test_who_asks_for_data_before_its_holder_knows_which_task_it_is_gets_it(
             answers.append([status for _, status, _ in tables["items"]])
 
     tables = {"ids": [(30,)], "done": []}
-    message = Message("get", {"request": 1, "share": 0, "direct": False}, tables, [])
+    fields = {"request": 1, "share": 0, "direct": False, "together": False}
+    message = Message("get", fields, tables, [])
 
     def ask() -> None:
         Server(worker)._get(OneLink(), message, Counter(), [])  # type: ignore[arg-type]

@@ -428,7 +428,7 @@ def test_what_would_be_kept_twice_is_sent(
     down, up = ends
     message = Message(
         "get",
-        {"request": 1, "share": 0, "direct": True},
+        {"request": 1, "share": 0, "direct": True, "together": False},
         {"ids": [(1,), (2,)], "done": []},  # type: ignore[dict-item]
         [],
     )

@@ -16,14 +16,19 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
 from spanwise.processes import forks
-from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
+from spanwise.records.enumerations import (
+    ITEM_MISSING,
+    ITEM_NOT_PICKLED,
+    ITEM_OK,
+    ITEM_TOGETHER,
+)
 from spanwise.wire import direct, payload, raw_memory
 from spanwise.wire.errors import BrokenFrame, LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
 from spanwise.wire.frame import Message
 from spanwise.wire.frame_reader import MOST_DESCRIPTORS
 from spanwise.wire.link import STALL_SECONDS, Link
-from spanwise.wire.peer_answers import put_in_segments
+from spanwise.wire.peer_answers import put_in_segments, together
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.inline import plain_inline
 from spanwise.worker.segments import BUFFER_SHARE
@@ -35,6 +40,10 @@ if TYPE_CHECKING:
 
 #: A `data` frame holds about this much; the next item goes into another.
 FRAME_BYTES = 32 * 2**20
+#: So many numbers are in one list: less than a megabyte, for each is short.
+MOST_TOGETHER = 65_536
+#: Integers of more bits are long.
+SHORT_BITS = 64
 #: A caller that reads memory here does so at this many bytes per second at least.
 SLOWEST_READ = 64 * 2**20
 #: So long one request waits at most for data that was put here and is no task yet.
@@ -52,6 +61,7 @@ class _Answer:
         self._request = request
         self._items: list[tuple[int, int, float]] = []
         self._blobs: list[Any] = []
+        self._numbers: list[Any] = []
         self._shared: list[tuple[int, int, float]] = []
         self._descriptors: list[int] = []
         self._direct: list[tuple[int, float, float, float]] = []
@@ -69,6 +79,13 @@ class _Answer:
 
     def missing(self, task_id: int) -> None:
         self._items.append((task_id, ITEM_MISSING, 0.0))
+
+    def number(self, task_id: int, nbytes: float, value: Any) -> None:
+        """Answer by one of the numbers that go together."""
+        self._items.append((task_id, ITEM_TOGETHER, nbytes))
+        self._numbers.append(value)
+        if len(self._numbers) == MOST_TOGETHER:
+            self.send(True)
 
     def payload(self, task_id: int, status: int, nbytes: float, blob: Any, size: int) -> None:
         """Answer by a blob of `size` bytes."""
@@ -123,6 +140,11 @@ class _Answer:
 
     def send(self, more: bool) -> None:
         """Send what there is."""
+        if self._numbers:
+            numbers = together(self._numbers)
+            self._blobs.append(numbers)
+            self._size += len(numbers)
+            self._numbers = []
         now = perf_counter()
         self.pickled += now - self._begin
         tables: dict[str, Any] = {"items": self._items}
@@ -233,6 +255,7 @@ class Server:
         answer = _Answer(link, message.fields["request"], read_there)
         may_share = message.fields["share"] if link.can_share else 0
         may_read = message.fields["direct"] and link.can_share and direct.IS_POSSIBLE
+        is_together = message.fields["together"]
         is_worker = link.intro.get("worker") is not None
         share_bytes = worker.segments.share_bytes or float("inf")
         read = 0.0
@@ -259,8 +282,11 @@ class Server:
                 elif type(value) in fixed:
                     # The short way for numbers, which come by the thousand as inputs of a
                     # reduction.
-                    small = plain_inline(value)
-                    answer.payload(task_id, ITEM_OK, nbytes, small, len(small))
+                    if is_together and (type(value) is not int or value.bit_length() <= SHORT_BITS):
+                        answer.number(task_id, nbytes, value)
+                    else:
+                        small = plain_inline(value)
+                        answer.payload(task_id, ITEM_OK, nbytes, small, len(small))
                 elif type(value) is Spilled:
                     reading = perf_counter()
                     try:

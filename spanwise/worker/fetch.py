@@ -128,12 +128,14 @@ class PeerFetcher(threading.Thread):
             "request": self._request,
             "share": may_share,
             "direct": reads and self._reads and link.peer > 0,
+            "together": True,
         }
         done = [(self._done.popleft(),) for _ in range(len(self._done))]
         link.send("get", fields, {"ids": [(each,) for each in asked], "done": done})
         again: dict[int, Fetch] = {}
         told = fields["direct"]
-        for _, came in data_items(link, self._request, len(asked), direct=told):
+        answer = data_items(link, self._request, len(asked), direct=told, together=True)
+        for _, came in answer:
             has_read, may_read = read_there(came)
             self._reads = self._reads and may_read
             if has_read:
@@ -180,6 +182,11 @@ class PeerFetcher(threading.Thread):
                 continue
             if blob is None:
                 lost.append(fetch)
+                continue
+            if isinstance(blob, tuple):  # a number
+                value, came_bytes = blob
+                items.append((fetch, value, nbytes))
+                total += came_bytes
                 continue
             if isinstance(blob, Direct):
                 again[task_id] = fetch

@@ -87,7 +87,8 @@ export enum SubmitFlag {
 export enum ItemStatus {
   Ok = 0,
   Missing = 1,
-  NotPickled = 2
+  NotPickled = 2,
+  Together = 3
 }
 
 export enum TransferStatus {
@@ -296,7 +297,9 @@ export const ENUMERATIONS = {
     means: {
       ok: 'its blob is the payload',
       missing: 'it is not here; no blob',
-      'not-pickled': 'it cannot be pickled; its blob is the error'
+      'not-pickled': 'it cannot be pickled; its blob is the error',
+      together:
+        'a number: those of one message are a list in its last blob, in their order'
     }
   }),
   TransferStatus: described({

@@ -21,14 +21,15 @@ export const PEER_LINK = {
   up: {
     /**
      * → one or more `data`. `share`: how many results the caller takes as descriptors, at most; `direct`: it reads others
-     * from the holder's memory; `done`: segments that it has
-     * had on this link and no longer sees, one row for each time.
+     * from the holder's memory; `together`: it takes numbers as
+     * one list; `done`: segments that it has had on this link and no longer sees, one row for each time.
      */
     get: message(
       {
         request: u32,
         share: v.optional(u32, 0),
-        direct: v.optional(flag, false)
+        direct: v.optional(flag, false),
+        together: v.optional(flag, false)
       },
       { ids: { taskId: u32Of<OuterTaskId>() }, done: { segment: 'u32' } }
     ),
@@ -48,8 +49,8 @@ export const PEER_LINK = {
   },
   down: {
     /**
-     * status: `ItemStatus`; of `NotPickled` the blob is the error. One blob per item that is not `Missing`, in order.
-     * `more`: the rest of this request follows in another `data`. `shared`: items (by their row) whose payload of so many
+     * status: `ItemStatus`; of `NotPickled` the blob is the error. One blob per item that is neither `Missing` nor `Together`,
+     * in order, and behind these the list of all that are `Together`. `more`: the rest of this request follows in another `data`. `shared`: items (by their row) whose payload of so many
      * bytes lies in a segment: their blobs are empty, and its descriptor comes with the frame, in this order. `direct`:
      * pieces of payloads, ascending by item, that the caller reads at these addresses, each after so many more bytes of
      * the item's blob; they stay until `got`.

@@ -345,7 +345,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       'peer',
       'up',
       'get',
-      { request: 7, share: 64, direct: true },
+      { request: 7, share: 64, direct: true, together: true },
       { ids: { taskId: [1, 2, 3] }, done: { segment: [4, 4, 9] } }
     ),
     put: sample(
