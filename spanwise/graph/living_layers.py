@@ -38,6 +38,8 @@ class LivingLayers:
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[Tags, int]] = {}
+        #: How many names are shared: mostly none, and then no name has to be looked up.
+        self.shared_names = 0
         #: The layers whose end is awaited, by ``id``: comparing them would compare all their
         #: tasks.
         self._awaited: dict[int, _Living] = {}
@@ -52,6 +54,8 @@ class LivingLayers:
         with self._lock:
             self._awaited[id(living)] = living
             counts = self._counts.setdefault(name, {})
+            if len(counts) == 1 and tags not in counts:
+                self.shared_names += 1
             counts[tags] = counts.get(tags, 0) + 1
         self._take_out()
 
@@ -70,6 +74,8 @@ class LivingLayers:
                     counts[living.tags] -= 1
                     if not counts[living.tags]:
                         del counts[living.tags]
+                        if len(counts) == 1:
+                            self.shared_names -= 1
                         if not counts:
                             del self._counts[living.name]
             finally:

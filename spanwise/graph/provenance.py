@@ -180,6 +180,8 @@ class Provenance:
 
     def note_layers(self, layers: Mapping[Any, Layer]) -> None:
         """Remember the layers of a new layered graph that were not seen before."""
+        # (what is noted below is not looked at again here)
+        are_some_shared = self._living.shared_names > 0
         for name, layer in layers.items():
             state = layer.__dict__
             if "_spanwise_seen" not in state:
@@ -189,7 +191,7 @@ class Provenance:
                 elif any(self._is_known(other) for other in layer_names(layer, name)):
                     # Dask numbers a layer that it makes of a whole graph.
                     state["_spanwise_wrapped"] = True
-            elif isinstance(name, str) and self._living.is_shared(name):
+            elif are_some_shared and isinstance(name, str) and self._living.is_shared(name):
                 # A graph keeps one of several equal layers, and the others may be gone
                 # later.
                 state["_spanwise_shared"] = True

@@ -39,6 +39,7 @@ def test_a_name_is_shared_while_layers_of_different_tags_are_alive(
             assert living.count(each) == sum(other == each for other, *_ in held)
             different = {tags for other, tags, _ in held if other == each}
             assert living.is_shared(each) == (len(different) > 1)
+        assert living.shared_names == sum(map(living.is_shared, "xy"))
 
 
 def work(count: int) -> int:
