@@ -284,6 +284,7 @@ class TestSpans:
         assert [row["id"] for row in spans.take_new()] == [7, 1]
         numbers = [spans.id(SpanAnnotation(each)) for each in records]
         assert numbers == [7, 1, 2, 3, 4, 5, 6, 8, 8]
+        assert spans.id(SpanAnnotation(SpanRecord("below", records[0]))) == 8
         assert spans.first_unannounced == 3
         assert [row["id"] for row in spans.take_new()] == [2, 3, 4, 5, 6]
         assert spans.first_unannounced == 8

@@ -181,6 +181,26 @@ describe('lanes', () => {
   });
 });
 
+describe('bands', () => {
+  it('are those of the first 300 spans in which something ran, even if it took no time', () => {
+    const log = new LogStore('log');
+    const ids = Array.from({ length: 303 }, (_, i) => i + 1);
+    const run = (id: number): Row => ({ run: id, span: id, start: id });
+    ingestBlock(
+      log,
+      rowsToBlock(
+        1,
+        'spans',
+        ids.map(id => ({ id }))
+      )
+    );
+    ingestBlock(log, rowsToBlock(2, 'runs', ids.slice(2).map(run)));
+    const { bands } = ask(log, 'task-stream');
+    expect(bands.map(({ span }) => span)).toEqual(ids.slice(2, 302));
+    expect(bands[0]).toMatchObject({ from: 3, to: 3 });
+  });
+});
+
 describe('a log beyond its bound', () => {
   const runs = 200_000;
   const log = new LogStore('long', { runs: 70_000 });

@@ -361,7 +361,7 @@ function bandsOf(
 ): TaskStreamResult['bands'] {
   const { log } = context;
   const extents = new Map<SpanId, { from: number; to: number }>();
-  for (const span of [...log.spans.all()].reverse()) {
+  for (const span of log.spans.all()) {
     let from = log.figures.firstStart(span.span);
     let to = log.figures.lastStop(span.span);
     for (const running of log.shape.running.values()) {
