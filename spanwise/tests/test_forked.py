@@ -194,6 +194,7 @@ def test_every_method_of_a_session_is_refused_or_deliberately_nothing() -> None:
         "place_of",
         "last_seen",
         "entry_of",
+        "too_late",
         "wall_time",
     }
     assert public - refused - nothing == {*reading, "abandon_links"}
