@@ -198,9 +198,9 @@ def test_asynchronous() -> None:
 
 
 def test_an_idle_one_ends_if_it_was_told_to() -> None:
+    """Not while its worker starts: ``cluster-idle.spec.ts``, by a clock of its own."""
     try:
         with LocalCluster(n_workers=1, threads_per_worker=1, idle_timeout="500ms") as cluster:
-            # (not while its worker was starting)
             said = cluster._session.wait_until_ended()
     except ClusterError as error:
         said = str(error)  # it ended before this thread, on a busy machine, heard of the worker

@@ -290,7 +290,8 @@ export class WireFleet implements IWorkerFleet {
   private _known = new Set<number>();
   private readonly _leaving = new Set<number>();
   private _next = 0;
-  readonly startingCount = 0;
+  /** Workers that do not come; tests say how many. */
+  startingCount = 0;
 
   constructor(private readonly _options: FleetOptions) {}
 
