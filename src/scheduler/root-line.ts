@@ -64,9 +64,14 @@ function joined(
       return;
     }
     someBeside(tasks, roots[place]!, root => {
-      const other = endAt.get(root);
+      let other = endAt.get(root);
+      if (other === undefined) {
+        return false;
+      }
+      if (next[other] !== NONE && ends[other] === ends[other ^ 1]) {
+        other ^= 1; // a root alone is both ends of its piece
+      }
       if (
-        other === undefined ||
         next[other] !== NONE ||
         // A ring has no end to begin at.
         other === opposite[end]

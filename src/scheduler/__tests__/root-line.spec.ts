@@ -54,6 +54,15 @@ describe('the line of roots', () => {
     );
   });
 
+  it('goes on at the other end of a root that lies alone', () => {
+    const { fixture, roots } = chainOf(30);
+    const [first, second, third, fourth, ...others] = roots;
+    // Of `third`, `fourth` takes one end before `second` comes to it.
+    const order = [first!, fourth!, second!, ...others, third!];
+    const line = lineOf(fixture.scheduler.tasks, Int32Array.from(order));
+    expect([...line]).toEqual(roots);
+  });
+
   it('stays as it is where roots have no user in common, and in a ring', () => {
     const s = new SchedulerFixture();
     s.submit('a -> v; b -> w; c -> x', { want: 'v w x' });
