@@ -312,7 +312,8 @@ class _Workers:
                 # It may have been told to leave. That comes by another link than its own, and may
                 # still be on its way here: this answer comes after it.
                 self._reserve([])
-            self._session.send("workerEnded", {"worker": number, "why": why})
+            replaced = self._replaces or worker.is_replaced
+            self._session.send("workerEnded", {"worker": number, "why": why, "replaced": replaced})
         except SchedulerLost:
             return None  # as before
         if number in self._leaving or self._asked_to_end or (not self._replaces and code == 0):

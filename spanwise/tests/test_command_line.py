@@ -170,6 +170,26 @@ def test_workers_from_outside_are_replaced_restarted_and_retired(
     assert not [*(tmp_path / "spill").iterdir()], "nothing is left of them"
 
 
+def test_who_takes_the_place_of_a_worker_that_died(
+    scheduler: tuple[Path, str], start: Start
+) -> None:
+    """Whoever comes, if the dead one's own command starts no other."""
+    _, address = scheduler
+    with Client(address) as client:
+        wait_until("the scheduler's own is alone", lambda: {*by_name(client)} == {0})
+        workers = start("worker", address, "--nworkers", 2, "--nthreads", 1, "--no-nanny")
+        workers.line("Ctrl-C")
+        client.wait_for_workers(3, LIMIT_SECONDS)
+        dead, living = by_name(client).keys() - {0}
+        held = client.submit(lambda: get_worker().name, workers=living)
+        os.kill(by_name(client)[dead], signal.SIGKILL)
+        wait_until("it has gone", lambda: {*by_name(client)} == {0, living})
+        start("worker", address, "--nthreads", 1).line("Ctrl-C")
+        wait_until("another has its name", lambda: {*by_name(client)} == {0, dead, living})
+        bound = client.submit(lambda: get_worker().name, workers=dead)
+        assert client.gather([held, bound]) == [living, dead]
+
+
 def test_an_ended_command_hands_over_and_a_killed_one_does_not(
     scheduler: tuple[Path, str], start: Start
 ) -> None:

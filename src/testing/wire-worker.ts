@@ -289,17 +289,16 @@ export class WireFleet implements IWorkerFleet {
   readonly workers = new Map<number, WireWorker>();
   private _known = new Set<number>();
   private readonly _leaving = new Set<number>();
-  private _next = 0;
   /** Workers that do not come; tests say how many. */
   startingCount = 0;
 
-  constructor(private readonly _options: FleetOptions) {}
+  constructor(readonly options: FleetOptions) {}
 
   start(count: number): void {
     for (let i = 0; i < count; i++) {
-      const id = this._next++;
+      const id = this.options.takeNumber();
       this._known.add(id);
-      void WireWorker.join(id, this._options).then(worker =>
+      void WireWorker.join(id, this.options).then(worker =>
         this.workers.set(id, worker)
       );
     }
@@ -321,7 +320,7 @@ export class WireFleet implements IWorkerFleet {
     if (this._known.delete(worker)) {
       this.workers.get(worker)?.link.destroy();
       this.workers.delete(worker);
-      this._options.onExit(worker, 'was ended by SIGKILL');
+      this.options.onExit(worker, 'was ended by SIGKILL');
       this.start(this._leaving.has(worker) ? 0 : 1);
     }
   }
@@ -333,11 +332,11 @@ export class WireFleet implements IWorkerFleet {
   }
 
   get threads(): number {
-    return this._options.threads;
+    return this.options.threads;
   }
 
   get resources(): Readonly<Record<string, number>> {
-    return this._options.resources;
+    return this.options.resources;
   }
 
   leave(worker: number, isLeaving: boolean): void {

@@ -254,8 +254,12 @@ export const CLIENT_LINK = {
       count: u16,
       names: v.optional(v.array(text), [])
     }),
-    /** A worker's process, which this client's program started, has ended; why: half a sentence. */
-    workerEnded: message({ worker: u16, why: text }),
+    /** A worker's process, which this client's program started, has ended; why: half a sentence. replaced: whether it starts another for it. */
+    workerEnded: message({
+      worker: u16,
+      why: text,
+      replaced: v.optional(flag, true)
+    }),
     /** Something that happened, under each of these topics. Blob 0: the message, as msgpack, which the scheduler does not open. */
     logEvent: message({ topics: v.array(text) }),
     /** What is kept of one topic, or of all. → `events` */

@@ -67,7 +67,12 @@ export interface IClientHost {
     names: readonly string[]
   ): { readonly workers: number[]; readonly sentence: string };
   /** A worker that the client's program started has ended. */
-  workerEnded(client: ClientSession, worker: number, why: string): void;
+  workerEnded(
+    client: ClientSession,
+    worker: number,
+    why: string,
+    isReplaced: boolean
+  ): void;
   /** How many other clients are connected: those who compute, not a Jupyter server. */
   othersThan(client: ClientSession): number;
   /**
@@ -215,8 +220,8 @@ export class ClientSession {
         return this.link.send('done', { request, ...answer });
       }
       case 'workerEnded': {
-        const { worker, why } = message.fields;
-        return this._host.workerEnded(this, worker, why);
+        const { worker, why, replaced } = message.fields;
+        return this._host.workerEnded(this, worker, why, replaced);
       }
       case 'logEvent':
       case 'askEvents':

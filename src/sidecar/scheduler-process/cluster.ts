@@ -221,7 +221,15 @@ export class Cluster implements IRosterHost {
       : this._fleet.reserve(client, count, names);
   }
 
-  workerEnded(client: ClientSession, worker: number, why: string): void {
+  workerEnded(
+    client: ClientSession,
+    worker: number,
+    why: string,
+    isReplaced: boolean
+  ): void {
+    if (!isReplaced && this._fleet?.starterOf(worker) === client) {
+      this._roster.hasNoSuccessor(worker);
+    }
     this._fleet?.ended(client, worker, why);
   }
 

@@ -111,7 +111,7 @@ export class Roster {
     return {
       schedulerStart: this._cluster.start,
       clock: this._cluster.clock(),
-      // It joins in the same turn: nobody takes its place meanwhile.
+      // Its link comes at once, and with it the place is taken.
       name: this._places.nameOfNext(said, this._starterOf(worker))
     };
   }
@@ -120,6 +120,8 @@ export class Roster {
     const intro = check(workerIntro, link.intro, 'intro');
     const session = new WorkerSession(link, intro);
     session.heardAt = this._cluster.clock();
+    // Not when it joins: the next one would be told the same name until then.
+    this._places.joined(intro, this._starterOf(intro.worker));
     this._host.gather(() => this._joined(session));
     link.start({
       messages: batch => this._host.gather(() => this._take(session, batch)),
@@ -174,6 +176,11 @@ export class Roster {
         setTimeout(() => session.link.destroy(why), EXIT_SECONDS * 1000);
       }
     });
+  }
+
+  /** The program that has started a worker, which has ended, starts no other for it. */
+  hasNoSuccessor(worker: number): void {
+    this._places.hasNoSuccessor(worker);
   }
 
   /** A program that has started workers has gone. */
@@ -256,7 +263,6 @@ export class Roster {
     const { worker, threads, memoryLimit, host, pid, address } = session.intro;
     this._host.fleet?.joined(worker);
     workers.set(worker, session);
-    this._places.joined(session.intro, this._starterOf(worker));
     const { plugins } = this._cluster.shared;
     session.isReady = plugins.size === 0;
     const joined = {
@@ -408,7 +414,9 @@ export class Roster {
     this._cluster.moves++;
     this._disk.ended(worker);
     workers.delete(worker);
-    this._places.left(worker, hasDied || session.leaving === 'restarted');
+    // None is started for one that was to go.
+    const isReplaced = hasDied && !session.isRetiring;
+    this._places.left(worker, isReplaced || session.leaving === 'restarted');
     this._exits.delete(worker);
     session.link.destroy();
     log.workerLeft(clock(), worker, why, rows);

@@ -3,7 +3,8 @@
  *
  * A worker that replaces a dead one takes its place: it has all names of its predecessors, so that a task for
  * `worker-0`, for number 0, or for the address of a dead worker runs on its successor. Who started the dead one starts its successor: where
- * workers of several programs are replaced at once, each program's take its own places, whichever joins first.
+ * workers of several programs are replaced at once, each program's take its own places, whichever joins first. A place for which its program
+ * starts nobody is anyone's.
  */
 import { hostname } from 'node:os';
 import type { WorkerIntro } from '../../wire/worker-link';
@@ -17,7 +18,8 @@ type Starter = object | null;
 type Place = {
   /** The first worker's first. */
   readonly names: readonly string[];
-  readonly starter: Starter;
+  /** Whose next worker takes it; undefined: whoever comes. */
+  readonly starter: Starter | undefined;
 };
 
 export class WorkerPlaces {
@@ -31,14 +33,12 @@ export class WorkerPlaces {
   /** A worker has come; takes the place of the one that died first, unless it has a place of its own by its name. */
   joined({ worker, name, address }: WorkerIntro, starter: Starter): void {
     const isNamed = hasOwnName(worker, name);
-    const at = isNamed ? -1 : this._vacantFor(starter);
-    const before = isNamed
-      ? [name]
-      : at < 0
-        ? []
-        : this._vacant.splice(at, 1)[0]!.names;
+    const place = isNamed ? undefined : this._vacantFor(starter);
+    if (place !== undefined) {
+      this._vacant.splice(this._vacant.indexOf(place), 1);
+    }
     const names = [
-      ...before,
+      ...(isNamed ? [name] : (place?.names ?? [])),
       String(worker),
       `worker-${worker}`,
       ...addressNames(address)
@@ -55,7 +55,7 @@ export class WorkerPlaces {
   nameOfNext({ worker, name }: WorkerIntro, starter: Starter): string {
     return hasOwnName(worker, name)
       ? name
-      : (this._vacant[this._vacantFor(starter)]?.names[0] ?? String(worker));
+      : (this._vacantFor(starter)?.names[0] ?? String(worker));
   }
 
   /** @param isReplaced - whether another is going to take its place. */
@@ -65,6 +65,14 @@ export class WorkerPlaces {
     const isNamed = place !== undefined && hasOwnName(worker, place.names[0]!);
     if (place !== undefined && isReplaced && !isNamed) {
       this._vacant.push(place);
+    }
+  }
+
+  /** Its program starts no other for this worker, which ends: whoever comes takes its place. */
+  hasNoSuccessor(worker: number): void {
+    const place = this._places.get(worker);
+    if (place !== undefined) {
+      this._places.set(worker, { ...place, starter: undefined });
     }
   }
 
@@ -83,14 +91,16 @@ export class WorkerPlaces {
     ];
   }
 
-  /** Which vacant place is the next one for a worker of this program; -1: none. */
-  private _vacantFor(starter: Starter): number {
-    const own = this._vacant.findIndex(place => place.starter === starter);
-    return own >= 0
-      ? own
-      : this._vacant.findIndex(
-          place => place.starter !== null && this._gone.has(place.starter)
-        );
+  /** Which vacant place is the next one for a worker of this program. */
+  private _vacantFor(starter: Starter): Place | undefined {
+    return (
+      this._vacant.find(place => place.starter === starter) ??
+      this._vacant.find(
+        place =>
+          place.starter === undefined ||
+          (place.starter !== null && this._gone.has(place.starter))
+      )
+    );
   }
 }
 

@@ -7,12 +7,14 @@ import type { TableName } from '../../../records/tables';
 import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
 import { WireClient } from '../../../testing/wire-client';
-import { WireFleet, type WireWorker } from '../../../testing/wire-worker';
+import { WireFleet, WireWorker } from '../../../testing/wire-worker';
 import { HandshakeRefused } from '../../../wire/handshake';
 import type { Message } from '../../../wire/schema';
+import type { WorkerIntro } from '../../../wire/worker-link';
 import { Door } from '../../../link/door';
 import { Cluster } from '../cluster';
 import type { ClusterState } from '../cluster-state';
+import type { WorkerPlaces } from '../worker-places';
 import type { WorkerSession } from '../worker-session';
 import { monotonicClock } from '../../../link/monotonic';
 
@@ -482,7 +484,40 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect((await client.message('done')).fields.workers).toEqual([session.id]);
     expect(starts.mock.calls.filter(([count]) => count > 0)).toEqual([]);
     expect(fleet.has(session.id)).toBe(false);
+    expect(nameOfNext()).toBe('99'); // nor takes a later one its names
   });
+
+  it("lets anyone have the place of a program's worker for which it starts no other", async () => {
+    client.link.send('reserve', { request: 3, count: 2, names: [] });
+    const { fields } = await client.message('done');
+    const [replaced, last] = fields.workers as [number, number];
+    const outside: WireWorker[] = [];
+    for (const worker of [replaced, last]) {
+      outside.push(await WireWorker.join(worker, fleet.options));
+    }
+    await waitFor('both', () => knows(replaced) && knows(last));
+    const why = 'has died';
+    client.link.send('workerEnded', { worker: replaced, why });
+    client.link.send('workerEnded', { worker: last, why, replaced: false });
+    outside.forEach(({ link }) => link.destroy());
+    await waitFor(
+      'that they have gone',
+      () => !knows(replaced) && !knows(last)
+    );
+    expect(nameOfNext()).toBe(String(last));
+  });
+
+  const knows = (worker: number): boolean =>
+    (cluster as unknown as { _state: ClusterState })._state.workers.has(worker);
+
+  /** What a worker of the cluster's own would be called that came now. */
+  function nameOfNext(): string {
+    const { _roster } = cluster as unknown as {
+      _roster: { _places: WorkerPlaces };
+    };
+    const said = { worker: 99, name: '', address: '' } as WorkerIntro;
+    return _roster._places.nameOfNext(said, null);
+  }
 
   describe('while a worker sets up its plugins', () => {
     let third: WireWorker;

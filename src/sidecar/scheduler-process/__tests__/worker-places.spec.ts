@@ -1,3 +1,6 @@
+import type { AcceptedLink } from '../../../link/door';
+import type { ClusterState } from '../cluster-state';
+import { Roster, type IRosterHost } from '../roster';
 import { WorkerPlaces } from '../worker-places';
 
 const intro = (worker: number, name = ''): never =>
@@ -51,6 +54,22 @@ describe('the place of a worker that was replaced', () => {
     expect(come(places, 4, null)).toBe('4');
   });
 
+  it("is anyone's when its program starts no other for it", () => {
+    const places = new WorkerPlaces();
+    const program = {};
+    come(places, 0, program);
+    come(places, 1, program);
+    come(places, 2, null);
+    places.hasNoSuccessor(0);
+    places.left(0, true);
+    places.left(1, true);
+    places.left(2, true);
+    expect(come(places, 3, null)).toBe('2');
+    expect(come(places, 4, null)).toBe('0');
+    expect(come(places, 5, null)).toBe('5');
+    expect(come(places, 6, program)).toBe('1');
+  });
+
   it('goes to nobody whom a user has named', () => {
     const places = new WorkerPlaces();
     come(places, 0, null);
@@ -58,4 +77,40 @@ describe('the place of a worker that was replaced', () => {
     expect(come(places, 1, null, 'gpu')).toBe('gpu');
     expect(come(places, 2, null)).toBe('0');
   });
+});
+
+it('is told to one of two workers that come in one turn', () => {
+  const turn: (() => void)[] = [];
+  const roster = new Roster(
+    {
+      ...{ workers: new Map(), clock: () => 0, start: 0 },
+      shared: { plugins: {} }
+    } as unknown as ClusterState,
+    {
+      fleet: { has: () => true, starterOf: () => null },
+      gather: (act: () => void) => void turn.push(act)
+    } as unknown as IRosterHost,
+    0
+  );
+  try {
+    const { _places: places } = roster as unknown as { _places: WorkerPlaces };
+    come(places, 0, null);
+    places.left(0, true);
+    const told = [1, 2].map(worker => {
+      const said = {
+        ...{ worker, pid: 1, threads: 1, memoryLimit: 0 },
+        address: `unix:/w${worker}`
+      };
+      const { name } = roster.welcome(said);
+      roster.came({
+        intro: said,
+        start: () => undefined
+      } as unknown as AcceptedLink<'worker'>);
+      return name;
+    });
+    expect(turn).toHaveLength(2); // neither has joined yet
+    expect(told).toEqual(['0', '2']);
+  } finally {
+    roster.close();
+  }
 });
