@@ -92,9 +92,9 @@ class TaskOptions:
             others = _flag(self._value("allow_other_workers", key) or False)
             restriction = self._number(workers, others, resources)
         return (
-            min(_MOST_RETRIES, _retries(retries or 0)),
+            0 if retries is None else _retries(retries),
             restriction,
-            max(-_MOST_PRIORITY - 1, min(_MOST_PRIORITY, _priority(priority or 0))),
+            0 if priority is None else _priority(priority),
         )
 
     def _value(self, name: str, key: Key) -> Any:

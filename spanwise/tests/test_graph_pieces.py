@@ -561,10 +561,13 @@ class TestOptions:
         [
             ("retries", "2", TypeError),
             ("retries", True, TypeError),
+            ("retries", False, TypeError),
             ("retries", -1, ValueError),
             ("retries", float("nan"), ValueError),
             ("priority", "2", TypeError),
             ("priority", True, TypeError),
+            ("priority", False, TypeError),
+            ("priority", "", TypeError),
             ("priority", float("nan"), ValueError),
             ("workers", 3.5, TypeError),
             ("workers", {"alice": 1}, TypeError),
