@@ -67,6 +67,20 @@ describe('the clients of a cluster', () => {
     ]);
   });
 
+  it('have another version when one is called otherwise, and the same when one leaves', () => {
+    const clients = new ClusterClients();
+    const versions = [
+      row({}),
+      row({ path: '/b.ipynb' }),
+      row({ path: '/b.ipynb', left: 9 }),
+      row({ client: 2, path: '/b.ipynb' })
+    ].map(each => {
+      clients.set(each);
+      return clients.version;
+    });
+    expect(versions.map(each => versions.indexOf(each))).toEqual([0, 1, 1, 3]);
+  });
+
   it('are listed as the rows say, in whatever order they come', () => {
     const anyRow = fc.record({
       client: fc.integer({ min: 1, max: 6 }),

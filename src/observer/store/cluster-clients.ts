@@ -15,9 +15,14 @@ const MOST_LEFT = 64;
 /** The programs that compute on the cluster, and those that have left it. */
 export class ClusterClients {
   private readonly _rows = new Map<number, ClientRow>();
+  private _version = 0;
 
   set(row: ClientRow): void {
+    const before = this._rows.get(row.client);
     this._rows.set(row.client, row);
+    if (before === undefined || labelOf(before) !== labelOf(row)) {
+      this._version++;
+    }
   }
 
   /** What a client is called in filters: the notebook's path, else the program's name; '' of one that is not described. */
@@ -26,9 +31,9 @@ export class ClusterClients {
     return row === undefined ? '' : labelOf(row);
   }
 
-  /** Changes whenever a label may have. */
+  /** Changes whenever a label has, or a client has come. */
   get version(): number {
-    return this._rows.size;
+    return this._version;
   }
 
   /**
