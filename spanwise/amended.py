@@ -46,8 +46,8 @@ def _amend(module: ModuleType) -> None:
         return
     holders: list[Any] = list(sys.modules.values())
     for holder in holders:
-        if not isinstance(holder, ModuleType):
-            continue  # programs may put anything there
+        if not issubclass(type(holder), ModuleType):
+            continue  # programs may put anything there, also what raises if it is asked what it is
         # Its own way to its names may load a module that is loaded only when it is asked.
         held = object.__getattribute__(holder, "__dict__")
         for name, (theirs, wrapped) in replaced.items():
