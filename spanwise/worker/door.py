@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 #: A `data` frame holds about this much; the next item goes into another.
 FRAME_BYTES = 32 * 2**20
-#: So many numbers are in one list: less than a megabyte, for each is short.
+#: So many numbers are in one list: two megabytes at most, for each is short.
 MOST_TOGETHER = 65_536
 #: Integers of more bits are long.
 SHORT_BITS = 64

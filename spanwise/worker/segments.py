@@ -124,9 +124,11 @@ class Segments:
                 return None
             try:
                 memory.fill(segment.descriptor, buffers)
-            except OSError as error:
-                self._refused(worker, error)
+            except BaseException as error:
                 self._given_up(segment)
+                if not isinstance(error, OSError):
+                    raise
+                self._refused(worker, error)
                 return None
             segment.nbytes = nbytes
             segment.used = max(segment.used, nbytes)
@@ -214,12 +216,17 @@ class Segments:
     def descriptor(self, worker: Sharing, segment: Segment) -> int | None:
         """Return a descriptor to send; None: it goes through the socket."""
         try:
-            descriptor = memory.lend(segment.descriptor)
+            with self._lock:
+                # `look` may have closed it, and the number of its descriptor be another file's now:
+                # a process that was stopped goes on with what it was at, seconds later.
+                if self._all.get(segment.number) is not segment:
+                    return None
+                descriptor = memory.lend(segment.descriptor)
+                segment.free_since = perf_counter()
         except OSError as error:
             self._refused(worker, error)
             self.returned([segment.number])
             return None
-        segment.free_since = perf_counter()
         return descriptor
 
     def returned(self, numbers: Sequence[int]) -> None:
