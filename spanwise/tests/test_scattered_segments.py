@@ -27,7 +27,7 @@ from spanwise.measure.memory import give_back_free_memory
 from spanwise.tests.descriptors import without_descriptors
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_pressure import STALL_SECONDS, in_one_round
-from spanwise.tests.test_segments import MIB, array, held, maps
+from spanwise.tests.test_segments import MIB, array, held, lend, maps, release
 from spanwise.tests.test_spill import Kept
 from spanwise.wire import direct, payload, raw_memory, segments
 from spanwise.wire.direct import Direct
@@ -192,6 +192,64 @@ def test_a_value_that_unpickling_has_copied_is_not_lent_on(kept: Kept) -> None:
     segment = worker.segments.kept(worker, 2, worker.table.values[2])
     assert segment is not None
     worker.segments.returned([segment.number])
+
+
+def test_a_block_of_ones_is_not_read_from_a_segment_of_twos(kept: Kept) -> None:
+    """
+    So sums of `x + x.T` were too large by one or two blocks, `x` being ``dask.array.ones``: one
+    number spread over a block, which is pickled whole. Opened, it lies in memory of its own. Who
+    was the last to have a block, once another worker had died, lent it on by the number of the
+    closed descriptor, which had become that of a block of the sum: 3 or 4 in place of 2.
+    """
+    kept.keep(1, None)
+    borrow(kept, 1, np.broadcast_to(np.ones((1, 1)), (500, 500)))
+    worker = kept.worker
+    worker.segments.settle()
+    closed = worker.table.shared[1].descriptor
+    os.dup2(0, closed)  # (before somebody else has the number)
+    kept.keep(2, np.full((500, 500), 2.0))
+    twos = lend(kept, 2)
+    assert twos is not None
+    os.dup2(twos.descriptor, closed)
+    found = lend(kept, 1)
+    assert found is not None
+    seen = payload.loads(segments.read(found.descriptor, found.nbytes))
+    os.close(closed)
+    assert seen.sum() == 500 * 500
+    worker.segments.lost([each.number for each in (twos, found)])
+
+
+def test_what_was_closed_before_it_could_be_sent_is_not_sent(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process may be stopped for seconds between the two, and its results be released."""
+    segments_here = kept.worker.segments
+    kept.keep(1, array(2, 1.0))
+    segment = lend(kept, 1)
+    assert segment is not None
+    release(kept, 1)
+    monkeypatch.setattr("spanwise.worker.segments.FREE_SECONDS", 0.0)
+    segments_here.look()
+    kept.keep(2, array(2, 2.0))
+    another = lend(kept, 2)
+    assert another is not None and another.descriptor == segment.descriptor
+    assert segments_here.descriptor(kept.worker, segment) is None
+    assert not segments_here.refusal, "others are shared as before"
+    segments_here.returned([another.number])
+
+
+def test_what_cannot_be_written_leaves_no_segment(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(*_: Any) -> None:
+        raise MemoryError
+
+    before = held()
+    monkeypatch.setattr(segments, "fill", fill)
+    kept.keep(1, array(2))
+    with pytest.raises(MemoryError):
+        lend(kept, 1)
+    assert held() == before
 
 
 def test_data_is_copied_where_there_is_no_room(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
