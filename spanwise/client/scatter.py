@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from array import array
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any
 
 from dask.tokenize import tokenize
@@ -22,6 +23,9 @@ from spanwise.records.enumerations import FLAG_WANTED
 
 #: `scattered` carries no result; its tasks are wanted from the start.
 _CONTAINERS = (list, tuple, set, frozenset)
+
+#: How long who finds no worker waits for the scheduler, which may have ended before them.
+_SCHEDULER_SECONDS = 10.0
 
 
 def scatter(client: Any, data: Any, workers: list[int] | None, broadcast: bool, hash: bool) -> Any:
@@ -188,7 +192,7 @@ def _put(
     Raises
     ------
     ClusterError
-        None of them answers.
+        None of them answers, or the scheduler has ended.
     """
     left = list(rows)
     if broadcast:
@@ -207,12 +211,24 @@ def _put(
         except Unreachable as error:
             left.remove(row)
             if not left:
+                _check_scheduler(session)
                 raise ClusterError(f"No worker took the scattered data: {error}") from error
             if not broadcast:
                 puts.setdefault(left[0]["id"], []).extend(numbers)
             continue
         holders += [(n, row["id"]) for n in numbers]
     return holders
+
+
+def _check_scheduler(session: Any) -> None:
+    """Raise the error of a scheduler that has ended: its workers do too, and are seen first.
+
+    Raises
+    ------
+    SchedulerLost
+    """
+    with suppress(TimeoutError):  # it lives
+        session.ask("locate", {}, {"ids": []}, timeout=_SCHEDULER_SECONDS)
 
 
 def _announce(

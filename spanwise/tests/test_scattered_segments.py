@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,9 +24,13 @@ import spanwise
 from spanwise import Client
 from spanwise.client.parcel import Parcel
 from spanwise.client.peers import Peers
+from spanwise.client.session import Session
+from spanwise.errors import ClusterError
 from spanwise.measure.memory import give_back_free_memory
+from spanwise.processes.process_state import lives
 from spanwise.tests.descriptors import without_descriptors
-from spanwise.tests.processes import wait_until
+from spanwise.tests.leftover import marked_processes
+from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
 from spanwise.tests.test_pressure import STALL_SECONDS, in_one_round
 from spanwise.tests.test_segments import MIB, array, held, lend, maps, release
 from spanwise.tests.test_spill import Kept
@@ -816,3 +821,87 @@ def test_a_holder_that_is_killed_meanwhile_has_it_made_again(
     three = three_that_read
     x = three.submit(array, 16, 9.0, pure=False)
     assert (x.result() == 9.0).all() and killed
+
+
+# ── what is left of a scatter ─────────────────────────────────────────────
+
+
+def kill_amid(scheduler: psutil.Process, patch: pytest.MonkeyPatch, moment: str) -> None:
+    """Have a scatter kill the scheduler at a moment of its own.
+
+    `opened`: before anything is sent; `lent`: as descriptors are on their way; `stored`: after
+    the first worker has its part; `announced`: once all workers have theirs.
+    """
+    lent, put, send = Peers._lent, Peers.put, Session.send
+
+    def kill() -> None:
+        if scheduler.is_running():
+            scheduler.kill()
+        wait_until("it is gone", lambda: not lives(scheduler.pid))
+
+    def killed_first(self: Any, address: str, items: Any) -> None:
+        if moment == "opened":
+            kill()
+        put(self, address, items)
+        if moment == "stored":
+            kill()
+
+    def killed_as_it_lends(*args: Any) -> dict[int, int]:
+        given = lent(*args)
+        if moment == "lent":
+            kill()
+        return given
+
+    def killed_before_it_is_said(self: Session, kind: str, *rest: Any) -> None:
+        if kind == "scattered" and moment == "announced":
+            kill()
+        send(self, kind, *rest)
+
+    patch.setattr(Peers, "put", killed_first)
+    patch.setattr(Peers, "_lent", killed_as_it_lends)
+    patch.setattr(Session, "send", killed_before_it_is_said)
+
+
+def shared_files() -> set[str]:
+    """Spanwise's own of /dev/shm: other programs have some there, too."""
+    return {each.name for each in Path("/dev/shm").iterdir() if "spanwise" in each.name}
+
+
+@pytest.mark.parametrize("broadcast", [False, True])
+@pytest.mark.parametrize("moment", ["opened", "lent", "stored", "announced"])
+def test_nothing_is_left_of_a_scatter_whose_scheduler_is_killed(
+    moment: str, broadcast: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gc.collect()
+    known, files, before = set(marked_processes()), shared_files(), (held(), maps())
+    told: list[str] = []
+
+    def scatter(client: Client) -> None:
+        values = [array(4, float(i)) for i in range(9)]
+        try:
+            # (what has been announced fails as soon as the loss is known)
+            client.gather(client.scatter(values, broadcast=broadcast, hash=False))
+        except ClusterError as error:
+            told.append(str(error))
+
+    with Client(n_workers=3, threads_per_worker=1) as client:
+        folder = client._scheduler.folder
+        (scheduler,) = processes_of("scheduler", known)
+        with monkeypatch.context() as patch:
+            kill_amid(scheduler, patch, moment)
+            thread = threading.Thread(target=scatter, args=(client,))
+            thread.start()
+            thread.join(LIMIT_SECONDS)
+            assert not thread.is_alive()
+        assert len(told) == 1 and "scheduler" in told[0]
+        gc.collect()
+        assert (held(), maps()) == before
+        with pytest.raises(ClusterError, match="scheduler"):
+            client.scatter(array(4))
+        wait_until("its workers are gone", lambda: not processes_of("worker", known))
+        gc.collect()
+        assert (held(), maps()) == before
+    wait_until("all have ended", lambda: not set(marked_processes()) - known)
+    gc.collect()
+    assert (held(), maps()) == before
+    assert shared_files() == files and not folder.exists()
