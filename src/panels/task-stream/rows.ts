@@ -643,6 +643,24 @@ export function taskColumns(trans: Trans) {
   ] as const;
 }
 
+/** Below this the table shows two or three columns, and the others when it is scrolled. */
+const NARROW_PIXELS = 600;
+
+/**
+ * In which order the columns are shown in a table of so many pixels: a narrow one has the duration beside the key.
+ */
+export function columnOrder(
+  columns: readonly { readonly sort: string }[],
+  width: number
+): readonly number[] {
+  const places = columns.map((_, place) => place);
+  const duration = columns.findIndex(column => column.sort === 'duration');
+  // 0: not measured yet.
+  return width > 0 && width < NARROW_PIXELS && duration > 0
+    ? [0, duration, ...places.filter(at => at !== 0 && at !== duration)]
+    : places;
+}
+
 export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
   const { text, seconds, bytes } = cellOf;
   const waits = [run.waitReady, run.waitInputs, run.waitThread];

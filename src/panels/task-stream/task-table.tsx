@@ -6,8 +6,9 @@ import { formatCount, type TableData } from '../format';
 import { Loading } from '../loading';
 import type { PanelContext } from '../panel-context';
 import { type TableSort, TableTwin } from '../table-twin';
+import { useSize } from '../use-size';
 import { useWatch } from '../use-watch';
-import { taskColumns, taskRow } from './rows';
+import { columnOrder, taskColumns, taskRow } from './rows';
 
 const PAGE_ROWS = 500;
 
@@ -18,7 +19,14 @@ export function TaskTable(props: {
 }): JSX.Element {
   const { context, label, search } = props;
   const trans = context.translator.load('spanwise');
+  const box = React.useRef<HTMLDivElement>(null);
+  const { width } = useSize(box);
   const columns = React.useMemo(() => taskColumns(trans), [trans]);
+  const order = React.useMemo(
+    () => columnOrder(columns, width),
+    [columns, width]
+  );
+  // `column` counts the columns of the observer's order.
   const [sort, setSort] = React.useState<TableSort>({
     column: columns.findIndex(column => column.sort === 'start'),
     descending: false
@@ -34,25 +42,29 @@ export function TaskTable(props: {
   const result =
     snapshot?.result.view === 'tasks' ? (snapshot.result as TasksResult) : null;
   const data = React.useMemo(
-    () => tasksAsTable(result, trans, offset),
-    [result, trans, offset]
+    () => tasksAsTable(result, order, trans, offset),
+    [result, order, trans, offset]
   );
   if (result === null) {
-    return failure === null ? (
-      <Loading text={trans.__('Loading the tasks…')} />
-    ) : (
-      <div className="sw-drawer-note">{failure}</div>
+    return (
+      <div className="sw-TaskTable" ref={box}>
+        {failure === null ? (
+          <Loading text={trans.__('Loading the tasks…')} />
+        ) : (
+          <div className="sw-drawer-note">{failure}</div>
+        )}
+      </div>
     );
   }
   const pages = Math.max(1, Math.ceil(result.total / PAGE_ROWS));
   return (
-    <div className="sw-TaskTable">
+    <div className="sw-TaskTable" ref={box}>
       <TableTwin
         label={label}
         data={data}
-        sort={sort}
+        sort={{ ...sort, column: order.indexOf(sort.column) }}
         onSort={next => {
-          setSort(next);
+          setSort({ ...next, column: order[next.column] ?? 0 });
           setOffset(0);
         }}
         onRowClick={row => {
@@ -89,17 +101,25 @@ export function TaskTable(props: {
   );
 }
 
-/** Rows `offset` … of the tasks, with what is left out said below. */
+/** Rows `offset` … of the tasks, their columns in an order, with what is left out said below. */
 function tasksAsTable(
   result: TasksResult | null,
+  order: readonly number[],
   trans: Trans,
   offset: number
 ): TableData {
+  const columns = taskColumns(trans);
   const rows = result?.rows ?? [];
   const last = offset + rows.length;
   return {
-    columns: taskColumns(trans).map(({ name, numeric }) => ({ name, numeric })),
-    rows: rows.map(run => taskRow(run, trans)),
+    columns: order.map(place => {
+      const { name, numeric } = columns[place]!;
+      return { name, numeric };
+    }),
+    rows: rows.map(run => {
+      const cells = taskRow(run, trans);
+      return order.map(place => cells[place]!);
+    }),
     note:
       result !== null && result.total > rows.length
         ? trans._n(
