@@ -22,6 +22,7 @@ from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import (
     CHUNK_BYTES,
     CHUNK_ROWS,
+    FIRST_TASKS,
     SMALL_TYPES,
     SubmitMessage,
     join_texts,
@@ -146,6 +147,10 @@ class Calls:
                     isinstance(argument, _CONTAINERS) and _holds_task(argument)
                 ):
                     return self._through_graph(function, rows, keywords, keys, options)
+        if len(rows) > FIRST_TASKS:
+            there = sum(map(self._session.by_key.__contains__, keys))
+            if len(rows) - there > FIRST_TASKS:
+                self._session.let_go()
         with self._session.sending:
             return self._submit(function, rows, keywords, keys, options)
 

@@ -45,7 +45,7 @@ from spanwise.errors import (
 )
 from spanwise.graph.dictionaries import Names, Spans, SpansOfTasks
 from spanwise.graph.observe_dask import remember_provenance
-from spanwise.graph.packs import Packer, SubmitMessage
+from spanwise.graph.packs import FIRST_TASKS, Packer, SubmitMessage
 from spanwise.graph.prepare import PreparedGraph, prepare
 from spanwise.graph.task_options import TaskOptions
 from spanwise.notices import tell
@@ -89,6 +89,8 @@ RELEASE_PAUSE_SECONDS = 0.005
 #: The same where the first of them has a result of at most 4 KB, whose memory nobody lacks: each
 #: message about such wakes the scheduler and then a worker.
 SMALL_RELEASE_PAUSE_SECONDS = 0.02
+#: How long a large graph waits for that. It takes far less, unless nothing can be sent.
+LET_GO_SECONDS = 10.0
 CLOSE_SECONDS = 10.0
 #: How long who cannot send waits for the reader, which knows why.
 _LAST_WORDS_SECONDS = 10.0
@@ -197,6 +199,8 @@ class Session:
         self._modules: list[str] = []
         self._module_count = -1
         self._dropped: SimpleQueue[Any] | _Nowhere = SimpleQueue()
+        #: Set: what was dropped is let go of without a pause.
+        self._hurry = threading.Event()
         self._closing = False
         #: What the scheduler told lately, when (monotonic seconds), and the task that came next.
         self._said: deque[tuple[float, int, str]] = deque(maxlen=_MOST_SAID)
@@ -246,6 +250,8 @@ class Session:
         while True:
             held = _Held(self.by_key)
             graph = prepare(dsk, list(keys), self.provenance, held, written_here)
+            if len(graph.nodes) > FIRST_TASKS:
+                self._let_go_of_dropped(graph)
             with self.sending:
                 external = self._pin(graph)
                 if external is not None:
@@ -265,6 +271,28 @@ class Session:
                     raise NotHeld(key, [each for each in graph.external if each not in self.by_key])
                 if entry.status == CANCELLED:
                     raise entry.failure().error
+
+    def _let_go_of_dropped(self, graph: PreparedGraph) -> None:
+        """Have the scheduler told of what was dropped, so that a large graph gets its room.
+
+        Not under `sending`, for which what lets go may wait. What the graph needs is held.
+        """
+        external = self._pin(graph)
+        try:
+            self.let_go()
+        finally:
+            if external:
+                self.drop_later(list(external.values()))
+
+    def let_go(self) -> None:
+        """Have the scheduler told of what was dropped until now, before what is sent next."""
+        mark = _Mark()
+        self._dropped.put(mark)
+        self._hurry.set()
+        with self.lock:
+            self._changed.wait_for(
+                lambda: mark.is_passed or self._closing or self.dead is not None, LET_GO_SECONDS
+            )
 
     def _pin(self, graph: PreparedGraph) -> dict[Key, Entry] | None:
         """Hold results that a graph needs; None if one of them has gone meanwhile.
@@ -833,11 +861,13 @@ class Session:
         batch = [queue.get()]
         if batch[0] is None:
             return False
-        time.sleep(_release_pause(batch[0]))
+        self._hurry.wait(_release_pause(batch[0]))
+        self._hurry.clear()
         while not queue.empty():
             batch.append(queue.get())
         rows: list[dict[str, Any]] = []
         unused: list[_Unused] = []
+        marks: list[_Mark] = []
         stalled = False
         ended = any(each is None for each in batch)
         with self.lock:
@@ -849,6 +879,8 @@ class Session:
                     rows.append(dropped)
                 elif type(dropped) is _Unused:
                     unused.append(dropped)
+                elif type(dropped) is _Mark:
+                    marks.append(dropped)
                 elif dropped is _STALLED:
                     stalled = True
                 elif dropped is not None:
@@ -863,6 +895,8 @@ class Session:
         try:
             if ids and self.dead is None and not self._closing:
                 self.send("release", {}, {"ids": {"id": ids}})
+            if marks:
+                self._pass(marks)
             if not ended and stalled and self.dead is None and not self._closing:
                 # Sent after the releases, which may end the stall.
                 self.send("waiting", {"waiting": self._is_waiting()})
@@ -873,6 +907,12 @@ class Session:
         for each in unused:
             self._forget_unused(each)
         return True
+
+    def _pass(self, marks: list[_Mark]) -> None:
+        with self.lock:
+            for mark in marks:
+                mark.is_passed = True
+            self._changed.notify_all()
 
     def _forget_unused(self, unused: _Unused) -> None:
         """Let the scheduler free templates that nothing has named since it asked."""
@@ -1231,6 +1271,15 @@ def _release_pause(first: Any) -> float:
     """Seconds for which what is dropped after the first is collected."""
     is_small = type(first) is Entry and first.inline is not None
     return SMALL_RELEASE_PAUSE_SECONDS if is_small else RELEASE_PAUSE_SECONDS
+
+
+class _Mark:
+    """Stands among what is dropped, for a thread that waits until the scheduler is told of it."""
+
+    __slots__ = ("is_passed",)
+
+    def __init__(self) -> None:
+        self.is_passed = False
 
 
 class _Unused(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from spanwise import Client, TooManyTasks
+from spanwise.client import session
 from spanwise.processes import node_process
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_client import increment
@@ -63,6 +64,42 @@ def test_a_graph_with_inputs_too(client: Client) -> None:
     with pytest.raises(TooManyTasks):
         client.get(*chain(2 * ROOM))
     assert client.get(*chain(ROOM - 200)) == ROOM - 200
+
+
+def test_what_was_dropped_just_now_leaves_its_room_to_a_large_graph(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It failed: small results go 20 ms later, with others, here a minute later."""
+    monkeypatch.setattr(session, "SMALL_RELEASE_PAUSE_SECONDS", 60.0)
+    monkeypatch.setattr(session, "RELEASE_PAUSE_SECONDS", 60.0)
+    for number in range(20):
+        if number % 2:
+            futures = client.map(increment, range(ROOM), pure=False)
+            assert client.gather(futures)[-1] == ROOM
+            del futures
+        else:
+            graph = {f"part-{number}-{i}": (increment, i) for i in range(ROOM)}
+            assert client.get(graph, [*graph])[-1] == ROOM
+    client._session.let_go()  # which ends the last pause
+
+
+def test_who_waits_for_what_was_dropped_is_told_of_a_loss(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait has a limit of 10 s, and needs none where nobody lets go any more."""
+    waits = []
+    changed, let_go = client._session._changed, client._session.let_go
+    wait_for = changed.wait_for
+
+    def watched(condition: Any, limit: float) -> bool:
+        waits.append(wait_for(condition, limit))
+        return waits[-1]
+
+    monkeypatch.setattr(changed, "wait_for", watched)
+    let_go()
+    client.close()
+    let_go()
+    assert waits and all(waits)
 
 
 def test_data_too(client: Client) -> None:
