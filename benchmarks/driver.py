@@ -41,7 +41,7 @@ def start_distributed(workers: int, threads: int, saturation: float | None) -> A
     if saturation is not None:
         dask.config.set({"distributed.scheduler.worker-saturation": saturation})
     cluster = distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=threads, processes=True, dashboard_address=":0"
+        n_workers=workers, threads_per_worker=threads, processes=True, dashboard_address=None
     )
     client = distributed.Client(cluster)
     client.wait_for_workers(workers)

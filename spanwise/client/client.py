@@ -46,7 +46,7 @@ from spanwise.client.keywords import take_keywords
 from spanwise.client.launch import check_cluster, check_workers, cluster_keywords
 from spanwise.client.local_cluster import LocalCluster
 from spanwise.client.logs import DEFAULT_HANDLERS, LogMethods
-from spanwise.client.memory_sampler import ClusterMemoryRun
+from spanwise.client.measured import MeasuredMethods
 from spanwise.client.metadata import MetadataMethods
 from spanwise.client.observed import Observed
 from spanwise.client.of_others import are_there_others, by_session, with_others, with_own
@@ -64,7 +64,6 @@ from spanwise.graph.spans import span as _span  # noqa: F401  (re-exported by th
 from spanwise.graph.task_options import TaskOptions
 from spanwise.notices import tell, warn_asker
 from spanwise.observed.observer_address import ObserverAddress
-from spanwise.observed.questions import FineMetrics, SpanInfo
 from spanwise.processes.node_process import NodeProcess
 from spanwise.shared.futures import CLIENTS
 from spanwise.wire import payload
@@ -86,6 +85,7 @@ class Client(
     MetadataMethods,
     DatasetMethods,
     PluginMethods,
+    MeasuredMethods,
     ClusterControl,
 ):
     """A cluster on this machine, and the way to use it.
@@ -970,91 +970,6 @@ class Client(
     def id(self) -> str:
         """The cluster's id."""
         return self._session.cluster_id
-
-    # -- what was measured ------------------------------------------------
-
-    def spans(self) -> Any:
-        """All spans with their figures, parents before children.
-
-        Returns
-        -------
-        list of SpanInfo
-        """
-        return self._call(self._spans)
-
-    def _spans(self) -> list[SpanInfo]:
-        return self._observed.spans()
-
-    def fine_metrics(
-        self,
-        span: Any = None,
-        function: Any = None,
-        worker: Any = None,
-        start: float | None = None,
-        stop: float | None = None,
-        unit: str | None = None,
-    ) -> Any:
-        """Where the time went.
-
-        Parameters
-        ----------
-        span
-            A tag (at any depth), a tuple of tags (the path from the root), or a
-            SpanInfo; the whole subtree counts.
-        function, worker
-            One, or several.
-        start, stop
-            Wall clock, seconds since the epoch.
-        unit
-            ``"seconds"``, ``"bytes"`` or ``"count"``; default: all.
-
-        Returns
-        -------
-        FineMetrics
-            Mapping ``{(context, function, activity, unit): value}``.
-        """
-        return self._call(self._fine_metrics, span, function, worker, start, stop, unit)
-
-    def _fine_metrics(self, *selection: Any) -> FineMetrics:
-        return self._observed.fine_metrics(*selection)
-
-    def get_task_stream(
-        self,
-        start: float | str | None = None,
-        stop: float | str | None = None,
-        count: int | None = None,
-        plot: bool = False,
-        filename: str | None = None,
-        bokeh_resources: Any = None,
-    ) -> Any:
-        """Records of runs that have ended, in the order of their start.
-
-        Parameters
-        ----------
-        start, stop
-            Wall clock, seconds since the epoch, or a text such as ``"500 ms"``: that long ago.
-            Only runs whose last part ended at `start` or later, and before `stop`, are
-            given.
-        count
-            At most this many: the first ones from `start` on, or without `start` the last
-            ones (before `stop`). With both it has no effect.
-
-        Returns
-        -------
-        list of dict
-            ``key``, ``name`` (of the function), ``worker``, ``thread``, ``status``, ``attempt``
-            (1 is the task's first run), ``span``, ``nbytes`` and ``startstops``: all parts of the
-            run, each with its ``action``, ``start``, ``stop``, ``function`` and ``span``.
-        """
-        if plot or filename or bokeh_resources is not None:
-            raise NotImplementedError(
-                "get_task_stream(plot=) is not there: open the Task Stream panel, which can export"
-            )
-        return self._call(self._observed.task_stream, start, stop, count)
-
-    def _begin_memory_run(self, label: str, measure: str, interval: float) -> ClusterMemoryRun:
-        number = next(self._memory_runs)
-        return ClusterMemoryRun(self._session, number, label, measure, interval)
 
     # -- how it looks -----------------------------------------------------
 

@@ -45,7 +45,7 @@ def theirs(ours: Any) -> Iterator[distributed.Client]:
     """A cluster that was started while a client of ours was the current one."""
     with (
         distributed.LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=1, threads_per_worker=2, dashboard_address=":0"
+            n_workers=1, threads_per_worker=2, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster) as client,  # type: ignore[no-untyped-call]
     ):

@@ -326,6 +326,7 @@ export const TABLES = {
     },
     bound: { rows: LARGEST_U16, then: 'refused' }
   }
+  // Numbers that are promised: 25 meters, 26 system, 27 ownSamples, 28 snippets, 29 clocks.
 } as const satisfies Record<string, TableDescription>;
 
 export type TableName = keyof typeof TABLES;

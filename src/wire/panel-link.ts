@@ -61,6 +61,7 @@ const view = v.picklist([
   'profile',
   'memory',
   'summary'
+  // Names that are promised: transfers, own-profile, system, logs.
 ]);
 
 /** A map whose content the receiver does not check. */

@@ -1,0 +1,112 @@
+"""What a client tells of what was measured.
+
+A kind of question that needs more than a few lines has a file of its own, and its methods are
+mixed in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from spanwise.client.memory_sampler import ClusterMemoryRun
+from spanwise.client.observed import Observed
+from spanwise.observed.questions import FineMetrics, SpanInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class MeasuredMethods:
+    """What a client tells of what was measured."""
+
+    if TYPE_CHECKING:
+        asynchronous: bool
+        _session: Any
+        _observed: Observed
+        _memory_runs: Iterator[int]
+
+        def _call(self, function: Callable[..., Any], *args: Any) -> Any: ...
+
+    def spans(self) -> Any:
+        """All spans with their figures, parents before children.
+
+        Returns
+        -------
+        list of SpanInfo
+        """
+        return self._call(self._spans)
+
+    def _spans(self) -> list[SpanInfo]:
+        return self._observed.spans()
+
+    def fine_metrics(
+        self,
+        span: Any = None,
+        function: Any = None,
+        worker: Any = None,
+        start: float | None = None,
+        stop: float | None = None,
+        unit: str | None = None,
+    ) -> Any:
+        """Where the time went.
+
+        Parameters
+        ----------
+        span
+            A tag (at any depth), a tuple of tags (the path from the root), or a
+            SpanInfo; the whole subtree counts.
+        function, worker
+            One, or several.
+        start, stop
+            Wall clock, seconds since the epoch.
+        unit
+            ``"seconds"``, ``"bytes"`` or ``"count"``; default: all.
+
+        Returns
+        -------
+        FineMetrics
+            Mapping ``{(context, function, activity, unit): value}``.
+        """
+        return self._call(self._fine_metrics, span, function, worker, start, stop, unit)
+
+    def _fine_metrics(self, *selection: Any) -> FineMetrics:
+        return self._observed.fine_metrics(*selection)
+
+    def get_task_stream(
+        self,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        count: int | None = None,
+        plot: bool = False,
+        filename: str | None = None,
+        bokeh_resources: Any = None,
+    ) -> Any:
+        """Records of runs that have ended, in the order of their start.
+
+        Parameters
+        ----------
+        start, stop
+            Wall clock, seconds since the epoch, or a text such as ``"500 ms"``: that long ago.
+            Only runs whose last part ended at `start` or later, and before `stop`, are
+            given.
+        count
+            At most this many: the first ones from `start` on, or without `start` the last
+            ones (before `stop`). With both it has no effect.
+
+        Returns
+        -------
+        list of dict
+            ``key``, ``name`` (of the function), ``worker``, ``thread``, ``status``, ``attempt``
+            (1 is the task's first run), ``span``, ``nbytes`` and ``startstops``: all parts of the
+            run, each with its ``action``, ``start``, ``stop``, ``function`` and ``span``.
+        """
+        if plot or filename or bokeh_resources is not None:
+            raise NotImplementedError(
+                "get_task_stream(plot=) is not there: open the Task Stream panel, which can export"
+            )
+        return self._call(self._observed.task_stream, start, stop, count)
+
+    def _begin_memory_run(self, label: str, measure: str, interval: float) -> ClusterMemoryRun:
+        number = next(self._memory_runs)
+        return ClusterMemoryRun(self._session, number, label, measure, interval)
