@@ -9,7 +9,7 @@ import type { WorkerRecord } from './worker-table';
  * several workers run side by side, but share links. What lacks one input takes one link and hardly waits; what gathers from everywhere takes all.
  */
 const BESIDE_PER_INPUT = 1 / 16;
-/** With as many inputs as this makes, it takes all. */
+/** With eight inputs, which come from all workers of a small cluster, it takes all: half of the others' transfers come before. */
 const MOST_BESIDE = 1 / 2;
 
 /** What placing reads of the scheduler's state. */
@@ -81,11 +81,12 @@ export class CheapestPlacement implements IPlacementPolicy {
         (heldInputs[worker.id] === inputs ? 0 : options.transferLatency) +
         (bytes - heldBytes[worker.id]!) / bandwidth;
       const before = worker.fetchingCount + worker.lackingCount;
-      const beside = Math.min(
-        MOST_BESIDE,
-        BESIDE_PER_INPUT * (inputs - heldInputs[worker.id]!)
-      );
-      const cost = worker.load + transfer * (1 + beside * before);
+      let cost = worker.load + transfer;
+      if (transfer > 0 && before > 0) {
+        const lacking = inputs - heldInputs[worker.id]!;
+        const beside = Math.min(MOST_BESIDE, BESIDE_PER_INPUT * lacking);
+        cost += transfer * beside * before;
+      }
       if (
         cost < bestCost ||
         (cost === bestCost && worker.storedBytes < best.storedBytes)

@@ -13,8 +13,12 @@
 import { NONE } from './edge-table';
 import type { TaskTable } from './task-table';
 
-/** More pieces are left as they lie: then any stretch has roots of many places, or roots have no users in common at all. */
-const MOST_PIECES = 256;
+/**
+ * More pieces are left as they lie if they have fewer roots than this on average: then users join few neighbours, as in a tree, and whoever has any
+ * two pieces side by side gains little. So such a layer costs no look at more than some thousand roots, and one of long pieces is put together however large.
+ */
+const MOST_SHORT_PIECES = 256;
+const FEWEST_ROOTS_OF_PIECE = 8;
 
 /** So many users of a root are looked at, and so many inputs of each: others gather from everywhere. */
 export const MOST_JOINED = 8;
@@ -40,7 +44,8 @@ function endsOfPieces(tasks: TaskTable, roots: Int32Array): number[] {
     const near = roots[i]!;
     if (!someBeside(tasks, roots[i - 1]!, root => root === near)) {
       ends.push(i - 1, i);
-      if (ends.length > 2 * MOST_PIECES) {
+      const pieces = ends.length >> 1;
+      if (pieces > MOST_SHORT_PIECES && i < pieces * FEWEST_ROOTS_OF_PIECE) {
         return whole;
       }
     }

@@ -56,7 +56,11 @@ export function dealRoots(s: SchedulerState): void {
   }
 }
 
-/** Takes all out of the common queue, in their order; until each is queued again, it counts as the home's. */
+/**
+ * Takes all out of the common queue, in their order, since the line of all must be known before the first is dealt.
+ *
+ * @param home - whose they count as until each is queued for its worker: entries of the common queue are alive while a task has no worker.
+ */
 function takeRoots(s: SchedulerState, home: WorkerRecord): Int32Array {
   const roots = new Int32Array(s.commonCount);
   for (let i = 0; i < roots.length; i++) {

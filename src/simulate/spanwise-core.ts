@@ -23,10 +23,15 @@ export class SpanwiseCore implements ISimulatedScheduler {
   /** Transfers since that was done last. */
   private _transfers: Copied[] = [];
 
-  /** @param _isValidated - whether every invariant is checked after each event; slow. */
+  /**
+   * @param _isValidated - whether every invariant is checked after each event; slow.
+   * @param _partLength - of how many tasks the messages are in which the graph comes; Infinity: of all. As the client does, parts are those of a walk
+   *   from the results down, and say how many users each task has.
+   */
   constructor(
     setup: SchedulerSetup = {},
-    private readonly _isValidated = false
+    private readonly _isValidated = false,
+    private readonly _partLength = Infinity
   ) {
     this.scheduler = new Scheduler(setup);
   }
@@ -44,24 +49,54 @@ export class SpanwiseCore implements ISimulatedScheduler {
         host: 'simulated'
       });
     }
+    const order =
+      this._partLength < graph.wanted.length
+        ? walkedDown(graph)
+        : Int32Array.from(graph.wanted, (_, i) => i);
+    const users = usersOf(graph);
+    for (let from = 0; from < order.length; from += this._partLength) {
+      const end = Math.min(order.length, from + this._partLength);
+      this._submit(graph, order.subarray(from, end), users, end);
+    }
+    return this._orders();
+  }
+
+  private _submit(
+    graph: SimulatedGraph,
+    part: Int32Array,
+    users: Uint32Array,
+    end: number
+  ): void {
+    const inputs: number[] = [];
+    const firstInput = [0];
+    for (const task of part) {
+      inputs.push(
+        ...graph.inputs.subarray(
+          graph.firstInput[task],
+          graph.firstInput[task + 1]
+        )
+      );
+      firstInput.push(inputs.length);
+    }
+    const isWhole = part.length === graph.wanted.length;
     this._handle({
       type: 'graphSubmitted',
       at: 0,
       client: 0,
       generation: 0,
-      last: true,
-      taskIds: Int32Array.from(graph.wanted, (_, i) => i) as DenseTaskIds,
+      last: end === graph.wanted.length,
+      taskIds: part as DenseTaskIds,
       userPriority: null,
-      functionIds: graph.functionIds,
+      functionIds: Uint32Array.from(part, task => graph.functionIds[task]!),
       retries: null,
       restrictions: null,
       restrictionSets: [],
-      firstInput: graph.firstInput,
-      inputs: graph.inputs as DenseTaskIds,
+      firstInput: Uint32Array.from(firstInput),
+      inputs: Int32Array.from(inputs) as DenseTaskIds,
       data: null,
-      wanted: graph.wanted
+      wanted: Uint8Array.from(part, task => graph.wanted[task]!),
+      users: isWhole ? null : Uint32Array.from(part, task => users[task]!)
     });
-    return this._orders();
   }
 
   hear(at: number, reports: readonly Report[]): Order[] {
@@ -186,4 +221,36 @@ function runsOf({
 /** Without a holder, the worker itself makes it. */
 function holderFor(holders: readonly number[], worker: number): number {
   return holders.includes(worker) ? worker : (holders[0] ?? worker);
+}
+
+/** By task, how many use it. */
+function usersOf({ wanted, inputs }: SimulatedGraph): Uint32Array {
+  const users = new Uint32Array(wanted.length);
+  inputs.forEach(input => users[input]!++);
+  return users;
+}
+
+/** Inputs before users, as one comes to them from the results, depth first. */
+function walkedDown({
+  wanted,
+  firstInput,
+  inputs
+}: SimulatedGraph): Int32Array {
+  const order = new Int32Array(wanted.length);
+  const next = firstInput.slice(0, -1);
+  const isKnown = new Uint8Array(wanted.length);
+  let length = 0;
+  for (let result = 0; result < wanted.length; result++) {
+    const path = wanted[result] === 1 ? [result] : [];
+    for (let task = path.at(-1); task !== undefined; task = path.at(-1)) {
+      isKnown[task] = 1;
+      const place = next[task]!++;
+      if (place === firstInput[task + 1]) {
+        order[length++] = path.pop()!;
+      } else if (isKnown[inputs[place]!] === 0) {
+        path.push(inputs[place]!);
+      }
+    }
+  }
+  return order;
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { SchedulerFixture } from '../../testing/scheduler-fixture';
 import { lineOf } from '../root-line';
+import type { TaskTable } from '../task-table';
 
 /** Roots of a stencil, `r0` to `r<count − 1>`: each has a user in common with the next. */
 function chainOf(count: number): {
@@ -61,6 +62,47 @@ describe('the line of roots', () => {
     const order = [first!, fourth!, second!, ...others, third!];
     const line = lineOf(fixture.scheduler.tasks, Int32Array.from(order));
     expect([...line]).toEqual(roots);
+  });
+
+  it.each([
+    [300, 9, 'is put together of many long pieces'],
+    [300, 2, 'is left as it lies in many short ones']
+  ])('%i pieces of %i: %s', (pieces, length, what) => {
+    const { fixture, roots } = chainOf(pieces * length);
+    // Every second piece first, so no two that lie side by side belong together.
+    const places = Array.from({ length: pieces }, (_, i) => i);
+    const order = [0, 1].flatMap(half =>
+      places
+        .filter(place => place % 2 === half)
+        .flatMap(place => roots.slice(place * length, (place + 1) * length))
+    );
+    const line = lineOf(fixture.scheduler.tasks, Int32Array.from(order));
+    expect([...line]).toEqual(what.startsWith('is put') ? roots : order);
+  });
+
+  it('looks at few roots where it decides nothing', () => {
+    const s = new SchedulerFixture();
+    const users = Array.from(
+      { length: 4000 },
+      (_, i) => `l${2 * i} l${2 * i + 1} -> u${i}`
+    );
+    s.submit(users.join('; '), {
+      want: users.map((_, i) => `u${i}`).join(' ')
+    });
+    const leaves = Int32Array.from({ length: 8000 }, (_, i) => s.id(`l${i}`));
+    const { edges, firstInput, firstDependent } = s.scheduler.tasks;
+    let looks = 0;
+    const counted = new Proxy(firstDependent, {
+      get: (column, name) => {
+        looks++;
+        return Reflect.get(column, name) as unknown;
+      }
+    });
+    const table = { edges, firstInput, firstDependent: counted } as TaskTable;
+    expect(lineOf(table, leaves)).toBe(leaves);
+    expect(looks).toBeGreaterThan(0);
+    // Pieces of two: until there are more than 256 of them.
+    expect(looks).toBeLessThanOrEqual(2 * 257);
   });
 
   it('stays as it is where roots have no user in common, and in a ring', () => {

@@ -65,6 +65,21 @@ describe('a simulated cluster', () => {
     expect(bytesMoved).toBe(0);
   });
 
+  it.each([
+    ['stencil', stencil()],
+    ['tree', treeReduction()]
+  ])('runs a %s that comes in parts about as well', (_name, graph) => {
+    const times = [Infinity, 700, 100].map(
+      partLength =>
+        simulate(graph, cluster(4, 2), new SpanwiseCore({}, false, partLength))
+          .makespan
+    );
+    // Roots are put into line with those of their own part alone.
+    for (const makespan of times.slice(1)) {
+      expect(makespan).toBeLessThan(1.1 * times[0]!);
+    }
+  });
+
   it('counts what goes from worker to worker, and what they hold at most', () => {
     const graph = new GraphBuilder();
     const inputs = [0, 1].map(() => graph.add('load', 0.1, 50e6));
