@@ -11,14 +11,17 @@ import {
   writeSync
 } from 'node:fs';
 
-/** Time between two looks at the file; a process prints some 100 MB a second at most. */
+/** Time between two looks at a file that grows; a process prints some 100 MB a second at most. */
 const LOOK_MILLISECONDS = 250;
+/** The same after two between which it did not: a cluster without work wakes up less often. */
+const IDLE_LOOK_MILLISECONDS = 1000;
 const MOST_BYTES = 16 * 2 ** 20;
 const KEPT_BYTES = 2 ** 20;
 
 export class BoundedLog {
   private _dropped = 0;
-  private readonly _timer: NodeJS.Timeout;
+  private _size = 0;
+  private _timer: NodeJS.Timeout;
 
   /**
    * @param path - the file that `descriptor` writes, opened for appending, so that other writers go on at its new end.
@@ -29,17 +32,21 @@ export class BoundedLog {
     private readonly _mostBytes = MOST_BYTES,
     private readonly _keptBytes = KEPT_BYTES
   ) {
-    this._timer = setInterval(() => this.look(), LOOK_MILLISECONDS);
-    this._timer.unref();
+    this._timer = this._lookIn(LOOK_MILLISECONDS);
   }
 
-  /** Cuts it if it has become too long. */
+  /** Cuts it if it has become too long, and looks again later. */
   look(): void {
+    clearTimeout(this._timer);
     try {
       const { size } = fstatSync(this._descriptor);
       if (size > this._mostBytes) {
         this._cut(size);
       }
+      this._timer = this._lookIn(
+        size === this._size ? IDLE_LOOK_MILLISECONDS : LOOK_MILLISECONDS
+      );
+      this._size = size;
     } catch {
       // The file is gone or cannot be read any more. This could only be reported in the log itself.
       this.stop();
@@ -47,7 +54,11 @@ export class BoundedLog {
   }
 
   stop(): void {
-    clearInterval(this._timer);
+    clearTimeout(this._timer);
+  }
+
+  private _lookIn(milliseconds: number): NodeJS.Timeout {
+    return setTimeout(() => this.look(), milliseconds).unref();
   }
 
   private _cut(size: number): void {

@@ -45,4 +45,37 @@ describe('a log', () => {
       closeSync(theirs);
     }
   });
+
+  it('is looked at once a second while nobody writes', () => {
+    jest.useFakeTimers();
+    const path = join(folder, 'x.log');
+    const ours = openSync(path, 'a');
+    const log = new BoundedLog(path, ours, 10_000, 1_000);
+    const look = jest.spyOn(log, 'look');
+    const looksIn = (milliseconds: number): number => {
+      look.mockClear();
+      jest.advanceTimersByTime(milliseconds);
+      return look.mock.calls.length;
+    };
+    try {
+      looksIn(1_000);
+      expect(looksIn(10_000)).toBe(10);
+      writeSync(ours, 'x'.repeat(20_000));
+      expect(looksIn(1_000)).toBeGreaterThanOrEqual(1);
+      expect(statSync(path).size).toBeLessThan(2_000);
+      // Once a look has found what is written, the next ones come as often as before.
+      let looks = 0;
+      for (let i = 0; i < 20; i++) {
+        writeSync(ours, 'x\n');
+        looks += looksIn(250);
+      }
+      expect(looks).toBeGreaterThanOrEqual(16);
+      log.stop();
+      expect(looksIn(10_000)).toBe(0);
+    } finally {
+      jest.useRealTimers();
+      log.stop();
+      closeSync(ours);
+    }
+  });
 });
