@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from spanwise.worker_parameter import WORKER_PARAMETER, takes_worker
+
 #: What is shown of pip's output when it fails.
 _MOST_OUTPUT = 8_000
 _LOADED = (".py", ".egg", ".zip", ".pyz")
@@ -409,10 +411,9 @@ class WorkerCallback(WorkerPlugin):
 
     def setup(self, worker: Any) -> Any:
         """Call it, with the worker if it has a parameter for it."""
-        import inspect
-
-        takes = "dask_worker" in inspect.signature(self.function).parameters
-        return self.function(dask_worker=worker) if takes else self.function()
+        if takes_worker(self.function):
+            return self.function(**{WORKER_PARAMETER: worker})
+        return self.function()
 
 
 class ForwardLogging(WorkerPlugin):

@@ -214,6 +214,7 @@ def test_callbacks_and_environ(cluster: Client) -> None:
 
     cluster.register_worker_callbacks(prepare)
     assert [*cluster.run(lambda dask_worker: dask_worker.prepared).values()] == [True] * 2
+    cluster.register_worker_callbacks(dict)  # whose signature nobody knows
     cluster.register_plugin(Environ({"SPANWISE_TEST_N": 3}), name="environ")
     ask = cluster.submit(os.getenv, "SPANWISE_TEST_N", pure=False)
     assert ask.result(LIMIT_SECONDS) == "3"

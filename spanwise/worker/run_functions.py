@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 import time
 from collections import deque
@@ -14,6 +13,7 @@ from spanwise.wire import payload
 from spanwise.wire.errors import FrameTooLong
 from spanwise.worker.awaiting import awaited
 from spanwise.worker.errors import describe
+from spanwise.worker_parameter import WORKER_PARAMETER, takes_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,8 +149,8 @@ class RunFunctions:
         fields: dict[str, Any] = {"request": request, "ok": True}
         try:
             function, args, kwargs = self._worker.library.loads(blob)
-            if _takes_worker(function) and "dask_worker" not in kwargs:
-                kwargs = {**kwargs, "dask_worker": self._worker.object}
+            if takes_worker(function) and WORKER_PARAMETER not in kwargs:
+                kwargs = {**kwargs, WORKER_PARAMETER: self._worker.object}
             value = function(*args, **kwargs)
             if is_to_be_awaited(type(value)):
                 value = awaited(value)
@@ -169,10 +169,3 @@ class RunFunctions:
             # An error here would end this thread, and the worker with it.
             why = f"The function ran, and its result cannot be sent: {error} Return less of it."
             self._answer(request, why)
-
-
-def _takes_worker(function: Any) -> bool:
-    try:
-        return "dask_worker" in inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False  # builtins without a signature
