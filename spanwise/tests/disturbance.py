@@ -39,6 +39,8 @@ class Disturbance:
         self._ended = threading.Event()
         #: For which nobody woke up in time: a part of what was lost.
         self.stood_still = 0.0
+        #: The longest of these at a time. Many short ones hold nobody up for long.
+        self.longest_standstill = 0.0
         self._napping = threading.Thread(target=self._nap, name="disturbance", daemon=True)
 
     def __enter__(self) -> Disturbance:
@@ -62,6 +64,7 @@ class Disturbance:
             late = now - before - _NAP_SECONDS
             if late > _LATE_SECONDS:
                 self.stood_still += late
+                self.longest_standstill = max(self.longest_standstill, late)
             if now > looked + _LOOK_SECONDS:
                 # Those that end take their account along.
                 self._run_delays()

@@ -156,8 +156,13 @@ def test_a_worker_that_retires(cluster: LocalCluster, tmp_path: Path) -> None:
         go = tmp_path / "go"
         running = client.submit(_wait_for, str(go), workers=[first], allow_other_workers=True)
         wait_until("it runs", client.call_stack)
-        told: list[dict[str, Any]] = []
-        retiring = threading.Thread(target=lambda: told.append(client.retire_workers([first])))
+        told: list[tuple[float, dict[str, Any]]] = []
+
+        def retire() -> None:
+            gone = client.retire_workers([first])
+            told.append((time.monotonic() - asked, gone))
+
+        retiring = threading.Thread(target=retire)
         asked = time.monotonic()
         retiring.start()
         wait_until(
@@ -168,10 +173,11 @@ def test_a_worker_that_retires(cluster: LocalCluster, tmp_path: Path) -> None:
         assert client.gather(after) == [*range(20, 10, -1)]
         assert {*client.who_has(after)[after[0].key]} == {second}
         # (for ten seconds, which a machine may take for this)
-        assert not told or time.monotonic() - asked > 10, "what runs there may end"
+        assert not told or told[0][0] > 10, "what runs there may end"
         go.touch()
         retiring.join(60)
-        assert [*told[0]] == [first] and told[0][first]["nthreads"] == 1
+        ((_, gone),) = told
+        assert [*gone] == [first] and gone[first]["nthreads"] == 1
         assert running.result(60) == "done" and client.gather(made) == before
         assert [*client.nthreads()] == [second]
         with pytest.warns(RuntimeWarning, match="No other worker is there to take its results"):
@@ -316,7 +322,9 @@ class _SlowToJoin(WorkerPlugin):
 
     def setup(self, worker: Any) -> None:
         if worker.id:
-            Path(self.begun).touch()
+            new = Path(f"{self.begun}.new")
+            new.write_text(f"{worker.id} {os.getpid()}")
+            new.rename(self.begun)
             _wait_for(self.go)
 
 
@@ -324,23 +332,29 @@ def test_while_a_worker_sets_up_plugins(tmp_path: Path) -> None:
     """The scheduler's core does not know such a worker yet, and has not to be asked for it."""
     go, begun = tmp_path / "go", tmp_path / "begun"
 
-    def late() -> list[int]:
-        return [each for each in client._session.workers if each]
+    def late() -> tuple[int, int]:
+        """Number and process of the one that sets up its plugin; clients hear of neither."""
+        wait_until("one sets up its plugin", begun.exists)
+        number, pid = map(int, begun.read_text().split())
+        begun.unlink()
+        assert lives(pid) and [*client._session.workers] == [0]
+        return number, pid
 
     with LocalCluster(n_workers=1, threads_per_worker=1) as cluster, Client(cluster) as client:
         client.register_plugin(_SlowToJoin(str(begun), str(go)), name="slow")
         client.scale(2)
-        wait_until("one sets up its plugin", begun.exists)
+        first, pid = late()
         client.adapt(0, 2).stop()
         client.scale(1)
-        wait_until("it goes", lambda: not late())
-        begun.unlink()
+        wait_until("it goes", lambda: not lives(pid))
         client.scale(2)
-        wait_until("another sets up its plugin", begun.exists)
-        session = client._session
-        assert command(session, "retire", workers=late(), closes=True)[0] == late()
-        wait_until("it goes too", lambda: not late())
+        second, other = late()
+        assert second > first
+        assert command(client._session, "retire", workers=[second], closes=True)[0] == [second]
+        wait_until("it goes too", lambda: not lives(other))
+        assert client.submit(abs, -1).result(60) == 1, "by the one that has stayed"
         go.touch()
         client.scale(2)
         wait_until("one comes", lambda: _count(client, 2))
-        assert client.submit(abs, -1).result(60) == 1
+        assert max(client._session.workers) > second
+        assert client.submit(abs, -2).result(60) == 2

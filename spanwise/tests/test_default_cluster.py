@@ -40,6 +40,8 @@ pytest.importorskip("ipykernel")
 kernels = pytest.importorskip("spanwise.tests.notebook_kernel")
 
 NotebookKernel = kernels.NotebookKernel
+#: So long may the server take to see that a kernel is idle, and to end it.
+CULL_SECONDS = 120.0
 #: What each notebook runs first.
 BEGIN = """
 import os, time, warnings
@@ -446,6 +448,49 @@ def test_a_cluster_that_nobody_uses_ends_and_comes_again(tmp_path: Path) -> None
         a.shut_down()
         wait_until("the kernel is gone", lambda: not psutil.pid_exists(a.known_pid))
         wait_until("the cluster has ended too", lambda: not processes_of("scheduler", known))
+        a.close()
+    finally:
+        server.close()
+    wait_until("nothing is left", lambda: not set(marked_processes()) - known)
+
+
+#: Jupyter's own culling, from the moment on at which the file is there: until then the test may
+#: take as long for its cells as it likes.
+CULLED_FROM_NOW = """
+import os
+from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
+
+class CulledFromNow(AsyncMappingKernelManager):
+    async def cull_kernel_if_idle(self, kernel_id):
+        if os.path.exists({now!r}):
+            await super().cull_kernel_if_idle(kernel_id)
+
+c.ServerApp.kernel_manager_class = CulledFromNow
+"""
+
+
+def test_a_kernel_that_jupyter_culls_lets_go_of_what_it_holds(tmp_path: Path) -> None:
+    known = set(marked_processes())
+    now, config = tmp_path / "now", tmp_path / "culling.py"
+    config.write_text(CULLED_FROM_NOW.format(now=str(now)))
+    server = server_in(
+        tmp_path,
+        f"--config={config}",
+        "--SpanwiseExtension.default_cluster_idle_seconds=1",
+        "--MappingKernelManager.cull_idle_timeout=1",
+        "--MappingKernelManager.cull_interval=1",
+        "--MappingKernelManager.cull_connected=True",
+    )
+    try:
+        a = NotebookKernel(server, "a.ipynb")
+        assert a(BEGIN + "kept = client.submit(abs, -7); kept.result()") == "7"
+        assert psutil.pid_exists(a.known_pid), "it has been idle, and nothing is culled yet"
+        now.touch()
+        wait_until("it is culled", lambda: not psutil.pid_exists(a.known_pid), CULL_SECONDS)
+        assert "due to" in server.log.read_text() and "Culling 'idle'" in server.log.read_text()
+        # What it held kept the cluster from being idle.
+        wait_until("its cluster ends", lambda: not processes_of("scheduler", known), CULL_SECONDS)
+        assert not processes_of("worker", known) and server.process.poll() is None
         a.close()
     finally:
         server.close()

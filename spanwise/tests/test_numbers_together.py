@@ -58,12 +58,14 @@ def test_each_comes_as_it_was(values: list[Any], is_together: bool, most: int) -
             Server(worker)._get(answering, message, Counter(), [])
 
     thread = threading.Thread(target=answer)
-    thread.start()
-    asking.send("get", fields, {"ids": [(each,) for each in ids]})
-    answers = list(data_items(asking, 1, len(ids), together=is_together))
-    thread.join(LIMIT)
-    asking.close()
-    answering.close()
+    try:
+        thread.start()
+        asking.send("get", fields, {"ids": [(each,) for each in ids]})
+        answers = list(data_items(asking, 1, len(ids), together=is_together))
+    finally:
+        asking.close()
+        thread.join(LIMIT)
+        answering.close()
     items = [item for _, came in answers for item in came]
     found = {item[0]: item for item in items}
     assert found.pop(NOT_HERE)[1] == ITEM_MISSING and sorted(found) == ids[:-1]
@@ -100,8 +102,10 @@ def framed(value: Any) -> bytes:
 def test_a_list_that_does_not_fit_is_refused(blobs: list[bytes], asked: bool, why: str) -> None:
     asking, answering = link_pair("peer")
     rows = [(7, ITEM_TOGETHER, 8.0), (8, ITEM_TOGETHER, 8.0)]
-    answering.send("data", {"request": 1}, {"items": rows}, blobs)
-    with pytest.raises(BrokenFrame, match=why):
-        list(data_items(asking, 1, 2, together=asked))
-    asking.close()
-    answering.close()
+    try:
+        answering.send("data", {"request": 1}, {"items": rows}, blobs)
+        with pytest.raises(BrokenFrame, match=why):
+            list(data_items(asking, 1, 2, together=asked))
+    finally:
+        asking.close()
+        answering.close()

@@ -288,7 +288,7 @@ def test_a_pool_that_cannot_be_observed_computes_all_the_same(seen: Observation)
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_pools_started_in_any_way(seen: Observation, method: str) -> None:
     with warnings.catch_warnings(), dask.config.set({"multiprocessing.context": method}):
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.filterwarnings("ignore", ".*multi-threaded", DeprecationWarning)
         tasks = [dask.delayed(rest)(0.01, dask_key_name=f"t-{n}") for n in range(6)]
         dask.compute(*tasks, scheduler="processes", num_workers=2, chunksize=1)
     assert set(statuses(seen)) == {f"t-{n}" for n in range(6)}
@@ -396,7 +396,7 @@ def test_a_script_that_just_ends(tmp_path: Path, known: set[int]) -> None:
 
 def test_a_fork_of_the_observing_process_leaves_it_alone(seen: Observation) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.filterwarnings("ignore", ".*multi-threaded", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
         code = 1

@@ -30,7 +30,7 @@ from spanwise.tests.processes import wait_until
 from spanwise.tests.test_observe import rest
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
 ]
 
 

@@ -34,7 +34,7 @@ from spanwise.tests.processes import wait_until
 from spanwise.tests.test_observe import SCHEDULERS, rest
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
 ]
 
 
@@ -242,7 +242,7 @@ def outcome_of(script: str, tmp_path: Path) -> str:
     path = tmp_path / "script.py"
     path.write_text(textwrap.dedent(script))
     done = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", str(path)],
+        [sys.executable, "-W", "ignore:This process:DeprecationWarning", str(path)],
         capture_output=True,
         text=True,
         timeout=120,

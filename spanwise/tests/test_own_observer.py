@@ -161,7 +161,7 @@ def _threads() -> list[str]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_fork_starts_none(
     observer: OwnObserver, known: set[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -169,6 +169,13 @@ def test_settings_and_options_say_what_workers_have() -> None:
             resources_of_option(wrong)
 
 
+def outlived(one: Any) -> tuple[list[int], str, dict[Any, Any]]:
+    """What waits for a resource that no worker has, when all that came after it is done."""
+    waits = one.submit(abs, -5, resources={"none": 1}, pure=False)
+    after = one.gather(one.map(abs, range(-30, 0), pure=False))
+    return after, waits.status, {key: [*held] for key, held in one.who_has([waits]).items() if held}
+
+
 def test_as_distributed_answers(client: Client) -> None:
     """The same calls on both, with as many workers and resources."""
     calls: list[Any] = [
@@ -179,7 +186,7 @@ def test_as_distributed_answers(client: Client) -> None:
         lambda c: c.submit(abs, -4, resources={}).result(LIMIT_SECONDS),
         lambda c: list(c.run(available).values()),
         lambda c: [row["resources"] for row in c.scheduler_info()["workers"].values()],
-        lambda c: c.submit(abs, -5, resources={"none": 1}, pure=False).status,
+        outlived,
     ]
     with (
         distributed.LocalCluster(
@@ -193,3 +200,4 @@ def test_as_distributed_answers(client: Client) -> None:
     ):
         for call in calls:
             assert call(client) == call(theirs)
+        assert outlived(client) == ([*range(30, 0, -1)], "pending", {})
