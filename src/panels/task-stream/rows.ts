@@ -643,8 +643,8 @@ export function taskColumns(trans: Trans) {
   ] as const;
 }
 
-/** Below this the table shows two or three columns, and the others when it is scrolled. */
-const NARROW_PIXELS = 600;
+/** Below this the duration, as the eighth column, would only be seen when the table is scrolled. */
+const NARROW_PIXELS = 900;
 
 /**
  * In which order the columns are shown in a table of so many pixels: a narrow one has the duration beside the key.

@@ -34,7 +34,7 @@ it('shows the duration beside the key where there is no room for all', async () 
     ResizeObserver: DrawnSize,
     IS_REACT_ACT_ENVIRONMENT: true
   });
-  let width = 320;
+  let width = 611;
   jest
     .spyOn(HTMLElement.prototype, 'clientWidth', 'get')
     .mockImplementation(() => width);
