@@ -28,6 +28,7 @@ result of an earlier part) when >= 0, and into ``literals`` when < 0::
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -101,15 +102,31 @@ class Run(_Slotted):
 
 
 class Constant(_Slotted):
-    """The same object for every task of the template."""
+    """The same value for every task of the template.
 
-    __slots__ = _made_of = ("value",)
+    Attributes
+    ----------
+    is_copied
+        Each task gets a copy of its own, and what it changes is nobody else's.
+    """
+
+    __slots__ = ("value", "is_copied")
+    _made_of = ("value",)
 
     def __init__(self, value: Any) -> None:
         self.value = value
+        self.is_copied = False
 
     def fill(self, literals: Sequence[Any], values: Sequence[Any]) -> Any:
-        return self.value
+        return copy.deepcopy(self.value) if self.is_copied else self.value
+
+    def keep_apart(self) -> None:
+        """Have tasks get copies, if it is something that they could change."""
+        try:
+            # (numbers, texts and functions are their own copies)
+            self.is_copied = copy.deepcopy(self.value) is not self.value
+        except Exception:  # noqa: BLE001 (whatever its class raises: all have the one that came)
+            self.is_copied = False
 
 
 class Call(_Slotted):

@@ -32,6 +32,11 @@ lists, tuples, sets and dicts, or in a `functools.partial` given to `submit` or 
 closure, a default argument or an attribute of an object they are refused with a sentence:
 `distributed` sends them along and asks the cluster for their values from within the task, which
 holds its thread meanwhile.
+
+**Arguments that a task changes.** Keywords of `submit` and `map` are each task's own, as with
+`distributed`, if all of a call take less than 64 KiB as a pickle. Larger ones are there once on
+each worker. An object that several calls of one `map` or graph are given by position may be one
+object on a worker, also when such a task is run again: do not change it (Dask asks for the same).
 """
 
 _MODULE_SKIPPED = {"config", "dask", "widgets"}  # modules

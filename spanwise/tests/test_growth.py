@@ -27,7 +27,7 @@ from spanwise.graph.template import Constant, Slot, Template
 from spanwise.measure import names as worker_names
 from spanwise.measure import stacks
 from spanwise.measure.fine import Ledger
-from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_DISK_READ
+from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_DISK_READ, NONE_U32
 from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of
@@ -108,6 +108,21 @@ def test_a_worker_takes_more_tables_than_its_memory_holds() -> None:
         futures += client.map(size, range(140), [with_padding(i) for i in range(140)])
         assert client.gather(futures) == 2 * [i + MEGABYTE for i in range(140)]
         assert processes_of("worker", known) == [worker]
+
+
+def test_small_keywords_are_copied_for_each_task_and_large_ones_are_there_once(
+    tmp_path: Path,
+) -> None:
+    library = Worker(0, "worker-0", 1, 0.0, tmp_path).library
+    for template_id, (value, is_copied) in enumerate(
+        [([1], True), (("a", 1), False), (b"a" * 1000, False), ([b"a" * MEGABYTE], False)]
+    ):
+        template = Template(size, (-1,), (Slot(-1),), {"table": Constant(value)})
+        library.add_template(template_id, dump(template))
+        opened, _, _ = library.open(template_id, NONE_U32, 0)
+        place = opened.template.keywords["table"]
+        assert place.fill((), ()) == value
+        assert (place.fill((), ()) is not place.value) is is_copied
 
 
 def test_what_tasks_run_counts_as_managed_and_can_be_written_to_disk(tmp_path: Path) -> None:

@@ -192,6 +192,29 @@ def test_mistakes_are_the_same_errors(theirs: Any, ours: Any, mistake: str) -> N
     assert type(caught.value).__name__ == expected
 
 
+class Model:
+    """As estimators are, which learn where they are."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+
+def learn(x: Any, model: Model, seen: list[Any], options: dict[str, int]) -> tuple[int, int, int]:
+    model.seen.append(x)
+    seen.append(x)
+    return len(model.seen), len(seen), options.pop("step")
+
+
+def test_what_a_task_changes_of_its_keywords_is_its_own(theirs: Any, ours: Any) -> None:
+    def keywords() -> dict[str, Any]:
+        return {"model": Model(), "seen": [], "options": {"step": 3}, "pure": False}
+
+    for client in (theirs, ours):
+        found = client.gather(client.map(learn, range(3), **keywords()))
+        found += client.gather([client.submit(learn, i, **keywords()) for i in range(3)])
+        assert found == [(1, 1, 3)] * 6, type(client)
+
+
 def test_more_is_found_than_there(ours: Any) -> None:
     """Where `distributed` looks past futures, and a call does nothing."""
     pair = Pair(one(ours), two(ours))

@@ -273,11 +273,18 @@ def constants(template: Any) -> Iterator[Any]:
         for cell in getattr(function, "__closure__", None) or ():
             with suppress(ValueError):  # an empty one
                 yield cell.cell_contents
+    for place in constant_places(template):
+        yield place.value
+
+
+def constant_places(template: Any) -> Iterator[Constant]:
+    """The arguments of a template that are the same for all of its tasks."""
+    for part in (template, *(template.parts or ())):
         pending = [*part.places, *(part.keywords or {}).values()]
         while pending:
             place = pending.pop()
             if isinstance(place, Constant):
-                yield place.value
+                yield place
             elif isinstance(place, Call):
                 pending += [*place.arguments, *(place.keywords or {}).values()]
 
@@ -442,4 +449,12 @@ class Library:
                 self._is_importing_ahead = False
 
     def _read_template(self, blob: Any) -> Opened:
-        return Opened(self._read(blob), self._names)
+        template = self._read(blob)
+        if len(blob) < LARGE_BYTES:
+            # A task may change its keywords: as with `distributed`, they are its own, and calls
+            # with equal ones share a template. Large ones are there once for all.
+            for place in constant_places(template):
+                place.keep_apart()
+            if forks.is_child:
+                forks.leave(None)
+        return Opened(template, self._names)
