@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { EdgeTable, NONE } from '../edge-table';
 import { TaskTable } from '../task-table';
 
 const CLIENT = 0;
@@ -110,6 +111,66 @@ describe('the edges of a task table', () => {
       }),
       { numRuns: 100 }
     );
+  });
+});
+
+describe('rows of edges', () => {
+  /** A table, and how to take so many rows for a task of that number. */
+  function tabled(): {
+    edges: EdgeTable;
+    take: (task: number, count: number) => number;
+  } {
+    const heads = {
+      firstInput: new Int32Array(64),
+      firstDependent: new Int32Array(64).fill(NONE)
+    };
+    const edges = new EdgeTable(heads);
+    const take = (task: number, count: number): number => {
+      const first = edges.take(count);
+      heads.firstInput[task] = first;
+      for (let e = first; e < first + count; e++) {
+        edges.input[e] = task + 1;
+        edges.dependent[e] = task;
+        edges.nextDependent[e] = edges.previousDependent[e] = NONE;
+      }
+      return first;
+    };
+    return { edges, take };
+  }
+
+  it.each([1, 2, 63, 64])('are used again, %i side by side', count => {
+    const { edges, take } = tabled();
+    const [a, b] = [take(0, count), take(1, count)];
+    const last = take(2, 1);
+    edges.giveBack(a, count);
+    edges.giveBack(b, count);
+    expect([take(3, count), take(4, count)]).toEqual([b, a]);
+    // There is no third.
+    expect(take(5, count)).toBeGreaterThan(last);
+  });
+
+  it.each([14, 15, 16, 30, 31, 32])(
+    'end with one that belongs to no task, also the %i of the last',
+    count => {
+      const { edges, take } = tabled();
+      const first = take(0, count);
+      expect(edges.dependent[first + count]).toBe(NONE);
+      expect(edges.input.length).toBe(edges.dependent.length);
+    }
+  );
+
+  it('are moved together before the table grows, if more than a quarter are gaps', () => {
+    for (const [gone, first, length] of [
+      [4, 9, 16],
+      [2, 13, 32]
+    ] as const) {
+      const { edges, take } = tabled();
+      const gap = take(0, gone);
+      take(1, 12 - gone);
+      expect(edges.input.length).toBe(16);
+      edges.giveBack(gap, gone);
+      expect([take(2, 3), edges.input.length]).toEqual([first, length]);
+    }
   });
 });
 
