@@ -48,6 +48,7 @@ class ForkedSession(Session):
         )
 
     submit_graph: Any = _refuse
+    let_go: Any = _refuse
     send_submit: Any = _refuse
     reserve_ids: Any = _refuse
     new_entries: Any = _refuse

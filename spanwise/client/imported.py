@@ -13,7 +13,8 @@ MOST_MODULES = 1000
 #: Slow to import and nearly always wanted: workers do these at once, and not only while they wait.
 FIRST = ("numpy", "pandas", "dask.array", "dask.bag", "dask.dataframe")
 
-#: Packages of notebooks, debuggers and test runners, and those that workers have anyway.
+#: Packages of notebooks, debuggers and test runners, those that draw (bokeh alone has 700 modules,
+#: which would leave no room for others), and those that workers have anyway.
 _NOT_FOR_TASKS = frozenset(
     (
         *sys.stdlib_module_names,
@@ -21,6 +22,7 @@ _NOT_FOR_TASKS = frozenset(
         *("IPython", "ipykernel", "ipywidgets", "comm", "traitlets", "zmq", "tornado"),
         *("jedi", "parso", "prompt_toolkit", "pygments", "pexpect", "ptyprocess", "nbformat"),
         *("nbclient", "matplotlib_inline", "stack_data", "executing", "asttokens", "pure_eval"),
+        *("bokeh", "matplotlib", "mpl_toolkits", "plotly"),
         *("debugpy", "pydevd", "pytest", "pluggy", "iniconfig", "coverage", "hypothesis"),
         *("setuptools", "pkg_resources", "pip", "sitecustomize", "usercustomize"),
     )
