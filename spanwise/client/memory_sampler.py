@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from importlib import import_module
+from math import isnan
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -27,7 +29,8 @@ class MemorySampler:
     Attributes
     ----------
     samples
-        Label to a list of (seconds since the epoch, bytes over all workers).
+        Label to a list of (seconds since the epoch, bytes over all workers), at the begin of the
+        block, at its end, and at each interval between.
 
     Examples
     --------
@@ -38,7 +41,7 @@ class MemorySampler:
     """
 
     def __init__(self) -> None:
-        self.samples: dict[str, list[tuple[float, float]]] = {}
+        self.samples: dict[str, list[tuple[float, int]]] = {}
 
     def sample(
         self,
@@ -58,10 +61,14 @@ class MemorySampler:
             A client, or what :func:`spanwise.observe` returned. Default: the current client;
             without one, the newest observation that is on.
         measure
-            ``"process"``, ``"managed"``, ``"unmanaged"`` or ``"spilled"``; of an observation
-            ``"process"`` alone, for Dask's own schedulers do not say which results they keep.
+            ``"process"``: what the system counts; ``"managed"``: results in memory; ``"spilled"``:
+            results on disk; ``"managed_total"``: both; ``"unmanaged"``: the process without
+            results; ``"unmanaged_old"``: the least of it in the last 30 s;
+            ``"unmanaged_recent"``: the rest of it; ``"optimistic"``: the process without that.
+            Of an observation ``"process"`` alone, for Dask's own schedulers do not say which
+            results they keep.
         interval
-            Seconds between samples.
+            Seconds between samples, at least 0.01.
 
         Raises
         ------
@@ -80,43 +87,109 @@ class MemorySampler:
     def to_pandas(self, *, align: bool = False) -> Any:
         """A frame with one column per label; one without samples is NaN throughout.
 
+        Between its own first and last sample a curve keeps its value at the times of the others.
+
         Parameters
         ----------
         align
-            Index by the time since each curve's own first sample.
-        """
-        import pandas as pd
+            Index by the time since each curve's own first sample, in place of times in UTC.
 
-        columns = {}
-        for label, samples in self.samples.items():
-            times = pd.Index([t for t, _ in samples], dtype="float64")
-            if align:
-                index: Any = pd.to_timedelta(times - times.min(), unit="s")
-            else:
-                index = pd.to_datetime(times, unit="s")
-            column = pd.Series([nbytes for _, nbytes in samples], index=index, dtype="float64")
-            columns[label] = column[~column.index.duplicated()]
-        frame = pd.DataFrame(columns)
-        if len(columns) > 1:
-            # Between a curve's own first and last sample only.
+        Raises
+        ------
+        ImportError
+            There is no pandas.
+        """
+        frame = self._at_their_times(align)
+        if len(frame.columns) > 1:
             frame = frame.ffill().where(frame.bfill().notna())
         return frame
 
-    def plot(self, *, align: bool = False, **options: Any) -> Any:
-        """Draw the curves with pandas; options go to its ``plot``.
+    def _at_their_times(self, align: bool) -> Any:
+        """The same, with NaN where a curve has no sample of its own."""
+        pd = _import_pandas()
+        columns = {}
+        for label, samples in self.samples.items():
+            times = [t for t, _ in samples]
+            index: Any = pd.to_datetime(pd.Index(times, dtype="float64"), unit="s")
+            if align:
+                index -= index.min()
+            values = [nbytes for _, nbytes in samples]
+            column = pd.Series(values, index=index, dtype=None if values else "float64")
+            columns[label] = column[~index.duplicated()]
+        return pd.DataFrame(columns)
+
+    def plot(self, *, align: bool = False, **kwargs: Any) -> Any:
+        """Draw the curves with pandas, by matplotlib or plotly; every sample is a point of a line.
+
+        Parameters
+        ----------
+        align
+            As of :meth:`to_pandas`.
+        **kwargs
+            For ``pandas.DataFrame.plot``. Without ``backend`` it is that of pandas' options, or
+            plotly where matplotlib is not there.
+
+        Returns
+        -------
+        object
+            What pandas returns: the axes of matplotlib, or a figure of plotly.
 
         Raises
         ------
         ValueError
             There are no samples yet.
+        ImportError
+            What draws is not there.
         """
-        frame = self.to_pandas(align=align)
+        frame = self._at_their_times(align)
         if frame.empty:
             raise ValueError("There are no samples yet: with sampler.sample(…): … takes some")
-        resampled = frame.resample("1s").nearest()
-        if len(resampled) < 2:
-            resampled = frame.resample("1ms").nearest()
-        return (resampled / 2**30).plot(xlabel="time", ylabel="Cluster memory (GiB)", **options)
+        backend = _backend(kwargs.pop("backend", None))
+        # At the time of another curve's sample a curve is on the line between its own.
+        seconds = (frame.index - frame.index[0]).total_seconds()
+        lines = frame.set_axis(seconds).interpolate(method="index", limit_area="inside") / 2**30
+        if not align:
+            # (spans of time that are not regular pandas would draw by their number)
+            lines = lines.set_axis(frame.index)
+        x, y = "time (s)" if align else "time", "Cluster memory (GiB)"
+        words: dict[str, Any] = (
+            {"labels": {"index": x, "value": y, "variable": "run"}}
+            if backend == "plotly"
+            else {"xlabel": x, "ylabel": y}
+        )
+        return lines.plot(backend=backend, **{**words, **kwargs})
+
+
+def _import_pandas() -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "MemorySampler has its samples in .samples; to_pandas() and plot() need pandas: "
+            "pip install pandas"
+        ) from error
+    return pd
+
+
+def _backend(wanted: str | None) -> str:
+    """What pandas is to draw with."""
+    backend: str = wanted or _import_pandas().get_option("plotting.backend")
+    if backend not in ("matplotlib", "plotly") or _is_there(backend):
+        return backend  # (of others pandas says itself that they are not there)
+    if wanted is None and _is_there("plotly"):
+        return "plotly"
+    raise ImportError(
+        f"MemorySampler.plot() draws with matplotlib or plotly, and there is no {backend}: "
+        f"pip install {backend}"
+    )
+
+
+def _is_there(package: str) -> bool:
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
 
 
 class MemoryRun(Protocol):
@@ -199,7 +272,10 @@ class _Sampling:
         """Stop; an error of stopping becomes a note of the block's own error."""
         assert self._run is not None
         try:
-            self._sampler.samples[self._label] = self._run.stop()
+            samples = self._run.stop()
+            self._sampler.samples[self._label] = [
+                (t, round(nbytes)) for t, nbytes in samples if not isnan(nbytes)
+            ]
         except Exception as own:
             if error is None:
                 raise

@@ -79,8 +79,14 @@ class LocalMemoryRun:
         return [(self._log.wall_epoch + t, nbytes) for t, nbytes in self._samples]
 
     def _turns(self) -> None:
-        while not self._stopping.wait(self._interval):
+        while not self._stopping.wait(self._until_next()):
             self._sample()
+
+    def _until_next(self) -> float:
+        """Until the next whole interval since the start: what samples take puts none off."""
+        wait = self._interval - (perf_counter() - self._start) % self._interval
+        # (rounded, this may be the interval that has just ended)
+        return wait if wait >= _DOUBLE_SECONDS else wait + self._interval
 
     def _sample(self) -> None:
         nbytes = self._measure()

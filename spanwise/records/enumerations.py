@@ -88,4 +88,13 @@ ITEM_TOGETHER: Final = 3
 # TransferStatus: log `transfers.status`, `measured.transfers.status`
 TRANSFER_OK: Final = 0
 
-MEMORY_MEASURES: Final = ("process", "managed", "unmanaged", "spilled")
+MEMORY_MEASURES: Final = (
+    "process",
+    "managed",
+    "managed_total",
+    "spilled",
+    "unmanaged",
+    "unmanaged_old",
+    "unmanaged_recent",
+    "optimistic",
+)

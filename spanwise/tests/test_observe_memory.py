@@ -14,7 +14,9 @@ import pytest
 import spanwise
 from spanwise import MemorySampler
 from spanwise.errors import ClusterError
+from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.observe import Observation
+from spanwise.records.enumerations import MEMORY_MEASURES
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.processes import wait_until
 
@@ -119,7 +121,17 @@ def test_an_end_in_the_midst_keeps_the_samples() -> None:
         pytest.fail("the block has begun")
 
 
-@pytest.mark.parametrize("measure", ["managed", "unmanaged", "spilled"])
+def test_the_next_sample_is_due_at_a_whole_interval_since_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = object.__new__(LocalMemoryRun)
+    run._start, run._interval = 100.0, 0.01
+    for now, due in [(100.0004, 100.01), (100.0234, 100.03), (100.0299999, 100.04), (103, 103.01)]:
+        monkeypatch.setattr("spanwise.local.memory_run.perf_counter", lambda now=now: now)
+        assert now + run._until_next() == pytest.approx(due, abs=1e-9)
+
+
+@pytest.mark.parametrize("measure", [each for each in MEMORY_MEASURES if each != "process"])
 def test_what_dask_does_not_say_is_refused(seen: Observation, measure: str) -> None:
     sampling = MemorySampler().sample("x", client=seen, measure=measure)
     with pytest.raises(ValueError, match='Sample with measure="process"'), sampling:

@@ -47,7 +47,9 @@ export function enumerationsForPython(): string {
   }
   lines.push(
     '',
-    `MEMORY_MEASURES: Final = (${MEMORY_MEASURES.map(word => `"${word}"`).join(', ')})`,
+    'MEMORY_MEASURES: Final = (',
+    ...MEMORY_MEASURES.map(word => `    "${word}",`),
+    ')',
     ''
   );
   return lines.join('\n');

@@ -95,12 +95,16 @@ export enum TransferStatus {
   Ok = 0
 }
 
-/** Which of a worker's bytes are asked for; `unmanaged` is process less managed. These words stand in fields, never in a column. */
+/** Which of a worker's bytes are asked for; memory-measures.ts says what each is. These words stand in fields, never in a column. */
 export const MEMORY_MEASURES = [
   'process',
   'managed',
+  'managed_total',
+  'spilled',
   'unmanaged',
-  'spilled'
+  'unmanaged_old',
+  'unmanaged_recent',
+  'optimistic'
 ] as const;
 export type MemoryMeasure = (typeof MEMORY_MEASURES)[number];
 

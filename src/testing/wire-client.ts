@@ -181,12 +181,13 @@ export class WireClient {
   }
 
   async message<T extends Message<'client', 'down'>['type']>(
-    type: T
+    type: T,
+    isIt: (message: Message<'client', 'down', T>) => boolean = () => true
   ): Promise<Message<'client', 'down', T>> {
     return waitFor(`the message ${type}`, () =>
       this.received.find(
         (message): message is Message<'client', 'down', T> =>
-          message.type === type
+          message.type === type && isIt(message as Message<'client', 'down', T>)
       )
     );
   }

@@ -569,7 +569,7 @@ export type LineBins = {
   readonly mean: readonly number[];
 };
 
-/** view `memory`. params: { measure: 'process' | 'managed' | 'unmanaged' | 'spilled', show: 'cluster' | 'workers' } */
+/** view `memory`. params: { measure: MemoryMeasure, show: 'cluster' | 'workers' } */
 export type MemoryResult = {
   readonly view: 'memory';
   readonly measure: string;

@@ -124,6 +124,21 @@ describe('memory', () => {
     expect(at(series[1]!, 3)).toBe(93);
   });
 
+  it.each([
+    ['managed_total', 13, 20],
+    ['unmanaged_old', 0, 5],
+    ['unmanaged_recent', 93, 175],
+    ['optimistic', 10, 25]
+  ])('shows the measure %s', (measure, ofOne, ofOther) => {
+    const { series, measure: named } = ask(measured(), 'memory', {
+      params: { show: 'workers', measure }
+    });
+    expect(named).toBe(measure);
+    expect(at(series[1]!, 3)).toBe(ofOne);
+    expect(at(series[2]!, 3)).toBe(ofOther);
+    expect(at(series[0]!, 3.6)).toBe(ofOne + ofOther);
+  });
+
   it('has limits, the newest figures, and the labelled runs', () => {
     const result = ask(measured(), 'memory');
     expect(result.limits).toEqual({
@@ -222,6 +237,7 @@ describe('memory', () => {
     ].map(([t, worker, managed]) => ({
       t: t!,
       worker: worker!,
+      process: 100,
       managed: managed!
     }));
     ingestBlock(log, rowsToBlock(1, 'workers', workers));

@@ -2,6 +2,7 @@ import {
   MEMORY_MEASURES,
   type MemoryMeasure
 } from '../../records/enumerations';
+import { measureMemory } from '../../records/memory-measures';
 import { RankedHeap } from '../../base/ranked-heap';
 import type { MemoryResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
@@ -136,9 +137,12 @@ function samplesByWorker(
       }
       samples.t.push(c.t[i]!);
       samples.bytes.push(
-        measure === 'unmanaged'
-          ? Math.max(0, c.process[i]! - c.managed[i]!)
-          : c[measure][i]!
+        measureMemory(measure, {
+          process: c.process[i]!,
+          managed: c.managed[i]!,
+          spilled: c.spilled[i]!,
+          unmanagedOld: c.unmanagedOld[i]!
+        })
       );
     }
   }

@@ -13,7 +13,7 @@ import type { PanelFace, PanelOptions } from '../panel-context';
 import type { MenuItem } from '../panel-menu';
 import type { PanelState } from '../state-view';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
-import { type Align, tableOf } from './rows';
+import { type Align, measureWords, tableOf } from './rows';
 import { MemoryView } from './view';
 
 type Show = 'cluster' | 'workers';
@@ -74,7 +74,9 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
               ? trans.__('This source gives no managed memory.')
               : result.measure === 'unmanaged'
                 ? trans.__('This source gives no unmanaged memory.')
-                : trans.__('This source gives no spilled memory.'),
+                : result.measure === 'spilled'
+                  ? trans.__('This source gives no spilled memory.')
+                  : trans.__('This source gives process memory alone.'),
           sentence: trans.__(
             'Dask’s own schedulers do not say which results they keep. Choose Process: what %1 holds in all.',
             cluster.name
@@ -119,12 +121,10 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
         <ToolSelect<MemoryMeasure>
           label={trans.__('Memory measure')}
           value={this._measure}
-          options={[
-            { value: 'process', label: trans.__('Process') },
-            { value: 'managed', label: trans.__('Managed') },
-            { value: 'unmanaged', label: trans.__('Unmanaged') },
-            { value: 'spilled', label: trans.__('Spilled') }
-          ]}
+          options={MEMORY_MEASURES.map(value => ({
+            value,
+            label: measureWords(value, trans).option
+          }))}
           onChange={measure => {
             this._measure = measure;
             this.paramsChanged();

@@ -9,6 +9,10 @@
  *               run B                |·/\/\·····|
  */
 import type { Trans } from '../../base/trans';
+import {
+  MEMORY_MEASURES,
+  type MemoryMeasure
+} from '../../records/enumerations';
 import type { LineBins, MemoryResult } from '../../wire/panel-link';
 import {
   cellOf,
@@ -111,19 +115,88 @@ function seriesLabel(
       : trans.__('cluster');
 }
 
-export function measureWord(measure: string, trans: Trans): string {
+/** What a measure is called. */
+type MeasureWords = {
+  /** In the list of the toolbar. */
+  readonly option: string;
+  /** Beside the name of a run, in a table. */
+  readonly word: string;
+  readonly ofCluster: string;
+  readonly ofWorkers: string;
+};
+
+export function measureWords(
+  measure: MemoryMeasure,
+  trans: Trans
+): MeasureWords {
   switch (measure) {
     case 'process':
-      return trans.__('process');
+      return {
+        option: trans.__('Process'),
+        word: trans.__('process'),
+        ofCluster: trans.__('Process memory of the cluster'),
+        ofWorkers: trans.__('Process memory of each worker')
+      };
     case 'managed':
-      return trans.__('managed');
-    case 'unmanaged':
-      return trans.__('unmanaged');
+      return {
+        option: trans.__('Managed'),
+        word: trans.__('managed'),
+        ofCluster: trans.__('Managed memory of the cluster'),
+        ofWorkers: trans.__('Managed memory of each worker')
+      };
+    case 'managed_total':
+      return {
+        option: trans.__('Managed and spilled'),
+        word: trans.__('managed and spilled'),
+        ofCluster: trans.__('Managed and spilled memory of the cluster'),
+        ofWorkers: trans.__('Managed and spilled memory of each worker')
+      };
     case 'spilled':
-      return trans.__('spilled');
-    default:
-      return measure;
+      return {
+        option: trans.__('Spilled'),
+        word: trans.__('spilled'),
+        ofCluster: trans.__('Spilled memory of the cluster'),
+        ofWorkers: trans.__('Spilled memory of each worker')
+      };
+    case 'unmanaged':
+      return {
+        option: trans.__('Unmanaged'),
+        word: trans.__('unmanaged'),
+        ofCluster: trans.__('Unmanaged memory of the cluster'),
+        ofWorkers: trans.__('Unmanaged memory of each worker')
+      };
+    case 'unmanaged_old':
+      return {
+        option: trans.__('Unmanaged, old'),
+        word: trans.__('unmanaged, old'),
+        ofCluster: trans.__('Old unmanaged memory of the cluster'),
+        ofWorkers: trans.__('Old unmanaged memory of each worker')
+      };
+    case 'unmanaged_recent':
+      return {
+        option: trans.__('Unmanaged, recent'),
+        word: trans.__('unmanaged, recent'),
+        ofCluster: trans.__('Recent unmanaged memory of the cluster'),
+        ofWorkers: trans.__('Recent unmanaged memory of each worker')
+      };
+    case 'optimistic':
+      return {
+        option: trans.__('Optimistic'),
+        word: trans.__('optimistic'),
+        ofCluster: trans.__('Optimistic memory of the cluster'),
+        ofWorkers: trans.__('Optimistic memory of each worker')
+      };
   }
+}
+
+/** A newer observer may have measures that are not known here. */
+function wordsOf(measure: string, trans: Trans): MeasureWords | null {
+  const known = MEMORY_MEASURES.find(each => each === measure);
+  return known === undefined ? null : measureWords(known, trans);
+}
+
+export function measureWord(measure: string, trans: Trans): string {
+  return wordsOf(measure, trans)?.word ?? measure;
 }
 
 function peakOf(
@@ -220,35 +293,16 @@ export function titleOf(
 
 /** @param measure - null: each line says its own. */
 function titleOfCluster(measure: string | null, trans: Trans): string {
-  switch (measure) {
-    case 'process':
-      return trans.__('Process memory of the cluster');
-    case 'managed':
-      return trans.__('Managed memory of the cluster');
-    case 'unmanaged':
-      return trans.__('Unmanaged memory of the cluster');
-    case 'spilled':
-      return trans.__('Spilled memory of the cluster');
-    case null:
-      return trans.__('Memory of the cluster');
-    default:
-      return trans.__('%1 of the cluster', measure);
-  }
+  return measure === null
+    ? trans.__('Memory of the cluster')
+    : (wordsOf(measure, trans)?.ofCluster ??
+        trans.__('%1 of the cluster', measure));
 }
 
 function titleOfWorkers(measure: string, trans: Trans): string {
-  switch (measure) {
-    case 'process':
-      return trans.__('Process memory of each worker');
-    case 'managed':
-      return trans.__('Managed memory of each worker');
-    case 'unmanaged':
-      return trans.__('Unmanaged memory of each worker');
-    case 'spilled':
-      return trans.__('Spilled memory of each worker');
-    default:
-      return trans.__('%1 of each worker', measure);
-  }
+  return (
+    wordsOf(measure, trans)?.ofWorkers ?? trans.__('%1 of each worker', measure)
+  );
 }
 
 /** "limit 16.0 GiB · sampled every 250 ms" */

@@ -1,15 +1,7 @@
 /** Labelled memory curves of the whole cluster, as `MemorySampler` asks for them. In the scheduler process. */
 import type { MemoryMeasure } from '../../records/enumerations';
+import { measureMemory, type MemoryUse } from '../../records/memory-measures';
 import type { EmbeddedClusterLog } from '../../sources';
-
-/** What may be measured; unmanaged: the process's memory less the results kept in it. */
-
-/** The newest measurement of one worker, in bytes. */
-export type MemoryUse = {
-  readonly process: number;
-  readonly managed: number;
-  readonly spilled: number;
-};
 
 /** The shortest interval of a run: all workers measure as often as the run with the shortest interval asks. */
 const SHORTEST_SECONDS = 0.01;
@@ -140,10 +132,7 @@ export class MemoryRuns {
   private _sample(id: number, run: MemoryRun, now: number): void {
     let bytes = 0;
     for (const use of this._uses()) {
-      bytes +=
-        run.measure === 'unmanaged'
-          ? Math.max(0, use.process - use.managed)
-          : use[run.measure];
+      bytes += measureMemory(run.measure, use);
     }
     run.t.push(now);
     run.bytes.push(bytes);

@@ -260,7 +260,8 @@ function takeMeasured(
     session.memory = {
       process: memory.process[last]!,
       managed: memory.managed[last]!,
-      spilled: memory.spilled[last]!
+      spilled: memory.spilled[last]!,
+      unmanagedOld: memory.unmanagedOld[last]!
     };
   }
   for (let i = 0; i < running.rows; i++) {

@@ -1,10 +1,10 @@
 /** One worker that has joined: its link and what it was told. In the scheduler process. */
 import { CapacityState } from '../../records/enumerations';
 import type { DenseTaskId } from '../../records/ids';
+import type { MemoryUse } from '../../records/memory-measures';
 import type { WorkerIntro } from '../../wire/worker-link';
 import type { AcceptedLink } from '../../link/door';
 import type { WorkerBlobs } from './blob-store';
-import type { MemoryUse } from './memory-runs';
 
 type CapacityLog = {
   capacity(t: number, worker: number, state: CapacityState): void;
@@ -38,7 +38,7 @@ export class WorkerSession {
   /** Whether it has finished a task. */
   hasWorked = false;
   /** The newest measurement. */
-  memory: MemoryUse = { process: 0, managed: 0, spilled: 0 };
+  memory: MemoryUse = { process: 0, managed: 0, spilled: 0, unmanagedOld: 0 };
   /** Thread → the task that has run there for some time, as far as it has said. */
   readonly running = new Map<number, DenseTaskId>();
 

@@ -273,6 +273,10 @@ describe('the words of memory', () => {
   it.each([
     ['process', 'Process memory of', 'process'],
     ['managed', 'Managed memory of', 'managed'],
+    ['managed_total', 'Managed and spilled memory of', 'managed and spilled'],
+    ['unmanaged_old', 'Old unmanaged memory of', 'unmanaged, old'],
+    ['unmanaged_recent', 'Recent unmanaged memory of', 'unmanaged, recent'],
+    ['optimistic', 'Optimistic memory of', 'optimistic'],
     ['unmanaged', 'Unmanaged memory of', 'unmanaged'],
     ['spilled', 'Spilled memory of', 'spilled'],
     ['other', 'other of', 'other']

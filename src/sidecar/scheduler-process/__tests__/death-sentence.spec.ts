@@ -12,7 +12,7 @@ function ended(memoryLimit: number, process: number, managed = 0): string {
     {} as WorkerSession['link'],
     { worker: 3, threads: 2, memoryLimit } as WorkerSession['intro']
   );
-  session.memory = { process, managed, spilled: 0 };
+  session.memory = { process, managed, spilled: 0, unmanagedOld: 0 };
   return deathSentence(cluster, session, 'was ended by SIGKILL');
 }
 

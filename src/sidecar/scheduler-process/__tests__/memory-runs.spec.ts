@@ -12,7 +12,7 @@ describe('labelled memory curves', () => {
     const runs = new MemoryRuns(
       log,
       () => now,
-      () => [{ process: 9, managed: 4, spilled: 0 }]
+      () => [{ process: 9, managed: 4, spilled: 0, unmanagedOld: 1 }]
     );
     runs.start(1, 'A', 'unmanaged', 60);
     now = 103;
@@ -35,7 +35,7 @@ describe('labelled memory curves', () => {
     return new MemoryRuns(
       new EmbeddedClusterLog(0, () => undefined),
       clock,
-      () => [{ process: 9, managed: 4, spilled: 0 }]
+      () => [{ process: 9, managed: 4, spilled: 0, unmanagedOld: 1 }]
     );
   }
 
