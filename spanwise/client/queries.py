@@ -6,7 +6,6 @@ meanwhile. Entries that come or go between two pages may be missing.
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from spanwise.client.of_others import refuse_others
 from spanwise.client.on_workers import stacks_here, versions_here
 from spanwise.client.session import Session
 from spanwise.errors import SchedulerLost
+from spanwise.graph.key_from_text import key_of
 from spanwise.records.enumerations import NONE_U16, NONE_U32
 
 Key = Any
@@ -114,16 +114,6 @@ def _page(session: Session, answer: Any, given: Mapping[int, Entry]) -> Iterator
             tuple(holders.get(row, ())),
             -1 if entry is None else entry.id,
         )
-
-
-def key_of(text: str) -> Key:
-    """The key of a task that no future holds, from its text; that is all the scheduler knows."""
-    if text.startswith("(") and text.endswith(")"):
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return text  # holds what is no literal
-    return text
 
 
 def scheduler_info(session: Session, address: str, n_workers: int) -> dict[str, Any]:

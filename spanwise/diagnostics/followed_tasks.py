@@ -16,10 +16,10 @@ from dask.utils import key_split
 
 from spanwise.client.entries import CANCELLED, ERROR
 from spanwise.client.future import Future
-from spanwise.client.queries import key_of
 from spanwise.diagnostics.counts import Counts, Error, Group, named, ordered
 from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.graph.dictionaries import Spans
+from spanwise.graph.key_from_text import key_of
 from spanwise.wire.foreign import said
 
 #: Columns of `followed`, in the order of a group's counts.

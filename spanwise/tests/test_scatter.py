@@ -290,6 +290,7 @@ def test_who_asks_for_data_before_its_holder_knows_which_task_it_is_gets_it(
 
     class OneLink:
         can_share = False
+        written_bytes = 0
         intro: ClassVar[dict[str, Any]] = {}
 
         def send(self, kind: str, fields: Any, tables: Any, *blobs: Any) -> None:

@@ -34,6 +34,7 @@ from spanwise.wire.link import Link
 from spanwise.worker.fetch import Fetching
 from spanwise.worker.segments import Segments
 from spanwise.worker.tasks import Fetch
+from spanwise.worker.transfer_log import Transfers
 
 STALL_SECONDS = 0.5
 #: Of what is not given up, however slow the machine is.
@@ -257,6 +258,7 @@ def test_a_worker_asks_elsewhere_for_what_a_stalled_peer_owes(peer: Peer) -> Non
         send=lambda kind, fields: told.append(fields),
         not_there=missing.put,
         segments=Segments(0),
+        transfers=Transfers(),
     )
     fetching = Fetching(worker, peer.secret)  # type: ignore[arg-type]
     fetching.peers({5: peer.address})
@@ -275,6 +277,7 @@ def test_a_transfer_is_told_before_a_task_can_use_what_it_brought(peer: Peer) ->
         library=SimpleNamespace(loads=payload.loads),
         arrived=lambda items, arrival: told.put(fetching.rows()),
         segments=Segments(0),
+        transfers=Transfers(),
     )
     fetching = Fetching(worker, peer.secret)  # type: ignore[arg-type]
     fetching.peers({5: peer.address})

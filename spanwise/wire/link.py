@@ -100,6 +100,8 @@ class Link:
         self._queued_bytes = 0
         self._sending = False
         self._closed = False
+        #: How many bytes have gone into the socket; written by the thread that sends.
+        self.written_bytes = 0
         #: The other side has closed: nothing more can be sent.
         self._has_ended = False
         #: A thread reads until the other side's end. What that said last is then read, also when
@@ -245,6 +247,7 @@ class Link:
                 self._sending = mine = True
             while True:
                 self._write_all(buffers, counts, descriptors)
+                self.written_bytes += sum(counts)
                 descriptors = ()
                 with self._lock:
                     if not self._queue:

@@ -13,7 +13,7 @@ import os
 import secrets
 from collections import Counter
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanwise.processes import forks
 from spanwise.records.enumerations import (
@@ -33,6 +33,7 @@ from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.inline import plain_inline
 from spanwise.worker.segments import BUFFER_SHARE
 from spanwise.worker.spill_file import Spilled
+from spanwise.worker.transfer_log import Transfer
 
 if TYPE_CHECKING:
     from spanwise.worker.segment import Segment
@@ -51,6 +52,7 @@ ADOPTION_SECONDS = 5.0
 #: The context of what is measured here, as in Dask.
 CONTEXT = "get-data"
 _ABSENT = object()
+_HAS_A_RESULT = frozenset((ITEM_OK, ITEM_TOGETHER))
 
 
 class _Answer:
@@ -73,9 +75,16 @@ class _Answer:
         self._size = 0
         self._begin = perf_counter()
         self.total = 0
+        #: (task id, bytes) of the results that it has.
+        self.moved: list[tuple[int, float]] = []
         #: Seconds of pickling, and of copying and sending.
         self.pickled = 0.0
         self.sent = 0.0
+
+    @property
+    def is_being_read(self) -> bool:
+        """Whether the caller has still to say that it has read what the last frame names."""
+        return self._is_being_read
 
     def missing(self, task_id: int) -> None:
         self._items.append((task_id, ITEM_MISSING, 0.0))
@@ -163,6 +172,7 @@ class _Answer:
         finally:
             self.close()
         self.total += self._size
+        self.moved += [(item[0], item[2]) for item in self._items if item[1] in _HAS_A_RESULT]
         self._is_being_read = self._is_being_read or bool(self._direct)
         self._items, self._blobs, self._shared, self._direct = [], [], [], []
         self._held, self._size = [], 0
@@ -178,6 +188,14 @@ class _Answer:
         """Close the descriptors that were sent, or will never be."""
         while self._descriptors:
             os.close(self._descriptors.pop())
+
+
+class _Gone(NamedTuple):
+    """An answer that has gone: (task id, bytes) of its results, and the bytes of its frames."""
+
+    transfer: Transfer
+    moved: list[tuple[int, float]]
+    written: int
 
 
 class Server:
@@ -203,11 +221,13 @@ class Server:
         lent: Counter[int] = Counter()
         #: What the caller reads from memory here, until it says that it has.
         read_there: list[Any] = []
+        #: The answer that has gone and that the caller still reads.
+        unread: list[_Gone] = []
         try:
             while True:
                 # No message is held while this waits: a put may be as large as memory.
                 messages = link.read_batch(_read_until(read_there))
-                self._answer(link, messages, client, lent, read_there)
+                self._answer(link, messages, client, lent, read_there, unread)
                 del messages
         except LinkClosed:
             return  # peers and clients come and go
@@ -220,6 +240,8 @@ class Server:
         finally:
             link.close()
             read_there.clear()
+            for gone in unread:
+                self._worker.transfers.outgoing.failed(gone.transfer)
             self._worker.segments.lost(list(lent.elements()))
 
     def _answer(
@@ -229,17 +251,30 @@ class Server:
         client: int,
         lent: Counter[int],
         read_there: list[Any],
+        unread: list[_Gone],
     ) -> None:
         for message in messages:
             if message.type == "get":
                 self._given_back(message, lent)
                 # Who asks again has done with what it was told before.
                 read_there.clear()
-                self._get(link, message, lent, read_there)
+                self._has_read(unread)
+                gone = self._get(link, message, lent, read_there)
+                if gone is not None:
+                    unread.append(gone)
             elif message.type == "got":
                 read_there.clear()
+                self._has_read(unread)
             elif message.type == "put":
                 self._put(link, message, client)
+
+    def _has_read(self, unread: list[_Gone]) -> None:
+        now = perf_counter()
+        while unread:
+            self._log(unread.pop(), now)
+
+    def _log(self, gone: _Gone, stop: float) -> None:
+        self._worker.transfers.outgoing.done(gone.transfer, stop, gone.moved, gone.written)
 
     def _given_back(self, message: Message, lent: Counter[int]) -> None:
         done = [number for (number,) in message.table("done") if number in lent]
@@ -249,9 +284,18 @@ class Server:
                 del lent[number]
         self._worker.segments.returned(done)
 
-    def _get(self, link: Link, message: Message, lent: Counter[int], read_there: list[Any]) -> None:
-        """Answer; `read_there` gets what must stay until the caller has read it."""
+    def _get(
+        self, link: Link, message: Message, lent: Counter[int], read_there: list[Any]
+    ) -> _Gone | None:
+        """Answer; `read_there` gets what must stay until the caller has read it.
+
+        Returns
+        -------
+        What is to be logged once the caller has read it; None: it was logged.
+        """
         worker = self._worker
+        log = worker.transfers.outgoing
+        begin, written = perf_counter(), link.written_bytes
         answer = _Answer(link, message.fields["request"], read_there)
         may_share = message.fields["share"] if link.can_share else 0
         may_read = message.fields["direct"] and link.can_share and direct.IS_POSSIBLE
@@ -264,6 +308,8 @@ class Server:
         count = len(ids)
         values, sizes = worker.table.values, worker.table.sizes
         fixed = worker.sizes.fixed
+        asked = sum([sizes.get(task_id, 0.0) for task_id in ids])
+        transfer = log.begin(link.intro.get("worker"), begin, asked)
         try:
             for at, task_id in enumerate(ids):
                 if at == count:
@@ -324,10 +370,19 @@ class Server:
                         answer.payload(task_id, status, nbytes, blob, size)
                     del blob
                 del value
+            log.ends_soon(transfer)
             answer.send(False)
+        except BaseException:
+            log.failed(transfer)
+            raise
         finally:
             answer.close()
         end = perf_counter()
+        # The time that the disk took is none of the transfer's.
+        transfer.start += read
+        gone = _Gone(transfer, answer.moved, link.written_bytes - written)
+        if not answer.is_being_read:
+            self._log(gone, end)
         ledger = worker.ledger
         ledger.add(end, CONTEXT, "serialize", "seconds", answer.pickled - read)
         ledger.add(end, CONTEXT, "network", "seconds", answer.sent)
@@ -337,6 +392,7 @@ class Server:
             ledger.add(end, CONTEXT, "disk-read", "seconds", read)
             ledger.add(end, CONTEXT, "disk-read", "bytes", float(read_bytes))
             ledger.add(end, CONTEXT, "disk-read", "count", float(read_count))
+        return gone if answer.is_being_read else None
 
     def _lend_kept(
         self, answer: _Answer, task_id: int, value: Any, nbytes: float, lent: Counter[int]

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanwise.records.enumerations import ITEM_OK, LARGEST_U16, TRANSFER_OK
 from spanwise.wire import link as wire_link
@@ -28,6 +28,7 @@ from spanwise.wire.peer_answers import Item, data_items, read_there
 from spanwise.wire.segments import Lent
 from spanwise.worker.errors import CannotOpen, Described, describe
 from spanwise.worker.tasks import Arrival, Fetch
+from spanwise.worker.transfer_log import Transfer
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Receiving
@@ -118,6 +119,33 @@ class PeerFetcher(threading.Thread):
 
     def _ask(self, asked: dict[int, Fetch], reads: bool = True) -> None:
         begin = perf_counter()
+        log = self._fetching.worker.transfers.incoming
+        transfer = log.begin(self._peer, begin, sum(each.nbytes for each in asked.values()))
+        again: dict[int, Fetch] = {}
+        try:
+            self._get(asked, again, reads, begin, transfer)
+        except BaseException:
+            log.failed(transfer)
+            raise
+        if again:
+            # (through the socket now: `room` is 0 for a while, and memory is not read)
+            asked.update(again)
+            self._ask(asked, reads=False)
+        elif asked:
+            # The peer answered, but does not have these.
+            left = list(asked.values())
+            asked.clear()
+            self._fetching.worker.not_there(left)
+
+    def _get(
+        self,
+        asked: dict[int, Fetch],
+        again: dict[int, Fetch],
+        reads: bool,
+        begin: float,
+        transfer: Transfer,
+    ) -> None:
+        """Ask once; `again` gets what is to be asked for through the socket."""
         link = self._link
         if link is None or not link.is_there():
             # (the other side may have ended one that stood idle)
@@ -132,26 +160,18 @@ class PeerFetcher(threading.Thread):
         }
         done = [(self._done.popleft(),) for _ in range(len(self._done))]
         link.send("get", fields, {"ids": [(each,) for each in asked], "done": done})
-        again: dict[int, Fetch] = {}
         told = fields["direct"]
         answer = data_items(link, self._request, len(asked), direct=told, together=True)
-        for _, came in answer:
+        moved: list[tuple[int, float]] = []
+        for message, came in answer:
             has_read, may_read = read_there(came)
             self._reads = self._reads and may_read
             if has_read:
                 # (before anything is unpickled: the holder waits for it)
                 link.send("got", {"request": self._request})
-            self._store(came, asked, again, begin, perf_counter())
+            brought = _Brought(transfer, moved, is_last=not message.fields["more"])
+            self._store(came, asked, again, begin, perf_counter(), brought)
             begin = perf_counter()
-        if again:
-            # (through the socket now: `room` is 0 for a while, and memory is not read)
-            asked.update(again)
-            self._ask(asked, reads=False)
-        elif asked:
-            # The peer answered, but does not have these.
-            left = list(asked.values())
-            asked.clear()
-            self._fetching.worker.not_there(left)
 
     def _opening(self, link: wire_link.Link) -> None:
         with self._changed:
@@ -168,6 +188,7 @@ class PeerFetcher(threading.Thread):
         again: dict[int, Fetch],
         begin: float,
         received: float,
+        brought: _Brought,
     ) -> None:
         worker = self._fetching.worker
         cpu = thread_time()
@@ -221,6 +242,12 @@ class PeerFetcher(threading.Thread):
             if segment is not None:
                 kept.append((fetch, value, segment))
         opened = perf_counter()
+        # Logged before a task that waited for them can run, whose client may read the log.
+        brought.moved.extend((fetch.task_id, nbytes) for fetch, _, nbytes in items)
+        if brought.is_last:
+            worker.transfers.incoming.done(brought.transfer, opened, brought.moved)
+        elif items:
+            worker.transfers.incoming.ends_soon(brought.transfer)
         if items:
             arrival = Arrival(self._peer, begin, received, opened, thread_time() - cpu)
             first = items[0][0].task_id
@@ -243,6 +270,14 @@ class PeerFetcher(threading.Thread):
                 worker.segments.keep(worker, fetch.task_id, value, segment)
         if lost:
             worker.not_there(lost)
+
+
+class _Brought(NamedTuple):
+    """What the frames of an answer have brought so far: (task id, bytes)."""
+
+    transfer: Transfer
+    moved: list[tuple[int, float]]
+    is_last: bool
 
 
 def _told(value: Any) -> tuple[BaseException, str]:

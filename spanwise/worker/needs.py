@@ -7,6 +7,7 @@ For type checkers only: nothing imports it when a worker runs.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,6 +24,7 @@ from spanwise.worker.report import Report
 from spanwise.worker.segment import Segment
 from spanwise.worker.spill_file import Spent, Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, TaskTable
+from spanwise.worker.transfer_log import TransferLog, Transfers
 
 
 class Lane(Sampled, Protocol):
@@ -150,6 +152,7 @@ class Receiving(Sharing, Protocol):
     """Gets inputs from peers."""
 
     number: int
+    transfers: Transfers
 
     @property
     def segments(self) -> Lending: ...
@@ -170,6 +173,9 @@ class Shown(Telling, Protocol):
     threads: int
     memory_limit: float
     resources: dict[str, float]
+    transfers: Transfers
+
+    def entries_of(self, log: TransferLog) -> deque[dict[str, Any]]: ...
 
     def make_folder(self) -> Path: ...
 

@@ -64,6 +64,7 @@ class SchedulerLink:
             "plugin": self._plugin,
             "shared": worker.shared.came,
             "rates": self._rates,
+            "keys": worker.key_questions.came,
             "names": _nothing,
         }
 
@@ -133,9 +134,10 @@ class SchedulerLink:
 
     def _peers(self, message: Message) -> None:
         own = self._worker.number
-        self._fetching.peers(
-            {peer["id"]: peer["address"] for peer in message.fields["workers"] if peer["id"] != own}
-        )
+        addresses = {peer["id"]: peer["address"] for peer in message.fields["workers"]}
+        self._worker.transfers.addresses.update(addresses)
+        addresses.pop(own, None)
+        self._fetching.peers(addresses)
 
     def _adopt(self, message: Message) -> None:
         for data_id, client, task_id, _ in message.table("items"):

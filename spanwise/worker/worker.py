@@ -16,6 +16,7 @@ it. `sending` is held while a message goes to the scheduler; it is taken before
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from math import inf
@@ -33,6 +34,7 @@ from spanwise.shared.requests import SharedRequests
 from spanwise.wire.clock import in_their_clock
 from spanwise.wire.rows import TASK_ID, TASK_RUN_ID
 from spanwise.worker.errors import Described
+from spanwise.worker.key_questions import KeyQuestions
 from spanwise.worker.lanes import Lanes
 from spanwise.worker.library import Library
 from spanwise.worker.pinned import Pinned
@@ -41,6 +43,7 @@ from spanwise.worker.segments import SHARE_BYTES, Segments
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable
+from spanwise.worker.transfer_log import TransferLog, Transfers
 from spanwise.worker.worker_object import WorkerObject
 
 if TYPE_CHECKING:
@@ -96,6 +99,9 @@ class Worker:
         self.address = ""
         #: Who waits must not keep back results that ended before.
         self.shared = SharedRequests(self.send, self.flush)
+        #: What came in from others and went out to them.
+        self.transfers = Transfers()
+        self.key_questions = KeyQuestions(self)
         #: What users' code gets of it.
         self.object = WorkerObject(self)
         self.names = Names()
@@ -383,6 +389,10 @@ class Worker:
         question = {"about": "held", "worker": self.number}
         answer = client._session.ask("question", question, {"ids": []})
         return dict(answer.fields.get("held") or {})
+
+    def entries_of(self, log: TransferLog) -> deque[dict[str, Any]]:
+        """Transfers in one direction, as users' code gets them."""
+        return self.transfers.entries(log, self.key_questions.ask, self.clock_offset)
 
     def make_folder(self) -> Path:
         """Return the folder of its files, which goes with it."""

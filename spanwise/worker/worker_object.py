@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,84 @@ class WorkerObject:
     def memory_limit(self) -> float:
         """Bytes; 0: none."""
         return self._worker.memory_limit
+
+    # -- transfers --------------------------------------------------------
+
+    @property
+    def transfer_incoming_log(self) -> deque[dict[str, Any]]:
+        """The last 1,000 answers of other workers to requests for results, the oldest first.
+
+        Each is a dict of ``start``, ``stop`` and ``middle`` (seconds of the wall clock),
+        ``duration`` (seconds, 0.001 at least), ``keys`` (key to bytes), ``total`` (bytes),
+        ``bandwidth`` (bytes per second) and ``who`` (the other worker's address).
+
+        Workers are not told the keys of tasks: the scheduler is asked when this is read.
+
+        Raises
+        ------
+        TimeoutError
+            The scheduler does not answer.
+        """
+        return self._worker.entries_of(self._worker.transfers.incoming)
+
+    @property
+    def transfer_outgoing_log(self) -> deque[dict[str, Any]]:
+        """The last 1,000 answers to requests for results, the oldest first.
+
+        As :attr:`transfer_incoming_log`; ``who`` is None for a client. ``compressed`` is how
+        many bytes went through the socket: large results lie in memory that both see.
+
+        Raises
+        ------
+        TimeoutError
+            The scheduler does not answer.
+        """
+        return self._worker.entries_of(self._worker.transfers.outgoing)
+
+    @property
+    def incoming_transfer_log(self) -> deque[dict[str, Any]]:
+        """What :attr:`transfer_incoming_log` was called before."""
+        return self.transfer_incoming_log
+
+    @property
+    def outgoing_transfer_log(self) -> deque[dict[str, Any]]:
+        """What :attr:`transfer_outgoing_log` was called before."""
+        return self.transfer_outgoing_log
+
+    @property
+    def transfer_incoming_count(self) -> int:
+        """Requests for results that others are answering."""
+        return self._worker.transfers.incoming.count
+
+    @property
+    def transfer_incoming_count_total(self) -> int:
+        """All requests for results so far."""
+        return self._worker.transfers.incoming.count_total
+
+    @property
+    def transfer_incoming_bytes(self) -> int:
+        """Bytes of the results that others are asked for now."""
+        return int(self._worker.transfers.incoming.nbytes)
+
+    @property
+    def transfer_outgoing_count(self) -> int:
+        """Requests for results that this worker is answering."""
+        return self._worker.transfers.outgoing.count
+
+    @property
+    def transfer_outgoing_count_total(self) -> int:
+        """All that it has begun to answer."""
+        return self._worker.transfers.outgoing.count_total
+
+    @property
+    def transfer_outgoing_bytes(self) -> int:
+        """Bytes of the results that it is asked for now."""
+        return int(self._worker.transfers.outgoing.nbytes)
+
+    @property
+    def transfer_outgoing_bytes_total(self) -> int:
+        """Bytes of all that it was asked for."""
+        return int(self._worker.transfers.outgoing.nbytes_total)
 
     def log_event(self, topic: str | Collection[str], msg: Any) -> None:
         """Log something under a topic: see :meth:`spanwise.Client.log_event`.

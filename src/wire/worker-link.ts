@@ -21,6 +21,9 @@ import {
   u32
 } from './describe';
 
+/** One question holds up no other message for long. */
+export const MOST_KEYS_ASKED = 4096;
+
 export const WORKER_LINK = {
   up: {
     /** All runs that ended since the last message. Blob 0: inline payloads, one after another; then error payloads. */
@@ -162,6 +165,11 @@ export const WORKER_LINK = {
     event: message({ kind: text, text: v.optional(text, '') }),
     /** As the client's. */
     logEvent: message({ topics: v.array(text) }),
+    /** Asks for the keys of tasks whose results came or went, at most {@link MOST_KEYS_ASKED}. → `keys` */
+    askKeys: message(
+      { request: u32 },
+      { ids: { taskId: u32Of<OuterTaskId>() } }
+    ),
     ...SHARING.up,
     /** Blob 0: the value, or the error when not ok. */
     runResult: message({ request: u32, ok: flag, why: v.optional(text) }),
@@ -248,6 +256,12 @@ export const WORKER_LINK = {
       { clients: v.optional(v.array(u16), []) },
       { items: { dataId: u32Of<ClientTaskId>(), client: 'u16' } }
     ),
+    /** Their texts, in the order of the ids; empty: forgotten. wallZero: what the wall clock said at the zero of the scheduler's clock. */
+    keys: message({
+      request: u32,
+      wallZero: seconds,
+      keys: v.array(text)
+    }),
     /** Blob 0: payload of (function, args, kwargs). → `runResult` */
     run: message({ request: u32, wait: v.optional(flag, true) }),
     /** Set up a plugin, in place of one of its name, or tear it down. Blob 0: the plugin. One after another. → `runResult` */

@@ -8,6 +8,7 @@ import type { ArrayOf } from '../../base/typed-arrays';
 import type { ClientTaskId } from '../../records/ids';
 import { MAX_DENSE_IDS } from '../../base/versioned-ids';
 import { BrokenFrame } from '../../wire/broken-frame';
+import { MOST_KEYS_ASKED } from '../../wire/worker-link';
 import type { Message } from '../../wire/schema';
 import type { ClientBlobs, ClientTasks } from './client-scope';
 
@@ -201,6 +202,13 @@ export function checkFromWorker(
   } else if (message.type === 'replicas') {
     const { added } = message.tables;
     checkSizes('replicas', 'nbytes', added.nbytes, added.rows);
+  } else if (message.type === 'askKeys') {
+    const { rows } = message.tables.ids;
+    if (rows > MOST_KEYS_ASKED) {
+      throw new BrokenFrame(
+        `"askKeys": ${rows} ids; ${MOST_KEYS_ASKED} are the most.`
+      );
+    }
   }
 }
 

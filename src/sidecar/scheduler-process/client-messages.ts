@@ -371,6 +371,9 @@ export class ClientSession {
       return;
     }
     const event = translateScattered(message, this._context());
+    for (const task of event.taskIds) {
+      cluster.rows.mayMove[task] = 1;
+    }
     const { row, worker } = tables.holders;
     for (const [session, places] of this._byWorker(worker)) {
       const held = places.map(k => row[k]!);

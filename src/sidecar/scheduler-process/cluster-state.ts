@@ -5,7 +5,7 @@ import {
   type SchedulerEvent,
   type SchedulerOptions
 } from '../../scheduler';
-import type { DenseTaskId } from '../../records/ids';
+import type { DenseTaskId, OuterTaskId } from '../../records/ids';
 import { EmbeddedClusterLog } from '../../sources';
 import type { SealedBlock } from '../../records/log-writer';
 import { LARGEST_U16, LARGEST_U32 } from '../../records/enumerations';
@@ -50,6 +50,8 @@ export class ClusterState {
   /** Why the last worker died, and why the last stall was given up: for the errors of tasks that fail because of it. */
   deathSentence = '';
   stallSentence = '';
+  /** The wall clock at the scheduler's start, once the log has its header. */
+  wallEpoch = 0;
   launch: Launch | null = null;
   /** Counts the changes of `launch`. */
   launchVersion = 0;
@@ -120,5 +122,17 @@ export class ClusterState {
   keyOf(task: DenseTaskId): string {
     const suffix = new TextDecoder().decode(this.rows.keySuffix(task));
     return this.log.names.text(this.rows.group[task]!) + suffix;
+  }
+
+  /** The key of a task that may be forgotten, if its result may have moved; empty: it is not known any more. */
+  keyOfMoved(taskId: OuterTaskId): string {
+    const task = this.rows.ids.resolve(taskId);
+    if (task >= 0) {
+      return this.keyOf(task);
+    }
+    const kept = this.rows.movedKeys.get(taskId);
+    return kept === undefined
+      ? ''
+      : this.log.names.text(kept.group) + new TextDecoder().decode(kept.suffix);
   }
 }

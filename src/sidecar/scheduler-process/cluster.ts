@@ -72,7 +72,6 @@ export class Cluster implements IRosterHost {
   private readonly _names: NameKeeper;
   private readonly _stalls: StallWatch;
   private readonly _logId = randomUUID().replaceAll('-', '');
-  private _wallEpoch = 0;
   private _observer: ObserverLink | null = null;
   private _door: Door<'client' | 'worker'> | null = null;
   private _fleet: OutsideWorkers | null = null;
@@ -498,7 +497,7 @@ export class Cluster implements IRosterHost {
         note
       });
     }
-    this._wallEpoch = open.wallEpoch;
+    this._state.wallEpoch = open.wallEpoch;
   }
 
   private _welcomeClient(intro: Intro): Intro {
@@ -512,7 +511,7 @@ export class Cluster implements IRosterHost {
       client,
       schedulerStart: this._state.start,
       clock: this._state.clock(),
-      wallEpoch: this._wallEpoch,
+      wallEpoch: this._state.wallEpoch,
       observer: settings.observer?.address ?? null,
       workers: this._roster.list(),
       coming: this._fleet?.startingCount ?? 0,

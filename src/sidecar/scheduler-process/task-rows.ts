@@ -6,6 +6,7 @@ import { NONE_U32 } from '../../records/enumerations';
 import { grownColumn, tightCapacity } from '../../base/growable-columns';
 import { EMPTY_LIST, ValueLists } from '../../base/value-lists';
 import { VersionedIds } from '../../base/versioned-ids';
+import { MovedKeys } from './moved-keys';
 import type { TaskTable } from '../../scheduler';
 import type { PerTask, TaskFacts } from '../../sources';
 import { arrayOf, type ArrayOf } from '../../base/typed-arrays';
@@ -88,6 +89,9 @@ export class TaskRows implements TaskFacts {
   keyEnd: PerTask<Uint32Array> = new Uint32Array(0);
   /** Index + 1 of an inline result that came in this turn, 0: none. */
   inline: PerTask<Uint32Array> = new Uint32Array(0);
+  /** 1: another process may have fetched the result; its key is kept for a while, see {@link MovedKeys}. */
+  mayMove: PerTask<Uint8Array> = new Uint8Array(0);
+  readonly movedKeys = new MovedKeys();
   private _keyTexts: PerTask<(KeyTexts | undefined)[]> = [];
   private readonly _aliases = new ValueLists<ClientTaskId>();
   private readonly _clients = new Map<number, IdsOfClient>();
@@ -159,6 +163,7 @@ export class TaskRows implements TaskFacts {
     this.attempts[task] = 0;
     this.wanted[task] = 0;
     this.inline[task] = 0;
+    this.mayMove[task] = 0;
     return task;
   }
 
@@ -285,6 +290,10 @@ export class TaskRows implements TaskFacts {
 
   /** The core has forgotten the task. */
   giveBack(task: DenseTaskId): void {
+    if (this.mayMove[task] === 1) {
+      const key = { group: this.group[task]!, suffix: this.keySuffix(task) };
+      this.movedKeys.keep(this.ids.outer(task), key);
+    }
     this.unwantAll(task, this.client[task]!);
     this._keyTexts[task] = undefined;
     for (const { client, clientId } of this._adopted.get(task) ??
@@ -366,5 +375,6 @@ export class TaskRows implements TaskFacts {
     this.keyStart = grownColumn(this.keyStart, capacity);
     this.keyEnd = grownColumn(this.keyEnd, capacity);
     this.inline = grownColumn(this.inline, capacity);
+    this.mayMove = grownColumn(this.mayMove, capacity);
   }
 }

@@ -1,5 +1,11 @@
 /** Handles the workers' messages. In the scheduler process. */
-import { NONE_U32, RunStatus, StoredKind } from '../../records/enumerations';
+import {
+  NONE_U32,
+  RunStatus,
+  StoredKind,
+  SubmitFlag
+} from '../../records/enumerations';
+import type { Seconds } from '../../base/brand';
 import { assertUnreachable } from '../../base/assert';
 import type { DenseTaskId, DenseTaskIds, OuterTaskId } from '../../records/ids';
 import { TaskState } from '../../scheduler';
@@ -117,6 +123,17 @@ export function takeWorkerMessage(
     case 'logEvent':
       cluster.shared.log(message);
       return null;
+    case 'askKeys': {
+      const { taskId, rows: count } = message.tables.ids;
+      session.link.send('keys', {
+        request: message.fields.request,
+        wallZero: (cluster.wallEpoch - cluster.start) as Seconds,
+        keys: Array.from({ length: count }, (_, i) =>
+          cluster.keyOfMoved(taskId[i]!)
+        )
+      });
+      return null;
+    }
     case 'share':
     case 'giveUp':
       // What a worker held ended when it was dismissed: what it sent before must not take anything for a link that nobody ends again.
@@ -192,7 +209,10 @@ function takeFinished(
     const task = tasks[row]!;
     const length = runs.inlineLength[row]!;
     log.stored(worker, task, rows, StoredKind.Stored, runs.nbytes[row]!);
-    if (length !== NONE_U32 && inlineBytes !== undefined) {
+    if (length === NONE_U32) {
+      // Its client fetches it.
+      rows.mayMove[task]! |= rows.flags[task]! & SubmitFlag.Wanted;
+    } else if (inlineBytes !== undefined) {
       const start = runs.inlineStart[row]!;
       const bytes = inlineBytes.subarray(start, start + length);
       rows.inline[task] = inlines.push({ task, bytes });
@@ -228,6 +248,7 @@ function takeReplicas(
   }
   const { state, nbytes } = core.tasks;
   for (const task of added) {
+    rows.mayMove[task] = 1;
     if (state[task] === TaskState.Memory) {
       log.stored(worker, task, rows, StoredKind.Replica, nbytes[task]!);
     }

@@ -3,6 +3,7 @@
  * says what it holds. In the JSON, blobs and bytes are hex.
  */
 import { NONE_U16, NONE_U32, SpanOrigin } from '../../records/enumerations';
+import type { Seconds } from '../../base/brand';
 import type { Direction } from '../../wire/describe';
 import { FrameEncoder } from '../../wire/frame';
 import type {
@@ -68,6 +69,21 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       'seceded',
       {},
       { tasks: { taskId: [7, 8], runId: [1, 2], seconds: [0.5, 0.25] } }
+    ),
+    askKeys: sample(
+      'two tasks whose keys a worker asks for',
+      'worker',
+      'up',
+      'askKeys',
+      { request: 3 },
+      { ids: { taskId: [7, 8] } }
+    ),
+    keys: sample(
+      'their keys, the second of which is forgotten',
+      'worker',
+      'down',
+      'keys',
+      { request: 3, wallZero: 1_700_000_000.5 as Seconds, keys: ['inc-7', ''] }
     ),
     adopt: sample(
       'two tasks of other clients under ids of one',

@@ -4,9 +4,14 @@ import { MAX_DENSE_IDS } from '../../../base/versioned-ids';
 import { Scheduler } from '../../../scheduler';
 import { FrameDecoder, FrameEncoder } from '../../../wire/frame';
 import type { Message } from '../../../wire/schema';
+import { MOST_KEYS_ASKED } from '../../../wire/worker-link';
 import { BlobStore } from '../blob-store';
 import { ClientBlobs, ClientTasks } from '../client-scope';
-import { checkFromClient, type ComingGraph } from '../check-messages';
+import {
+  checkFromClient,
+  checkFromWorker,
+  type ComingGraph
+} from '../check-messages';
 import { TaskRows } from '../task-rows';
 
 type Row = { id: number; template: number; flags?: SubmitFlag };
@@ -167,5 +172,21 @@ describe('what a client says', () => {
   it('may name tasks in any order', () => {
     const rows = [9, 8, 11, 7, 10].map(id => ({ id, template: 1 }));
     expect(refusal(submit(rows))).toBe('');
+  });
+});
+
+describe('what a worker says', () => {
+  it('asks for so many keys at once', () => {
+    const ask = (count: number): (() => void) => {
+      const body = new FrameEncoder('worker', 'up').encodeBody(
+        'askKeys',
+        { request: 1 },
+        { ids: { taskId: Array.from({ length: count }, (_, i) => i) } }
+      );
+      const message = new FrameDecoder('worker', 'up').decode(body);
+      return () => checkFromWorker(message, 0, 1);
+    };
+    expect(ask(MOST_KEYS_ASKED)).not.toThrow();
+    expect(ask(MOST_KEYS_ASKED + 1)).toThrow('4097 ids; 4096 are the most');
   });
 });

@@ -1,0 +1,105 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { drawnClusterSettings } from '../../../testing/cluster-settings';
+import { waitFor } from '../../../testing/wait-for';
+import { WireClient } from '../../../testing/wire-client';
+import { WireFleet, type WireWorker } from '../../../testing/wire-worker';
+import { monotonicClock } from '../../../link/monotonic';
+import type { OuterTaskId } from '../../../records/ids';
+import { Cluster } from '../cluster';
+import { MovedKeys } from '../moved-keys';
+
+const secret = Buffer.alloc(32, 7);
+
+describe('keys of forgotten tasks', () => {
+  it('are bounded by their bytes, and hold no text of a submission', () => {
+    const keys = new MovedKeys();
+    const texts = new Uint8Array(1 << 20);
+    for (let i = 0; i < 10; i++) {
+      keys.keep(i as OuterTaskId, { group: i, suffix: texts });
+    }
+    expect(keys.size).toBe(7);
+    expect(keys.get(0 as OuterTaskId)).toBeUndefined();
+    keys.keep(10 as OuterTaskId, {
+      group: 1,
+      suffix: texts.subarray(0, 2)
+    });
+    expect(keys.get(10 as OuterTaskId)!.suffix.buffer.byteLength).toBe(2);
+  });
+});
+
+describe('keys that a worker asks for', () => {
+  let folder: string;
+  let cluster: Cluster;
+  let fleet: WireFleet;
+  let client: WireClient;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sw-'));
+    cluster = await Cluster.start({
+      settings: drawnClusterSettings({
+        secretHex: secret.toString('hex'),
+        transport: 'unix',
+        nWorkers: 1,
+        observer: null
+      }),
+      folder,
+      clock: monotonicClock(),
+      note: () => undefined,
+      fleet: options => (fleet = new WireFleet(options))
+    });
+    client = await WireClient.join(cluster.address, secret);
+    await waitFor('a worker', () => fleet.workers.size === 1);
+  });
+
+  afterEach(async () => {
+    await cluster.end('closed');
+    client.link.destroy();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const theWorker = (): WireWorker => [...fleet.workers.values()][0]!;
+  let request = 0;
+
+  async function ask(taskId: number[]): Promise<string[]> {
+    const own = ++request;
+    theWorker().link.send('askKeys', { request: own }, { ids: { taskId } });
+    const answer = await waitFor('the answer', () =>
+      theWorker()
+        .messages('keys')
+        .find(({ fields }) => fields.request === own)
+    );
+    const now = answer.fields.wallZero + monotonicClock()();
+    expect(Math.abs(now - Date.now() / 1000)).toBeLessThan(60);
+    return answer.fields.keys;
+  }
+
+  async function end(name: string): Promise<void> {
+    await client.outcome(name);
+    client.release(name);
+  }
+
+  it('are those of tasks that are there, and of forgotten ones whose results moved', async () => {
+    client.submit('a -> b', { want: 'b', does: { b: 'hold' } });
+    await waitFor('b runs', () => theWorker().held.length === 1);
+    const [a, b] = theWorker()
+      .messages('assign')
+      .flatMap(({ tables }) => [...tables.tasks.taskId]);
+    theWorker().link.send(
+      'replicas',
+      {},
+      { added: { taskId: [a!], nbytes: [9] }, removed: { taskId: [] } }
+    );
+    expect(await ask([b!, a!, 77])).toEqual(['b-1', 'a-1', '']);
+    theWorker().letGo();
+    await end('b');
+    await waitFor('both are dropped', () => theWorker().store.size === 0);
+    // The client got b's result with the news of its end: it moved from nowhere.
+    expect(await ask([a!, b!])).toEqual(['a-1', '']);
+    // Their numbers are another's now, and they keep their keys.
+    client.submit('c d');
+    await end('d');
+    expect(await ask([a!])).toEqual(['a-1']);
+  });
+});
