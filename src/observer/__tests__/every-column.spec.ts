@@ -5,6 +5,7 @@
  */
 import { DEFAULT_SPAN } from '../../records/ids';
 import {
+  MEMORY_MEASURES,
   PartKind,
   RunStatus,
   SpanOrigin,
@@ -692,53 +693,68 @@ describe('every column of a drawn cluster', () => {
     }
   });
 
-  it.each(['process', 'managed', 'spilled'] as const)(
-    'is in the curve of memory: %s',
-    measure => {
-      for (const { facts, log } of drawn) {
-        const params = { measure, show: 'workers' };
-        const { series, now, limits } = ask(log, 'memory', {
-          now: END,
-          params
-        });
-        const of = (worker: number): Fields => {
-          const rows = facts.memory.filter(row => row.worker === worker);
-          return {
-            t: rows.map(({ t }) => t),
-            bytes: rows.map(row => row[measure])
-          };
+  /** What a worker keeps is in its process: as distributed's measures have it. */
+  function measuresOf(row: ClusterFacts['memory'][number]) {
+    const { process, spilled } = row;
+    const managed = Math.min(process, row.managed);
+    const unmanaged = process - managed;
+    const unmanaged_old = Math.min(row.unmanagedOld, unmanaged);
+    return {
+      process,
+      managed,
+      managed_total: managed + spilled,
+      spilled,
+      unmanaged,
+      unmanaged_old,
+      unmanaged_recent: unmanaged - unmanaged_old,
+      optimistic: managed + unmanaged_old
+    };
+  }
+
+  it.each(MEMORY_MEASURES)('is in the curve of memory: %s', measure => {
+    for (const { facts, log } of drawn) {
+      const params = { measure, show: 'workers' };
+      const { series, now, limits } = ask(log, 'memory', {
+        now: END,
+        params
+      });
+      const of = (worker: number): Fields => {
+        const rows = facts.memory.filter(row => row.worker === worker);
+        return {
+          t: rows.map(({ t }) => t),
+          bytes: rows.map(row => measuresOf(row)[measure])
         };
-        expect(series).toEqual([
-          {
-            name: 'cluster',
-            worker: null,
-            ...expectedCurve(facts, row => row[measure])
-          },
-          ...facts.workers.map(({ name, worker }) => ({
-            name,
-            worker,
-            ...of(worker)
-          }))
-        ]);
-        const living = facts.workers.filter(({ left }) => left === Infinity);
-        const newest = living.map(({ worker }) =>
-          facts.memory.findLast(row => row.worker === worker)!
-        );
-        const figures = [
-          'process',
-          'managed',
-          'spilled',
-          'unmanagedOld'
-        ] as const;
-        expect(now).toEqual(
-          Object.fromEntries(
-            figures.map(name => [name, sum(newest, row => row[name])])
-          )
-        );
-        expect(limits!.memoryLimit).toBe(sum(living, each => each.memoryLimit));
-      }
+      };
+      expect(series).toEqual([
+        {
+          name: 'cluster',
+          worker: null,
+          ...expectedCurve(facts, row => measuresOf(row)[measure])
+        },
+        ...facts.workers.map(({ name, worker }) => ({
+          name,
+          worker,
+          ...of(worker)
+        }))
+      ]);
+      const living = facts.workers.filter(({ left }) => left === Infinity);
+      const newest = living.map(({ worker }) =>
+        facts.memory.findLast(row => row.worker === worker)!
+      );
+      const figures = [
+        'process',
+        'managed',
+        'spilled',
+        'unmanagedOld'
+      ] as const;
+      expect(now).toEqual(
+        Object.fromEntries(
+          figures.map(name => [name, sum(newest, row => row[name])])
+        )
+      );
+      expect(limits!.memoryLimit).toBe(sum(living, each => each.memoryLimit));
     }
-  );
+  });
 
   it('is in what a selection keeps: by worker, span and function', () => {
     type Chosen = readonly [
