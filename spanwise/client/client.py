@@ -58,6 +58,7 @@ from spanwise.client.reason import open_error
 from spanwise.client.scatter import scatter
 from spanwise.client.session import Session, dump
 from spanwise.client.shared_cluster import SharedCluster
+from spanwise.client.transfers import TransferMethods
 from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.graph.collector import rare_collections
 from spanwise.graph.spans import span as _span  # noqa: F401  (re-exported by the package)
@@ -86,6 +87,7 @@ class Client(
     DatasetMethods,
     PluginMethods,
     MeasuredMethods,
+    TransferMethods,
     ClusterControl,
 ):
     """A cluster on this machine, and the way to use it.

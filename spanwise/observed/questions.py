@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from dask.utils import parse_timedelta
 
 from spanwise.errors import ClusterError
+from spanwise.observed.bandwidth import bandwidth_of
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.task_records import TaskRecords
 from spanwise.observed.view_answers import checked_answer, unreadable
@@ -361,6 +362,14 @@ class Questions:
         except (TypeError, ValueError) as error:
             raise unreadable("fine-metrics", error) from error
         return FineMetrics(entries, result)
+
+    def bandwidth(self, start: float | None = None, stop: float | None = None) -> dict[str, Any]:
+        """How fast results went from worker to worker; see :meth:`spanwise.Client.bandwidth`."""
+        answer = self.query("transfers", time=self._range(start, stop))
+        try:
+            return bandwidth_of(answer)
+        except (LookupError, TypeError, ValueError) as error:
+            raise unreadable("transfers", error) from error
 
     def _filter(self, span: Any, function: Any, worker: Any) -> dict[str, Any]:
         filter: dict[str, Any] = {}

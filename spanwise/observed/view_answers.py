@@ -40,6 +40,14 @@ _SPAN = {
     "lastStop": _UNKNOWN,
 }
 
+_COUNTS = {"list": _COUNT}
+_SUMS = {
+    "count": _COUNTS,
+    "bytes": {"list": "number"},
+    "largeBytes": {"list": "number"},
+    "largeSeconds": {"list": "number"},
+}
+
 #: View → kinds of the fields that are read, as in :mod:`spanwise.wire.kinds`.
 _VIEWS: dict[str, dict[str, Any]] = {
     "spans": {"rows": {"list": {"map": _SPAN}}, "clients": {"list": "text"}},
@@ -50,6 +58,12 @@ _VIEWS: dict[str, dict[str, Any]] = {
         "spans": {"list": {"list": "text"}},
         "next": {"nullable": {"list": _COUNT}},
         "end": "any",
+    },
+    "transfers": {
+        "total": {"map": {"largeBytes": "number", "largeSeconds": "number"}},
+        "workers": {"list": {"map": {"worker": _COUNT, "name": "text", "address": "text"}}},
+        "pairs": {"map": {**_SUMS, "from": _COUNTS, "to": _COUNTS}},
+        "types": {"map": {**_SUMS, "type": {"list": "text"}}},
     },
 }
 

@@ -18,6 +18,7 @@ from spanwise.client.parcel import Parcel
 from spanwise.client.peers import Peers, Unreachable
 from spanwise.client.session import dump
 from spanwise.errors import ClusterError
+from spanwise.measure.names import Names
 from spanwise.observed import questions
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
@@ -276,6 +277,7 @@ def test_a_transfer_is_told_before_a_task_can_use_what_it_brought(peer: Peer) ->
         number=0,
         library=SimpleNamespace(loads=payload.loads),
         arrived=lambda items, arrival: told.put(fetching.rows()),
+        names=Names(),
         segments=Segments(0),
         transfers=Transfers(),
     )

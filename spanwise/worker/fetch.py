@@ -19,7 +19,7 @@ from functools import partial
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spanwise.records.enumerations import ITEM_OK, LARGEST_U16, TRANSFER_OK
+from spanwise.records.enumerations import ITEM_OK, LARGEST_U16, NONE_U32, TRANSFER_OK
 from spanwise.wire import link as wire_link
 from spanwise.wire.direct import Direct
 from spanwise.wire.errors import LinkError
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 #: A request asks for at most this much, so that tasks begin before everything is here.
 REQUEST_BYTES = 64 * 2**20
 REQUEST_IDS = 4096
+#: How fast bytes come is told by types of results only if there are more, as in Dask.
+LARGE_BYTES = 1_000_000
 
 
 class PeerFetcher(threading.Thread):
@@ -173,6 +175,15 @@ class PeerFetcher(threading.Thread):
             self._store(came, asked, again, begin, perf_counter(), brought)
             begin = perf_counter()
 
+    def _type_of(self, items: list[tuple[Fetch, Any, float]], total: float) -> int:
+        """The name of the class that all of these results are of, if they are large."""
+        if total <= LARGE_BYTES:
+            return NONE_U32
+        types = {type(value) for _, value, _ in items}
+        if len(types) > 1:
+            return NONE_U32
+        return self._fetching.worker.names.id_of(_qualified(types.pop()))
+
     def _opening(self, link: wire_link.Link) -> None:
         with self._changed:
             self._link = link
@@ -263,6 +274,7 @@ class PeerFetcher(threading.Thread):
                     first,
                     0,
                     TRANSFER_OK,
+                    self._type_of(items, total),
                 )
             )
             worker.arrived(items, arrival)
@@ -270,6 +282,17 @@ class PeerFetcher(threading.Thread):
                 worker.segments.keep(worker, fetch.task_id, value, segment)
         if lost:
             worker.not_there(lost)
+
+
+def _qualified(kind: type) -> str:
+    """``module:qualified name``, whatever its metaclass does."""
+    own: Any = type.__dict__
+    try:
+        module = own["__module__"].__get__(kind)
+    except AttributeError:  # a class may have none
+        module = ""
+    # (nor need it be a text: a class may have a property of this name)
+    return f"{module if type(module) is str else ''}:{own['__qualname__'].__get__(kind)}"
 
 
 class _Brought(NamedTuple):

@@ -152,6 +152,7 @@ class Receiving(Sharing, Protocol):
     """Gets inputs from peers."""
 
     number: int
+    names: Names
     transfers: Transfers
 
     @property

@@ -23,7 +23,8 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   records: ['runs', 'parts'],
   'fine-metrics': [...WORK, 'fine'],
   profile: ['samples', 'spans', 'clients'],
-  memory: ['memory', 'stored', 'memoryRuns', 'memorySamples', 'workers']
+  memory: ['memory', 'stored', 'memoryRuns', 'memorySamples', 'workers'],
+  transfers: ['transfers', 'workers']
 };
 
 /** Stays equal as long as the view's answer does. */

@@ -270,6 +270,10 @@ export const TABLES = {
     columns: { run: 'u32', t: f64Of<Seconds>(), bytes: f64Of<Bytes>() },
     bound: { rows: 500_000, then: 'oldest are dropped' }
   },
+  /**
+   * One row an answer of a worker to another. type: name id of the class of its values, as `module:qualified name`; none if they are of
+   * several, or have 1,000,000 bytes or less.
+   */
   transfers: {
     number: 21,
     columns: {
@@ -281,7 +285,8 @@ export const TABLES = {
       keys: 'u16',
       firstNode: 'u32',
       span: u16Of<SpanId>(),
-      status: 'u8'
+      status: 'u8',
+      type: 'u32'
     },
     bound: { rows: 500_000, then: 'oldest are dropped' }
   },

@@ -185,6 +185,7 @@ export class MeasuredLog {
     if (!this._isRecording) {
       return;
     }
+    const names = this._workers.get(worker)?.names;
     this._copy('transfers', transfers, {
       start: i => this._since(transfers.start[i]!),
       duration: i => transfers.duration[i]!,
@@ -194,7 +195,8 @@ export class MeasuredLog {
       keys: i => transfers.keys[i]!,
       firstNode: i => nodeOf(taskOf(transfers.firstTaskId[i]!), facts),
       span: i => transfers.span[i]!,
-      status: i => transfers.status[i]!
+      status: i => transfers.status[i]!,
+      type: i => names?.logId(transfers.type[i]!) ?? NONE_U32
     });
   }
 

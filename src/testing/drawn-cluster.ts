@@ -117,6 +117,7 @@ type TransferFact = {
   readonly keys: number;
   readonly task: TaskFact;
   readonly span: SpanId;
+  readonly type: string;
 };
 type StoredFact = {
   readonly t: number;
@@ -463,7 +464,7 @@ class Draw {
   }
 
   private _transfers(workers: readonly WorkerFact[]): TransferFact[] {
-    return Array.from({ length: 9 }, () => {
+    return Array.from({ length: 9 }, (_, i) => {
       const [from, to] = this._two(workers.map(({ worker }) => worker));
       return {
         start: this._ticks(50, 600),
@@ -473,7 +474,8 @@ class Draw {
         bytes: this._bytes(),
         keys: 1 + this._random.below(5),
         task: this._random.pick(this._tasks),
-        span: idOf<SpanId>(this._random.below(SPANS.length + 1))
+        span: idOf<SpanId>(this._random.below(SPANS.length + 1)),
+        type: ['numpy:ndarray', 'builtins:list', 'm:A.B'][i % 3]!
       };
     }).sort((one, other) => one.start - other.start);
   }
@@ -817,7 +819,7 @@ class Teller {
     const { measured } = this._log;
     return [
       ...transfers.map(
-        ({ start, duration, from, to, bytes, keys, task, span }) => ({
+        ({ start, duration, from, to, bytes, keys, task, span, type }) => ({
           t: start + duration,
           order: 0,
           tell: () =>
@@ -832,7 +834,8 @@ class Teller {
                 keys: [keys],
                 firstTaskId: [this._outer(task)],
                 span: [span],
-                status: [TransferStatus.Ok]
+                status: [TransferStatus.Ok],
+                type: [this._name(to, type)]
               },
               id => this._denseOf(id),
               this._facts

@@ -60,8 +60,9 @@ const view = v.picklist([
   'fine-metrics',
   'profile',
   'memory',
-  'summary'
-  // Names that are promised: transfers, own-profile, system, logs.
+  'summary',
+  'transfers'
+  // Names that are promised: own-profile, system, logs.
 ]);
 
 /** A map whose content the receiver does not check. */
@@ -265,7 +266,8 @@ export type ViewResult =
   | FineMetricsResult
   | ProfileResult
   | MemoryResult
-  | SummaryResult;
+  | SummaryResult
+  | TransfersResult;
 
 /** view `spans`: every span of the cluster with its own and its subtree's figures; rows in order of first appearance, parents before children. Ignores filters. */
 export type SpansResult = {
@@ -459,6 +461,38 @@ export type RecordsResult = {
 /** Columns of the log whose ids are indices here. */
 type IndexOf<R, C extends keyof R> = C;
 type ListOfEach<R> = { readonly [C in keyof R]: readonly R[C][] };
+
+/**
+ * view `transfers`: what workers fetched of each other. largeBytes and largeSeconds are of transfers of more than 1,000,000 bytes: one by
+ * the other is how many bytes came a second.
+ */
+export type TransfersResult = {
+  readonly view: 'transfers';
+  /** Those of the pairs. */
+  readonly workers: readonly {
+    readonly worker: number;
+    readonly name: string;
+    readonly address: string;
+  }[];
+  readonly total: TransferSum;
+  /** from: the worker that held the result; to: the one that fetched it. In the order of both. */
+  readonly pairs: ListOfEach<TransferSum> & {
+    readonly from: readonly number[];
+    readonly to: readonly number[];
+  };
+  /** `module:qualified name` of a class; only of large transfers all of whose values are of one. Most bytes first. */
+  readonly types: ListOfEach<TransferSum> & {
+    readonly type: readonly string[];
+  };
+  /** Pairs and types that were left out, with the fewest bytes. */
+  readonly dropped: number;
+};
+type TransferSum = {
+  readonly count: number;
+  readonly bytes: number;
+  readonly largeBytes: number;
+  readonly largeSeconds: number;
+};
 
 export type ActivitySeconds = Readonly<Record<string, number>>;
 /**

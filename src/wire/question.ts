@@ -29,7 +29,8 @@ const READERS = {
   'fine-metrics': { unit: textOf, top: numberOf, entries: flagOf },
   profile: { groupBy: textOf, order: textOf, maxNodes: numberOf },
   memory: { measure: textOf, show: textOf },
-  summary: {}
+  summary: {},
+  transfers: {}
 } as const satisfies Record<ViewName, Readonly<Record<string, Reader>>>;
 
 export type ParamsOf<V extends ViewName> = {

@@ -142,7 +142,8 @@ export const WORKER_LINK = {
         keys: 'u16',
         firstTaskId: u32Of<OuterTaskId>(),
         span: u16Of<SpanId>(),
-        status: 'u8'
+        status: 'u8',
+        type: 'u32'
       }
     }),
     /** These runs leave the worker's threads to others, and go on beside them; or (`back`) hold a thread again. */

@@ -54,6 +54,7 @@ const NAMED: Partial<Record<TableName, readonly string[]>> = {
   running: ['function'],
   fine: ['context', 'function', 'activity', 'unit'],
   stored: ['function'],
+  transfers: ['type'],
   events: ['kind']
 };
 

@@ -19,7 +19,9 @@ const id = (text: string): number => [...NAMES, ...NAMES_AFTER].indexOf(text);
 const SPAN_X = 1;
 const SPAN_Y = 2;
 
-type Drawn = Readonly<Record<'runs' | 'parts' | 'fine' | 'samples', Row[]>> & {
+type Drawn = Readonly<
+  Record<'runs' | 'parts' | 'fine' | 'samples' | 'transfers', Row[]>
+> & {
   readonly stored: Row[];
 };
 
@@ -33,6 +35,7 @@ function drawn(seed: number): { rows: Drawn; log: LogStore } {
     parts: [],
     fine: [],
     samples: [],
+    transfers: [],
     stored: []
   };
   const clock = [0, 0];
@@ -90,6 +93,14 @@ function drawn(seed: number): { rows: Drawn; log: LogStore } {
         change: 100
       });
     }
+    rows.transfers.push({
+      start,
+      duration: pick([0.25, 0.5]),
+      from: 1 - lane,
+      to: pick([lane, 2]),
+      bytes: pick([1e5, 2e6]),
+      type: NONE
+    });
     const outside = { context: id('get-data'), activity: id('network') };
     rows.fine.push({
       ...outside,
@@ -139,7 +150,8 @@ function drawn(seed: number): { rows: Drawn; log: LogStore } {
         managed: 5
       }))
     ],
-    ['stored', rows.stored]
+    ['stored', rows.stored],
+    ['transfers', rows.transfers]
   ] as const;
   tables.forEach(([table, of], i) =>
     ingestBlock(log, rowsToBlock(i + 1, table, of as Row[]))
@@ -326,6 +338,22 @@ const checks: Readonly<
     ]);
     expect(result.next).toBeNull();
   },
+  transfers: (used, rows, log, asked) => {
+    const { result } = answer(log, 'transfers', asked);
+    if (result.view !== 'transfers') {
+      throw new Error(result.view);
+    }
+    const wanted = rows.transfers.filter(
+      ({ start, from, to }) =>
+        (!used.includes('worker') || from === 1 || to === 1) &&
+        (!used.includes('time') ||
+          (Number(start) >= RANGE.from && Number(start) < RANGE.to))
+    );
+    expect(result.total.count).toBe(wanted.length);
+    expect(result.total.bytes).toBe(
+      sum(wanted.map(row => Number(row['bytes'])))
+    );
+  },
   'memory: others': (used, _rows, log, asked) => {
     const { result } = answer(log, 'memory', asked);
     if (result.view !== 'memory') {
@@ -412,7 +440,8 @@ describe('a view that says "exact"', () => {
     ['fine', 'fine-metrics', NARROW.worker, /measurements of workers/],
     ['samples', 'profile', NARROW.span, /oldest samples/],
     ['memory', 'memory', NARROW.worker, /measurements of memory/],
-    ['memorySamples', 'memory', {}, /samples of recorded runs/]
+    ['memorySamples', 'memory', {}, /samples of recorded runs/],
+    ['transfers', 'transfers', {}, /oldest transfers/]
   ] as const)('ends when rows are gone: %s, %s', (table, view, filter, why) => {
     const { log: long } = drawn(6);
     expect(answer(long, view, { filter }).honoured.how).toBe('exact');

@@ -8,6 +8,7 @@ import { foldSpans } from './spans';
 import { foldSummary } from './summary';
 import { foldTaskStream } from './task-stream';
 import { foldTasks } from './tasks';
+import { foldTransfers } from './transfers';
 import { paramsOf } from '../../wire/question';
 
 export type ViewAnswer = {
@@ -38,5 +39,7 @@ export function foldView(
       return foldMemory(context, paramsOf(view, params));
     case 'summary':
       return foldSummary(context);
+    case 'transfers':
+      return foldTransfers(context);
   }
 }

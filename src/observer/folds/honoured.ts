@@ -19,6 +19,9 @@ const approximate = (why: string): Rule => ({ how: 'approximate', why });
 const notFiltered = (why: string): Rule => ({ how: 'not filtered', why });
 
 const wholeRun = notFiltered('These figures are of the whole run.');
+const wholeTransfers = notFiltered(
+  'What workers fetch of each other is wanted by tasks of any span: it is shown whole.'
+);
 const processMemory = notFiltered(
   'The memory of a process has no owner: it is shown whole.'
 );
@@ -102,6 +105,13 @@ export const HONOURED: Readonly<
     function: wholeRun,
     worker: wholeRun,
     status: wholeRun
+  },
+  transfers: {
+    time: WHOLLY,
+    span: wholeTransfers,
+    function: wholeTransfers,
+    worker: WHOLLY,
+    status: wholeTransfers
   }
 };
 
@@ -124,13 +134,20 @@ const EXCEPTIONS = {
     'What tasks measured themselves is not known by status.'
   ),
   storedDropped: approximate('The oldest changes of results are forgotten.'),
+  transfers: approximate('The oldest transfers are forgotten.'),
   recordedRuns: approximate('Recorded runs are of the whole cluster.')
 } as const satisfies Record<string, Rule>;
 
 export type Exception = Exclude<keyof typeof EXCEPTIONS, BoundedTable>;
 
 type BoundedTable =
-  'runs' | 'parts' | 'fine' | 'samples' | 'memory' | 'memorySamples';
+  | 'runs'
+  | 'parts'
+  | 'fine'
+  | 'samples'
+  | 'memory'
+  | 'memorySamples'
+  | 'transfers';
 
 /** The tables whose rows a view reads, always or under any condition. Totals forget nothing, so they are not listed. */
 const FROM_ROWS: Readonly<
@@ -150,7 +167,8 @@ const FROM_ROWS: Readonly<
   'memory: managed': { always: ['memory', 'memorySamples'], narrowed: [] },
   'memory: others': { always: ['memory', 'memorySamples'], narrowed: [] },
   spans: { always: [], narrowed: [] },
-  summary: { always: [], narrowed: [] }
+  summary: { always: [], narrowed: [] },
+  transfers: { always: ['transfers'], narrowed: [] }
 };
 
 function goneRows(

@@ -538,7 +538,8 @@ it('a log that does not record has nothing of tasks, whatever becomes of them', 
       keys: [1],
       firstTaskId: [idOf(70)],
       span: [idOf(0)],
-      status: [0]
+      status: [0],
+      type: [NONE_U32]
     },
     () => idOf(0),
     facts

@@ -173,16 +173,22 @@ describe('what a worker measures', () => {
     log.measured.transfers(
       3,
       sent<'transfers'>(
-        { start: 101.5, ...row, firstTaskId: 71, status: 0 },
-        { start: 102.5, ...row, firstTaskId: 9, status: 1 }
+        { start: 101.5, ...row, firstTaskId: 71, status: 0, type: OWN + 1 },
+        { start: 102.5, ...row, firstTaskId: 9, status: 1, type: NONE_U32 }
       ),
       taskOf,
       facts
     );
     log.seal(103);
     expect(tables.transfers).toEqual([
-      { start: 1.5, to: 3, ...row, firstNode: 31, status: 0 },
-      { start: 2.5, to: 3, ...row, firstNode: NONE_U32, status: 1 }
+      {
+        ...{ start: 1.5, to: 3, ...row, firstNode: 31, status: 0 },
+        type: log.names.id('second of 3')
+      },
+      {
+        ...{ start: 2.5, to: 3, ...row, firstNode: NONE_U32, status: 1 },
+        type: NONE_U32
+      }
     ]);
   });
 

@@ -18,7 +18,8 @@ const KNOWN: Readonly<Record<ViewName, Readonly<Record<string, Kind>>>> = {
   'fine-metrics': { unit: 'text', top: 'number', entries: 'flag' },
   profile: { groupBy: 'text', order: 'text', maxNodes: 'number' },
   memory: { measure: 'text', show: 'text' },
-  summary: {}
+  summary: {},
+  transfers: {}
 };
 type Kind = 'text' | 'flag' | 'number' | 'pair';
 const VIEWS = Object.keys(KNOWN) as ViewName[];
