@@ -1,7 +1,299 @@
-"""Clocks under the names of `distributed.metrics`."""
+"""Clocks and the meter of users' code, under the names of `distributed.metrics`."""
 
 from __future__ import annotations
 
-from time import monotonic, process_time, thread_time, time
+import asyncio
+import functools
+import inspect
+import threading
+from asyncio import _get_running_loop as running_loop
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import Token
+from math import nan
+from time import monotonic, perf_counter, process_time, thread_time, time
+from typing import Any, Literal, TypeVar
 
-__all__ = ["monotonic", "process_time", "thread_time", "time"]
+from spanwise.measure.scopes import (
+    HERE,
+    NOWHERE,
+    SCOPE,
+    SECONDS,
+    Callback,
+    Scope,
+)
+
+__all__ = ["context_meter", "monotonic", "process_time", "thread_time", "time"]
+
+#: This very number: a look at which one it is is the quickest.
+_FLOOR = 0.0
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _tell(scope: Scope, label: Hashable, value: float, unit: str) -> None:
+    """Tell those who hear what is said in `scope`."""
+    heard = scope.heard
+    if heard is not None:
+        heard.add((label, value, unit))
+    for callback in scope.callbacks:
+        callback(label, value, unit)
+
+
+class _Decorates:
+    """A meter that decorates a function: each call is metered anew."""
+
+    __slots__ = ()
+
+    def _again(self) -> Any:
+        raise NotImplementedError
+
+    def __call__(self, function: _Function) -> _Function:
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def metered_coroutine(*args: Any, **kwargs: Any) -> Any:
+                with self._again():
+                    return await function(*args, **kwargs)
+
+            return metered_coroutine  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def metered(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return function(*args, **kwargs)
+
+        return metered  # type: ignore[return-value]
+
+
+class _Meter(_Decorates):
+    """A meter anywhere, of any unit, with a scope of its own.
+
+    Attributes
+    ----------
+    start, stop, delta
+        Readings of its function, and their difference less what was measured within; NaN
+        until they are known.
+    """
+
+    __slots__ = (
+        "_floor",
+        "_func",
+        "_label",
+        "_outer",
+        "_scope",
+        "_token",
+        "_unit",
+        "delta",
+        "start",
+        "stop",
+    )
+
+    def __init__(
+        self,
+        label: Hashable,
+        unit: str,
+        func: Callable[[], float],
+        floor: float | Literal[False],
+    ) -> None:
+        self._label = label
+        self._unit = unit
+        self._func = func
+        self._floor = floor
+        self._token: Token[Scope] | None = None
+        self.start = self.stop = self.delta = nan
+
+    def _again(self) -> _Meter | _TaskMeter:
+        return context_meter.meter(self._label, self._unit, self._func, self._floor)
+
+    def __enter__(self) -> _Meter:
+        self._outer = outer = SCOPE.get()
+        if self._unit == SECONDS:
+            self._scope = Scope(outer.callbacks, outer.keys, outer.heard)
+            self._token = SCOPE.set(self._scope)
+        self.start = self._func()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop = self._func()
+        delta = self.stop - self.start
+        outer = self._outer
+        if self._token is not None:
+            inner = self._scope.inner
+            SCOPE.reset(self._token)
+            self._token = None
+            delta -= inner
+            if self._floor is not False and delta < self._floor:
+                delta = self._floor
+            if outer is not NOWHERE:
+                # (no thread lets another one go between reading and writing it)
+                outer.inner += inner + delta
+        elif self._floor is not False and delta < self._floor:
+            delta = self._floor
+        self.delta = delta
+        _tell(outer, self._label, delta, self._unit)
+
+
+class _TaskMeter(_Decorates):
+    """The same, of wall seconds, where only the task that runs in this thread hears of it.
+
+    It needs no scope of its own, for what is open in the thread ends in the opposite order.
+    """
+
+    __slots__ = ("_label", "_outer", "_root", "delta", "start", "stop")
+
+    _label: Hashable
+    _root: Scope
+
+    def _again(self) -> _Meter | _TaskMeter:
+        return context_meter.meter(self._label)
+
+    def __enter__(self) -> _TaskMeter:
+        root = self._root
+        self._outer = root.inner
+        root.inner = 0.0
+        self.start = perf_counter()
+        return self
+
+    def __exit__(self, _kind: object, _error: object, _traceback: object) -> None:
+        self.stop = stop = perf_counter()
+        root = self._root
+        inner = root.inner
+        delta = stop - self.start - inner
+        if delta < 0.0:
+            delta = 0.0
+        self.delta = delta
+        root.inner = self._outer + inner + delta
+        seconds = root.seconds
+        try:
+            seconds[self._label] += delta
+        except KeyError:
+            seconds[self._label] = delta
+
+
+class ContextMeter:
+    """Measures what code does within, for who called it: :data:`context_meter` is the one.
+
+    In a task, what :meth:`meter` and :meth:`digest_metric` say belongs to the task: see
+    `client.fine_metrics` and *Fine Performance Metrics*. Anywhere, those who wait for it with
+    :meth:`add_callback` around the call are told.
+    """
+
+    def __reduce__(self) -> str:
+        return "context_meter"
+
+    def meter(
+        self,
+        label: Hashable,
+        unit: str = SECONDS,
+        func: Callable[[], float] = perf_counter,
+        floor: float | Literal[False] = _FLOOR,
+    ) -> Any:
+        """A context manager or decorator that tells how `func` grew meanwhile.
+
+        It tells it also when the code within raises. Of seconds, those that were told
+        within are taken off, so that all may be added up.
+
+        Parameters
+        ----------
+        label
+            What it is called: a text, or anything that can be a key of a dictionary.
+        unit
+            Any text.
+        func
+            A clock, or another figure that grows.
+        floor
+            The least that is told; False: none.
+
+        Returns
+        -------
+        Any
+            Entered, it has the figures ``start``, ``stop`` and ``delta``.
+        """
+        root = HERE.root
+        if (
+            root is not None
+            and unit is SECONDS
+            and func is perf_counter
+            and floor is _FLOOR
+            and running_loop() is None
+        ):
+            quick = _TaskMeter()
+            quick._label = label
+            quick._root = root
+            return quick
+        return _Meter(label, unit, func, floor)
+
+    def digest_metric(self, label: Hashable, value: float, unit: str) -> None:
+        """Tell a figure of any unit."""
+        scope = SCOPE.get()
+        if unit == SECONDS and scope is not NOWHERE:
+            scope.inner += value
+        _tell(scope, label, value, unit)
+
+    @contextmanager
+    def add_callback(
+        self, callback: Callback, *, key: Hashable | None = None, allow_offload: bool = False
+    ) -> Iterator[None]:
+        """Have ``callback(label, value, unit)`` called with all that is told within.
+
+        Parameters
+        ----------
+        callback
+            Takes what :meth:`digest_metric` takes.
+        key
+            Of two callbacks of one key, one around the other, only the inner one is called.
+        allow_offload
+            What other threads tell is told in the thread of the event loop that runs here.
+        """
+        called = callback
+        if allow_offload:
+            loop = asyncio.get_running_loop()
+            here = threading.get_ident()
+
+            def called(label: Hashable, value: float, unit: str) -> None:
+                if threading.get_ident() == here:
+                    callback(label, value, unit)
+                else:
+                    loop.call_soon_threadsafe(callback, label, value, unit)
+
+        outer = SCOPE.get()
+        own = object() if key is None else key
+        others = [
+            (each, name)
+            for each, name in zip(outer.callbacks, outer.keys, strict=True)
+            if name != own
+        ]
+        callbacks = (*(each for each, _ in others), called)
+        keys = (*(name for _, name in others), own)
+        with _within(Scope(callbacks, keys, outer.heard)) as scope:
+            try:
+                yield
+            finally:
+                if outer is not NOWHERE:
+                    outer.inner += scope.inner
+
+    @contextmanager
+    def clear_callbacks(self) -> Iterator[None]:
+        """Tell nobody outside what is told within."""
+        with _within(Scope()):
+            yield
+
+
+@contextmanager
+def _within(scope: Scope) -> Iterator[Scope]:
+    token = SCOPE.set(scope)
+    root = HERE.root
+    if running_loop() is None:
+        HERE.root = None
+    try:
+        yield scope
+    finally:
+        if running_loop() is None:
+            HERE.root = root
+        SCOPE.reset(token)
+
+
+_METER = ContextMeter()
+#: The one meter: pickles of it are it.
+context_meter = _METER

@@ -61,7 +61,7 @@ class MeasuredMethods:
         start, stop
             Wall clock, seconds since the epoch.
         unit
-            ``"seconds"``, ``"bytes"`` or ``"count"``; default: all.
+            ``"seconds"``, ``"bytes"``, ``"count"``, or one of a meter; default: all.
 
         Returns
         -------

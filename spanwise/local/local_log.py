@@ -23,6 +23,7 @@ from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import PartNaming, outer_key
 from spanwise.local.log_ids import ProcessIds
 from spanwise.local.work import Done, Work
+from spanwise.measure.meters import Metered
 from spanwise.measure.parts import Part
 from spanwise.processes.this_process import kernel_id, notebook_path, versions
 from spanwise.records.enumerations import (
@@ -257,12 +258,31 @@ class LocalLog:
                 )
                 if done.parts:
                     self._writer.extend("parts", _part_rows(run, done.parts, ids))
+                if done.meters:
+                    self._writer.extend("meters", self._meter_rows(run, done.meters, ids))
                 if done.status == RUN_FAILED:
                     kind = self.names.id_of("task-failed")
                     stop = start + done.duration
                     text = done.text or ""
                     self._writer.add("events", stop, kind, NONE_U16, done.span, run, text)
             self._writer.extend("runs", runs)
+
+    def _meter_rows(
+        self, run: int, meters: Iterable[Metered], ids: ProcessIds | None
+    ) -> list[tuple[int | float, ...]]:
+        """What a run has measured itself; of another process as tuples."""
+        return [
+            (
+                run,
+                function if ids is None else ids.name(function),
+                span,
+                self.names.id_of(label),
+                self.names.id_of(unit),
+                value,
+                cpu,
+            )
+            for function, span, label, unit, value, cpu in meters
+        ]
 
     def running(self, lane: int, node: int, function: int, span: int, started: float) -> None:
         """A task runs for long on a lane; `node` NOTHING: it does so no more."""

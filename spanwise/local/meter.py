@@ -20,7 +20,9 @@ from typing import Any
 
 from spanwise.local.work import Done, Work
 from spanwise.measure.clocks import CoreWait
+from spanwise.measure.meters import Metered, metered, without_seconds
 from spanwise.measure.parts import Part
+from spanwise.measure.scopes import Heard, Hearing
 from spanwise.measure.sizes import Sizes
 from spanwise.measure.steps import LONG_SECONDS, run_parts, tell_end
 from spanwise.notices import tell
@@ -50,8 +52,10 @@ class Lane:
         "clock",
         "core_wait",
         "ended",
+        "heard",
         "ident",
         "marked",
+        "metered",
         "number",
         "part",
         "row",
@@ -77,6 +81,20 @@ class Lane:
         self.ended = (0.0, 0.0, 0.0, 0.0)
         #: When the wait for a core was last read.
         self.marked = 0.0
+        #: What the task measures itself, and what of it belongs to parts that have ended.
+        self.heard = Heard()
+        self.metered: list[Metered] = []
+
+    def take_metered(
+        self, work: Work, is_divided: bool, duration: float, cpu: float
+    ) -> list[Metered] | None:
+        """What the task has measured itself."""
+        heard = self.heard
+        if not (heard.seconds or heard.events or self.metered):
+            return None
+        rows, self.metered = self.metered, []
+        left = (0.0, 0.0) if is_divided else (duration, cpu)
+        return rows + metered(heard.take(), work.function, work.span, *left)
 
 
 class _Here(threading.local):
@@ -143,18 +161,34 @@ class Meter:
         try:
             here.depth = 1
             lane.row = row
-            if taken is None:
-                value = work.node(values)
-            else:
-                parts = []
-                value = run_parts(
-                    lane, taken.opened, taken.literals, inputs, start, start, begin, parts
-                )
+            with Hearing(lane.heard):
+                if taken is None:
+                    value = work.node(values)
+                else:
+                    parts = []
+                    value = run_parts(
+                        lane, taken.opened, taken.literals, inputs, start, start, begin, parts
+                    )
         except BaseException as error:
             stop, cpu = perf_counter(), thread_time() - begin
             if lane.watched:
                 tell_end(lane, stop, begin + cpu)
-            self._done(_done(lane, work, RUN_FAILED, start, stop, cpu, 0.0, parts, _text_of(error)))
+            meters = lane.take_metered(work, True, 0.0, 0.0)
+            text = _text_of(error)
+            self._done(
+                _done(
+                    lane,
+                    work,
+                    RUN_FAILED,
+                    start,
+                    stop,
+                    cpu,
+                    0.0,
+                    parts,
+                    text,
+                    None if meters is None else without_seconds(meters),
+                )
+            )
             raise
         else:
             # Told before the row is taken away: telling lets the interpreter lock go, and a look
@@ -183,11 +217,12 @@ class Meter:
                     1,
                 )
             ]
+        meters = lane.take_metered(work, taken is not None, stop - start, cpu)
         nbytes = 0.0
         try:
             nbytes = self._sizes.of(value)
         finally:  # (Ctrl-C may come here, too)
-            self._done(_done(lane, work, RUN_OK, start, stop, cpu, nbytes, parts, None))
+            self._done(_done(lane, work, RUN_OK, start, stop, cpu, nbytes, parts, None, meters))
         return value
 
 
@@ -201,6 +236,7 @@ def _done(
     nbytes: float,
     parts: list[Part] | None,
     text: str | None,
+    meters: list[Metered] | None,
 ) -> Done:
     return Done(
         lane.number,
@@ -216,6 +252,7 @@ def _done(
         nbytes,
         parts,
         text,
+        meters,
     )
 
 

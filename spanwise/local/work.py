@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from spanwise.bounded_map import BoundedMap
 from spanwise.graph.places import PartNames, shape_of
 from spanwise.graph.private_dask import GraphNode, Task, execute_subgraph, prohibited_reuse
+from spanwise.measure.meters import Metered
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
 from spanwise.measure.stacks import TextIds
@@ -42,6 +43,8 @@ class Done(NamedTuple):
         Of a fused task, and the compute part that says how long a core was waited for.
     text
         The traceback of one that failed.
+    meters
+        What it has measured itself, as tuples.
     """
 
     lane: int
@@ -57,6 +60,7 @@ class Done(NamedTuple):
     nbytes: float
     parts: list[Part] | None
     text: str | None
+    meters: list[Metered] | None
 
 
 class Taken:

@@ -10,8 +10,10 @@ from time import perf_counter, thread_time
 from typing import Any, Protocol
 
 from spanwise.measure.clocks import CoreWait
+from spanwise.measure.meters import Metered, metered
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
+from spanwise.measure.scopes import Heard
 from spanwise.processes import forks
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16
 
@@ -31,6 +33,9 @@ class PartRunner(Protocol):
 
     part: tuple[Any, tuple[int, ...], int, int, Any] | None
     core_wait: CoreWait | None
+    #: What the task tells, and what its earlier parts have told.
+    heard: Heard
+    metered: list[Metered]
     # See `Sampled`.
     began: float
     began_cpu: float
@@ -60,6 +65,7 @@ def run_parts(
     Rows are appended to `parts` as the inner parts end, even if they fail.
     """
     wait = executor.core_wait
+    heard = executor.heard
     for part in opened.parts or ():
         executor.part, executor.began, executor.began_cpu = part, begin, begin_cpu
         # Lets the interpreter lock go, so that a look comes here, where it cannot see the part
@@ -96,6 +102,8 @@ def run_parts(
                     1,
                 )
             )
+            if heard.seconds or heard.events:
+                executor.metered += metered(heard.take(), function, span, end - begin, cpu)
             begin = end
             begin_cpu = end_cpu
     return values[-1]

@@ -22,6 +22,7 @@ from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.task_records import TaskRecords
 from spanwise.observed.view_answers import checked_answer, unreadable
 from spanwise.wire.errors import LinkClosed, LinkError
+from spanwise.wire.labels import label_of
 from spanwise.wire.link import Link, dial
 
 #: Longest wait for the measurements made so far, and for an answer.
@@ -30,13 +31,13 @@ QUERY_SECONDS = 30.0
 SUCCESSOR_SECONDS = 10.0
 _TRY_SECONDS = 0.1
 
-#: The context whose entries divide seconds that other contexts hold already.
-DIVIDING_CONTEXT = "noncpu"
+#: The contexts whose entries divide seconds that other entries hold already.
+DIVIDING_CONTEXTS = ("noncpu", "idle", "gather-dep")
+#: Idle time under Dask's name for it: no thread did it, and no function.
+IDLE = ("execute", "N/A", "idle or other spans")
 
-#: The units in which the view can add up.
-VIEW_UNITS = ("seconds", "bytes", "count")
-
-FineKey = tuple[str, str, str, str]
+#: Context, function, activity or label, unit. A label may be anything.
+FineKey = tuple[str, str, Any, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +108,30 @@ class SpanInfo:
 class FineMetrics(Mapping[FineKey, float]):
     """``{(context, function, activity, unit): value}``, for one selection.
 
-    Seconds of context ``execute`` add up to the time that tasks held threads. Context
+    Seconds of context ``execute`` add up to the time that tasks held threads, and the time in
+    which these were idle: ``("execute", "N/A", "idle or other spans", "seconds")``. Context
     ``noncpu`` divides its ``thread-noncpu`` once more, where that is known: waiting for a
-    ``core``, for the interpreter lock (``gil``, an estimate), and ``blocked``. These are the
-    same seconds again, so the sums :meth:`by_activity` and :meth:`by_function` leave them out;
-    ``{key[2]: value for key, value in metrics.items() if key[0] == "noncpu"}`` has them.
+    ``core``, for the interpreter lock (``gil``, an estimate), and ``blocked``; context ``idle``
+    divides idle time by what was waited for; context ``gather-dep`` has transfers of inputs as
+    their requests took them, where ``background`` has them by task. These are the same
+    seconds again, so the sums :meth:`by_activity` and :meth:`by_function` leave them out;
+    ``{key[2]: value for key, value in metrics.items() if key[0] == "noncpu"}`` has them. The
+    sums are of what threads did: idle time is not in them.
+
+    What tasks have measured with `spanwise.metrics.context_meter` is there under its labels, in
+    context ``execute``; of seconds only those that the run had, the others in context ``user``.
+
+    Attributes
+    ----------
+    notes
+        Sentences on what is missing in the figures.
     """
 
     def __init__(self, entries: dict[FineKey, float], summary: Mapping[str, Any]) -> None:
         self._entries = entries
         #: The whole answer of the view, as the panel gets it.
         self.summary = summary
+        self.notes: tuple[str, ...] = tuple(summary.get("notes", ()))
 
     def __getitem__(self, key: FineKey) -> float:
         return self._entries[key]
@@ -131,7 +145,7 @@ class FineMetrics(Mapping[FineKey, float]):
     def __repr__(self) -> str:
         return f"FineMetrics({len(self)} entries)"
 
-    def by_activity(self, unit: str = "seconds") -> dict[str, float]:
+    def by_activity(self, unit: str = "seconds") -> dict[Any, float]:
         """Values added up over functions; no second is counted twice."""
         return self._sum(2, unit)
 
@@ -139,10 +153,10 @@ class FineMetrics(Mapping[FineKey, float]):
         """Values added up over activities; no second is counted twice."""
         return self._sum(1, unit)
 
-    def _sum(self, position: int, unit: str) -> dict[str, float]:
-        totals: dict[str, float] = {}
+    def _sum(self, position: int, unit: str) -> dict[Any, float]:
+        totals: dict[Any, float] = {}
         for key, value in self._entries.items():
-            if key[3] == unit and key[0] != DIVIDING_CONTEXT:
+            if key[3] == unit and key[0] not in DIVIDING_CONTEXTS and key[:3] != IDLE:
                 totals[key[position]] = totals.get(key[position], 0.0) + value
         return totals
 
@@ -345,17 +359,17 @@ class Questions:
         """Seconds, bytes and counts by activity; see :meth:`spanwise.Client.fine_metrics`."""
         filter = self._filter(span, function, worker)
         after = self.log.flush()
-        # The entries are of every unit, users' own ones too; the rest of the answer is of one.
+        # The entries are of every unit; the rest of the answer is of one.
         result = self.query(
             "fine-metrics",
             filter,
             self._range(start, stop),
-            {"unit": unit if unit in VIEW_UNITS else "seconds", "entries": True},
+            {"unit": unit or "seconds", "entries": True},
             after,
         )
         try:
             entries: dict[FineKey, float] = {
-                (context, name, activity, entry_unit): float(value)
+                (context, name, label_of(activity), entry_unit): float(value)
                 for context, name, activity, entry_unit, value in result["entries"]
                 if unit is None or entry_unit == unit
             }

@@ -52,7 +52,10 @@ _SUMS = {
 _VIEWS: dict[str, dict[str, Any]] = {
     "spans": {"rows": {"list": {"map": _SPAN}}, "clients": {"list": "text"}},
     # (rows of entries and columns of records are many, and looked over where they are read)
-    "fine-metrics": {"entries": {"optional": {"list": "any"}, "default": []}},
+    "fine-metrics": {
+        "entries": {"optional": {"list": "any"}, "default": []},
+        "notes": {"optional": {"list": "text"}, "default": []},
+    },
     "records": {
         "names": {"list": "text"},
         "spans": {"list": {"list": "text"}},

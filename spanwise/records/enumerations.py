@@ -17,6 +17,7 @@ RUN_FAILED: Final = 1
 RUN_LOST: Final = 2
 RUN_MISSING: Final = 3
 RUN_RESCHEDULED: Final = 4
+RUN_CANCELLED: Final = 5
 
 # PartKind: log `parts.kind`, `finished.parts.kind`
 KIND_TRANSFER: Final = 1

@@ -94,4 +94,9 @@ def test_what_workers_do_outside_tasks_belongs_to_no_span(client: Client) -> Non
     assert dict(client.fine_metrics(span="default")) == {}
     assert client.fine_metrics(span="default").summary["background"] == []
     named = [client.fine_metrics(span="sending"), client.fine_metrics(function="ones")]
-    assert {key[0] for each in named for key in each} <= {"execute", "background", "noncpu"}
+    assert {key[0] for each in named for key in each} <= {
+        "execute",
+        "background",
+        "noncpu",
+        "idle",
+    }

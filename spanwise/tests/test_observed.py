@@ -20,6 +20,9 @@ NAPS: dict[FineKey, float] = {
     ("noncpu", "nap", "gil", "seconds"): 0.2,
     ("noncpu", "nap", "blocked", "seconds"): 0.696,
     ("background", "nap", "transfer", "seconds"): 0.3,
+    ("gather-dep", "", "network", "seconds"): 0.3,
+    ("execute", "N/A", "idle or other spans", "seconds"): 5.0,
+    ("idle", "N/A", "scheduler", "seconds"): 5.0,
 }
 
 
@@ -62,3 +65,9 @@ def test_a_note_reaches_code_that_has_no_name() -> None:
     )
     with pytest.warns(RuntimeWarning, match="the log has gaps"):
         exec("log.flush()", {"log": SessionLog(session)})  # noqa: S102
+
+
+def test_labels_that_are_no_texts_and_notes_reach_the_user() -> None:
+    metrics = FineMetrics({("execute", "f", ("a", 1), "rows"): 2.0}, {"notes": ["One was lost."]})
+    assert metrics.by_activity("rows") == {("a", 1): 2.0}
+    assert metrics.notes == ("One was lost.",) and FineMetrics({}, {}).notes == ()

@@ -18,6 +18,7 @@ from spanwise.client.parcel import Parcel
 from spanwise.client.peers import Peers, Unreachable
 from spanwise.client.session import dump
 from spanwise.errors import ClusterError
+from spanwise.measure.fine import Ledger
 from spanwise.measure.names import Names
 from spanwise.observed import questions
 from spanwise.observed.observer_address import ObserverAddress
@@ -260,6 +261,7 @@ def test_a_worker_asks_elsewhere_for_what_a_stalled_peer_owes(peer: Peer) -> Non
         not_there=missing.put,
         segments=Segments(0),
         transfers=Transfers(),
+        ledger=Ledger(),
     )
     fetching = Fetching(worker, peer.secret)  # type: ignore[arg-type]
     fetching.peers({5: peer.address})
@@ -280,6 +282,7 @@ def test_a_transfer_is_told_before_a_task_can_use_what_it_brought(peer: Peer) ->
         names=Names(),
         segments=Segments(0),
         transfers=Transfers(),
+        ledger=Ledger(),
     )
     fetching = Fetching(worker, peer.secret)  # type: ignore[arg-type]
     fetching.peers({5: peer.address})

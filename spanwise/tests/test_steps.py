@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from spanwise.graph.template import Part, Template
 from spanwise.measure import steps
 from spanwise.measure.opened import Opened
+from spanwise.measure.scopes import Heard
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16
 from spanwise.wire.rows import (
     PART_CORE_WAIT,
@@ -31,6 +32,8 @@ class Clocks:
         self.marked = marked
         self.part = None
         self.core_wait = self
+        self.heard = Heard()
+        self.metered = []
         #: The part that the thread says it is at, while each ran.
         self.told: list[tuple[str, int]] = []
         self.marks = 0

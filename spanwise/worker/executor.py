@@ -18,13 +18,16 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Sequence
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 from spanwise.errors import Reschedule
 from spanwise.measure.clocks import CoreWait
+from spanwise.measure.meters import Metered, metered, without_seconds
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
+from spanwise.measure.scopes import Heard, listen
 from spanwise.measure.steps import LONG_SECONDS, UNMARKED_SECONDS, run_parts, tell_end
 from spanwise.measure.waits import Waits
 from spanwise.processes import forks
@@ -39,8 +42,10 @@ from spanwise.records.enumerations import (
     RUN_RESCHEDULED,
 )
 from spanwise.wire.rows import (
+    PART_CPU,
     PART_DURATION,
     PART_HELD,
+    PART_KIND,
     TASK_CHUNK,
     TASK_FLAGS,
     TASK_FUNCTION,
@@ -57,7 +62,7 @@ from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
 from spanwise.worker.library import row_of
 from spanwise.worker.opening import open_blobs, own_part, read_back
-from spanwise.worker.spill_file import Unreadable
+from spanwise.worker.spill_file import Spilled, Unreadable
 from spanwise.worker.tasks import Entry, Row
 
 if TYPE_CHECKING:
@@ -123,6 +128,11 @@ class Executor(threading.Thread):
         #: Since when the thread has not been idle.
         self.busy_since = 0.0
         self.core_wait: CoreWait | None = None
+        #: What the task measures itself, and what of it belongs to parts that have ended.
+        self.heard = Heard()
+        self.metered: list[Metered] = []
+        #: (function, span) → number and bytes of inputs that were in memory, until they are told.
+        self._reads: dict[tuple[int, int], list[float]] = {}
 
     # ── the loop ──────────────────────────────────────────────────────────
 
@@ -131,6 +141,7 @@ class Executor(threading.Thread):
         worker = self.worker
         self.core_wait = Waits(worker.ledger)
         templates = worker.library.templates
+        listen(self.heard)
         entry: Entry | None = None
         self.clock = perf_counter()
         while True:
@@ -158,6 +169,7 @@ class Executor(threading.Thread):
     def _flush(self) -> None:
         begin = self.clock
         self.reporting = True
+        self._tell_reads()
         self.worker.flush()
         self._stamp()
         self.reporting = False
@@ -172,6 +184,7 @@ class Executor(threading.Thread):
         worker = self.worker
         idle_since = self.clock
         self.row = None
+        self._tell_reads()
         while True:
             worker.flush()
             entry = None
@@ -197,6 +210,15 @@ class Executor(threading.Thread):
             self.clock = min(self.clock, max(idle_since, first))
         self._wake_watch()
         return entry
+
+    def _tell_reads(self) -> None:
+        if not self._reads:
+            return
+        add = self.worker.ledger.add
+        for (function, span), (count, nbytes) in self._reads.items():
+            add(self.clock, "execute", "memory-read", "count", count, function, span)
+            add(self.clock, "execute", "memory-read", "bytes", nbytes, function, span)
+        self._reads = {}
 
     def _wake_watch(self) -> None:
         watch = self.worker.watch
@@ -243,6 +265,8 @@ class Executor(threading.Thread):
                 inputs: list[Any] = [values[each] for each in entry[3]]
             except KeyError as gone:
                 return self._inputs_gone(row, gone.args[0])
+            if inputs and worker.memory_limit:
+                self._count_reads(row, entry[3], inputs)
             library = worker.library
             opened = library.templates.get(row[TASK_TEMPLATE])
             if row[TASK_CHUNK] == NONE_U32:
@@ -313,12 +337,19 @@ class Executor(threading.Thread):
         self.cpu = stop_cpu
         if self.watched:
             tell_end(self, stop, stop_cpu)
+        heard = self.heard
+        meters = None
+        if heard.seconds or heard.events or self.metered:
+            whole = (duration, stop_cpu - cpu) if opened.parts is None else (0.0, 0.0)
+            meters = self._take_metered(row, parts, *whole)
         wait_inputs, wait_thread = _waits(waiting, row, start)
         with worker.lock:
             woken = worker.table.store(row, value, nbytes, stop)
             report = worker.report
             if not report.runs:
                 report.since = stop
+            if meters is not None:
+                report.add_meters(meters)
             report.runs.append(
                 (
                     row[TASK_ID],
@@ -342,6 +373,18 @@ class Executor(threading.Thread):
             if woken and worker.idle:
                 worker.wake(woken if following is None else woken - 1)
         return following
+
+    def _count_reads(self, row: Row, ids: Sequence[int], inputs: list[Any]) -> None:
+        """Count the inputs that are in memory, and not on disk."""
+        key = (row[TASK_FUNCTION], row[TASK_SPAN])
+        reads = self._reads.get(key)
+        if reads is None:
+            reads = self._reads[key] = [0.0, 0.0]
+        sizes = self.worker.table.sizes
+        for task_id, value in zip(ids, inputs, strict=True):
+            if type(value) is not Spilled:
+                reads[0] += 1.0
+                reads[1] += sizes.get(task_id, 0.0)
 
     def _weigh(
         self,
@@ -424,6 +467,25 @@ class Executor(threading.Thread):
                 wait.mark()
         return own_part(KIND_COMPUTE, row, start, begin, stop, cpu, core_wait=waited)
 
+    def _take_metered(
+        self, row: Row, parts: list[Part] | None, duration: float, cpu: float
+    ) -> list[Metered]:
+        """What the run has measured itself.
+
+        Parameters
+        ----------
+        parts
+            Of a run that is no fused task: that which computes had this time.
+        duration, cpu
+            Of a run without parts.
+        """
+        rows, self.metered = self.metered, []
+        if duration > 0.0:
+            for part in parts or ():
+                if part[PART_KIND] == KIND_COMPUTE:
+                    duration, cpu = part[PART_DURATION], part[PART_CPU]
+        return rows + metered(self.heard.take(), row[TASK_FUNCTION], row[TASK_SPAN], duration, cpu)
+
     # ── other ends ────────────────────────────────────────────────────────
 
     def _failed(
@@ -448,6 +510,11 @@ class Executor(threading.Thread):
         self.cpu = stop_cpu
         if self.watched:
             tell_end(self, stop, stop_cpu)
+        heard = self.heard
+        meters = None
+        if heard.seconds or heard.events or self.metered:
+            # (of the part that failed by now nothing is left)
+            meters = without_seconds(self._take_metered(row, None, 0.0, 0.0))
         wait_inputs, wait_thread = _waits(waiting, row, start)
         with worker.lock:
             lacking = worker.table.failed(row)
@@ -456,6 +523,8 @@ class Executor(threading.Thread):
                 report.since = stop
             if error is not None:
                 report.errors.append((len(report.runs), described))
+            if meters is not None:
+                report.add_meters(meters)
             report.runs.append(
                 (
                     row[TASK_ID],

@@ -39,6 +39,8 @@ REQUEST_BYTES = 64 * 2**20
 REQUEST_IDS = 4096
 #: How fast bytes come is told by types of results only if there are more, as in Dask.
 LARGE_BYTES = 1_000_000
+#: The context of what is measured here, as in Dask.
+CONTEXT = "gather-dep"
 
 
 class PeerFetcher(threading.Thread):
@@ -61,6 +63,8 @@ class PeerFetcher(threading.Thread):
         self._peer = peer
         self._link: wire_link.Link | None = None
         self._changed = threading.Condition()
+        #: Since when the peer is waited for.
+        self._asked_at = 0.0
         # Guarded by _changed.
         self._wanted: deque[Fetch] = deque()
         self._closed = False
@@ -95,6 +99,8 @@ class PeerFetcher(threading.Thread):
             while self._next(asked):
                 self._ask(asked)
         except (LinkError, OSError) as error:
+            if asked:
+                self._book("failed", perf_counter() - self._asked_at)
             self._fetching.broke(self._peer, error)
         finally:
             with self._changed:
@@ -120,7 +126,7 @@ class PeerFetcher(threading.Thread):
             return True
 
     def _ask(self, asked: dict[int, Fetch], reads: bool = True) -> None:
-        begin = perf_counter()
+        begin = self._asked_at = perf_counter()
         log = self._fetching.worker.transfers.incoming
         transfer = log.begin(self._peer, begin, sum(each.nbytes for each in asked.values()))
         again: dict[int, Fetch] = {}
@@ -137,6 +143,7 @@ class PeerFetcher(threading.Thread):
             # The peer answered, but does not have these.
             left = list(asked.values())
             asked.clear()
+            self._book("missing", perf_counter() - self._asked_at)
             self._fetching.worker.not_there(left)
 
     def _get(
@@ -173,7 +180,7 @@ class PeerFetcher(threading.Thread):
                 link.send("got", {"request": self._request})
             brought = _Brought(transfer, moved, is_last=not message.fields["more"])
             self._store(came, asked, again, begin, perf_counter(), brought)
-            begin = perf_counter()
+            begin = self._asked_at = perf_counter()
 
     def _type_of(self, items: list[tuple[Fetch, Any, float]], total: float) -> int:
         """The name of the class that all of these results are of, if they are large."""
@@ -259,6 +266,7 @@ class PeerFetcher(threading.Thread):
             worker.transfers.incoming.done(brought.transfer, opened, brought.moved)
         elif items:
             worker.transfers.incoming.ends_soon(brought.transfer)
+        is_wanted = False
         if items:
             arrival = Arrival(self._peer, begin, received, opened, thread_time() - cpu)
             first = items[0][0].task_id
@@ -277,11 +285,26 @@ class PeerFetcher(threading.Thread):
                     self._type_of(items, total),
                 )
             )
-            worker.arrived(items, arrival)
+            is_wanted = worker.arrived(items, arrival)
             for fetch, value, segment in kept:
                 worker.segments.keep(worker, fetch.task_id, value, segment)
         if lost:
             worker.not_there(lost)
+        end = perf_counter()
+        if is_wanted or again:
+            self._book("network", received - begin)
+            self._book("deserialize", opened - received)
+            self._book("other", end - opened)
+        elif items:
+            self._book("cancelled", end - begin)
+        elif lost:
+            self._book("missing", end - begin)
+        else:
+            self._book("failed", end - begin)
+
+    def _book(self, activity: str, seconds: float) -> None:
+        now = perf_counter()
+        self._fetching.worker.ledger.add(now, CONTEXT, activity, "seconds", seconds)
 
 
 def _qualified(kind: type) -> str:

@@ -158,7 +158,9 @@ class Receiving(Sharing, Protocol):
     @property
     def segments(self) -> Lending: ...
 
-    def arrived(self, items: list[tuple[Fetch, Any, float]], arrival: Arrival) -> None: ...
+    ledger: Ledger
+
+    def arrived(self, items: list[tuple[Fetch, Any, float]], arrival: Arrival) -> bool: ...
 
     def not_there(self, fetches: list[Fetch]) -> None: ...
 
@@ -187,6 +189,7 @@ class Executing(Reading, Spilling, Protocol):
     """Runs tasks."""
 
     number: int
+    memory_limit: float
     names: Names
     ledger: Ledger
     sizes: Sizes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from spanwise.measure.meters import Metered
+from spanwise.measure.names import Names
 from spanwise.measure.parts import Part
 from spanwise.records.enumerations import NONE_U32, RUN_FAILED, RUN_MISSING
 from spanwise.wire.rows import RunRow
@@ -18,11 +20,13 @@ class Report:
     A run's parts are those from its firstPart to the next run's.
     """
 
-    __slots__ = ("errors", "inline", "missing", "parts", "runs", "since")
+    __slots__ = ("errors", "inline", "meters", "missing", "parts", "runs", "since")
 
     def __init__(self) -> None:
         self.runs: list[RunRow] = []
         self.parts: list[Part] = []
+        #: (row of `runs`, what that run has measured itself)
+        self.meters: list[tuple[int, Metered]] = []
         self.missing: list[tuple[int, int]] = []
         self.errors: list[tuple[int, Described]] = []
         self.inline = bytearray()
@@ -38,6 +42,10 @@ class Report:
         start = len(inline)
         inline += result
         return start
+
+    def add_meters(self, rows: list[Metered]) -> None:
+        """Add what the run measured whose row comes next."""
+        self.meters += [(len(self.runs), row) for row in rows]
 
     def add_missing(
         self, task_id: int, run_id: int, lost: list[tuple[int, int]], now: float
@@ -72,8 +80,8 @@ class Report:
             )
         )
 
-    def message(self) -> tuple[dict[str, Any], dict[str, Any], list[Any]]:
-        """Return fields, tables and blobs of the message `finished`."""
+    def message(self, names: Names) -> tuple[dict[str, Any], dict[str, Any], list[Any]]:
+        """Return fields, tables and blobs of the message `finished`; `names` is the worker's."""
         blobs: list[Any] = []
         fields: dict[str, Any] = {}
         if self.inline or self.errors:
@@ -91,5 +99,10 @@ class Report:
                     }
                 )
                 blobs.append(error.blob)
-        tables = {"runs": self.runs, "parts": self.parts, "missing": self.missing}
+        tables: dict[str, Any] = {"runs": self.runs, "parts": self.parts, "missing": self.missing}
+        if self.meters:
+            tables["meters"] = [
+                (row, function, span, names.id_of(label), names.id_of(unit), value, cpu)
+                for row, (function, span, label, unit, value, cpu) in self.meters
+            ]
         return fields, tables, blobs

@@ -205,7 +205,7 @@ class Worker:
                 # First: when a run has ended that used one, all copies of it may be released.
                 self._send_now("replicas", {}, {"added": copies}, [])
             if ended is not None:
-                fields, tables, blobs = ended.message()
+                fields, tables, blobs = ended.message(self.names)
                 self._send_now("finished", fields, tables, blobs)
 
     def _send_now(
@@ -337,8 +337,10 @@ class Worker:
 
     # ── from peers ────────────────────────────────────────────────────────
 
-    def arrived(self, items: list[tuple[Fetch, Any, float]], arrival: Arrival) -> None:
+    def arrived(self, items: list[tuple[Fetch, Any, float]], arrival: Arrival) -> bool:
         """Keep inputs that a peer sent and tell the scheduler of the copies.
+
+        Returns whether any of them is still wanted.
 
         Where ended runs wait to be sent, which is for 50 ms at the most (`Watch` looks so often),
         it is told with them: each message wakes it, and small inputs come by the hundred.
@@ -350,6 +352,7 @@ class Worker:
             self.wake(woken)
         if has_to_be_sent:
             self.flush()
+        return bool(replicas)
 
     def not_there(self, fetches: list[Fetch]) -> None:
         """Report the tasks whose inputs a peer could not give."""

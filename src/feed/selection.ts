@@ -404,7 +404,7 @@ const isText = (item: unknown): item is string => typeof item === 'string';
 const isNumber = (item: unknown): item is number =>
   typeof item === 'number' && Number.isFinite(item);
 const isStatus = (item: unknown): item is FilteredStatus =>
-  item === 'ok' || item === 'failed' || item === 'lost';
+  item === 'ok' || item === 'failed' || item === 'lost' || item === 'cancelled';
 const isTerm = (item: unknown): item is SpanTerm =>
   isRecord(item) &&
   (item.client === undefined || isText(item.client)) &&

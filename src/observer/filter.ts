@@ -13,7 +13,8 @@ import { DEFAULT_TAG } from './store/span-tree';
 const STATUS_OF: Readonly<Record<FilteredStatus, RunStatus>> = {
   ok: RunStatus.Ok,
   failed: RunStatus.Failed,
-  lost: RunStatus.Lost
+  lost: RunStatus.Lost,
+  cancelled: RunStatus.Cancelled
 };
 
 /**

@@ -21,7 +21,7 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   'task-stream': [...WORK, 'gaps'],
   tasks: ['runs', 'parts', 'events'],
   records: ['runs', 'parts'],
-  'fine-metrics': [...WORK, 'fine'],
+  'fine-metrics': [...WORK, 'fine', 'meters'],
   profile: ['samples', 'spans', 'clients'],
   memory: ['memory', 'stored', 'memoryRuns', 'memorySamples', 'workers'],
   transfers: ['transfers', 'workers']

@@ -9,7 +9,8 @@ export enum RunStatus {
   Failed = 1,
   Lost = 2,
   Missing = 3,
-  Rescheduled = 4
+  Rescheduled = 4,
+  Cancelled = 5
 }
 
 export enum PartKind {
@@ -177,7 +178,8 @@ export const ENUMERATIONS = {
       lost: 'it ended with its worker; only in the log',
       missing:
         'it was given back for want of an input, or by its own Reschedule: it runs again, and counts as no run',
-      rescheduled: 'it raised Reschedule; the log has it as missing'
+      rescheduled: 'it raised Reschedule; the log has it as missing',
+      cancelled: 'it gave a result that nobody wanted any more; only in the log'
     }
   }),
   PartKind: described({

@@ -330,8 +330,25 @@ export const TABLES = {
       path: 'text'
     },
     bound: { rows: LARGEST_U16, then: 'refused' }
+  },
+  /**
+   * What tasks measure themselves: label and unit are names, function and span those of the part. cpu: seconds of the value that were on a
+   * core, where these are seconds of the run; NaN: the value takes nothing off the run's time.
+   */
+  meters: {
+    number: 25,
+    columns: {
+      run: 'u32',
+      function: 'u32',
+      span: u16Of<SpanId>(),
+      label: 'u32',
+      unit: 'u32',
+      value: 'f64',
+      cpu: f64Of<Seconds>()
+    },
+    bound: { rows: 2_000_000, then: 'oldest are kept only as sums' }
   }
-  // Numbers that are promised: 25 meters, 26 system, 27 ownSamples, 28 snippets, 29 clocks.
+  // Numbers that are promised: 26 system, 27 ownSamples, 28 snippets, 29 clocks.
 } as const satisfies Record<string, TableDescription>;
 
 export type TableName = keyof typeof TABLES;

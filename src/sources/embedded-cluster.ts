@@ -37,10 +37,9 @@ type LoggedClient = {
 };
 
 /** The runs that ended, as their worker reported them. */
-export type FinishedTables = Pick<
-  TablesOf<'worker', 'up', 'finished'>,
-  'runs' | 'parts'
->;
+type Finished = TablesOf<'worker', 'up', 'finished'>;
+export type FinishedTables = Pick<Finished, 'runs' | 'parts'> &
+  Partial<Pick<Finished, 'meters'>>;
 
 /**
  * Writes the record log of an embedded cluster.
@@ -271,7 +270,7 @@ export class EmbeddedClusterLog extends SourceLog {
    */
   finished(
     worker: number,
-    { runs, parts }: FinishedTables,
+    { runs, parts, meters }: FinishedTables,
     tasks: DenseTaskIds,
     facts: TaskFacts
   ): void {
@@ -280,6 +279,7 @@ export class EmbeddedClusterLog extends SourceLog {
       return;
     }
     const { node, functionId, span, unfinishedSince, attempts } = facts;
+    let meter = 0;
     let unknown = 0;
     let [from, to] = [Infinity, -Infinity];
     for (let i = 0; i < runs.rows; i++) {
@@ -332,8 +332,7 @@ export class EmbeddedClusterLog extends SourceLog {
         out.span[row] = gone.span;
       }
       out.lane[row] = logged.lanes.of(runs.thread[i]!);
-      out.status[row] = // A task that its worker gave back runs again, whatever the reason.
-        status <= RunStatus.Failed ? status : RunStatus.Missing;
+      out.status[row] = loggedStatus(status, gone !== undefined);
       out.start[row] = start;
       out.duration[row] = duration;
       out.waitReady[row] = Math.max(0, start - waitInputs - waitThread - since);
@@ -344,6 +343,14 @@ export class EmbeddedClusterLog extends SourceLog {
       const end = i + 1 < runs.rows ? runs.firstPart[i + 1]! : parts.rows;
       for (let k = runs.firstPart[i]!; k < end; k++) {
         this._part(logged, runs.runId[i]!, parts, k);
+      }
+      if (meters !== undefined) {
+        while (meter < meters.rows && meters.row[meter]! < i) {
+          meter++;
+        }
+        for (; meter < meters.rows && meters.row[meter] === i; meter++) {
+          this._meter(logged, runs.runId[i]!, out.status[row]!, meters, meter);
+        }
       }
     }
     if (unknown > 0) {
@@ -476,6 +483,29 @@ export class EmbeddedClusterLog extends SourceLog {
     out.bytes[row] = parts.bytes[k]!;
   }
 
+  /** The seconds of a run whose result nobody wanted are `cancelled`, all of them. */
+  private _meter(
+    { names }: LoggedWorker,
+    run: number,
+    status: number,
+    meters: Finished['meters'],
+    k: number
+  ): void {
+    const unit = names.logId(meters.unit[k]!);
+    if (status !== RunStatus.Ok && unit === this.names.id('seconds')) {
+      return;
+    }
+    this.table('meters').append({
+      run,
+      function: names.logId(meters.function[k]!),
+      span: meters.span[k]!,
+      label: names.logId(meters.label[k]!),
+      unit,
+      value: meters.value[k]!,
+      cpu: meters.cpu[k]!
+    });
+  }
+
   private _writeStored(now: number): void {
     for (const sum of this._stored.take()) {
       this.table('stored').append({
@@ -488,4 +518,12 @@ export class EmbeddedClusterLog extends SourceLog {
       });
     }
   }
+}
+
+/** A task that its worker gave back runs again, whatever the reason. */
+function loggedStatus(status: number, isGone: boolean): RunStatus {
+  if (status > RunStatus.Failed) {
+    return RunStatus.Missing;
+  }
+  return isGone && status === RunStatus.Ok ? RunStatus.Cancelled : status;
 }

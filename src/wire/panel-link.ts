@@ -561,6 +561,8 @@ export type FineMetricsResult = {
     string,
     number
   ])[];
+  /** What is missing in them, each a sentence. */
+  readonly notes?: readonly string[];
 };
 
 /** view `profile`. params: { groupBy: 'all' | 'function' | 'worker' | 'span', order: 'left-heavy' | 'time', maxNodes ≤ 5000 }. Nodes in depth-first order. */

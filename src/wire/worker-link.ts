@@ -71,7 +71,17 @@ export const WORKER_LINK = {
           from: 'u16',
           held: 'u8'
         },
-        missing: { taskId: u32Of<OuterTaskId>(), worker: 'u16' }
+        missing: { taskId: u32Of<OuterTaskId>(), worker: 'u16' },
+        /** What the run in this row of `runs` has measured itself; the rows ascend. Other columns as in the log's `meters`. */
+        meters: {
+          row: 'u32',
+          function: 'u32',
+          span: u16Of<SpanId>(),
+          label: 'u32',
+          unit: 'u32',
+          value: 'f64',
+          cpu: f64Of<Seconds>()
+        }
       }
     ),
     /** Answer to `takeBack`: ok 1 = it had not started and will not. */

@@ -228,8 +228,17 @@ type Stretch = {
 function stretchesOf(run: RunFact): Stretch[] {
   const { function: fn, span } = run.task;
   const held = run.parts.filter(part => part.held);
+  const rest = (of: number): number => of - sum(held, part => part.duration);
   if (run.status === RunStatus.Lost) {
     return [{ span, function: fn, seconds: [['lost', run.duration]] }];
+  }
+  if (run.status === RunStatus.Failed) {
+    const vain = [...held, { ...run.task, duration: rest(run.duration) }];
+    return vain.map(each => ({
+      span: each.span,
+      function: each.function,
+      seconds: [['failed', each.duration]]
+    }));
   }
   if (held.length === 0) {
     const seconds = computed(run.duration, run.cpu, NaN);
@@ -246,7 +255,7 @@ function stretchesOf(run: RunFact): Stretch[] {
     {
       span,
       function: fn,
-      seconds: [['other', run.duration - sum(held, part => part.duration)]]
+      seconds: [['other', rest(run.duration)]]
     }
   ];
 }
@@ -678,7 +687,8 @@ describe('every column of a drawn cluster', () => {
         now: END,
         params: { entries: true }
       });
-      expect(sorted(entries!)).toEqual(sorted(expectedEntries(facts)));
+      const ofTasks = entries!.filter(([, fn]) => fn !== 'N/A');
+      expect(sorted(ofTasks)).toEqual(sorted(expectedEntries(facts)));
       const behind = facts.runs.flatMap(run =>
         run.parts.filter(part => !part.held)
       );

@@ -46,8 +46,21 @@ function computedBy(
   }));
 }
 
-/** What a run did on its thread, and how often a function computed in it. */
+/** What a run's thread was held for, and how often a function computed in it. */
 function factsOf(run: RunFact): Fact[] {
+  const { status } = run;
+  const done = partsOf(run);
+  if (status !== RunStatus.Failed) {
+    return done;
+  }
+  // It did what it did, and all of it came to nothing.
+  return done.flatMap(fact => [
+    { ...fact, seconds: 0 },
+    { ...fact, activity: 'failed', bytes: 0, count: 0 }
+  ]);
+}
+
+function partsOf(run: RunFact): Fact[] {
   const { task, status, duration, cpu } = run;
   const own = { function: task.function, span: task.span, bytes: 0, count: 0 };
   const execution = { ...own, activity: 'compute', seconds: 0, count: 1 };

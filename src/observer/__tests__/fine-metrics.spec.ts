@@ -53,11 +53,13 @@ describe('fine metrics', () => {
       result.byActivity.map(({ activity, value }) => [activity, value])
     );
     expect(values).toMatchObject({
-      'thread-cpu': 3 + 3 + 4,
+      'thread-cpu': 3 + 3,
       'thread-noncpu': 1 + 1,
       deserialize: 1,
       // b has 6 columns, of which 5 are explained.
-      other: 1
+      other: 1,
+      // All of a run that raised.
+      failed: 4
     });
     expect(result.attributedNanoseconds).toBe(14e9);
     expect(result.totalNanoseconds).toBe(14e9);
@@ -123,7 +125,7 @@ describe('fine metrics', () => {
     });
     noteLockWaits(log, [{ function: 'inc', seconds: [3, 0.5] }]);
     const { result, honoured } = answer(log, 'fine-metrics', {
-      filter: { status: ['failed'] },
+      filter: { status: ['ok'] },
       params: { entries: true }
     });
     expect(result).toMatchObject({ gilErrorSeconds: 0 });
@@ -263,8 +265,9 @@ describe('fine metrics', () => {
     const values = Object.fromEntries(
       result.byActivity.map(({ activity, value }) => [activity, value])
     );
-    // a: 1 of 4 columns, ¾ CPU; b: its first column, deserialising; c: 2 columns, all CPU.
-    expect(values['thread-cpu']).toBeCloseTo(0.75 + 2);
+    // a: 1 of 4 columns, ¾ CPU; b: its first column, deserialising; c: 2 columns of a run that failed.
+    expect(values['thread-cpu']).toBeCloseTo(0.75);
+    expect(values['failed']).toBeCloseTo(2);
     expect(values['thread-noncpu']).toBeCloseTo(0.25);
     expect(values['deserialize']).toBeCloseTo(1);
     expect(result.totalNanoseconds).toBe(4e9);
@@ -290,14 +293,20 @@ describe('fine metrics', () => {
     ]);
   });
 
-  it('gives the client entries that add up to the total', () => {
+  it('gives the client entries that add up to the total and what was idle', () => {
     const result = ask(drawRuns(drawing, { tasks }), 'fine-metrics', {
       params: { entries: true }
     });
     const seconds = result
       .entries!.filter(e => e[0] === 'execute' && e[3] === 'seconds')
       .reduce((sum, entry) => sum + entry[4], 0);
-    expect(seconds).toBeCloseTo(14, 9);
+    // Two threads for ten seconds, of which six were idle.
+    expect(seconds).toBeCloseTo(result.capacitySeconds, 9);
+    const idle = ['execute', 'N/A', 'idle or other spans', 'seconds', 6];
+    expect(result.entries).toContainEqual(idle);
+    const byCause = result.entries!.filter(([where]) => where === 'idle');
+    expect(byCause.reduce((sum, entry) => sum + entry[4], 0)).toBeCloseTo(6, 9);
+    expect(byCause.map(([, fn]) => fn)).toEqual(byCause.map(() => 'N/A'));
     expect(result.entries).toContainEqual([
       'background',
       'fit',

@@ -189,7 +189,8 @@ function workOf(used: readonly Condition[], rows: Drawn) {
     for (const each of own.length > 0 ? own : [run]) {
       if (passes(used, each, run)) {
         seconds += Number(each['duration']);
-        cpu += run['status'] === 2 ? 0 : Number(each['cpu']);
+        // (all of what failed is `failed`)
+        cpu += run['status'] === 0 ? Number(each['cpu']) : 0;
         executions += 1;
         tasks.add(run['run']);
       }

@@ -37,7 +37,8 @@ const anyRun = fc.record({
     RunStatus.Ok,
     RunStatus.Failed,
     RunStatus.Lost,
-    RunStatus.Missing
+    RunStatus.Missing,
+    RunStatus.Cancelled
   )
 });
 const anyClip = fc.option(
@@ -45,6 +46,13 @@ const anyClip = fc.option(
     .tuple(fc.integer({ min: -10, max: 90 }), fc.nat(90))
     .map(([from, length]) => ({ from, to: from + length }))
 );
+
+/** What all of a run's seconds are, and its parts', if it came to nothing. */
+const LUMPS: Readonly<Partial<Record<RunStatus, string>>> = {
+  [RunStatus.Failed]: 'failed',
+  [RunStatus.Missing]: 'cancelled',
+  [RunStatus.Cancelled]: 'cancelled'
+};
 
 type Clip = { readonly from: number; readonly to: number } | null;
 const clamp = (value: number, most: number): number =>
@@ -102,8 +110,11 @@ describe('the book of runs', () => {
           };
           const whole = within(run.start, run.duration, clip);
           const held = parts.filter(part => part.held);
+          const lump = LUMPS[run.status];
           if (run.status === RunStatus.Lost) {
             add(expected, run, 'lost', whole * NS);
+          } else if (held.length === 0 && lump !== undefined) {
+            add(expected, run, lump, whole * NS);
           } else if (held.length === 0) {
             compute(run, NaN, run.duration, whole);
           } else {
@@ -112,13 +123,15 @@ describe('the book of runs', () => {
               const start = run.start + part.offset;
               const ticks = within(start, part.duration, clip);
               rest -= ticks;
-              if (part.kind === PartKind.Compute) {
+              if (lump !== undefined) {
+                add(expected, part, lump, ticks * NS);
+              } else if (part.kind === PartKind.Compute) {
                 compute(part, part.coreWait, part.duration, ticks);
               } else {
                 add(expected, part, KIND[part.kind]!, ticks * NS);
               }
             }
-            add(expected, run, 'other', rest * NS);
+            add(expected, run, lump ?? 'other', rest * NS);
           }
           const seconds = <T extends Record<string, number | boolean>>(
             of: T,

@@ -15,6 +15,8 @@ import {
   type Clip,
   type NanosecondSink
 } from '../store/run-book';
+import { STATUS_REPLACED } from '../store/log-store';
+import { MeterSums } from '../store/meter-sums';
 import {
   resolveRange,
   ROWS_PER_SLICE,
@@ -26,6 +28,8 @@ import {
 export type FineCells = {
   readonly held: ActivityCells;
   readonly background: ActivityCells;
+  /** What these runs measured themselves. */
+  readonly meters: MeterSums;
   /** Time of all runs in the range on the filter's workers, whatever their span, function and status. */
   readonly totalNanoseconds: number;
 };
@@ -40,13 +44,15 @@ export function* fineCells(context: FoldContext): Slices<FineCells> {
     return {
       held: log.held,
       background: log.background,
+      meters: log.meterSums,
       totalNanoseconds: log.totalNanoseconds
     };
   }
   const range = time === 'all' ? null : resolveRange(context);
   const held = new ActivityCells();
   const background = new ActivityCells();
-  const book = new ScanBook(context, range, held, background);
+  const meters = new MeterSums();
+  const book = new ScanBook(context, range, held, background, meters);
   let seen = 0;
   const from = range?.from ?? -Infinity;
   const to = range?.to ?? Infinity;
@@ -63,6 +69,7 @@ export function* fineCells(context: FoldContext): Slices<FineCells> {
   return {
     held,
     background,
+    meters,
     totalNanoseconds: book.totalNanoseconds
   };
 }
@@ -75,7 +82,8 @@ class ScanBook {
     private readonly _context: FoldContext,
     private readonly _clip: Clip | null,
     private readonly _held: ActivityCells,
-    private readonly _background: ActivityCells
+    private readonly _background: ActivityCells,
+    private readonly _meters: MeterSums
   ) {
     this._sink = (span, fn, activity, ns) =>
       _held.addNanoseconds(_held.cell(span, fn), activity, ns);
@@ -94,9 +102,8 @@ class ScanBook {
     if (clip !== null && (start >= clip.to || start + duration < clip.from)) {
       return;
     }
-    // Rows that were replaced pass no status table.
     const status = columns.status[i]!;
-    if (status > RunStatus.Missing) {
+    if (status === STATUS_REPLACED) {
       return;
     }
     if (filter.lanes[columns.lane[i]!] === 0) {
@@ -121,6 +128,25 @@ class ScanBook {
     bookRun(run, parts, clip, 1, this._sink);
     for (const partRow of partRows) {
       this._addPart(partRow, start);
+    }
+    if (log.meters.endRow > 0) {
+      const inRange = clippedNanoseconds(start, duration, clip);
+      const share = inRange / nanoseconds(duration);
+      this._addMeters(columns.run[i]!, startsInRange, Math.min(1, share));
+    }
+  }
+
+  /** Seconds of a run that the range cuts count in proportion, as CPU time does; the rest counts where the run begins. */
+  private _addMeters(run: number, begins: boolean, share: number): void {
+    for (const row of this._context.log.metersOf(run)) {
+      if (Number.isNaN(row.cpu)) {
+        if (begins) {
+          this._meters.add(row);
+        }
+      } else if (share > 0) {
+        const { value, cpu } = row;
+        this._meters.add({ ...row, value: value * share, cpu: cpu * share });
+      }
     }
   }
 

@@ -1,6 +1,6 @@
 import { NONE_U32 } from '../../records/enumerations';
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
-import { passesFineRow } from '../filter';
+import { passesFineRow, passesFunction, passesWorker } from '../filter';
 import {
   ACTIVITIES,
   BLOCKED,
@@ -11,23 +11,26 @@ import {
   type ActivityCells
 } from '../store/activity-cells';
 import { FineSums } from '../store/fine-sums';
+import type { MeterSums } from '../store/meter-sums';
 import type { LogStore } from '../store/log-store';
 import {
   resolveRange,
   type FoldContext,
   type Honoured,
+  type Range,
   type Slices
 } from './context';
 import { cellPasses, fineCells, type FineCells } from './fine-cells';
 import { fineSums } from './fine-rows';
 import { hasMeters, honouredBy, type Exception } from './honoured';
 import { accountIdle, IDLE_CAUSES, type IdleAccount } from './idle';
-import { isLockWait, LockWaits } from './lock-waits';
+import { IN_TASKS, isLockWait, LockWaits } from './lock-waits';
 import { outsideTasks } from './outside-tasks';
+import { ThreadAccount } from './thread-account';
 import type { ParamsOf } from '../../wire/question';
 
-type Unit = 'seconds' | 'bytes' | 'count';
-const UNITS: readonly Unit[] = ['seconds', 'bytes', 'count'];
+/** Those of activities; what tasks measure themselves may have any. */
+const UNITS: readonly string[] = ['seconds', 'bytes', 'count'];
 const DEFAULT_TOP = 12;
 const MOST_TOP = 500;
 
@@ -37,6 +40,8 @@ type FunctionSum = {
   executions: number;
   total: number;
   readonly byActivity: Float64Array;
+  /** By label, what the function measured itself. */
+  readonly byLabel: Map<string, number>;
 };
 
 /**
@@ -47,8 +52,9 @@ export function* foldFineMetrics(
   params: ParamsOf<'fine-metrics'>
 ): Slices<{ readonly result: FineMetricsResult; readonly honoured: Honoured }> {
   const { log, filter } = context;
-  const unit = UNITS.find(known => known === params.unit) ?? 'seconds';
   const cells = yield* fineCells(context);
+  const units = [...new Set([...UNITS, ...unitsOf(context, cells.meters)])];
+  const unit = units.find(known => known === params.unit) ?? 'seconds';
   const range = resolveRange(context);
   const idle = yield* accountIdle({ log, range, filter, perSpan: false });
   const fine = yield* fineSums(context);
@@ -56,7 +62,8 @@ export function* foldFineMetrics(
   // Workers report waits for the GIL for all runs together: the share of one status is not known, so under a filter by status blocked time
   // is not divided.
   const waits = filter.byStatus ? new LockWaits(log, new FineSums()) : known;
-  const byFunction = sumByFunction(context, cells.held, waits, unit);
+  const account = new ThreadAccount(cells.held, waits, cells.meters);
+  const byFunction = sumByFunction(context, cells, account, unit);
   const byActivity = new Float64Array(ACTIVITIES.length);
   let attributedNanoseconds = 0;
   let gilErrorNanoseconds = 0;
@@ -73,11 +80,15 @@ export function* foldFineMetrics(
       ? (['metersByStatus'] as const)
       : [])
   ];
+  const byLabel = new Map<string, number>();
   for (const sum of byFunction) {
     sum.byActivity.forEach((value, a) => (byActivity[a]! += value));
+    sum.byLabel.forEach((value, label) => addTo(byLabel, label, value));
   }
   const whole =
-    unit === 'seconds' ? idle.capacitySeconds : byActivity.reduce(add, 0);
+    unit === 'seconds'
+      ? idle.capacitySeconds
+      : byFunction.reduce((sum, { total }) => sum + total, 0);
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;
   const top = Math.min(MOST_TOP, Math.max(1, params.top ?? DEFAULT_TOP));
@@ -85,14 +96,14 @@ export function* foldFineMetrics(
     result: {
       view: 'fine-metrics',
       unit,
-      units: [...UNITS],
+      units,
       wallSeconds: idle.wallSeconds,
       threads:
         idle.wallSeconds > 0
           ? idle.capacitySeconds / idle.wallSeconds
           : log.shape.threads,
       capacitySeconds: idle.capacitySeconds,
-      byActivity: activityRows(byActivity, idle, unit, share),
+      byActivity: activityRows(byActivity, byLabel, idle, unit, share),
       byFunction: byFunction.slice(0, top).map(sum => ({
         function: sum.name,
         ...log.slots.of(
@@ -102,7 +113,7 @@ export function* foldFineMetrics(
         executions: sum.executions,
         total: sum.total,
         share: share(sum.total),
-        activities: named(sum.byActivity)
+        activities: named(sum)
       })),
       others: othersOf(byFunction.slice(top)),
       idle: IDLE_CAUSES.map((cause, i) => ({
@@ -122,7 +133,10 @@ export function* foldFineMetrics(
       attributedNanoseconds,
       totalNanoseconds: cells.totalNanoseconds,
       ...(params.entries === true
-        ? { entries: entriesOf(context, cells, waits, fine) }
+        ? {
+            entries: entriesOf(context, cells, account, idle, fine),
+            notes: notesOf(context, range)
+          }
         : {})
     },
     honoured: honouredBy('fine-metrics', context, exceptions)
@@ -131,20 +145,58 @@ export function* foldFineMetrics(
 
 const add = (a: number, b: number): number => a + b;
 
+function addTo(sums: Map<string, number>, name: string, value: number): void {
+  sums.set(name, (sums.get(name) ?? 0) + value);
+}
+
 function valueOf(
   cells: ActivityCells,
   cell: number,
   activity: number,
-  waits: LockWaits,
-  unit: Unit
+  account: ThreadAccount,
+  unit: string
 ): number {
   switch (unit) {
     case 'seconds':
-      return waits.nanoseconds(cells, cell, activity) / 1e9;
+      return account.nanoseconds(cell, activity) / 1e9;
     case 'bytes':
       return cells.bytes(cell, activity);
     case 'count':
       return countOf(cells, cell, activity);
+    default:
+      return 0;
+  }
+}
+
+/** What passing tasks measured beside their runs' time: all that is no seconds. */
+function* measuredBeside(
+  { log, filter }: FoldContext,
+  meters: MeterSums
+): Generator<{
+  readonly function: string;
+  readonly label: string;
+  readonly unit: string;
+  readonly value: number;
+}> {
+  for (const sum of meters.all()) {
+    if (
+      sum.beside !== 0 &&
+      filter.spans[sum.span] === 1 &&
+      passesFunction(filter, sum.function)
+    ) {
+      yield {
+        function: log.name(sum.function),
+        label: log.name(sum.label),
+        unit: log.name(sum.unit),
+        value: sum.beside
+      };
+    }
+  }
+}
+
+function* unitsOf(context: FoldContext, meters: MeterSums): Generator<string> {
+  for (const { unit } of measuredBeside(context, meters)) {
+    yield unit;
   }
 }
 
@@ -158,31 +210,51 @@ function countOf(cells: ActivityCells, cell: number, activity: number): number {
 /** Largest first. Names that several ids share are one function. */
 function sumByFunction(
   context: FoldContext,
-  cells: ActivityCells,
-  waits: LockWaits,
-  unit: Unit
+  { held: cells, meters }: FineCells,
+  account: ThreadAccount,
+  unit: string
 ): FunctionSum[] {
+  const { log } = context;
   const sums = new Map<string, FunctionSum>();
-  for (let cell = 0; cell < cells.length; cell++) {
-    if (!cellPasses(context, cells, cell)) {
-      continue;
-    }
-    const name = context.log.name(cells.function(cell));
+  const sumOf = (name: string): FunctionSum => {
     let sum = sums.get(name);
     if (sum === undefined) {
       sum = {
         name,
         executions: 0,
         total: 0,
-        byActivity: new Float64Array(ACTIVITIES.length)
+        byActivity: new Float64Array(ACTIVITIES.length),
+        byLabel: new Map()
       };
       sums.set(name, sum);
     }
+    return sum;
+  };
+  for (let cell = 0; cell < cells.length; cell++) {
+    if (!cellPasses(context, cells, cell)) {
+      continue;
+    }
+    const sum = sumOf(log.name(cells.function(cell)));
     sum.executions += cells.executions(cell);
     for (let activity = 0; activity < ACTIVITIES.length; activity++) {
-      const value = valueOf(cells, cell, activity, waits, unit);
+      const value = valueOf(cells, cell, activity, account, unit);
       sum.byActivity[activity]! += value;
       sum.total += value;
+    }
+    if (unit === 'seconds') {
+      for (const [label, ns] of account.labels(cell)) {
+        addTo(sum.byLabel, log.name(label), ns / 1e9);
+        sum.total += ns / 1e9;
+      }
+    }
+  }
+  if (unit !== 'seconds') {
+    for (const beside of measuredBeside(context, meters)) {
+      if (beside.unit === unit) {
+        const sum = sumOf(beside.function);
+        addTo(sum.byLabel, beside.label, beside.value);
+        sum.total += beside.value;
+      }
     }
   }
   return [...sums.values()].sort(
@@ -190,20 +262,23 @@ function sumByFunction(
   );
 }
 
-function named(values: Float64Array): ActivitySeconds {
-  const activities: Record<string, number> = {};
-  values.forEach((value, activity) => {
-    if (value !== 0) {
-      activities[ACTIVITIES[activity]!] = value;
-    }
-  });
-  return activities;
+/** (a label may be what an activity is called) */
+function named({
+  byActivity,
+  byLabel
+}: Pick<FunctionSum, 'byActivity' | 'byLabel'>): ActivitySeconds {
+  const activities = new Map(byLabel);
+  byActivity.forEach((value, activity) =>
+    addTo(activities, ACTIVITIES[activity]!, value)
+  );
+  return Object.fromEntries([...activities].filter(([, value]) => value !== 0));
 }
 
 function activityRows(
   byActivity: Float64Array,
+  byLabel: ReadonlyMap<string, number>,
   idle: IdleAccount,
-  unit: Unit,
+  unit: string,
   share: (value: number) => number | null
 ): FineMetricsResult['byActivity'] {
   const rows = ACTIVITIES.map((activity, i) => ({
@@ -211,6 +286,15 @@ function activityRows(
     value: byActivity[i]!,
     share: share(byActivity[i]!)
   }));
+  for (const [label, value] of byLabel) {
+    const same = rows.find(({ activity }) => activity === label);
+    if (same === undefined) {
+      rows.push({ activity: label, value, share: share(value) });
+    } else {
+      same.value += value;
+      same.share = share(same.value);
+    }
+  }
   if (unit === 'seconds') {
     IDLE_CAUSES.forEach((cause, i) => {
       const value = idle.selectedIdle[i]!;
@@ -225,18 +309,20 @@ function othersOf(rest: readonly FunctionSum[]): FineMetricsResult['others'] {
     return null;
   }
   const byActivity = new Float64Array(ACTIVITIES.length);
+  const byLabel = new Map<string, number>();
   let executions = 0;
   let total = 0;
   for (const sum of rest) {
     executions += sum.executions;
     total += sum.total;
     sum.byActivity.forEach((value, i) => (byActivity[i]! += value));
+    sum.byLabel.forEach((value, label) => addTo(byLabel, label, value));
   }
   return {
     functions: rest.length,
     executions,
     total,
-    activities: named(byActivity)
+    activities: named({ byActivity, byLabel })
   };
 }
 
@@ -268,14 +354,18 @@ function backgroundOf(
 /** The activities that Dask calls `thread-noncpu`; context `noncpu` lists them one by one. */
 const OFF_CORE: readonly number[] = [CORE, GIL, BLOCKED];
 
+/** What Dask calls the function and the activity of idle time. */
+const IDLE_ENTRY = ['N/A', 'idle or other spans'] as const;
+
 /**
- * Exact sums for `client.fine_metrics`: each cell's, added up over spans. Those of context `execute` add up to the thread time; its activities
- * are Dask's.
+ * Exact sums for `client.fine_metrics`: each cell's, added up over spans. Those of context `execute` add up to the thread time and what was
+ * idle; its activities are Dask's, and the labels of users. Context `user` has seconds that tasks told beyond their runs' time.
  */
 function entriesOf(
   context: FoldContext,
   cells: FineCells,
-  waits: LockWaits,
+  account: ThreadAccount,
+  idle: IdleAccount,
   fine: FineSums
 ): NonNullable<FineMetricsResult['entries']> {
   const { log } = context;
@@ -299,7 +389,10 @@ function entriesOf(
       }
       const fn = log.name(from.function(cell));
       ACTIVITIES.forEach((activity, i) => {
-        const ns = waits.nanoseconds(from, cell, i);
+        const ns =
+          from === cells.held
+            ? account.nanoseconds(cell, i)
+            : from.nanoseconds(cell, i);
         if (OFF_CORE.includes(i)) {
           book([where, fn, ACTIVITIES[THREAD_NONCPU]!, 'seconds'], ns);
           book(['noncpu', fn, activity, 'seconds'], ns);
@@ -309,8 +402,30 @@ function entriesOf(
         book([where, fn, activity, 'bytes'], from.bytes(cell, i));
         book([where, fn, activity, 'count'], countOf(from, cell, i));
       });
+      if (from === cells.held) {
+        for (const [label, ns] of account.labels(cell)) {
+          book([where, fn, log.name(label), 'seconds'], ns);
+        }
+      }
     }
   }
+  for (const beside of measuredBeside(context, cells.meters)) {
+    const isSeconds = beside.unit === 'seconds';
+    book(
+      [
+        isSeconds ? 'user' : 'execute',
+        beside.function,
+        beside.label,
+        beside.unit
+      ],
+      isSeconds ? beside.value * 1e9 : beside.value
+    );
+  }
+  IDLE_CAUSES.forEach((cause, i) => {
+    const ns = idle.selectedIdle[i]! * 1e9;
+    book(['execute', ...IDLE_ENTRY, 'seconds'], ns);
+    book(['idle', IDLE_ENTRY[0], cause, 'seconds'], ns);
+  });
   return [
     ...[...sums.values()]
       .filter(({ value }) => value !== 0)
@@ -323,6 +438,35 @@ function entriesOf(
   ];
 }
 
+const WORKER_LOST = 'worker-lost';
+const MOST_NOTES = 10;
+
+/** What is missing in the figures: workers tell what they measure at least once a second, and one that dies tells nothing any more. */
+function notesOf({ log, filter }: FoldContext, { from, to }: Range): string[] {
+  const notes: string[] = [];
+  for (const { columns, rows } of log.events.chunks) {
+    for (let i = 0; i < rows; i++) {
+      const worker = columns.worker[i]!;
+      const t = columns.t[i]!;
+      if (
+        t >= from &&
+        t <= to + 1 &&
+        passesWorker(filter, worker) &&
+        log.name(columns.kind[i]!) === WORKER_LOST
+      ) {
+        const name = log.shape.workers.get(worker)?.name ?? `worker ${worker}`;
+        notes.push(
+          `${name} was lost: what it had measured in its last second may be missing.`
+        );
+      }
+    }
+  }
+  const more = notes.length - MOST_NOTES;
+  return more > 0
+    ? [...notes.slice(0, MOST_NOTES), `So it is of ${more} more workers.`]
+    : notes;
+}
+
 type EntryKey = readonly [string, string, string, string];
 
 /** Sums that workers measured outside tasks, or users with meters of their own, unchanged. */
@@ -332,7 +476,11 @@ function fineEntries(
 ): (readonly [string, string, string, string, number])[] {
   const sums = new Map<string, { ids: readonly number[]; value: number }>();
   for (const row of fine.all()) {
-    if (isLockWait(log, row.context) || !passesFineRow(filter, row)) {
+    // Of one status, how many inputs of tasks were in memory is not known.
+    const isHidden =
+      isLockWait(log, row.context) ||
+      (filter.byStatus && log.name(row.context) === IN_TASKS);
+    if (isHidden || !passesFineRow(filter, row)) {
       continue;
     }
     const ids = [row.context, row.function, row.activity, row.unit];

@@ -1,7 +1,7 @@
 import { NONE_U32 } from '../../records/enumerations';
 import type { ViewName } from '../../wire/panel-link';
 import { EXACT, type FoldContext, type Honoured } from './context';
-import { isLockWait } from './lock-waits';
+import { IN_TASKS, isLockWait } from './lock-waits';
 
 /** What a selection may be narrowed by. */
 export const CONDITIONS = [
@@ -130,6 +130,9 @@ const EXCEPTIONS = {
   lockByStatus: approximate(
     'How long tasks waited for the GIL is not known by status: it is part of "blocked" here.'
   ),
+  meters: approximate(
+    'The oldest figures that tasks measured themselves are kept only as totals.'
+  ),
   metersByStatus: approximate(
     'What tasks measured themselves is not known by status.'
   ),
@@ -144,6 +147,7 @@ type BoundedTable =
   | 'runs'
   | 'parts'
   | 'fine'
+  | 'meters'
   | 'samples'
   | 'memory'
   | 'memorySamples'
@@ -159,7 +163,7 @@ const FROM_ROWS: Readonly<
     }
   >
 > = {
-  'fine-metrics': { always: ['runs'], narrowed: ['parts', 'fine'] },
+  'fine-metrics': { always: ['runs'], narrowed: ['parts', 'fine', 'meters'] },
   'task-stream': { always: [], narrowed: ['runs', 'parts'] },
   tasks: { always: ['runs'], narrowed: ['parts'] },
   records: { always: ['runs', 'parts'], narrowed: [] },
@@ -220,10 +224,14 @@ export function honouredBy(
   };
 }
 
-/** Whether tasks have measured something themselves: rows of `fine` that have a function and are no estimates of waits. */
+/** Whether rows of `fine` tell what tasks measured themselves: those that have a function and are neither estimates of waits nor counts of inputs. */
 export function hasMeters({ log }: FoldContext): boolean {
   for (const row of log.fineSums.all()) {
-    if (row.function !== NONE_U32 && !isLockWait(log, row.context)) {
+    if (
+      row.function !== NONE_U32 &&
+      !isLockWait(log, row.context) &&
+      log.name(row.context) !== IN_TASKS
+    ) {
       return true;
     }
   }

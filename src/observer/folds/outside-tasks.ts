@@ -2,7 +2,10 @@ import type { FineMetricsResult } from '../../wire/panel-link';
 import { passesFineRow } from '../filter';
 import type { FineSums } from '../store/fine-sums';
 import type { FoldContext } from './context';
-import { isLockWait } from './lock-waits';
+import { IN_TASKS, isLockWait } from './lock-waits';
+
+/** Transfers once more, by request, where parts have them by task; and what tasks found in memory. */
+const NOT_OUTSIDE: readonly string[] = ['gather-dep', IN_TASKS];
 
 /** null: not measured. */
 type Sum = {
@@ -22,6 +25,9 @@ export function outsideTasks(
       continue;
     }
     const where = log.name(row.context);
+    if (NOT_OUTSIDE.includes(where)) {
+      continue;
+    }
     const activity = log.name(row.activity);
     const name = where === activity ? activity : `${where}: ${activity}`;
     const sum = sums.get(name) ?? {

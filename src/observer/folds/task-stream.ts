@@ -148,10 +148,10 @@ function* scanStrip(
         const laneIndex = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[laneIndex]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + seconds);
-        // A run that was given back for want of an input gets no mark: it runs again, and the user need not care.
+        // A run that was given back gets no mark, for it runs again; nor one whose result nobody wanted.
         if (
-          columns.status[j] !== RunStatus.Ok &&
-          columns.status[j] !== RunStatus.Missing
+          columns.status[j] === RunStatus.Failed ||
+          columns.status[j] === RunStatus.Lost
         ) {
           kinds[columns.status[j] === RunStatus.Failed ? 'failed' : 'lost']++;
           const bin = Math.floor(

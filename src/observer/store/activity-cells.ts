@@ -1,7 +1,7 @@
 /**
  * The uses of tasks' seconds, in the order in which they are drawn. Computing off a core is divided into waiting for a core, for the
  * interpreter lock, and blocked, or is `thread-noncpu` where that is not known; `compute` is computing of which the CPU share is not known;
- * `lost` is all of a run that ended with its worker.
+ * `failed`, `cancelled` and `lost` are all of a run that raised, whose result nobody wanted, or that ended with its worker.
  *
  * No cell holds `gil`: it is estimated beside the runs, and the folds take it out of `blocked`.
  */
@@ -23,6 +23,8 @@ export const ACTIVITIES = [
   'deserialize',
   'serialize',
   'other',
+  'failed',
+  'cancelled',
   'lost'
 ] as const;
 type ActivityName = (typeof ACTIVITIES)[number];
@@ -37,6 +39,8 @@ export const THREAD_NONCPU = indexOf('thread-noncpu');
 export const COMPUTE = indexOf('compute');
 export const TRANSFER = indexOf('transfer');
 export const OTHER = indexOf('other');
+export const FAILED = indexOf('failed');
+export const CANCELLED = indexOf('cancelled');
 export const LOST = indexOf('lost');
 
 /** {@link PartKind} → the activity of the same name; compute is divided by CPU time instead. */
@@ -53,7 +57,7 @@ const MOST_CELLS = 200_000;
  *
  * A float64 holds integers exactly up to 2^53: 104 days of one pair's thread time, so sums of whole nanoseconds are exact in any order.
  *
- *     cell  span  function     ns[cell * 14 + activity]
+ *     cell  span  function     ns[cell * 16 + activity]
  *     0     1     inc          thread-cpu 12 000, core 800, …
  *     1     1     add          …
  */

@@ -31,6 +31,7 @@ const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {
   nodes: ['submitted'],
   runs: ['duration', 'waitReady', 'waitInputs', 'waitThread', 'cpu'],
   parts: ['offset', 'duration', 'cpu', 'coreWait'],
+  meters: ['cpu'],
   memoryRuns: ['stopped'],
   transfers: ['duration']
 };
@@ -40,6 +41,7 @@ const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
   runs: ['nbytes'],
   parts: ['bytes'],
   fine: ['value'],
+  meters: ['value'],
   totals: ['value'],
   memory: ['process', 'managed', 'spilled', 'unmanagedOld'],
   stored: ['change'],

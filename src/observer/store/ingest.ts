@@ -116,6 +116,7 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
     }
   },
   fine: ingestFine,
+  meters: ingestMeters,
   totals: (log, block) => appended(log, log.totals, block),
   stacks: (log, block) => {
     indexed(log, log.stacks, log.stackRows, block, 'stack');
@@ -185,6 +186,26 @@ function ingestFine(log: LogStore, block: RowsOf<'fine'>): void {
       fn[i]!,
       value[i]!
     );
+  }
+}
+
+function ingestMeters(log: LogStore, block: RowsOf<'meters'>): void {
+  const first = appended(log, log.meters, block);
+  log.lastMeters.dropBelow(log.meters.firstRow);
+  const { run, label, unit, span, function: fn, value, cpu } = columnsOf(block);
+  for (let i = 0; i < block.rows; i++) {
+    const row = first + i;
+    const { columns } = log.meters.chunkOf(row)!;
+    columns.previous[row & CHUNK_MASK] = log.lastMeters.get(run[i]!) + 1;
+    log.lastMeters.set(run[i]!, row);
+    log.meterSums.add({
+      label: label[i]!,
+      unit: unit[i]!,
+      span: span[i]!,
+      function: fn[i]!,
+      value: value[i]!,
+      cpu: cpu[i]!
+    });
   }
 }
 

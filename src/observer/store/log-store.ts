@@ -10,6 +10,7 @@ import { CHUNK_MASK, ColumnTable } from './column-table';
 import { DurationClasses, ZonedRows } from './duration-classes';
 import { FineSums } from './fine-sums';
 import { IdIndex } from './id-index';
+import { type MeterFigure, MeterSums } from './meter-sums';
 import { RetiredCells } from './retired-cells';
 import type { PartFigures } from './run-book';
 import { SpanFigures } from './span-figures';
@@ -40,6 +41,7 @@ export type StoreBounds = {
   readonly runs?: number;
   readonly parts?: number;
   readonly fine?: number;
+  readonly meters?: number;
 };
 
 /**
@@ -54,6 +56,8 @@ export class LogStore {
   /** previous: 1 + the row of the run's part before this one (0: none). runRow: 1 + the row of the run (0: it is not here yet). */
   readonly parts: ColumnTable<'parts', { previous: 'u32'; runRow: 'u32' }>;
   readonly fine: ColumnTable<'fine'>;
+  /** previous: 1 + the row before this one of the same run (0: none). */
+  readonly meters: ColumnTable<'meters', { previous: 'u32' }>;
   readonly totals = new ColumnTable('totals');
   readonly stacks = new ColumnTable('stacks');
   readonly frames = new ColumnTable('frames');
@@ -84,6 +88,8 @@ export class LogStore {
   readonly runRows = new IdIndex();
   /** Run id → its newest part row. */
   readonly lastParts = new IdIndex();
+  /** Run id → its newest row of `meters`. */
+  readonly lastMeters = new IdIndex();
   /** Runs of fused tasks, by their last part that computes: those that consist of several executions. */
   readonly fusedRuns = new IdIndex();
   /** Run id → the row of `events` that says how it failed. */
@@ -105,6 +111,8 @@ export class LogStore {
   readonly background = new ActivityCells();
   /** What rows of `fine` add up to; never forgets a row either. */
   readonly fineSums = new FineSums();
+  /** The same of `meters`. */
+  readonly meterSums = new MeterSums();
   /** Σ of all runs' durations in whole nanoseconds, added up apart from `held`. */
   totalNanoseconds = 0;
   runCount = 0;
@@ -155,6 +163,7 @@ export class LogStore {
       bounds.parts
     );
     this.fine = new ColumnTable('fine', {}, bounds.fine);
+    this.meters = new ColumnTable('meters', { previous: 'u32' }, bounds.meters);
   }
 
   name(id: number): string {
@@ -201,6 +210,23 @@ export class LogStore {
       cpu: columns.cpu[i]!,
       coreWait: columns.coreWait[i]!
     };
+  }
+
+  /** What a run has measured itself, the newest first. */
+  *metersOf(run: number): Generator<MeterFigure> {
+    for (let row = this.lastMeters.get(run); this.meters.has(row);) {
+      const { columns } = this.meters.chunkOf(row)!;
+      const i = row & CHUNK_MASK;
+      yield {
+        label: columns.label[i]!,
+        unit: columns.unit[i]!,
+        span: columns.span[i]!,
+        function: columns.function[i]!,
+        value: columns.value[i]!,
+        cpu: columns.cpu[i]!
+      };
+      row = columns.previous[i]! - 1;
+    }
   }
 
   addGap(gap: GapRow): void {
@@ -291,6 +317,7 @@ export class LogStore {
       this.runs,
       this.parts,
       this.fine,
+      this.meters,
       this.totals,
       this.stacks,
       this.frames,

@@ -71,6 +71,14 @@ function usedNames(log: LogStore): ReadonlySet<number> {
     used.add(sum.context).add(sum.function);
     used.add(sum.activity).add(sum.unit);
   }
+  for (const { columns, rows } of log.meters.chunks) {
+    add(columns.function, rows);
+    add(columns.label, rows);
+    add(columns.unit, rows);
+  }
+  for (const sum of log.meterSums.all()) {
+    used.add(sum.function).add(sum.label).add(sum.unit);
+  }
   for (const { columns, rows } of log.frames.chunks) {
     add(columns.function, rows);
     add(columns.file, rows);

@@ -4,8 +4,10 @@ import { PartKind, RunStatus } from '../../records/enumerations';
 import {
   ACTIVITY_OF_PART,
   BLOCKED,
+  CANCELLED,
   COMPUTE,
   CORE,
+  FAILED,
   LOST,
   OTHER,
   THREAD_CPU,
@@ -69,6 +71,16 @@ export function nanoseconds(seconds: Seconds): Nanoseconds {
 }
 
 /**
+ * What all seconds of a run are that came to nothing, and those of its parts, by its status. Of runs that were given back only those have
+ * any that asked to be run anew.
+ */
+const LUMP_OF_STATUS: Readonly<Partial<Record<number, number>>> = {
+  [RunStatus.Failed]: FAILED,
+  [RunStatus.Missing]: CANCELLED,
+  [RunStatus.Cancelled]: CANCELLED
+};
+
+/**
  * Divides the time that a run held its thread among activities, in whole nanoseconds whose sum is the run's duration exactly.
  *
  *     run        ├──────────────── 10 ms ────────────────┤
@@ -89,6 +101,7 @@ export function bookRun(
   sink: NanosecondSink
 ): void {
   const whole = clippedNanoseconds(run.start, run.duration, clip);
+  const lump = LUMP_OF_STATUS[run.status];
   if (run.status === RunStatus.Lost) {
     sink(run.span, run.function, LOST, sign * whole);
     return;
@@ -103,15 +116,17 @@ export function bookRun(
     const start = run.start + part.offset;
     const ns = clippedNanoseconds(start, part.duration, clip);
     rest -= ns;
-    if (part.kind === PartKind.Compute) {
+    if (lump !== undefined) {
+      sink(part.span, part.function, lump, sign * ns);
+    } else if (part.kind === PartKind.Compute) {
       bookCompute(part, part.coreWait, part.duration, ns, sign, sink);
     } else {
       const activity = ACTIVITY_OF_PART[part.kind] ?? OTHER;
       sink(part.span, part.function, activity, sign * ns);
     }
   }
-  if (anyHeld) {
-    sink(run.span, run.function, OTHER, sign * rest);
+  if (anyHeld || lump !== undefined) {
+    sink(run.span, run.function, lump ?? OTHER, sign * rest);
   } else {
     bookCompute(run, NaN, run.duration, whole, sign, sink);
   }

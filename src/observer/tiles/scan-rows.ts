@@ -236,9 +236,9 @@ function runGate(
 }
 
 function kindOfRun(status: number): number {
-  return status === RunStatus.Ok || status === RunStatus.Missing
-    ? BoxKind.Compute
-    : BoxKind.Failed;
+  return status === RunStatus.Failed || status === RunStatus.Lost
+    ? BoxKind.Failed
+    : BoxKind.Compute;
 }
 
 /** The same for parts whose run is here. */

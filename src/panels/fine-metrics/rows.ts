@@ -46,7 +46,7 @@ type Group =
   | 'not on CPU'
   | 'data'
   | 'other'
-  | 'lost'
+  | 'in vain'
   | 'still running'
   | 'filtered out'
   | 'idle';
@@ -73,6 +73,15 @@ type Meaning = {
   word?: string;
   kind: ActivityRole;
   group: Group;
+};
+
+/** What came to nothing, for whatever reason: Show as table tells them apart. */
+const IN_VAIN: Meaning = {
+  id: 'lost',
+  label: 'failed, cancelled or lost',
+  word: 'in vain',
+  kind: 'failed',
+  group: 'in vain'
 };
 
 // Several activities may be one part of the bar, as reading and writing are "disk".
@@ -150,12 +159,9 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     group: 'data'
   },
   other: { id: 'other', label: 'other', kind: 'other', group: 'other' },
-  lost: {
-    id: 'lost',
-    label: 'lost with a worker',
-    kind: 'failed',
-    group: 'lost'
-  }
+  failed: IN_VAIN,
+  cancelled: IN_VAIN,
+  lost: IN_VAIN
 };
 
 /** Computing, in bytes and counts, which have no CPU share. */

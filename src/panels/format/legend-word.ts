@@ -26,11 +26,13 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['other', trans => trans.__('other')],
   // How a run ended.
   ['failed', trans => trans.__('failed')],
+  ['cancelled', trans => trans.__('cancelled')],
   ['lost', trans => trans.__('lost')],
   ['ok', trans => trans.__('ok')],
   ['running', trans => trans.__('running')],
   ['missing', trans => trans.__('missing')],
-  ['lost with a worker', trans => trans.__('lost with a worker')],
+  ['failed, cancelled or lost', trans => trans.__('failed, cancelled or lost')],
+  ['in vain', trans => trans.__('in vain')],
   // Why a thread is idle.
   ['nothing runnable', trans => trans.__('nothing runnable')],
   ['inputs in flight', trans => trans.__('inputs in flight')],

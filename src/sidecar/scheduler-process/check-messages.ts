@@ -241,7 +241,7 @@ function checkFinished(
   { fields, tables, blobs }: Message<'worker', 'up', 'finished'>,
   threads: number
 ): void {
-  const { runs, parts } = tables;
+  const { runs, parts, meters } = tables;
   for (const { row, blob } of fields.errors) {
     if (row >= runs.rows) {
       throw new BrokenFrame(
@@ -273,6 +273,8 @@ function checkFinished(
     runs.rows,
     parts.rows
   );
+  checkAscending('finished', 'row', meters.row, meters.rows, runs.rows - 1);
+  checkTimes('finished', 'value', meters.value, meters.rows);
   checkTimes('finished', 'start', runs.start, runs.rows);
   checkAmounts('finished', 'duration', runs.duration, runs.rows);
   checkSizes('finished', 'nbytes', runs.nbytes, runs.rows);

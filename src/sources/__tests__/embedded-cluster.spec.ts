@@ -5,7 +5,11 @@ import {
   type OuterTaskId
 } from '../../records/ids';
 import { denseIds, idOf, spanIds } from '../../testing/ids';
-import { CapacityState, StoredKind } from '../../records/enumerations';
+import {
+  CapacityState,
+  RunStatus,
+  StoredKind
+} from '../../records/enumerations';
 import { decodeBlock, type Block } from '../../records/block';
 import type { TableName } from '../../records/tables';
 import { EmbeddedClusterLog, type MeasuredTable, type TaskFacts } from '..';
@@ -220,6 +224,62 @@ describe('the log of an embedded cluster', () => {
     expect([...block('runs').columns.status]).toEqual([0, 1, 3, 1]);
     // A run that was given back does not count, and is no attempt.
     expect([...block('runs').columns.attempt]).toEqual([1, 2, 3, 3]);
+  });
+
+  it('has what runs measured themselves, of those in vain all but seconds', () => {
+    const { log, block } = newLog();
+    join(log, 0, 1);
+    log.workerNames(0, 0x80000000, ['decode', 'rows', 'seconds', 'count']);
+    log.givenUp.keep(idOf(77), goneTask);
+    const [decode, rows, seconds, count] = [0, 1, 2, 3].map(
+      i => 0x80000000 + i
+    );
+    const runs = runsOf([
+      { runId: 1 },
+      // Nobody knows it any more.
+      { runId: 2, taskId: 99 },
+      { runId: 3, taskId: 77 },
+      { runId: 4 }
+    ]);
+    log.finished(
+      0,
+      {
+        ...runs,
+        meters: {
+          rows: 6,
+          row: Uint32Array.of(0, 0, 1, 2, 2, 3),
+          function: Uint32Array.of(4, 5, 4, 4, 4, 4),
+          span: spanIds(2, 3, 2, 2, 2, 2),
+          label: Uint32Array.from([decode, rows, decode, decode, rows, decode]),
+          unit: Uint32Array.from([
+            ...[seconds, count, seconds],
+            ...[seconds, count, seconds]
+          ]),
+          value: Float64Array.of(0.5, 7, 1, 2, 8, 3),
+          cpu: Float64Array.of(0.25, NaN, 0, 0, NaN, 1)
+        }
+      },
+      denseIds(0, -1, -1, 0),
+      oneTask()
+    );
+    log.seal(106);
+    expect([...block('runs').columns.status]).toEqual([
+      RunStatus.Ok,
+      RunStatus.Cancelled,
+      RunStatus.Ok
+    ]);
+    const { columns } = block('meters');
+    expect([...columns.run]).toEqual([1, 1, 3, 4]);
+    expect([...columns.function]).toEqual([4, 5, 4, 4]);
+    expect([...columns.span]).toEqual([2, 3, 2, 2]);
+    expect([...columns.label]).toEqual(
+      ['decode', 'rows', 'rows', 'decode'].map(text => log.names.id(text))
+    );
+    expect([...columns.unit]).toEqual(
+      ['seconds', 'count', 'count', 'seconds'].map(text => log.names.id(text))
+    );
+    expect([...columns.value]).toEqual([0.5, 7, 8, 3]);
+    expect([...columns.cpu]).toEqual([0.25, NaN, NaN, 1]);
   });
 
   it('has a row of a run whose task was given up and forgotten', () => {

@@ -334,6 +334,15 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
           bytes: [1e12],
           from: [2],
           held: [0]
+        },
+        meters: {
+          row: [0, 0, 2],
+          function: [3, 3, 3],
+          span: [1, 1, 0],
+          label: [0x80000000, 0x80000001, 0x80000001],
+          unit: [0x80000002, 0x80000003, 0x80000003],
+          value: [0.0625, 7, -1.5],
+          cpu: [0.03125, 0, 0.5]
         }
       },
       [counting(5)]

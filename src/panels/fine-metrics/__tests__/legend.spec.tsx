@@ -110,6 +110,7 @@ describe('the legend has a word for each segment that is drawn, and no other', (
       'transfer',
       'disk',
       '(de)serialise',
+      'in vain',
       'scheduler not yet answered',
       'nothing runnable',
       'held on another worker',

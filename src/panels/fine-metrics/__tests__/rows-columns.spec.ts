@@ -105,7 +105,7 @@ describe('the bar', () => {
       ['transfer', 'transfer, waited for', 'data', '20.0 s', '5.0 %'],
       ['import', 'importing modules', 'data', '13.0 s', '3.3 %'],
       ['other', 'other', 'other', '8.00 s', '2.0 %'],
-      ['lost', 'lost with a worker', 'lost', '9.00 s', '2.3 %'],
+      ['lost', 'failed, cancelled or lost', 'in vain', '9.00 s', '2.3 %'],
       ['hidden', 'filtered out', 'filtered out', '70.0 s', '18 %'],
       ['rest', 'not accounted for', 'other', '80.0 s', '20 %'],
       ['idle:stopped', 'worker stopped', 'idle', '60.0 s', '15 %'],
@@ -137,7 +137,7 @@ describe('the bar', () => {
       ['not on CPU, mostly waiting for the GIL', '50.0 s', '13 %'],
       ['data', '33.0 s', '8.3 %'],
       ['other', '88.0 s', '22 %'],
-      ['lost', '9.00 s', '2.3 %'],
+      ['in vain', '9.00 s', '2.3 %'],
       ['filtered out', '70.0 s', '18 %'],
       ['idle', '90.0 s', '23 %']
     ]);
@@ -238,7 +238,7 @@ describe('the bar', () => {
     expect(said(parts)).toEqual([
       ['serialize', '(de)serialise', 'data', '11.0 s', '52 %'],
       ['other', 'other', 'other', '4.00 s', '19 %'],
-      ['lost', 'lost with a worker', 'lost', '2.00 s', '9.5 %'],
+      ['lost', 'failed, cancelled or lost', 'in vain', '2.00 s', '9.5 %'],
       ['mine', 'mine', 'other', '1.00 s', '4.8 %'],
       ['yours', 'yours', 'other', '3.00 s', '14 %']
     ]);
@@ -271,8 +271,8 @@ describe('the bar', () => {
       'failed'
     ]);
     expect(parts.map(({ value }) => value)).toEqual(
-      // Two directions of disk and of packing are one each.
-      [1, 6, 2, 3, 4, 5, 7, 8 + 9, 10, 11 + 12, 13, 14]
+      // Two directions of disk and of packing are one each, and what came to nothing.
+      [1, 6, 2, 3, 4, 5, 7, 8 + 9, 10, 11 + 12, 13, 14 + 15 + 16]
     );
     const idle = idleParts(
       {
@@ -393,7 +393,7 @@ describe('functions', () => {
           'cpu CPU CPU 20.0 s 25 %',
           'gil waiting for the GIL not on CPU 40.0 s 50 %',
           'blocked blocked (I/O, sleep) not on CPU 10.0 s 13 %',
-          'lost lost with a worker lost 10.0 s 13 %'
+          'lost failed, cancelled or lost in vain 10.0 s 13 %'
         ]
       },
       {

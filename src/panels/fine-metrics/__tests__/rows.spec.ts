@@ -74,6 +74,7 @@ describe('the bar over everything', () => {
       'CPU',
       'not on CPU',
       'data',
+      'in vain',
       'idle'
     ]);
   });

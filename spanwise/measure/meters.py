@@ -1,0 +1,81 @@
+"""What tasks measure of themselves, as rows: `finished.meters`, and `meters` of the log.
+
+Seconds of a run are seconds of its thread, so that they are taken off its computing: first off
+what was not on a core, for most that is worth a meter waits, then off the rest::
+
+    computing        ├─ on a core 3 ────┤─ not on a core 4 ──────┤
+    told             decode 5
+    taken off        ├ 1 ┤               ├ 4 ────────────────────┤
+
+What is told beyond the time that there was (of several threads, or by hand) is kept beside.
+"""
+
+from __future__ import annotations
+
+from math import isfinite, nan
+from typing import Any, NamedTuple
+
+from spanwise.measure.scopes import SECONDS, Event
+from spanwise.wire.labels import plain, text_of
+
+#: Larger figures would make sums that hold nothing else.
+MOST_VALUE = 2.0**80
+
+
+class Metered(NamedTuple):
+    """A row of a run or of a part of it.
+
+    Attributes
+    ----------
+    cpu
+        Seconds of `value` that were on a core; NaN: it takes nothing off the run's time.
+    """
+
+    function: int
+    span: int
+    label: str
+    unit: str
+    value: float
+    cpu: float
+
+
+def metered(
+    events: list[Event], function: int, span: int, duration: float, cpu: float
+) -> list[Metered]:
+    """Rows of what was told in a stretch of `duration` seconds, of which `cpu` on a core.
+
+    Figures that are no numbers, or infinite, are left out.
+    """
+    said = [
+        (text_of(label), plain(unit), figure)
+        for label, value, unit in events
+        if (figure := _figure(value)) is not None
+    ]
+    asked = sum(value for _, unit, value in said if unit == SECONDS and value > 0.0)
+    off_core = max(0.0, duration - cpu)
+    on_core = max(0.0, min(asked, duration) - off_core)
+    left = duration
+    rows: list[Metered] = []
+    for label, unit, value in said:
+        taken = 0.0
+        if unit == SECONDS and value > 0.0 and left > 0.0:
+            taken = min(value, left)
+            left -= taken
+            share = min(taken, on_core * taken / min(asked, duration))
+            rows.append(Metered(function, span, label, unit, taken, share))
+        if value > taken or taken == 0.0:
+            rows.append(Metered(function, span, label, unit, value - taken, nan))
+    return rows
+
+
+def without_seconds(rows: list[Metered]) -> list[Metered]:
+    """Of a run that failed: all its seconds are `failed`."""
+    return [row for row in rows if row.unit != SECONDS]
+
+
+def _figure(value: Any) -> float | None:
+    try:
+        figure = float(value)
+    except Exception:  # noqa: BLE001 (a value of a user's own, which is no number)
+        return None
+    return figure if isfinite(figure) and abs(figure) <= MOST_VALUE else None

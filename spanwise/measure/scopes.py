@@ -1,0 +1,163 @@
+"""Who hears of what code measures itself: what `spanwise.metrics.context_meter` is made of.
+
+A scope is a stretch of code. Scopes lie in a context variable, so that coroutines and threads
+that copy their context inherit them; each begins and ends within the one around it::
+
+    root of an executor's thread   → `heard`, which the executor empties when a run has ended
+      └ add_callback(f)            → `heard`, f
+          └ meter("decode")        → the same; seconds within are taken off its own
+              └ clear_callbacks()  → nobody
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterable
+from contextvars import ContextVar
+from typing import Any
+
+#: (label, value, unit)
+Event = tuple[Any, Any, Any]
+Callback = Callable[[Hashable, float, str], object]
+
+SECONDS = "seconds"
+#: So many events are kept one by one before those of one label and unit are added up.
+MOST_EVENTS = 4096
+
+
+class Heard:
+    """What the task that runs in a thread has told so far.
+
+    Attributes
+    ----------
+    seconds
+        By label: of meters in the thread itself, the most frequent ones. No other thread writes
+        here.
+    events
+        All others.
+    """
+
+    __slots__ = ("events", "seconds")
+
+    def __init__(self) -> None:
+        self.seconds: dict[Hashable, float] = {}
+        self.events: list[Event] = []
+
+    def add(self, event: Event) -> None:
+        """Add one of any thread."""
+        events = self.events
+        events.append(event)
+        if len(events) > MOST_EVENTS:
+            # In place; others may append meanwhile.
+            count = len(events)
+            events[:count] = _added_up(events[:count])
+
+    def take(self) -> list[Event]:
+        """What there is, each label and unit once; forgets it."""
+        events = [(label, value, SECONDS) for label, value in self.seconds.items()]
+        self.seconds.clear()
+        count = len(self.events)
+        events += self.events[:count]
+        del self.events[:count]
+        return _added_up(events)
+
+
+class Scope:
+    """A stretch of code.
+
+    Attributes
+    ----------
+    callbacks
+        Called with each event, the outermost first.
+    keys
+        Their keys, each at its callback's place.
+    heard
+        Of the task that runs, if one does.
+    inner
+        Seconds of the events so far, of the innermost meter that is open here.
+    seconds
+        Of a root, those of `heard`.
+    """
+
+    __slots__ = ("callbacks", "heard", "inner", "keys", "seconds")
+
+    seconds: dict[Hashable, float]
+
+    def __init__(
+        self,
+        callbacks: tuple[Callback, ...] = (),
+        keys: tuple[Hashable, ...] = (),
+        heard: Heard | None = None,
+    ) -> None:
+        self.callbacks = callbacks
+        self.keys = keys
+        self.heard = heard
+        self.inner = 0.0
+
+
+#: Outside of everything.
+NOWHERE = Scope()
+#: The innermost scope.
+SCOPE: ContextVar[Scope] = ContextVar("spanwise-scope", default=NOWHERE)
+
+
+class _Here(threading.local):
+    """The root of this thread, while nothing but meters is open and none beside it can be.
+
+    A look here is cheaper than a scope of its own for each meter. Event loops take turns
+    within one thread: meters look whether one runs.
+    """
+
+    root: Scope | None = None
+
+
+HERE = _Here()
+
+
+class Hearing:
+    """While it is entered, `heard` gets what code in this thread measures, as others do."""
+
+    __slots__ = ("_heard", "_outer", "_root", "_token")
+
+    def __init__(self, heard: Heard) -> None:
+        self._heard = heard
+
+    def __enter__(self) -> None:
+        outer = SCOPE.get()
+        root = Scope(outer.callbacks, outer.keys, self._heard)
+        root.seconds = self._heard.seconds
+        self._outer = (outer, HERE.root)
+        self._root = root
+        self._token = SCOPE.set(root)
+        HERE.root = None if outer.callbacks else root
+
+    def __exit__(self, *_: object) -> None:
+        outer, HERE.root = self._outer
+        SCOPE.reset(self._token)
+        if outer is not NOWHERE:
+            outer.inner += self._root.inner
+
+
+def listen(heard: Heard) -> None:
+    """From now on `heard` gets what code in this thread measures."""
+    root = Scope(heard=heard)
+    root.seconds = heard.seconds
+    SCOPE.set(root)
+    HERE.root = root
+
+
+def _added_up(events: Iterable[Event]) -> list[Event]:
+    """One event for each label and unit, in the order of the first ones.
+
+    What cannot be added up or looked up stays as it is.
+    """
+    sums: dict[Any, Any] = {}
+    rest: list[Event] = []
+    for event in events:
+        label, value, unit = event
+        try:
+            key = (label, unit)
+            sums[key] = sums[key] + value if key in sums else value
+        except Exception:  # noqa: BLE001 (a label or a value of a user's own; it is kept)
+            rest.append(event)
+    return [(label, value, unit) for (label, unit), value in sums.items()] + rest

@@ -1,0 +1,676 @@
+"""What code measures with `context_meter`: who is told, and where it stands in the figures."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable, Iterator
+from math import isnan
+from typing import Any
+
+import cloudpickle
+import dask.array as da
+import numpy as np
+import pytest
+from dask import compute, delayed
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise import Client, Event, LocalCluster, Reschedule, observe, span
+from spanwise.measure.meters import metered, without_seconds
+from spanwise.measure.scopes import Heard, listen
+from spanwise.metrics import context_meter
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.tests.work import lines_of
+from spanwise.wire.labels import label_of, text_of
+
+Told = list[tuple[Any, float, str]]
+
+
+def clock(*readings: float) -> Callable[[], float]:
+    left = iter(readings)
+    return lambda: next(left)
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    """What is told in a test."""
+    heard: Told = []
+    with context_meter.add_callback(lambda *event: heard.append(event)):
+        yield heard
+
+
+def in_a_task(code: Callable[[], object]) -> Told:
+    """What a task tells that runs `code`, as a worker's thread hears it."""
+    heard = Heard()
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        listen(heard)
+        try:
+            code()
+        except BaseException as error:  # noqa: BLE001 (raised below)
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return heard.take()
+
+
+# ── the meter ──
+
+
+def test_seconds_within_are_taken_off(told: Told) -> None:
+    outer = context_meter.meter("outer", func=clock(123.0, 126.0))
+    inner = context_meter.meter("inner", func=clock(12.0, 13.0))
+    with outer as entered, inner:
+        assert entered is outer and isnan(inner.delta) and outer.start == 123.0
+    assert told == [("inner", 1.0, "seconds"), ("outer", 2.0, "seconds")]
+    assert (outer.start, outer.stop, outer.delta) == (123.0, 126.0, 2.0)
+
+
+def test_figures_told_by_hand_are_taken_off_too_and_other_units_are_not(told: Told) -> None:
+    with context_meter.meter("outer", func=clock(0.0, 10.0)):
+        context_meter.digest_metric("by hand", 3.0, "seconds")
+        context_meter.digest_metric("moved", 4, "bytes")
+        with context_meter.meter("moved", unit="bytes", func=clock(5.0, 9.0)):
+            pass
+    assert told == [
+        ("by hand", 3.0, "seconds"),
+        ("moved", 4, "bytes"),
+        ("moved", 4.0, "bytes"),
+        ("outer", 7.0, "seconds"),
+    ]
+
+
+def test_what_is_told_has_a_floor(told: Told) -> None:
+    for floor in (0.0, 0.5, False):
+        with context_meter.meter("x", func=clock(2.0, 1.0), floor=floor):
+            pass
+        with context_meter.meter("y", "rows", func=clock(2.0, 1.0), floor=floor):
+            pass
+    assert [value for _, value, _ in told] == [0.0, 0.0, 0.5, 0.5, -1.0, -1.0]
+
+
+def test_a_meter_tells_when_its_body_raises(told: Told) -> None:
+    with pytest.raises(ZeroDivisionError), context_meter.meter("x", func=clock(1.0, 3.0)):
+        _ = 1 / 0
+    assert told == [("x", 2.0, "seconds")]
+
+
+def test_a_decorated_function_is_metered_each_time(told: Told) -> None:
+    readings = clock(0.0, 1.0, 10.0, 12.0, 20.0, 24.0)
+
+    @context_meter.meter("call", func=readings)
+    def add(x: int, y: int = 1) -> int:
+        """Add."""
+        return x + y
+
+    @context_meter.meter("await", func=readings)
+    async def later(x: int) -> int:
+        await asyncio.sleep(0)
+        return x
+
+    assert (add(1), add(1, y=2), asyncio.run(later(7))) == (2, 3, 7)
+    assert add.__doc__ == "Add."
+    assert told == [("call", 1.0, "seconds"), ("call", 2.0, "seconds"), ("await", 4.0, "seconds")]
+
+
+def test_callbacks_around_each_other() -> None:
+    said: list[str] = []
+
+    def callback(name: str) -> Callable[..., None]:
+        return lambda label, value, unit: said.append(name)
+
+    around = context_meter.add_callback(callback("a"))
+    with around, context_meter.add_callback(callback("b"), key="k"):
+        with context_meter.add_callback(callback("c"), key="k"):
+            context_meter.digest_metric("x", 1, "count")
+            with context_meter.clear_callbacks():
+                context_meter.digest_metric("x", 1, "count")
+                with context_meter.add_callback(callback("d")):
+                    context_meter.digest_metric("x", 1, "count")
+        context_meter.digest_metric("x", 1, "count")
+    context_meter.digest_metric("x", 1, "count")
+    assert said == ["a", "c", "d", "a", "b"]
+
+
+def test_seconds_reach_meters_through_callbacks_and_not_through_cleared_ones(told: Told) -> None:
+    with context_meter.meter("outer", func=clock(0.0, 10.0)):
+        with context_meter.add_callback(lambda *_: None):
+            context_meter.digest_metric("heard", 2.0, "seconds")
+        with context_meter.clear_callbacks():
+            context_meter.digest_metric("unheard", 5.0, "seconds")
+    assert told == [("heard", 2.0, "seconds"), ("outer", 8.0, "seconds")]
+
+
+def test_coroutines_that_take_turns_do_not_take_each_others_seconds(told: Told) -> None:
+    async def work(name: str, clock_of_it: Callable[[], float]) -> None:
+        with context_meter.meter(name, func=clock_of_it):
+            await asyncio.sleep(0)
+            with context_meter.meter(f"{name} within", func=clock(1.0, 2.0)):
+                await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    async def both() -> None:
+        await asyncio.gather(work("a", clock(0.0, 10.0)), work("b", clock(0.0, 20.0)))
+
+    asyncio.run(both())
+    assert {label: value for label, value, _ in told} == {
+        "a within": 1.0,
+        "b within": 1.0,
+        "a": 9.0,
+        "b": 19.0,
+    }
+
+
+def test_threads_hear_what_their_context_hears() -> None:
+    said: Told = []
+
+    async def offloaded() -> int:
+        with context_meter.add_callback(
+            lambda *event: said.append((*event[:1], threading.get_ident(), "thread")),
+            allow_offload=True,
+        ):
+            await asyncio.to_thread(context_meter.digest_metric, "x", 1, "count")
+            context_meter.digest_metric("y", 1, "count")
+            await asyncio.sleep(0)
+        return threading.get_ident()
+
+    here = asyncio.run(offloaded())
+    assert sorted(said) == [("x", here, "thread"), ("y", here, "thread")]
+
+
+def test_pickles_are_the_one_meter() -> None:
+    assert pickle.loads(pickle.dumps(context_meter)) is context_meter
+    assert cloudpickle.loads(cloudpickle.dumps(context_meter)) is context_meter
+    decorated = context_meter.meter("x")(len)
+    assert cloudpickle.loads(cloudpickle.dumps(decorated))("four") == 4
+
+
+# ── in the thread of a task ──
+
+
+def test_a_task_is_told_all_of_its_code() -> None:
+    stamps: list[float] = []
+    said: Told = []
+
+    def code() -> None:
+        begin = time.perf_counter()
+        with context_meter.meter("outer") as outer:
+            time.sleep(0.003)
+            for _ in range(3):
+                with context_meter.meter("inner"):
+                    time.sleep(0.001)
+            with context_meter.meter("inner", func=clock(0.0, 0.0005)):
+                pass
+            callback = context_meter.add_callback(lambda *event: said.append(event))
+            with callback, context_meter.meter("called"):
+                time.sleep(0.001)
+            context_meter.digest_metric("rows", 2, "count")
+            context_meter.digest_metric(("a", 1), 5, "count")
+            context_meter.digest_metric("rows", 3, "count")
+        stamps.append(time.perf_counter() - begin)
+        stamps.append(outer.delta)
+        with context_meter.clear_callbacks(), context_meter.meter("unheard"):
+            pass
+
+    heard = {(label, unit): value for label, value, unit in in_a_task(code)}
+    whole, outer = stamps
+    seconds = {label: value for (label, unit), value in heard.items() if unit == "seconds"}
+    assert set(seconds) == {"outer", "inner", "called"}
+    assert seconds["inner"] >= 0.0035 and seconds["called"] >= 0.001
+    # No second twice.
+    assert 0.002 <= seconds["outer"] == outer
+    assert sum(seconds.values()) <= whole + 0.0005
+    assert said == [("called", seconds["called"], "seconds")]
+    assert heard["rows", "count"] == 5 and heard[("a", 1), "count"] == 5
+
+
+def test_a_task_is_told_what_its_coroutines_and_threads_measure() -> None:
+    async def both() -> None:
+        async def one(number: int) -> None:
+            with context_meter.meter("wait"):
+                await asyncio.sleep(0.002 * number)
+
+        await asyncio.gather(one(1), one(2))
+
+    def code() -> None:
+        with context_meter.meter("outer"):
+            asyncio.run(both())
+        context = contextvars.copy_context()
+        thread = threading.Thread(
+            target=context.run, args=(context_meter.digest_metric, "there", 1, "count")
+        )
+        thread.start()
+        thread.join()
+        with context_meter.meter("after"):
+            pass
+
+    heard = {label: value for label, value, _ in in_a_task(code)}
+    assert heard["there"] == 1 and heard["wait"] >= 0.006
+    assert set(heard) == {"there", "wait", "outer", "after"}
+
+
+def test_many_events_are_added_up_as_they_come() -> None:
+    heard = Heard()
+    for number in range(100_000):
+        heard.add(("x", 1, "count"))
+        heard.add((number % 3, 0.5, "rows"))
+    assert len(heard.events) <= 4096
+    heard.add(([], 1, "count"))
+    heard.add(("x", "no number", "count"))
+    taken = heard.take()
+    assert ("x", 100_000, "count") in taken and (0, 16667.0, "rows") in taken
+    assert ([], 1, "count") in taken and ("x", "no number", "count") in taken
+    assert heard.take() == []
+
+
+def test_a_metered_block_of_a_task_takes_a_few_lines() -> None:
+    counts: list[int] = []
+
+    def block() -> None:
+        with context_meter.meter("x"):
+            pass
+
+    def code() -> None:
+        block()
+        counts.append(lines_of(block))
+
+    in_a_task(code)
+    # (18 of its own; a scope for each block, as coroutines need it, takes 60)
+    assert counts[0] <= 30
+
+
+# ── rows ──
+
+SECONDS = st.floats(0, 100)
+
+
+UNITS = st.sampled_from(["seconds", "B"])
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=3), SECONDS, UNITS), max_size=5),
+    SECONDS,
+    st.floats(0, 1),
+)
+def test_seconds_are_those_that_there_were(said: Told, duration: float, share: float) -> None:
+    cpu = duration * share
+    rows = metered(said, 3, 1, duration, cpu)
+    taken = [row for row in rows if not isnan(row.cpu)]
+    asked = sum(value for _, value, unit in said if unit == "seconds")
+    held = min(asked, duration)
+    assert sum(row.value for row in taken) == pytest.approx(held)
+    assert all(0 <= row.cpu <= row.value and row.unit == "seconds" for row in taken)
+    # First what was not on a core.
+    on_core = max(0.0, held - (duration - cpu))
+    assert sum(row.cpu for row in taken) == pytest.approx(on_core, abs=1e-9)
+    for unit in ("seconds", "B"):
+        told = sum(value for _, value, each in said if each == unit)
+        assert sum(row.value for row in rows if row.unit == unit) == pytest.approx(told)
+    assert without_seconds(rows) == [row for row in rows if row.unit == "B"]
+
+
+def test_what_is_no_figure_is_left_out() -> None:
+    values = (float("nan"), float("inf"), 1e300, None, "x", True, np.float32(0.5))
+    rows = metered([("a", value, "count") for value in values], 7, 3, 0.0, 0.0)
+    assert [row[:5] for row in rows] == [(7, 3, "a", "count", 1.0), (7, 3, "a", "count", 0.5)]
+    assert all(isnan(row.cpu) for row in rows)
+
+
+LABELS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.binary(max_size=4),
+    lambda inner: st.tuples(inner) | st.tuples(inner, inner),
+    max_leaves=4,
+)
+
+
+@given(LABELS)
+def test_labels_come_back(label: Any) -> None:
+    text = text_of(label)
+    text.encode()
+    back = label_of(text)
+    assert back == label and type(back) is type(label)
+    assert label_of(text_of(text)) == text
+
+
+class Label:
+    def __repr__(self) -> str:
+        raise OSError
+
+
+def test_labels_that_are_no_literals_are_texts() -> None:
+    assert label_of(text_of(range(3))) == "range(0, 3)"
+    assert label_of(text_of(Label())) == "<Label>"
+    assert label_of(text_of("\ud800")) == "?"
+    assert label_of("\u2063[1]") == "[1]"
+    with pytest.raises(TypeError):
+        label_of([1])  # type: ignore[arg-type]
+
+
+# ── in a cluster ──
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(n_workers=2, threads_per_worker=1) as made:
+        yield made
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Iterator[Client]:
+    with Client(cluster) as made:
+        yield made
+
+
+def sum_is_exact(metrics: Any) -> None:
+    """No second of a thread is in two rows, and none is missing."""
+    executed = sum(
+        value
+        for (where, function, _, unit), value in metrics.items()
+        if where == "execute" and unit == "seconds" and function != "N/A"
+    )
+    assert executed == pytest.approx(metrics.summary["attributedNanoseconds"] / 1e9, abs=1e-9)
+
+
+def test_figures_of_tasks_stand_under_their_labels(client: Client) -> None:
+    def decode(x: int) -> int:
+        with context_meter.meter("decode"):
+            time.sleep(0.02)
+            with context_meter.meter("checksum"):
+                time.sleep(0.01)
+        context_meter.digest_metric("rows", x, "rows")
+        context_meter.digest_metric(("shard", x), 10 * x, "bytes")
+        context_meter.digest_metric(None, 1, "count")
+        return x
+
+    with span("metered") as _:
+        futures = client.map(decode, [2, 3], pure=False)
+        client.gather(futures)
+    metrics = client.fine_metrics(span="metered")
+    assert metrics["execute", "decode", "decode", "seconds"] >= 0.04
+    assert metrics["execute", "decode", "checksum", "seconds"] >= 0.02
+    assert metrics["execute", "decode", "rows", "rows"] == 5
+    assert metrics["execute", "decode", ("shard", 2), "bytes"] == 20
+    assert metrics["execute", "decode", ("shard", 3), "bytes"] == 30
+    assert metrics["execute", "decode", None, "count"] == 2
+    sum_is_exact(metrics)
+    # What was slept is not waited or blocked as well.
+    activities = metrics.by_activity()
+    off_core = activities.get("thread-noncpu", 0.0)
+    assert off_core + activities["decode"] + activities["checksum"] <= (
+        metrics.summary["attributedNanoseconds"] / 1e9 + 1e-9
+    )
+    assert set(client.fine_metrics(span="metered", unit="rows")) == {
+        ("execute", "decode", "rows", "rows")
+    }
+    assert "rows" in metrics.summary["units"]
+    rows = client.fine_metrics(span="metered", unit="rows").summary
+    assert [each["activities"] for each in rows["byFunction"]] == [{"rows": 5}]
+    assert "decode" not in str(client.fine_metrics(span="elsewhere").by_activity())
+
+
+def test_figures_are_chosen_by_function_worker_and_time(client: Client) -> None:
+    def told(x: int) -> int:
+        context_meter.digest_metric("figure", x, "count")
+        with context_meter.meter("nap"):
+            time.sleep(0.05)
+        return x
+
+    first, second = sorted(client.scheduler_info()["workers"])
+    client.submit(told, 1, workers=[first], pure=False).result(LIMIT_SECONDS)
+    between = time.time()
+    client.submit(told, 10, workers=[second], pure=False).result(LIMIT_SECONDS)
+
+    def figure(**chosen: Any) -> float:
+        metrics = client.fine_metrics(**chosen)
+        sum_is_exact(metrics)
+        return metrics.get(("execute", "told", "figure", "count"), 0.0)
+
+    assert figure() == 11
+    assert figure(function="told") == 11 and figure(function="other") == 0
+    assert figure(stop=between) == 1 and figure(start=between) == 10
+    assert sorted(figure(worker=each) for each in (0, 1)) == [1, 10]
+    nap = ("execute", "told", "nap", "seconds")
+    whole = client.fine_metrics()[nap]
+    parts = [client.fine_metrics(worker=each)[nap] for each in (0, 1)]
+    assert sum(parts) == pytest.approx(whole, abs=1e-9) and min(parts) >= 0.05
+    # A run that the range cuts counts in proportion.
+    record = client.get_task_stream()[-1]["startstops"][-1]
+    middle = (record["start"] + record["stop"]) / 2
+    halves = [client.fine_metrics(start=between, stop=middle), client.fine_metrics(start=middle)]
+    for half in halves:
+        sum_is_exact(half)
+    assert sum(half.get(nap, 0.0) for half in halves) == pytest.approx(parts[1], rel=0.01) or (
+        sum(half.get(nap, 0.0) for half in halves) == pytest.approx(parts[0], rel=0.01)
+    )
+
+
+def test_parts_of_fused_tasks_have_their_own(client: Client) -> None:
+    def read(block: Any) -> Any:
+        with context_meter.meter("open"):
+            time.sleep(0.01)
+        return block
+
+    def scale(block: Any) -> Any:
+        context_meter.digest_metric("cells", block.size, "count")
+        return block * 2
+
+    with span("reading"):
+        x = da.ones((6,), chunks=1).map_blocks(read, dtype=float, meta=np.empty((0,)))
+    with span("scaling"):
+        x = x.map_blocks(scale, dtype=float, meta=np.empty((0,)))
+    assert x.compute().sum() == 12
+    metrics = client.fine_metrics()
+    assert metrics["execute", "read", "open", "seconds"] >= 0.06
+    assert metrics["execute", "scale", "cells", "count"] == 6
+    sum_is_exact(metrics)
+    reading = client.fine_metrics(span="reading")
+    sum_is_exact(reading)
+    assert ("execute", "read", "open", "seconds") in reading
+    assert ("execute", "scale", "cells", "count") not in reading
+
+
+def test_inputs_in_memory_are_counted(client: Client) -> None:
+    def add_up(one: Any, other: Any) -> float:
+        return float(one.sum() + other.sum())
+
+    there = client.submit(np.ones, 1000, pure=False)
+    sums = [client.submit(add_up, there, there, pure=False) for _ in range(3)]
+    more = client.submit(add_up, there, client.submit(np.ones, 500, pure=False), pure=False)
+    assert client.gather([*sums, more]) == [2000.0, 2000.0, 2000.0, 1500.0]
+    key = ("execute", "add_up", "memory-read")
+    wait_until("all are told", lambda: client.fine_metrics().get((*key, "count")) == 5)
+    metrics = client.fine_metrics(function="add_up")
+    assert metrics[(*key, "bytes")] == 4 * 8000 + 4000
+    assert all("memory-read" not in row["activity"] for row in metrics.summary["background"])
+    sum_is_exact(metrics)
+
+
+def test_requests_for_inputs_are_measured(client: Client) -> None:
+    first, second = sorted(client.scheduler_info()["workers"])
+    block = client.submit(np.ones, 100_000, workers=[first], pure=False)
+    assert client.submit(np.sum, block, workers=[second], pure=False).result(LIMIT_SECONDS) == 1e5
+
+    def requests() -> dict[str, float]:
+        metrics = client.fine_metrics(unit="seconds")
+        return {key[2]: value for key, value in metrics.items() if key[0] == "gather-dep"}
+
+    wait_until("it is told", requests)
+    assert requests()["network"] > 0 and requests()["deserialize"] > 0
+    # Those of tasks are in the sums already.
+    metrics = client.fine_metrics()
+    assert metrics.by_activity().get("network", 0.0) == metrics.get(
+        ("get-data", "", "network", "seconds"), 0.0
+    )
+    assert all("gather" not in row["activity"] for row in metrics.summary["background"])
+
+
+def test_a_coroutine_tells_its_task(client: Client) -> None:
+    async def fetch(x: int) -> int:
+        with context_meter.meter("await"):
+            await asyncio.sleep(0.02)
+        context_meter.digest_metric("answers", 1, "count")
+        return x
+
+    assert client.submit(fetch, 1, pure=False).result(LIMIT_SECONDS) == 1
+    metrics = client.fine_metrics(function="fetch")
+    assert metrics["execute", "fetch", "await", "seconds"] >= 0.02
+    assert metrics["execute", "fetch", "answers", "count"] == 1
+    sum_is_exact(metrics)
+
+
+def test_all_seconds_of_a_run_that_failed_are_one_figure(client: Client) -> None:
+    def fails() -> None:
+        with context_meter.meter("vain"):
+            time.sleep(0.02)
+        context_meter.digest_metric("tried", 1, "count")
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        client.submit(fails, pure=False).result(LIMIT_SECONDS)
+    metrics = client.fine_metrics(function="fails")
+    seconds = {
+        key[2]: value
+        for key, value in metrics.items()
+        if key[1] == "fails" and key[0] == "execute" and key[3] == "seconds"
+    }
+    assert set(seconds) == {"failed"} and seconds["failed"] >= 0.02
+    assert metrics["execute", "fails", "tried", "count"] == 1
+    sum_is_exact(metrics)
+    shown = {row["activity"]: row["value"] for row in metrics.summary["byActivity"]}
+    assert shown["failed"] == pytest.approx(seconds["failed"], abs=1e-9)
+
+
+def test_a_run_whose_result_nobody_wants_and_one_that_asks_for_another_are_cancelled(
+    client: Client,
+) -> None:
+    begun, go = Event("begun"), Event("go")
+
+    def unwanted() -> None:
+        begun.set()
+        go.wait()
+        with context_meter.meter("vain"):
+            time.sleep(0.02)
+        context_meter.digest_metric("tried", 1, "count")
+
+    future = client.submit(unwanted, pure=False)
+    begun.wait(LIMIT_SECONDS)
+    future.cancel()
+    go.set()
+    key = ("execute", "unwanted", "cancelled", "seconds")
+    wait_until("the run has ended", lambda: key in client.fine_metrics())
+    metrics = client.fine_metrics(function="unwanted")
+    assert metrics[key] >= 0.02
+    assert metrics["execute", "unwanted", "tried", "count"] == 1
+    assert ("execute", "unwanted", "vain", "seconds") not in metrics
+    sum_is_exact(metrics)
+
+    tries = Event("tries")
+
+    def again() -> int:
+        if not tries.is_set():
+            tries.set()
+            time.sleep(0.02)
+            raise Reschedule
+        return 7
+
+    assert client.submit(again, pure=False).result(LIMIT_SECONDS) == 7
+    metrics = client.fine_metrics(function="again")
+    assert metrics["execute", "again", "cancelled", "seconds"] >= 0.02
+    sum_is_exact(metrics)
+
+
+def test_seconds_beyond_those_of_the_run_stand_beside_it(client: Client) -> None:
+    def claims() -> None:
+        context_meter.digest_metric("claimed", 1000.0, "seconds")
+
+    client.submit(claims, pure=False).result(LIMIT_SECONDS)
+    metrics = client.fine_metrics(function="claims")
+    inside = metrics.get(("execute", "claims", "claimed", "seconds"), 0.0)
+    assert inside < 1
+    assert metrics["user", "claims", "claimed", "seconds"] == pytest.approx(1000 - inside)
+    sum_is_exact(metrics)
+
+
+def test_what_is_told_outside_of_tasks_is_in_no_figure(client: Client) -> None:
+    def outside() -> None:
+        context_meter.digest_metric("outside", 1, "count")
+
+    client.run(outside)
+    client.submit(time.sleep, 0.001, pure=False).result(LIMIT_SECONDS)
+    assert not [key for key in client.fine_metrics() if key[2] == "outside"]
+
+
+def test_labels_and_units_are_bounded_and_harmless(client: Client) -> None:
+    def odd() -> int:
+        context_meter.digest_metric("a\x00b", 1, "u\x00v")
+        context_meter.digest_metric("\ud800", 1, "count")
+        context_meter.digest_metric("x" * 10_000, 1, "count")
+        context_meter.digest_metric("nan", float("nan"), "count")
+        context_meter.digest_metric("transfer", 3, "count")
+        for number in range(2000):
+            context_meter.digest_metric(number, 1, "count")
+        return 1
+
+    assert client.submit(odd, pure=False).result(LIMIT_SECONDS) == 1
+    metrics = client.fine_metrics(function="odd")
+    assert metrics["execute", "odd", 1999, "count"] == 1
+    assert metrics["execute", "odd", "transfer", "count"] == 3
+    assert ("execute", "odd", "nan", "count") not in metrics
+
+
+def test_what_a_lost_worker_had_not_told_is_said() -> None:
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        client.submit(time.sleep, 0.001, pure=False).result(LIMIT_SECONDS)
+        assert client.fine_metrics().notes == ()
+        (victim, *_) = client.scheduler_info()["workers"]
+        pid = client.run(os.getpid, workers=[victim])[victim]
+        client.submit(time.sleep, 0.001, pure=False).result(LIMIT_SECONDS)
+        os.kill(pid, 9)
+        wait_until("it is missed", lambda: client.fine_metrics().notes)
+        (note,) = client.fine_metrics().notes
+        assert "was lost" in note and "may be missing" in note
+
+
+def test_dasks_own_schedulers_tell_what_their_tasks_measure() -> None:
+    def read(x: int) -> int:
+        with context_meter.meter("open"):
+            time.sleep(0.01)
+        context_meter.digest_metric(("shard", x), 1, "count")
+        return x
+
+    def fails(x: int) -> int:
+        with context_meter.meter("vain"):
+            context_meter.digest_metric("tried", 1, "count")
+        raise ValueError(x)
+
+    outside: Told = []
+    with observe() as seen:
+        for scheduler in ("sync", "threads", "processes"):
+            made = [delayed(read, pure=False)(x) for x in range(2)]
+            assert compute(*made, scheduler=scheduler) == (0, 1)
+        callback = context_meter.add_callback(lambda *event: outside.append(event))
+        with callback, context_meter.meter("whole"):
+            compute(delayed(read)(7), scheduler="sync")
+        with pytest.raises(ValueError, match="1"):
+            compute(delayed(fails)(1), scheduler="sync")
+        metrics = seen.fine_metrics()
+    seen.close()
+    assert metrics["execute", "read", "open", "seconds"] >= 0.07
+    assert metrics["execute", "read", ("shard", 0), "count"] == 3
+    assert metrics["execute", "read", ("shard", 7), "count"] == 1
+    assert metrics["execute", "fails", "tried", "count"] == 1
+    assert metrics["execute", "fails", "failed", "seconds"] > 0
+    assert ("execute", "fails", "vain", "seconds") not in metrics
+    sum_is_exact(metrics)
+    # Those who wait around the call are told too.
+    assert [label for label, _, _ in outside] == ["open", ("shard", 7), "whole"]
