@@ -184,6 +184,7 @@ class Calls:
         session = self._session
         by_key = session.by_key
         new: dict[Key, tuple[Any, ...]] = {}
+        reused = 0
         with session.lock:
             session._check_alive()
             for key, row in zip(keys, rows, strict=True):
@@ -191,10 +192,14 @@ class Calls:
                     entry = by_key.get(key)
                     if entry is None or entry.status not in (PENDING, FINISHED):
                         new[key] = row
+                    else:
+                        reused += 1
             made = session.new_entries(list(new))
             entries = [by_key[key] for key in keys]
             for entry in entries:
                 entry.count += 1
+        if reused:
+            session.spans.count_reused(current_annotation(), reused)
         if made:
             messages = self._messages(function, list(new.values()), keywords, made, options)
             try:
@@ -236,6 +241,8 @@ class Calls:
         names = packer.names
         annotation = current_annotation()
         span = packer.spans.id(annotation)
+        if annotation is not None:
+            self._session.tell_code(annotation)
         origin = ORIGIN_DEFAULT if annotation is None else ORIGIN_USER
         count = len(entries)
         cut = self._texts.cut
@@ -287,6 +294,8 @@ class Calls:
         names = packer.names
         template, chunk, place = message.pack_one(row)
         annotation = current_annotation()
+        if annotation is not None:
+            self._session.tell_code(annotation)
         group_text, rest, function = self._texts.cut(entry.key)
         group, rest = names.group(group_text, rest)
         tasks = {

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.observed import Observed
-from spanwise.observed.questions import FineMetrics, SpanInfo
+from spanwise.observed.questions import FineMetrics
+from spanwise.observed.span_info import SpanInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +55,10 @@ class MeasuredMethods:
         Parameters
         ----------
         span
-            A tag (at any depth), a tuple of tags (the path from the root), or a
-            SpanInfo; the whole subtree counts.
+            A tag (at any depth), a tuple of tags (the path from the root), an id as
+            ``with span(…) as id`` gives it, or a SpanInfo; the whole subtree counts. Or a
+            mapping of ``any``, ``all`` and ``not`` to one or a list of these:
+            ``{"any": ["load", "clean"], "not": "read"}``.
         function, worker
             One, or several.
         start, stop

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spanwise.client.session import Session
+from spanwise.errors import SchedulerLost
 from spanwise.notices import warn_asker
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.questions import QUERY_SECONDS, Questions
@@ -32,6 +33,23 @@ class SessionLog:
         if answer.fields["note"]:
             warn_asker(answer.fields["note"])
         return int(answer.fields["seq"])
+
+    def states_by_span(self) -> dict[int, dict[str, int]] | None:
+        """As :meth:`Recorded.states_by_span`."""
+        found: dict[int, dict[str, int]] = {}
+        after: int | None = 0
+        while after is not None:
+            if self._session.dead is not None:
+                return None
+            try:
+                answer = self._session.ask("question", {"about": "spans", "after": after})
+            except SchedulerLost:
+                return None  # the figures that the observer has are worth having all the same
+            for row in answer.fields["spans"]:
+                states = found.setdefault(row["span"], {})
+                states[row["state"]] = states.get(row["state"], 0) + row["tasks"]
+            after = answer.fields["next"]
+        return found
 
 
 class Observed(Questions):

@@ -43,10 +43,12 @@ from spanwise.errors import (
     ClusterError,
     SchedulerLost,
 )
+from spanwise.graph.callers import code_of_caller
 from spanwise.graph.dictionaries import Names, Spans, SpansOfTasks
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import FIRST_TASKS, Packer, SubmitMessage
 from spanwise.graph.prepare import PreparedGraph, prepare
+from spanwise.graph.provenance import Annotation, current_annotation
 from spanwise.graph.task_options import TaskOptions
 from spanwise.notices import tell
 from spanwise.records.enumerations import NONE_U32, REPORT_LOST, REPORT_MEMORY
@@ -334,6 +336,10 @@ class Session:
             entries = [found[key] for key in keys]
             for entry in entries:
                 entry.count += 1
+        annotation = current_annotation()
+        if annotation is not None:
+            self.spans.count_reused(annotation, sum(key in graph.known for key in external))
+            self.tell_code(annotation)
         if graph.nodes:
             ids = {key: entry.id for key, entry in external.items()}
             try:
@@ -343,6 +349,12 @@ class Session:
                 self.drop_later(entries)
                 raise
         return entries
+
+    def tell_code(self, annotation: Annotation) -> None:
+        """Keep who submits in a span, if that is wanted; under `sending`."""
+        code = code_of_caller()
+        if code is not None:
+            self.spans.tell_code(annotation, code)
 
     def send_all(
         self, messages: Iterable[SubmitMessage], first_id: int, count: int, made: list[Entry]

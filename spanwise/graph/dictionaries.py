@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from spanwise.bounded_map import BoundedMap
 from spanwise.graph.provenance import Annotation
 from spanwise.graph.spans import SpanRecord, record_of
 from spanwise.records.enumerations import LARGEST_U16, SPAN_WORDS
 
-#: Span ids are u16; the last one stands for all that come after.
+#: Span ids are u16, and this one is not given out.
 LAST_SPAN = LARGEST_U16
+#: So many spans of a client have numbers of their own, whatever they are called. A later one
+#: joins the first of the same path, and has a number of its own only if there is none. When
+#: no number is left either, it counts to its parent.
+OWN_SPANS = 32_768
+#: Joined spans are not told of again while they are among so many, the newest.
+_JOINED_KEPT = 4_096
+#: As many callers' code is known to have been told.
+_CODE_KEPT = 256
 
 
 #: The numbers of so many clients do not meet, as long as each has no more spans than that.
@@ -122,7 +131,20 @@ class Spans:
         pickled templates, whose parts have spans of their own.
     """
 
-    __slots__ = ("__weakref__", "_by_id", "_closed", "_first", "_new", "_offset", "records")
+    __slots__ = (
+        "__weakref__",
+        "_again",
+        "_by_id",
+        "_by_path",
+        "_closed",
+        "_code",
+        "_first",
+        "_joined",
+        "_new",
+        "_offset",
+        "_reused",
+        "records",
+    )
 
     def __init__(
         self,
@@ -134,6 +156,14 @@ class Spans:
         self._first = client % _APART * _SPANS_APART
         self._by_id: dict[str, int] = {}
         self._new: list[dict[str, Any]] = []
+        #: Rows about numbers that have been announced.
+        self._again: list[dict[str, Any]] = []
+        #: Parent's number and tag → the first of them.
+        self._by_path: dict[tuple[int, str], int] = {}
+        self._joined: BoundedMap[str, bool] = BoundedMap(_JOINED_KEPT)
+        self._reused: dict[int, int] = {}
+        #: What has been told: the newest.
+        self._code: BoundedMap[tuple[int, str], bool] = BoundedMap(_CODE_KEPT)
         self._closed = closed
         #: number → record; 0 is the default span.
         self.records: dict[int, SpanRecord] = {}
@@ -153,15 +183,50 @@ class Spans:
             return found
         parent = self._root_of(record) if record.parent is None else self._number(record.parent)
         place = len(self._by_id) + 1
-        if place >= LAST_SPAN:
-            return LAST_SPAN
+        path = self._path_of(record, parent)
+        if place > min(OWN_SPANS, LAST_SPAN - 1):
+            if self._is_elsewhere(record.parent, parent):
+                return parent
+            number = self._by_path.get(path)
+            if number is not None:
+                self._join(number, record, parent)
+                return number
+            if place >= LAST_SPAN:
+                return parent
         number = self._number_at(place)
         self._by_id[record.id] = number
+        self._by_path.setdefault(path, number)
         self.records[number] = record
-        self._new.append(self._row(number, record, parent))
+        self._new.append(self._new_row(number, record, parent))
         if record.closed is None:
             record.watch(self._on_closed)
         return number
+
+    def _is_elsewhere(self, record: SpanRecord | None, number: int) -> bool:
+        """Whether a span counts to one above it, so that what is below it does too."""
+        if record is None:
+            return False
+        return number == 0 or self.records[number].name != record.name
+
+    def _path_of(self, record: SpanRecord, parent: int) -> tuple[int, str]:
+        return parent, record.tag
+
+    def _join(self, number: int, record: SpanRecord, parent: int) -> None:
+        """Tell of a span that has the number of another. It is told of once, and as closed."""
+        if self._joined.get(record.id):
+            return
+        self._joined.keep(record.id, True)
+        row = self._new_row(number, record, parent)
+        self._again.append({**row, "closed": row["closed"] or row["opened"]})
+
+    def count_reused(self, annotation: Annotation | None, count: int) -> None:
+        """So many results were asked for in a span, and there already."""
+        number = self.id(annotation) if count else 0
+        if number == 0:
+            return
+        self._reused[number] = self._reused.get(number, 0) + count
+        record = self.records[number]
+        self._again.append(self._row(number, record, self._parent(record)))
 
     def _number_at(self, place: int) -> int:
         """The number of the first, second … span: from the client's own beginning on."""
@@ -175,10 +240,23 @@ class Spans:
         return 0
 
     def _parent(self, record: SpanRecord) -> int:
-        return self._root_of(record) if record.parent is None else self._by_id[record.parent.id]
+        return self._root_of(record) if record.parent is None else self._number(record.parent)
+
+    def tell_code(self, annotation: Annotation | None, code: str) -> None:
+        """These callers have submitted in a span."""
+        number = self.id(annotation)
+        if number == 0 or self._code.get((number, code)):
+            return
+        self._code.keep((number, code), True)
+        record = self.records[number]
+        self._again.append({**self._row(number, record, self._parent(record)), "code": code})
+
+    def _new_row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
+        """The row that says the span's id as well, which is said once."""
+        return {**self._row(number, record, parent), "uuid": str(record.id)}
 
     def _row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
-        return {
+        row = {
             "id": number,
             "parent": parent,
             "tag": record.tag,
@@ -186,6 +264,8 @@ class Spans:
             "closed": None if record.closed is None else record.closed + self._offset,
             "origin": SPAN_WORDS[record.origin],
         }
+        reused = self._reused.get(number)
+        return row if reused is None else {**row, "reused": reused}
 
     def _on_closed(self, record: SpanRecord) -> None:
         number = self._by_id[record.id]
@@ -200,7 +280,8 @@ class Spans:
     def take_new(self) -> list[Mapping[str, Any]]:
         """Rows of the spans that the scheduler does not know yet."""
         new, self._new = self._new, []
-        return new  # type: ignore[return-value]
+        again, self._again = self._again, []
+        return [*new, *again]
 
     def announce_again(self, first: int) -> None:
         """Send the spans from this place on with the next message; twice does no harm."""
@@ -208,7 +289,7 @@ class Spans:
         for number in map(self._number_at, range(first, len(self.records) + 1)):
             if number not in waiting:
                 record = self.records[number]
-                self._new.append(self._row(number, record, self._parent(record)))
+                self._new.append(self._new_row(number, record, self._parent(record)))
 
 
 class _SpanOfTask(SpanRecord):
@@ -253,10 +334,13 @@ class SpansOfTasks(Spans):
             is_outer = isinstance(record, _SpanOfTask)
             self._roots[record.id] = 0 if is_outer else self._root()
         number = super()._number(record)
-        if number == LAST_SPAN:
+        if record.id not in self._by_id:
             # It has no number of its own, so nobody asks for its parent again.
             self._roots.pop(record.id, None)
         return number
+
+    def _path_of(self, record: SpanRecord, parent: int) -> tuple[int, str]:
+        return parent, record.id if isinstance(record, _SpanOfTask) else record.tag
 
     def _root(self) -> int:
         same = self._around()
@@ -267,6 +351,11 @@ class SpansOfTasks(Spans):
 
     def _root_of(self, record: SpanRecord) -> int:
         return self._roots[record.id]
+
+    def _new_row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
+        if isinstance(record, _SpanOfTask):
+            return self._row(number, record, parent)
+        return super()._new_row(number, record, parent)
 
     def _row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
         row = super()._row(number, record, parent)

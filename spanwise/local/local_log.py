@@ -162,15 +162,28 @@ class LocalLog:
         return PartNaming(attribution, self.spans, self._texts)
 
     def _span(
-        self, number: int, parent: int, tag: str, opened: float, closed: float, origin: int
+        self,
+        number: int,
+        parent: int,
+        tag: str,
+        opened: float,
+        closed: float,
+        origin: int,
+        uuid: str = "",
+        reused: int = 0,
+        code: str = "",
     ) -> None:
         tag_id = self.names.id_of(tag)
-        self._writer.add("spans", number, parent, tag_id, 0, opened, closed, origin)
+        self._writer.add(
+            "spans", number, parent, tag_id, 0, opened, closed, origin, uuid, reused, code
+        )
 
     def _write_span(self, row: Mapping[str, Any]) -> None:
         closed = _NAN if row["closed"] is None else self.since(row["closed"])
         opened = self.since(row["opened"])
-        self._span(row["id"], row["parent"], row["tag"], opened, closed, row["origin"])
+        number, parent, origin = row["id"], row["parent"], row["origin"]
+        uuid, reused = row.get("uuid", ""), row.get("reused", 0)
+        self._span(number, parent, row["tag"], opened, closed, origin, uuid, reused)
 
     def _span_closed(self, row: dict[str, Any]) -> None:
         with self.lock:

@@ -19,7 +19,8 @@ from spanwise.notices import warn_asker
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
 from spanwise.observed.observer_address import ObserverAddress
-from spanwise.observed.questions import FineMetrics, Questions, SpanInfo
+from spanwise.observed.questions import FineMetrics, Questions
+from spanwise.observed.span_info import SpanInfo
 from spanwise.processes.fork_hook import ForkHook
 from spanwise.processes.node import NodeNotFound
 from spanwise.processes.this_process import default_name
@@ -223,6 +224,10 @@ class RecordedLog:
     def flush(self) -> int:
         """Send what was measured so far; returns the log's place."""
         return self._recorder.flush()
+
+    def states_by_span(self) -> None:
+        """As :meth:`Recorded.states_by_span`: Dask's own schedulers keep no states."""
+        return
 
 
 def observe(name: str | None = None) -> Observation:

@@ -19,6 +19,7 @@ from dask.utils import parse_timedelta
 from spanwise.errors import ClusterError
 from spanwise.observed.bandwidth import bandwidth_of
 from spanwise.observed.observer_address import ObserverAddress
+from spanwise.observed.span_info import SpanInfo, span_filter, span_infos
 from spanwise.observed.task_records import TaskRecords
 from spanwise.observed.view_answers import checked_answer, unreadable
 from spanwise.wire.errors import LinkClosed, LinkError
@@ -38,71 +39,6 @@ IDLE = ("execute", "N/A", "idle or other spans")
 
 #: Context, function, activity or label, unit. A label may be anything.
 FineKey = tuple[str, str, Any, str]
-
-
-@dataclass(frozen=True, slots=True)
-class SpanInfo:
-    """One span; figures are totals of its subtree unless they begin with ``own``.
-
-    Attributes
-    ----------
-    id
-        Number within the cluster; 0 is the default span.
-    name
-        Tags from the root.
-    client
-        Whose it is: the path of the notebook, or the program's name; empty: unknown.
-    tasks, running, failed
-        Runs of tasks: finished, running now, failed.
-    executions
-        How often functions ran: tasks that are not divided, and the parts of fused ones,
-        which may be tasks of other spans.
-    duration
-        Seconds on threads.
-    cpu, transfer
-        Of these on a core; of these spent on transfers. None: unknown.
-    idle
-        The span's share of the threads' idle seconds: while they were idle, its tasks were
-        among the unfinished ones (docs/measures.md). None: unknown.
-    own_tasks, own_nanoseconds
-        Of this span alone: they add up to the totals exactly.
-    exact, inferred
-        Own runs whose span is known, and those whose span is guessed.
-    start, stop
-        Wall clock of the first start and last stop, seconds; None: nothing ran.
-    """
-
-    id: int
-    name: tuple[str, ...]
-    parent: int | None
-    children: tuple[int, ...]
-    origin: str
-    tasks: int
-    running: int
-    failed: int
-    duration: float
-    cpu: float | None
-    transfer: float
-    idle: float | None
-    own_tasks: int
-    own_nanoseconds: int
-    exact: int
-    inferred: int
-    opened: float
-    closed: float | None
-    start: float | None
-    stop: float | None
-    executions: int = 0
-    client: str = ""
-
-    @property
-    def tag(self) -> str:
-        return self.name[-1] if self.name else ""
-
-    @property
-    def done(self) -> bool:
-        """Whether none of its tasks is running."""
-        return self.running == 0
 
 
 class FineMetrics(Mapping[FineKey, float]):
@@ -184,6 +120,9 @@ class Recorded(Protocol):
 
     def flush(self) -> int:
         """Wait until what was measured so far is on its way; returns the log's place."""
+
+    def states_by_span(self) -> dict[int, dict[str, int]] | None:
+        """By spans' numbers, how many of their own tasks are in which state; None: unknown."""
 
 
 @dataclass
@@ -305,47 +244,21 @@ class Questions:
     # -- the public questions ---------------------------------------------
 
     def spans(self) -> list[SpanInfo]:
-        """All spans, parents before children."""
-        answer = self.query("spans")
-        rows, clients = answer["rows"], answer["clients"]
-        children: dict[int, list[int]] = {}
-        for row in rows:
-            if row["parent"] is not None:
-                children.setdefault(row["parent"], []).append(row["span"])
-        return [
-            self._span(row, tuple(children.get(row["span"], ())), _name_of(clients, row["client"]))
-            for row in rows
-        ]
-
-    def _span(self, row: Mapping[str, Any], children: tuple[int, ...], client: str) -> SpanInfo:
-        return SpanInfo(
-            id=row["span"],
-            name=tuple(row["path"]),
-            client=client,
-            parent=row["parent"],
-            children=children,
-            origin=row["origin"],
-            tasks=row["tasks"],
-            executions=row["executions"],
-            running=row["running"],
-            failed=row["failed"],
-            duration=row["threadSeconds"],
-            cpu=row["cpuSeconds"],
-            transfer=row["transferSeconds"],
-            idle=row["idleSeconds"],
-            own_tasks=row["ownTasks"],
-            own_nanoseconds=row["ownNanoseconds"],
-            exact=row["exact"],
-            inferred=row["inferred"],
-            opened=self.wall(row["opened"]) or 0.0,
-            closed=self.wall(row["closed"]),
-            start=self.wall(row["firstStart"]),
-            stop=self.wall(row["lastStop"]),
-        )
-
-    def wall(self, seconds: float | None) -> float | None:
-        """Wall clock of seconds since the cluster's start."""
-        return None if seconds is None else self.log.wall_epoch + seconds
+        """All spans that have been used, parents before children."""
+        after = self.log.flush()
+        pages: list[dict[str, Any]] = []
+        first: int | None = 0
+        while first is not None:
+            pages.append(self.query("spans", {}, "all", {"all": True, "after": first}, after))
+            following = pages[-1]["next"]
+            if following is not None and following <= first:
+                # It would be asked for the same again and again.
+                raise unreadable("spans", ValueError(f"after {first} comes {following}"))
+            first = following
+        try:
+            return span_infos(pages, self.log.wall_epoch, self, self.log.states_by_span())
+        except (LookupError, TypeError, ValueError) as error:
+            raise unreadable("spans", error) from error
 
     def fine_metrics(
         self,
@@ -388,7 +301,7 @@ class Questions:
     def _filter(self, span: Any, function: Any, worker: Any) -> dict[str, Any]:
         filter: dict[str, Any] = {}
         if span is not None:
-            filter["spans"] = {"any": [_span_term(span)]}
+            filter["spans"] = span_filter(span)
         if function is not None:
             filter["functions"] = [function] if isinstance(function, str) else list(function)
         if worker is not None:
@@ -444,17 +357,3 @@ def _moment(given: float | str | None) -> float | None:
     if not isinstance(given, str):
         return given
     return time() - float(parse_timedelta(given))
-
-
-def _name_of(clients: list[str], index: int | None) -> str:
-    return clients[index] if index is not None and index < len(clients) else ""
-
-
-def _span_term(span: Any) -> dict[str, Any]:
-    if isinstance(span, SpanInfo):
-        # Other clients of the cluster may have spans of this path.
-        whose = {"client": span.client} if span.client else {}
-        return {"path": list(span.name), **whose}
-    if isinstance(span, str):
-        return {"tag": span}
-    return {"path": [str(tag) for tag in span]}

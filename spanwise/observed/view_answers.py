@@ -18,6 +18,14 @@ _UNKNOWN = {"nullable": "number"}
 
 _SPAN = {
     "span": _COUNT,
+    "id": "text",
+    "enqueued": _UNKNOWN,
+    "submitted": _COUNT,
+    "code": {"list": "text"},
+    "nbytes": "number",
+    "seconds": {"texts": "number"},
+    "ownReused": _COUNT,
+    "joined": _COUNT,
     "client": {"nullable": _COUNT},
     "parent": {"nullable": _COUNT},
     "path": {"list": "text"},
@@ -50,7 +58,12 @@ _SUMS = {
 
 #: View → kinds of the fields that are read, as in :mod:`spanwise.wire.kinds`.
 _VIEWS: dict[str, dict[str, Any]] = {
-    "spans": {"rows": {"list": {"map": _SPAN}}, "clients": {"list": "text"}},
+    "spans": {
+        "rows": {"list": {"map": _SPAN}},
+        "clients": {"list": "text"},
+        "next": {"nullable": _COUNT},
+        "threads": {"list": {"list": "number"}},
+    },
     # (rows of entries and columns of records are many, and looked over where they are read)
     "fine-metrics": {
         "entries": {"optional": {"list": "any"}, "default": []},

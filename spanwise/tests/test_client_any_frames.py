@@ -332,6 +332,9 @@ class Log:
     def flush(self) -> int:
         return 1
 
+    def states_by_span(self) -> dict[int, dict[str, int]] | None:
+        return {0: {"memory": 1}, 1: {"waiting": 1}, 7: {"queued": 3}}
+
 
 def any_value(chance: Random, depth: int = 0) -> Any:
     """Anything that a header's field can hold."""
@@ -365,6 +368,15 @@ def spoilt(chance: Random, value: Any, wild: float) -> Any:
 
 SPAN = {
     "span": 0,
+    "client": 0,
+    "id": "span-0",
+    "enqueued": None,
+    "submitted": 2,
+    "code": ['[{"code": "f()"}]'],
+    "nbytes": 8,
+    "seconds": {"compute": 1.0},
+    "ownReused": 0,
+    "joined": 0,
     "parent": None,
     "path": ["a"],
     "origin": "user",
@@ -409,7 +421,12 @@ RECORDS = {
     "end": 2,
 }
 ANSWERS = {
-    "spans": {"rows": [SPAN, {**SPAN, "span": 1, "parent": 0}]},
+    "spans": {
+        "rows": [SPAN, {**SPAN, "span": 1, "parent": 0}],
+        "clients": ["notebook"],
+        "threads": [[0.0, 2], [1.0, 4]],
+        "next": None,
+    },
     "fine_metrics": {"entries": [["execute", "f", "compute", "seconds", 1.0]]},
     "task_stream": RECORDS,
 }

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import pickle
 import time
+from collections import deque
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import dask
@@ -236,6 +238,9 @@ class TestSpans:
         assert rows[0]["opened"] == outer.opened
         del unmoved
 
+        def new(number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
+            return {**row(number, record, parent), "uuid": record.id}
+
         def row(number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
             return {
                 "id": number,
@@ -246,7 +251,7 @@ class TestSpans:
                 "origin": SPAN_WORDS[record.origin],
             }
 
-        assert spans.take_new() == [row(1, outer, 0), row(2, inner, 1), row(3, other, 0)]
+        assert spans.take_new() == [new(1, outer, 0), new(2, inner, 1), new(3, other, 0)]
         assert spans.take_new() == []
         inner.close()
         outer.close()
@@ -255,7 +260,15 @@ class TestSpans:
         assert len(closed) == 2
         spans.announce_again(2)
         spans.announce_again(2)
-        assert spans.take_new() == [row(2, inner, 1), row(3, other, 0)]
+        assert spans.take_new() == [new(2, inner, 1), new(3, other, 0)]
+        spans.count_reused(SpanAnnotation(inner), 2)
+        spans.count_reused(SpanAnnotation(inner), 3)
+        spans.count_reused(None, 7)
+        assert spans.take_new() == [
+            {**row(2, inner, 1), "reused": 2},
+            {**row(2, inner, 1), "reused": 5},
+        ]
+        assert spans.first_unannounced == 4
 
     def test_spans_of_several_clients_have_numbers_of_their_own(self) -> None:
         records = [SpanRecord(str(i), None) for i in range(1_000)]
@@ -283,24 +296,78 @@ class TestSpans:
         assert spans.first_unannounced == 1
         assert [row["id"] for row in spans.take_new()] == [7, 1]
         numbers = [spans.id(SpanAnnotation(each)) for each in records]
-        assert numbers == [7, 1, 2, 3, 4, 5, 6, 8, 8]
-        assert spans.id(SpanAnnotation(SpanRecord("below", records[0]))) == 8
+        assert numbers == [7, 1, 2, 3, 4, 5, 6, 0, 0]
+        assert spans.id(SpanAnnotation(SpanRecord("below", records[0]))) == 7
         assert spans.first_unannounced == 3
         assert [row["id"] for row in spans.take_new()] == [2, 3, 4, 5, 6]
         assert spans.first_unannounced == 8
         spans.announce_again(6)
         assert [row["id"] for row in spans.take_new()] == [5, 6]
 
-    def test_spans_beyond_the_bound_share_the_last_number(
+    def test_q18_later_spans_join_an_earlier_one_of_their_path_or_count_to_their_parent(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(dictionaries, "LAST_SPAN", 3)
+        monkeypatch.setattr(dictionaries, "OWN_SPANS", 3)
+        monkeypatch.setattr(dictionaries, "LAST_SPAN", 5)
+        closed: list[dict[str, Any]] = []
+        spans = Spans(closed.append)
+        load = [SpanRecord("load", None) for _ in range(3)]
+        clean = [SpanRecord("clean", each) for each in load]
+        later = SpanRecord("later", load[2])
+        more, below = SpanRecord("more", load[2]), SpanRecord("below", later)
+
+        def numbered(*records: SpanRecord) -> list[int]:
+            return [spans.id(SpanAnnotation(each)) for each in records]
+
+        assert numbered(load[0], clean[0], load[1]) == [1, 2, 3]
+        assert [row["uuid"] for row in spans.take_new()] == [
+            each.id for each in (load[0], clean[0], load[1])
+        ]
+        # A path that is new has its own number while there is one, and then its parent's.
+        assert numbered(clean[2], later, more, below) == [2, 4, 1, 4]
+        assert numbered(SpanRecord("new", None)) == [0]
+        assert numbered(load[2], clean[2], clean[1]) == [1, 2, 3]
+        told = spans.take_new()
+        assert [(row["id"], row["parent"], row["tag"], row["uuid"]) for row in told] == [
+            (4, 1, "later", later.id),
+            (1, 0, "load", load[2].id),
+            (2, 1, "clean", clean[2].id),
+        ]
+        assert [row["closed"] is None for row in told] == [True, False, False]
+        for each in (clean[2], load[2], later):
+            each.close()
+        assert [row["id"] for row in closed] == [4]
+        assert list(spans.records) == [1, 2, 3, 4] and spans.first_unannounced == 5
+        # Any number of them takes no more than that.
+        for _ in range(100):
+            numbered(SpanRecord("load", None))
+        assert len(spans.take_new()) == 100 and len(spans.records) == 4
+
+    def test_q18_any_number_of_spans_is_bounded_and_each_in_its_path(self) -> None:
+        chance = Random(18)
         spans = Spans(lambda row: None)
-        records = [SpanRecord(str(i), None) for i in range(4)]
-        below = SpanRecord("below", records[3])
-        numbers = [spans.id(SpanAnnotation(each)) for each in [*records, below]]
-        assert numbers == [1, 2, 3, 3, 3]
-        assert list(spans.records) == [1, 2] and len(spans.take_new()) == 2
+        newest: deque[SpanRecord] = deque(maxlen=50)
+        shared = elsewhere = 0
+        for number in range(200_000):
+            parent = chance.choice(newest) if newest and chance.random() < 0.7 else None
+            if parent is not None and len(parent.name) > 4:
+                parent = None
+            tag = f"run {number}" if chance.random() < 0.4 else chance.choice("abc")
+            record = SpanRecord(tag, parent)
+            newest.append(record)
+            found = spans.id(SpanAnnotation(record))
+            assert found < dictionaries.LAST_SPAN
+            path = () if found == 0 else spans.records[found].name
+            if path == record.name:
+                shared += spans.records[found] is not record
+            else:
+                # One that has no number left is where the next one above it is.
+                elsewhere += 1
+                assert path == record.name[: len(path)]
+                assert len(spans.records) == dictionaries.LAST_SPAN - 1
+            if number % 1_000 == 0:
+                spans.take_new()
+        assert shared > 10_000 and elsewhere > 10_000
 
     def test_an_annotation_of_another_library_has_its_record(self) -> None:
         annotation = {"name": ("a", "b"), "ids": ("1", "2")}
@@ -368,7 +435,7 @@ class TestSpansOfTasks:
         spans = SpansOfTasks(lambda: 7, lambda row: None)
         records = [SpanRecord(str(i), None) for i in range(4)]
         numbers = [spans.id(SpanAnnotation(each)) for each in [*records, records[0]]]
-        assert numbers == [2, 3, 3, 3, 2]
+        assert numbers == [2, 1, 1, 1, 2]
         assert len(spans._roots) == 2
 
 

@@ -520,7 +520,7 @@ def test_panels_keep_it_as_ended(seen: Observation) -> None:
 def _state_of(seen: Observation) -> tuple[str, str, str | None]:
     """The facts that pages are told about it."""
     assert seen._observer is not None
-    seen._asked().query("spans")  # so that it is there
+    seen.spans()  # so that it is there
     link = dial(seen._observer.current_address(), seen._observer.secret, "panel")
     try:
         message = link.read()

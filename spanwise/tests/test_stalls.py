@@ -340,7 +340,9 @@ def test_an_observer_that_stalls_is_given_up(
             return  # given up
 
     door = listen(tmp_path, "observer", secret, ["panel"], serve)
-    log = SimpleNamespace(cluster_id="c", wall_epoch=0.0, flush=lambda: 0)
+    log = SimpleNamespace(
+        cluster_id="c", wall_epoch=0.0, flush=lambda: 0, states_by_span=lambda: None
+    )
     place = ObserverAddress(door.address, secret, str(tmp_path / "secret"))
     asking = questions.Questions(log, lambda: place)  # type: ignore[arg-type]
     with pytest.raises(ClusterError, match="did not answer: Nothing came in time"):

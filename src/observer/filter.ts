@@ -146,14 +146,22 @@ function spanTable(
   return table;
 }
 
-/** The spans in the subtrees that a term names; an empty path: all spans of the client. The same path may occur many times: one span per entry of a `with` block. */
+/** The spans in the subtrees that a term names; an id names one, whatever its path. An empty path: all spans of the client. The same path may occur many times: one span per entry of a `with` block. */
 function matching(log: LogStore, term: SpanTerm): Set<number> {
   const found = new Set<number>();
   const path = 'path' in term ? term.path : [term.tag];
   const anyDepth = !('path' in term);
   const { client } = term;
+  const only =
+    'path' in term && term.id !== undefined ? log.spans.byId(term.id) : null;
+  if (only?.includes(DEFAULT_SPAN) === true) {
+    found.add(DEFAULT_SPAN);
+  }
   for (const span of log.spans.all()) {
     if (client !== undefined && log.clients.labelOf(span.client) !== client) {
+      continue;
+    }
+    if (only !== null && !only.includes(span.span)) {
       continue;
     }
     if (anyDepth ? span.tag === term.tag : startsWith(span.path, path)) {

@@ -41,7 +41,11 @@ export const TABLES = {
       then: 'groups that no row uses are dropped, then other'
     }
   },
-  /** origin: `SpanOrigin`. closed is NaN while open. Same id again replaces. */
+  /**
+   * origin: `SpanOrigin`. closed is NaN while open. Same id again replaces. uuid: of a span that a program opened; a later row without one
+   * leaves it, and one with another tells of a span that joins this one. reused: results that were asked for in the span and were there.
+   * code: JSON, a stack of the callers that have submitted in it, for a program that has it kept; of each row.
+   */
   spans: {
     number: 3,
     columns: {
@@ -51,9 +55,15 @@ export const TABLES = {
       client: 'u16',
       opened: f64Of<Seconds>(),
       closed: f64Of<Seconds>(),
-      origin: 'u8'
+      origin: 'u8',
+      uuid: 'text',
+      reused: 'u32',
+      code: 'text'
     },
-    bound: { rows: LARGEST_U16, then: 'finished leaves fold into their parent' }
+    bound: {
+      rows: LARGEST_U16,
+      then: 'later ones join an earlier one of their path, else their parent'
+    }
   },
   /** why is empty while the worker lives; left is NaN. Same worker again replaces. */
   workers: {

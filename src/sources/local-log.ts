@@ -16,8 +16,10 @@ import { DEFAULT_SPAN, type LaneId, type SpanId } from '../records/ids';
 import type { SealedBlock } from '../records/log-writer';
 import { SourceLog } from './source-log';
 
-/** Ids of spans are u16; the last one stands for all that come after. */
+/** Ids of spans are u16, and this one is not given out. */
 export const LAST_SPAN = LARGEST_U16 as SpanId;
+/** As in Python. */
+export const OWN_SPANS = 32_768;
 
 /** A process; `why` is empty while it lives. */
 export type LocalWorker = {
@@ -63,6 +65,10 @@ export class LocalLog extends SourceLog {
   private _nextRun = 0;
   private _nextLane = 0;
   private _nextSpan = 1;
+  /** Parent and tag → the first span. */
+  private readonly _spanOfPath = new Map<string, SpanId>();
+  /** When the open ones were opened, which have ids of their own. */
+  private readonly _openSpans = new Map<SpanId, number>();
 
   /**
    * @param start - reading of the clock from which the log's times count.
@@ -89,18 +95,27 @@ export class LocalLog extends SourceLog {
     this.table('header').append({ t: 0, json: JSON.stringify(description) });
   }
 
-  /** A span has opened. @returns its id; all after the 65,534th share one. */
+  /**
+   * A span has opened. @returns its id. From the 32,769th on a span has that of the first with its path, and one of its own only if there is
+   * none; when no id is left, that of its parent.
+   */
   span(parent: SpanId, tag: string, opened: number): SpanId {
-    const id = this._nextSpan as SpanId;
-    if (id > LAST_SPAN) {
-      return LAST_SPAN;
+    const path = `${parent}/${tag}`;
+    if (this._nextSpan > OWN_SPANS) {
+      const first = this._spanOfPath.get(path);
+      if (first !== undefined || this._nextSpan >= LAST_SPAN) {
+        return first ?? parent;
+      }
     }
-    this._nextSpan++;
-    const isLast = id === LAST_SPAN;
+    const id = this._nextSpan++ as SpanId;
+    if (!this._spanOfPath.has(path)) {
+      this._spanOfPath.set(path, id);
+    }
+    this._openSpans.set(id, opened);
     this.spanRow(0, {
       id,
-      parent: isLast ? DEFAULT_SPAN : parent,
-      tag: this.nameId(isLast ? OTHERS : tag),
+      parent,
+      tag: this.nameId(tag),
       opened,
       closed: null,
       origin: SpanOrigin.User
@@ -108,7 +123,7 @@ export class LocalLog extends SourceLog {
     return id;
   }
 
-  /** A span has closed; all its facts again, for the row replaces the one before. */
+  /** A span has closed; all its facts again, for the row replaces the one before. Nothing, if the id is that of another span. */
   spanClosed(
     id: SpanId,
     parent: SpanId,
@@ -116,7 +131,8 @@ export class LocalLog extends SourceLog {
     opened: number,
     closed: number
   ): void {
-    if (id < LAST_SPAN) {
+    if (this._openSpans.get(id) === opened) {
+      this._openSpans.delete(id);
       this.spanRow(0, {
         id,
         parent,

@@ -20,6 +20,9 @@ export type SpanRow = {
   readonly opened: number;
   readonly closed: number | null;
   readonly origin: number;
+  readonly uuid?: string | undefined;
+  readonly reused?: number | undefined;
+  readonly code?: string | undefined;
 };
 
 /** What all logs have: a clock, names, the default span, rows about spans, workers and failed runs. */
@@ -61,13 +64,23 @@ export abstract class SourceLog {
 
   protected spanRow(
     client: number,
-    { opened, closed, ...row }: Omit<SpanRow, 'tag'> & { readonly tag: number }
+    {
+      opened,
+      closed,
+      uuid = '',
+      reused = 0,
+      code = '',
+      ...row
+    }: Omit<SpanRow, 'tag'> & { readonly tag: number }
   ): void {
     this.table('spans').append({
       ...row,
       client,
       opened: this.since(opened),
-      closed: closed === null ? NaN : this.since(closed)
+      closed: closed === null ? NaN : this.since(closed),
+      uuid,
+      reused,
+      code
     });
   }
 

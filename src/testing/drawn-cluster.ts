@@ -41,6 +41,9 @@ export type SpanFact = {
   readonly opened: number;
   readonly closed: number | null;
   readonly origin: SpanOrigin;
+  readonly uuid: string;
+  readonly reused: number;
+  readonly code: string;
 };
 type ClientFact = {
   readonly client: number;
@@ -160,7 +163,10 @@ export type ClusterFacts = {
 };
 
 const FUNCTIONS = ['load', 'inc', 'sum-partial', 'fit'];
-const SPANS: readonly Omit<SpanFact, 'opened' | 'closed'>[] = [
+const SPANS: readonly Omit<
+  SpanFact,
+  'opened' | 'closed' | 'uuid' | 'reused' | 'code'
+>[] = [
   {
     id: idOf(1),
     parent: idOf(0),
@@ -250,7 +256,10 @@ class Draw {
     const spans = SPANS.map(span => ({
       ...span,
       opened: this._ticks(0, 99),
-      closed: this._random.chance(0.5) ? this._ticks(100, 999) : null
+      closed: this._random.chance(0.5) ? this._ticks(100, 999) : null,
+      uuid: span.id === 4 ? '' : `uuid of ${span.id}`,
+      reused: 3 * span.id,
+      code: span.id % 2 === 0 ? `code of ${span.tag}` : ''
     }));
     const workers = this._workers();
     const slots = workers

@@ -41,9 +41,12 @@ const span = v.object({
   ),
   /** Of a worker's client: it is this span of the log, within which the client's tasks were submitted. */
   same: v.optional(spanId),
-  snippet: v.optional(
-    v.object({ text: text, place: text, firstLine: v.optional(u32, 1) })
-  )
+  /** What `with span(…) as id` gave: said once. Another one of a known id is a span that joins it. */
+  uuid: v.optional(text, ''),
+  /** Results that were asked for in the span so far, and were there already. */
+  reused: v.optional(u32, 0),
+  /** JSON: callers that have submitted in it, a stack, outermost first; each is said once. */
+  code: v.optional(text, '')
 });
 const spans = v.optional(v.array(span), []);
 const IDS = { ids: { id: u32Of<ClientTaskId>() } };
@@ -155,12 +158,16 @@ export const CLIENT_LINK = {
     locate: message({ request: u32 }, IDS),
     /**
      * Which tasks there are, what runs them and holds their results: those named by `ids`, or all, in these states (none given: in any),
-     * at this worker. Or the story of those that are named, at most 64. → `answer`, a page; `after` is 0, then what the page before said.
+     * at this worker. Or the story of those that are named, at most 64. Or how many tasks of all clients are in which state, by the log's
+     * spans. → `answer`, a page; `after` is 0, then what the page before said.
      */
     question: message(
       {
         request: u32,
-        about: v.optional(v.picklist(['tasks', 'story', 'held']), 'tasks'),
+        about: v.optional(
+          v.picklist(['tasks', 'story', 'held', 'spans']),
+          'tasks'
+        ),
         named: v.optional(flag, false),
         states: v.optional(v.array(v.picklist(TASK_STATE_WORDS)), []),
         worker: v.optional(v.nullable(u16), null),
@@ -356,7 +363,18 @@ export const CLIENT_LINK = {
           []
         ),
         /** Of a worker: what tasks hold of its resources. */
-        held: v.optional(amounts)
+        held: v.optional(amounts),
+        /** Counts of one page: a span and a state may come again in the next one. */
+        spans: v.optional(
+          v.array(
+            v.object({
+              span: u16,
+              state: v.picklist(TASK_STATE_WORDS),
+              tasks: count
+            })
+          ),
+          []
+        )
       },
       {
         tasks: {

@@ -28,12 +28,17 @@ import {
   u32
 } from './describe';
 
-/** A span is named by its path of tags from the root, so that a filter survives reloads, reruns and other clusters. `tag` matches a tag at any depth. */
+/**
+ * A span is named by its path of tags from the root, so that a filter survives reloads, reruns and other clusters. `tag` matches a tag at any
+ * depth.
+ */
 const path = v.array(text);
 /** Whose: the path of a notebook, or the name of another program; left out: anybody's. With it the path may be empty: all that is its. */
 const client = v.optional(text);
+/** Only the span of this id: what `with span(…) as id` gave a program, or the `id` of a row. Panels do not use it. */
+const id = v.optional(text);
 const term = v.union([
-  v.object({ path, client }),
+  v.object({ path, client, id }),
   v.object({ tag: text, client })
 ]);
 const terms = v.optional(v.array(term));
@@ -269,9 +274,19 @@ export type ViewResult =
   | SummaryResult
   | TransfersResult;
 
-/** view `spans`: every span of the cluster with its own and its subtree's figures; rows in order of first appearance, parents before children. Ignores filters. */
+/**
+ * view `spans`: every span of the cluster with its own and its subtree's figures; rows in order of first appearance, parents before children.
+ * Ignores filters. Of more than 1,500 the largest are given, and the figures of the others are in their parents' own.
+ *
+ * params: { all: true, after }. With `all` no span is left out, and rows have the fields of {@link FullSpanRow}; the next page is asked for with
+ * `after: next`.
+ */
 export type SpansResult = {
   readonly view: 'spans';
+  /** With `all`: where the next page begins; null after the last one. */
+  readonly next?: number | null;
+  /** With `all`: from t on, the cluster has had so many threads. */
+  readonly threads?: readonly (readonly [t: number, threads: number])[];
   readonly rows: readonly SpanRow[];
   readonly totalThreadSeconds: number;
   readonly totalTasks: number;
@@ -305,6 +320,24 @@ export type SpanRow = {
   readonly closed: number | null;
   readonly firstStart: number | null;
   readonly lastStop: number | null;
+};
+/** Figures of the subtree, unless they begin with `own`. */
+export type FullSpanRow = SpanRow & {
+  readonly id: string;
+  /** When the first task was submitted; null: none was. */
+  readonly enqueued: number | null;
+  /** Tasks as they were submitted; fused ones count once, where they end. */
+  readonly submitted: number;
+  /** Bytes of all results. */
+  readonly nbytes: number;
+  /** Thread seconds by action: compute, transfer, disk-read, … */
+  readonly seconds: Readonly<Record<string, number>>;
+  /** Stacks of callers that submitted in it, outermost first, as JSON; of a program that has them kept. */
+  readonly code: readonly string[];
+  /** Results that were asked for in the span itself, and had been computed, or submitted, before. */
+  readonly ownReused: number;
+  /** Later spans of the same path, or of below it, that are in this one because numbers of spans had become scarce. */
+  readonly joined: number;
 };
 
 /** view `task-stream`: all but the boxes, which come as tiles. */

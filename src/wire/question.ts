@@ -8,7 +8,7 @@ import type { TimeRange, ViewName } from './panel-link';
 type Reader = (value: unknown) => unknown;
 
 const READERS = {
-  spans: {},
+  spans: { all: flagOf, after: numberOf },
   'task-stream': {},
   tasks: {
     sort: textOf,

@@ -104,7 +104,10 @@ const EXPECTED: Partial<
       client: 0,
       opened: 0,
       closed: NaN,
-      origin: SpanOrigin.Default
+      origin: SpanOrigin.Default,
+      uuid: '',
+      reused: 0,
+      code: ''
     },
     ...spans.flatMap(span => [
       { ...span, closed: NaN },
@@ -203,7 +206,10 @@ const DEFAULT: SpanFact = {
   client: 0,
   opened: 0,
   closed: null,
-  origin: SpanOrigin.Default
+  origin: SpanOrigin.Default,
+  uuid: '',
+  reused: 0,
+  code: ''
 };
 
 function pathOf(facts: ClusterFacts, id: number): string[] {
@@ -325,7 +331,8 @@ function sharesOf(run: RunFact): readonly (readonly [number, number])[] {
     : computing.map(part => [part.span, part.duration / all] as const);
 }
 
-function expectedSpans(facts: ClusterFacts): Fields[] {
+/** @param isFull - with the fields that only a program asks for. */
+function expectedSpans(facts: ClusterFacts, isFull = false): Fields[] {
   const all = [DEFAULT, ...facts.spans];
   const children = (id: number): SpanFact[] =>
     id === 0 ? [] : facts.spans.filter(({ parent }) => parent === id);
@@ -358,7 +365,39 @@ function expectedSpans(facts: ClusterFacts): Fields[] {
         })
       )
     ];
+    const full = (): Fields => {
+      const actions: Record<string, number> = {};
+      for (const [activity, duration] of mine.flatMap(each => each.seconds)) {
+        const action = COMPUTING.includes(activity) ? 'compute' : activity;
+        if (duration > 0 && !GAVE_NOTHING.includes(activity)) {
+          actions[action] = (actions[action] ?? 0) + duration;
+        }
+      }
+      return {
+        id: span.uuid === '' ? `span-${span.id}` : span.uuid,
+        enqueued:
+          tasks.length > 0
+            ? Math.min(...tasks.map(({ submitted }) => submitted))
+            : null,
+        submitted: tasks.length,
+        nbytes: sum(runs, ({ nbytes }) => (nbytes > 0 ? nbytes : 0)),
+        seconds: Object.fromEntries(
+          Object.entries(actions).map(([action, duration]) => [
+            action,
+            expect.closeTo(duration, 8) as unknown
+          ])
+        ),
+        code: [
+          ...new Set(
+            ids.flatMap(id => all.find(each => each.id === id)!.code || [])
+          )
+        ],
+        ownReused: span.reused,
+        joined: 0
+      };
+    };
     return {
+      ...(isFull && full()),
       span: span.id,
       // In the order of the rows that name them; nobody is client 0.
       client: span.client === 0 ? null : span.client - 1,
@@ -394,6 +433,32 @@ function expectedSpans(facts: ClusterFacts): Fields[] {
     .filter(({ parent }) => parent === 0)
     .flatMap(({ id }) => subtree(id))
     .map(id => row(all.find(span => span.id === id)!));
+}
+
+const COMPUTING = [
+  'thread-cpu',
+  'core',
+  'gil',
+  'blocked',
+  'thread-noncpu',
+  'compute'
+];
+const GAVE_NOTHING = ['lost', 'failed', 'cancelled'];
+
+/** From when on there are so many threads. */
+function expectedThreads({ workers }: ClusterFacts): [number, number][] {
+  const times = workers.flatMap(({ joined, left }) => [joined, left]);
+  const steps = [...new Set(times)]
+    .filter(t => t < Infinity)
+    .sort((a, b) => a - b)
+    .map((t): [number, number] => [
+      t,
+      sum(
+        workers.filter(({ joined, left }) => joined <= t && t < left),
+        ({ threads }) => threads
+      )
+    ]);
+  return steps.filter(([, threads], i) => threads !== (steps[i - 1]?.[1] ?? 0));
 }
 
 // ---- task rows
@@ -650,6 +715,18 @@ describe('every column of a drawn cluster', () => {
         totalThreadSeconds: sum(begun, run => run.duration),
         totalTasks: begun.length
       });
+    }
+  });
+
+  it('is in the answer of all spans', () => {
+    for (const { facts, log } of drawn) {
+      const params = { all: true };
+      const answer = ask(log, 'spans', { now: END, params });
+      expect(answer.rows).toEqual(expectedSpans(facts, true));
+      expect(answer.next).toBeNull();
+      expect(answer.threads).toEqual(
+        expectedThreads(facts).filter(([t]) => t <= END)
+      );
     }
   });
 

@@ -56,6 +56,22 @@ describe('filters', () => {
       'c'
     ],
     ['the default', { spans: { any: [{ path: ['default'] }] } }, 'e'],
+    [
+      'one span by its id, with what is below it',
+      { spans: { any: [{ path: [], id: 'span-1' }] } },
+      'abf'
+    ],
+    [
+      'the default by its id',
+      { spans: { any: [{ path: [], id: 'span-0' }] } },
+      'e'
+    ],
+    ['an id that no span has', { spans: { any: [{ path: [], id: 'x' }] } }, ''],
+    [
+      'all without one by its id',
+      { spans: { not: [{ path: [], id: 'span-1' }] } },
+      'cde'
+    ],
     ['an unknown span', { spans: { any: [{ path: ['gone'] }] } }, ''],
     ['functions', { functions: ['read', 'fit'] }, 'adf'],
     ['not functions', { notFunctions: ['fix'] }, 'adef'],

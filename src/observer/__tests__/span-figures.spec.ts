@@ -9,6 +9,8 @@ const anySpan = fc
 const anyFact = fc.record({
   span: anySpan,
   origin: fc.constantFrom(...membersOf(TaskOrigin).map(([, origin]) => origin)),
+  submitted: fc.nat(9),
+  nbytes: fc.nat(9),
   extent: fc.option(fc.tuple(fc.nat(9), fc.nat(9)))
 });
 
@@ -17,8 +19,10 @@ describe('figures of spans', () => {
     fc.assert(
       fc.property(fc.array(anyFact), facts => {
         const figures = new SpanFigures();
-        for (const { span, origin, extent } of facts) {
-          figures.addTask(span, origin);
+        for (const { span, origin, submitted, nbytes, extent } of facts) {
+          figures.addTask(span, origin, submitted);
+          figures.addBytes(span, 2 * nbytes);
+          figures.addBytes(span, -nbytes);
           if (extent !== null) {
             figures.addExtent(span, extent[0], extent[0] + extent[1]);
           }
@@ -32,6 +36,12 @@ describe('figures of spans', () => {
           const starts = extents.filter((_, i) => i % 2 === 0);
           const stops = starts.map((start, i) => start + extents[2 * i + 1]!);
           expect(figures.tasks(span)).toBe(own.length);
+          expect(figures.enqueued(span)).toBe(
+            Math.min(...own.map(each => each.submitted))
+          );
+          expect(figures.nbytes(span)).toBe(
+            own.reduce((sum, each) => sum + each.nbytes, 0)
+          );
           expect(figures.exact(span)).toBe(of(TaskOrigin.User));
           expect(figures.inferred(span)).toBe(of(TaskOrigin.Inferred));
           expect(figures.firstStart(span)).toBe(Math.min(...starts));

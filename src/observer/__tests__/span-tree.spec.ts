@@ -34,7 +34,10 @@ describe('the tree of spans', () => {
       origin: 'cell',
       client: 101,
       opened: 10,
-      closed: NaN
+      closed: NaN,
+      uuid: '',
+      reused: 0,
+      joined: 0
     });
     tree.set({ ...rowOf(1, 0), origin: 99, closed: 20 });
     expect(tree.get(span(1))).toMatchObject({ origin: 'user', closed: 20 });
@@ -96,6 +99,49 @@ describe('the tree of spans', () => {
         ]);
       })
     );
+  });
+
+  it('finds a span by its id, and by those of spans that have joined it', () => {
+    const tree = new SpanTree();
+    const row = rowOf(1, 0);
+    tree.set({ ...row, uuid: 'first' });
+    tree.set({ ...row, closed: 20, reused: 3 });
+    tree.set(rowOf(2, 1));
+    expect(tree.get(span(1))).toMatchObject({
+      uuid: 'first',
+      closed: 20,
+      reused: 3,
+      joined: 0
+    });
+    expect([tree.idOf(span(1)), tree.idOf(span(2))]).toEqual([
+      'first',
+      'span-2'
+    ]);
+    // Told again, and then another one of its path, also twice.
+    tree.set({ ...row, uuid: 'first' });
+    for (let i = 0; i < 2; i++) {
+      tree.set({ ...row, opened: 99, closed: 101, uuid: 'second' });
+    }
+    expect(tree.get(span(1))).toMatchObject({
+      opened: 10,
+      closed: 101,
+      reused: 3,
+      joined: 1
+    });
+    expect(tree.idOf(span(1))).toBe('second');
+    tree.set({ ...row, opened: 10, uuid: 'first' });
+    expect(tree.idOf(span(1))).toBe('second');
+    expect(
+      ['first', 'second', 'span-1', 'span-2', 'third', ''].map(id =>
+        tree.byId(id)
+      )
+    ).toEqual([[1], [1], [1], [2], [], []]);
+    // Two clients computed in one block.
+    tree.set({ ...rowOf(3, 0), uuid: 'second' });
+    expect(tree.byId('second')).toEqual([1, 3]);
+    tree.set({ ...rowOf(3, 0), uuid: 'fourth' });
+    expect(tree.byId('second')).toEqual([1, 3]);
+    expect(tree.byId('fourth')).toEqual([3]);
   });
 
   it('has 256 levels and no more, in whatever order they come', () => {

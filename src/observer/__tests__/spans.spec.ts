@@ -1,6 +1,6 @@
 import { RunStatus, TaskOrigin } from '../../records/enumerations';
 import { idOf } from '../../testing/ids';
-import type { SpanRow } from '../../wire/panel-link';
+import type { SpanRow, SpansResult } from '../../wire/panel-link';
 import { drawRuns } from '../../testing/run-from-text';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { ingestBlock } from '../store/ingest';
@@ -98,6 +98,48 @@ describe('spans', () => {
       ])
     );
     expect(own).toEqual({ x: [1, 1, 1], y: [3, 0, 1] });
+  });
+
+  it('are all given to a program, page by page', () => {
+    const log = new LogStore('many');
+    const spans = 4000;
+    ingestBlock(
+      log,
+      rowsToBlock(
+        1,
+        'spans',
+        Array.from({ length: spans }, (_, i) => ({
+          id: i + 1,
+          parent: (i + 1) >> 1,
+          closed: NaN,
+          uuid: `uuid ${i + 1}`
+        }))
+      )
+    );
+    const runs = Array.from({ length: spans }, (_, i) => ({
+      run: i,
+      span: i + 1,
+      start: 0,
+      duration: 1,
+      nbytes: 8
+    }));
+    ingestBlock(log, rowsToBlock(2, 'runs', runs));
+    const seen = new Map<number, number>();
+    let pages = 0;
+    for (let after: number | null = 0; after !== null; pages++) {
+      const params: Record<string, unknown> = { all: true, after };
+      const page: SpansResult = ask(log, 'spans', { params });
+      for (const { span, parent, ownTasks, threadSeconds } of page.rows) {
+        expect(parent === null || seen.has(parent)).toBe(true);
+        expect([seen.has(span), ownTasks]).toEqual([false, 1]);
+        seen.set(span, threadSeconds);
+      }
+      expect(JSON.stringify(page).length).toBeLessThan(1 << 20);
+      after = page.next ?? null;
+    }
+    expect(pages).toBeGreaterThan(2);
+    expect(seen.size).toBe(spans);
+    expect(seen.get(1)).toBe(spans);
   });
 
   it('beyond what one message holds are shown by their parents, with the same sums', () => {

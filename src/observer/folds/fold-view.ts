@@ -24,7 +24,7 @@ export function foldView(
 ): Slices<ViewAnswer> {
   switch (view) {
     case 'spans':
-      return foldSpans(context);
+      return foldSpans(context, paramsOf(view, params));
     case 'task-stream':
       return foldTaskStream(context);
     case 'tasks':

@@ -1,9 +1,19 @@
-import type { SpanRow, SpansResult } from '../../wire/panel-link';
+import type { FullSpanRow, SpanRow, SpansResult } from '../../wire/panel-link';
+import type { ParamsOf } from '../../wire/question';
 import { compileFilter } from '../filter';
-import { THREAD_CPU, COMPUTE, TRANSFER } from '../store/activity-cells';
+import {
+  ACTIVITIES,
+  BLOCKED,
+  COMPUTE,
+  CORE,
+  GIL,
+  THREAD_CPU,
+  THREAD_NONCPU,
+  TRANSFER
+} from '../store/activity-cells';
 import type { LogStore } from '../store/log-store';
 import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
-import { DEFAULT_TAG } from '../store/span-tree';
+import { DEFAULT_TAG, MOST_CODE } from '../store/span-tree';
 import {
   runBegin,
   runEnd,
@@ -16,6 +26,27 @@ import { accountIdle, type IdleAccount } from './idle';
 
 /** A row is some 400 bytes: more would not fit in one message of the panel link. */
 const MOST_ROWS = 1500;
+
+/** A page of all spans ends with the row that reaches so many bytes; a full row is some 700 and its path. */
+const PAGE_BYTES = 512 * 1024;
+const FULL_ROW_BYTES = 700;
+/** The newest steps of the cluster's number of threads that a page tells. */
+const MOST_STEPS = 10_000;
+
+/** What a program calls the seconds of a task's own code, however its thread fared. */
+const COMPUTING: ReadonlySet<number> = new Set([
+  THREAD_CPU,
+  CORE,
+  GIL,
+  BLOCKED,
+  THREAD_NONCPU,
+  COMPUTE
+]);
+/** Seconds of runs that gave no result. */
+const NO_ACTION: ReadonlySet<string> = new Set(['lost', 'failed', 'cancelled']);
+const ACTION_OF: readonly (string | null)[] = ACTIVITIES.map((name, i) =>
+  COMPUTING.has(i) ? 'compute' : NO_ACTION.has(name) ? null : name
+);
 
 /** Sums of one span's own rows; added up over the subtree for the row that is shown. */
 class SpanSums {
@@ -33,6 +64,18 @@ class SpanSums {
   inferred = 0;
   firstStart = Infinity;
   lastStop = -Infinity;
+  enqueued = Infinity;
+  nbytes = 0;
+  joined = 0;
+  submitted = 0;
+  readonly secondsOf = new Map<string, number>();
+
+  addAction(action: string, nanoseconds: number): void {
+    if (nanoseconds > 0) {
+      const before = this.secondsOf.get(action) ?? 0;
+      this.secondsOf.set(action, before + nanoseconds);
+    }
+  }
 
   add(other: SpanSums): void {
     this.tasks += other.tasks;
@@ -48,6 +91,13 @@ class SpanSums {
     this.inferred += other.inferred;
     this.firstStart = Math.min(this.firstStart, other.firstStart);
     this.lastStop = Math.max(this.lastStop, other.lastStop);
+    this.enqueued = Math.min(this.enqueued, other.enqueued);
+    this.nbytes += other.nbytes;
+    this.joined += other.joined;
+    this.submitted += other.submitted;
+    for (const [action, nanoseconds] of other.secondsOf) {
+      this.addAction(action, nanoseconds);
+    }
   }
 }
 
@@ -75,14 +125,23 @@ class ClientLabels {
  *     └ b  7 s     └ b    7 s         Σ own + unattributed = total, in whole nanoseconds
  */
 export function* foldSpans(
-  context: FoldContext
+  context: FoldContext,
+  params: ParamsOf<'spans'> = {}
 ): Slices<{ readonly result: SpansResult; readonly honoured: Honoured }> {
-  const { rows, clients } = yield* spanRows(context);
+  const { all, after = 0 } = params;
+  const { rows, clients, ...page } = yield* spanRows(
+    context,
+    all === true ? after : null
+  );
   return {
     result: {
       view: 'spans',
       rows,
       clients,
+      ...(all === true && {
+        next: page.next,
+        threads: threadsOverTime(context.log, runEnd(context))
+      }),
       totalThreadSeconds: context.log.totalNanoseconds / 1e9,
       totalTasks: context.log.runCount
     },
@@ -91,8 +150,13 @@ export function* foldSpans(
 }
 
 /** The rows, the sums that no described span owns, and the idle account behind them. */
-export function* spanRows(context: FoldContext): Slices<{
+export function* spanRows(
+  context: FoldContext,
+  after: number | null = null
+): Slices<{
   readonly rows: readonly SpanRow[];
+  /** Of a page of full rows: where the next one begins. */
+  readonly next: number | null;
   readonly clients: readonly string[];
   readonly unattributedNanoseconds: number;
   readonly idle: IdleAccount;
@@ -104,20 +168,36 @@ export function* spanRows(context: FoldContext): Slices<{
     filter: compileFilter({}, log),
     perSpan: true
   });
-  const own = ownSums(log, idle);
+  const own = ownSums(log, idle, after !== null);
   const total = new Map<SpanId, SpanSums>();
   for (const span of log.spans.all()) {
     subtree(log, span.span, own, total);
   }
-  const shown = shownSpans(log, own, total);
   const rows: SpanRow[] = [];
   const clients = new ClientLabels(log);
-  const ownDefault = own.get(DEFAULT_SPAN);
-  if (ownDefault !== undefined && log.spans.get(DEFAULT_SPAN) === undefined) {
-    rows.push(defaultRow(log, ownDefault));
-  }
-  for (const span of shown) {
-    rows.push(describedRow(log, span, own, total, clients));
+  let next: number | null = null;
+  if (after === null) {
+    const shown = shownSpans(log, own, total);
+    const ownDefault = own.get(DEFAULT_SPAN);
+    if (ownDefault !== undefined && log.spans.get(DEFAULT_SPAN) === undefined) {
+      rows.push(defaultRow(log, ownDefault));
+    }
+    for (const span of shown) {
+      rows.push(describedRow(log, span, own, total, clients));
+    }
+  } else {
+    const order = parentsFirst(log);
+    let bytes = 0;
+    let at = after;
+    for (; at < order.length && bytes < PAGE_BYTES; at++) {
+      const row = fullRow(log, order[at]!, own, total, clients);
+      bytes += FULL_ROW_BYTES;
+      for (const text of [...row.path, ...row.code]) {
+        bytes += 3 * text.length;
+      }
+      rows.push(row);
+    }
+    next = at < order.length ? at : null;
   }
   let unattributedNanoseconds = 0;
   for (const [span, sums] of own) {
@@ -125,10 +205,36 @@ export function* spanRows(context: FoldContext): Slices<{
       unattributedNanoseconds += sums.nanoseconds;
     }
   }
-  return { rows, clients: clients.all, unattributedNanoseconds, idle };
+  return { rows, next, clients: clients.all, unattributedNanoseconds, idle };
 }
 
-function ownSums(log: LogStore, idle: IdleAccount): Map<SpanId, SpanSums> {
+/** From t on, the cluster has had so many threads; the newest steps. */
+function threadsOverTime(log: LogStore, now: number): [number, number][] {
+  const changes = new Map<number, number>();
+  const change = (t: number, by: number): void => {
+    changes.set(t, (changes.get(t) ?? 0) + by);
+  };
+  for (const { threads, stretches } of log.shape.laneCapacities(Infinity)) {
+    for (const { from, to } of stretches) {
+      change(from, threads);
+      if (to < Infinity) {
+        change(to, -threads);
+      }
+    }
+  }
+  let threads = 0;
+  return [...changes]
+    .sort(([a], [b]) => a - b)
+    .filter(([t, by]) => t <= now && by !== 0)
+    .map(([t, by]): [number, number] => [t, (threads += by)])
+    .slice(-MOST_STEPS);
+}
+
+function ownSums(
+  log: LogStore,
+  idle: IdleAccount,
+  isFull: boolean
+): Map<SpanId, SpanSums> {
   const own = new Map<SpanId, SpanSums>();
   const of = (span: SpanId): SpanSums => {
     let sums = own.get(span);
@@ -138,6 +244,12 @@ function ownSums(log: LogStore, idle: IdleAccount): Map<SpanId, SpanSums> {
       sums.inferred = log.figures.inferred(span);
       sums.firstStart = log.figures.firstStart(span);
       sums.lastStop = log.figures.lastStop(span);
+      if (isFull) {
+        sums.enqueued = log.figures.enqueued(span);
+        sums.nbytes = log.figures.nbytes(span);
+        sums.submitted = log.figures.tasks(span);
+        sums.joined = log.spans.get(span)?.joined ?? 0;
+      }
       own.set(span, sums);
     }
     return sums;
@@ -151,6 +263,19 @@ function ownSums(log: LogStore, idle: IdleAccount): Map<SpanId, SpanSums> {
     sums.cpuNanoseconds += log.held.nanoseconds(cell, THREAD_CPU);
     sums.unknownNanoseconds += log.held.nanoseconds(cell, COMPUTE);
     sums.transferNanoseconds += log.held.nanoseconds(cell, TRANSFER);
+    if (isFull) {
+      ACTION_OF.forEach((action, activity) => {
+        if (action !== null) {
+          sums.addAction(action, log.held.nanoseconds(cell, activity));
+        }
+      });
+    }
+  }
+  if (isFull) {
+    // Tasks that were submitted, and none of which has ended, have no sums of runs.
+    for (const { span } of log.spans.all()) {
+      of(span);
+    }
   }
   for (const running of log.shape.running.values()) {
     of(running.span).running += 1;
@@ -247,6 +372,47 @@ function describedRow(
     closed: Number.isNaN(description.closed) ? null : description.closed,
     ...figures(total.get(span)!, own.get(span) ?? new SpanSums())
   };
+}
+
+function fullRow(
+  log: LogStore,
+  span: SpanId,
+  own: ReadonlyMap<SpanId, SpanSums>,
+  total: ReadonlyMap<SpanId, SpanSums>,
+  clients: ClientLabels
+): FullSpanRow {
+  const { enqueued, submitted, nbytes, joined, secondsOf } = total.get(span)!;
+  return {
+    ...describedRow(log, span, own, total, clients),
+    id: log.spans.idOf(span),
+    enqueued: Number.isFinite(enqueued) ? enqueued : null,
+    submitted,
+    nbytes,
+    seconds: Object.fromEntries(
+      [...secondsOf].map(([action, ns]) => [action, ns / 1e9])
+    ),
+    code: codeBelow(log, span),
+    ownReused: log.spans.get(span)?.reused ?? 0,
+    joined
+  };
+}
+
+/** The stacks of the span and of what is below it, as many as one span may have. */
+function codeBelow(log: LogStore, span: SpanId): readonly string[] {
+  const found = new Set<string>();
+  if (!log.spans.hasCode) {
+    return [];
+  }
+  let room = MOST_CODE;
+  log.spans.walk(span, below => {
+    for (const code of log.spans.codeOf(below)) {
+      if (!found.has(code) && code.length <= room) {
+        room -= code.length;
+        found.add(code);
+      }
+    }
+  });
+  return [...found];
 }
 
 function defaultRow(log: LogStore, own: SpanSums): SpanRow {

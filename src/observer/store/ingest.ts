@@ -159,7 +159,7 @@ function ingestNodes(log: LogStore, block: RowsOf<'nodes'>): void {
     if (i === 0 || group[i] !== group[i - 1]) {
       log.groupNames.add(group[i]!);
     }
-    log.figures.addTask(span[i]!, origin[i]!);
+    log.figures.addTask(span[i]!, origin[i]!, submitted[i]!);
     if (submitted[i]! < log.firstSubmitted) {
       log.firstSubmitted = submitted[i]!;
     }
@@ -229,6 +229,7 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
   let row = appended(log, log.runs, block);
   const { run, span, lane, status, start, duration, cpu } = columnsOf(block);
   const { function: fn, waitReady, waitInputs, waitThread } = columnsOf(block);
+  const { nbytes } = columnsOf(block);
   const plain = log.parts.endRow === 0;
   const sink = sinkInto(log.held);
   for (let i = 0; i < block.rows; i++, row++) {
@@ -258,6 +259,9 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
       log.figures.addExtent(span[i]!, begin, end);
     }
     countRun(log, span[i]!, fn[i]!, status[i]!, 1);
+    if (nbytes[i]! > 0) {
+      log.figures.addBytes(span[i]!, nbytes[i]!);
+    }
     log.totalNanoseconds += nanoseconds(length);
     const parts = plain
       ? NO_PARTS
@@ -429,6 +433,9 @@ function takeBack(log: LogStore, row: number): void {
   const i = row & CHUNK_MASK;
   rebook(log, columns.run[i]!, row, -1);
   countRun(log, columns.span[i]!, columns.function[i]!, columns.status[i]!, -1);
+  if (columns.nbytes[i]! > 0) {
+    log.figures.addBytes(columns.span[i]!, -columns.nbytes[i]!);
+  }
   log.totalNanoseconds -= nanoseconds(
     columns.duration[i]! > 0 ? columns.duration[i]! : 0
   );

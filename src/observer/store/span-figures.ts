@@ -2,18 +2,26 @@ import type { SpanId } from '../../records/ids';
 import { TaskOrigin } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 
-/** Figures per span that are not seconds: the tasks submitted, by how their span is known, and the time from the first start to the last stop. */
+/**
+ * Figures per span that are not seconds of threads: the tasks submitted, by how their span is known, when the first of them was, the time
+ * from the first start to the last stop, and the bytes of the results.
+ */
 export class SpanFigures {
   private _tasks = new Float64Array(16);
   private _exact = new Float64Array(16);
   private _inferred = new Float64Array(16);
   private _firstStart = new Float64Array(16).fill(Infinity);
   private _lastStop = new Float64Array(16).fill(-Infinity);
+  private _enqueued = new Float64Array(16).fill(Infinity);
+  private _nbytes = new Float64Array(16);
 
   /** @param origin - {@link TaskOrigin} */
-  addTask(span: SpanId, origin: number): void {
+  addTask(span: SpanId, origin: number, submitted: number): void {
     this._reach(span);
     this._tasks[span]! += 1;
+    if (submitted < this._enqueued[span]!) {
+      this._enqueued[span] = submitted;
+    }
     if (origin === TaskOrigin.User) {
       this._exact[span]! += 1;
     } else if (origin === TaskOrigin.Inferred) {
@@ -29,6 +37,12 @@ export class SpanFigures {
     if (stop > this._lastStop[span]!) {
       this._lastStop[span] = stop;
     }
+  }
+
+  /** @param nbytes - of a result; negative: takes one back. */
+  addBytes(span: SpanId, nbytes: number): void {
+    this._reach(span);
+    this._nbytes[span]! += nbytes;
   }
 
   tasks(span: SpanId): number {
@@ -52,6 +66,16 @@ export class SpanFigures {
     return this._lastStop[span] ?? -Infinity;
   }
 
+  /** Infinity if nothing was submitted. */
+  enqueued(span: SpanId): number {
+    return this._enqueued[span] ?? Infinity;
+  }
+
+  /** Of all results, also of those that have gone. */
+  nbytes(span: SpanId): number {
+    return this._nbytes[span] ?? 0;
+  }
+
   private _reach(span: SpanId): void {
     if (span < this._tasks.length) {
       return;
@@ -62,5 +86,7 @@ export class SpanFigures {
     this._inferred = grownColumn(this._inferred, capacity);
     this._firstStart = grownColumn(this._firstStart, capacity, Infinity);
     this._lastStop = grownColumn(this._lastStop, capacity, -Infinity);
+    this._enqueued = grownColumn(this._enqueued, capacity, Infinity);
+    this._nbytes = grownColumn(this._nbytes, capacity);
   }
 }

@@ -25,7 +25,22 @@ type Span = {
   readonly opened: number;
   /** NaN while open. */
   readonly closed: number;
+  /** Empty: nobody opened it by name, or an older program did. */
+  readonly uuid: string;
+  readonly reused: number;
+  /** How many later spans have joined it. */
+  readonly joined: number;
 };
+
+/** Characters of the callers' code that are kept, of one span and of all. */
+export const MOST_CODE = 128 * 1024;
+const MOST_CODE_OF_ALL = 4 * 1024 * 1024;
+
+/** Uuids of spans that joined others are known of so many, the newest. */
+const MOST_JOINED = 65_536;
+
+/** What stands for the uuid of a span that has none. */
+const NUMBERED = /^span-(\d{1,5})$/;
 
 /**
  * The spans of a log as a tree.
@@ -40,6 +55,12 @@ type Span = {
 export class SpanTree {
   private readonly _spans = new Map<SpanId, Span>();
   private readonly _children = new Map<SpanId, SpanId[]>();
+  /** More than one: two clients computed in the same block. */
+  private readonly _byUuid = new Map<string, readonly SpanId[]>();
+  /** By the uuid of a span that has joined another: that one. */
+  private readonly _joined = new Map<string, SpanId>();
+  private readonly _code = new Map<SpanId, Set<string>>();
+  private _codeLength = 0;
   private _version = 0;
 
   /** Grows whenever a span is added or replaced: compiled filters hold for one version. */
@@ -55,6 +76,31 @@ export class SpanTree {
     return this._spans.get(span);
   }
 
+  /** Text that names the span within its cluster: its uuid, if it has one. */
+  idOf(span: SpanId): string {
+    return this._spans.get(span)?.uuid || `span-${span}`;
+  }
+
+  /** The spans that {@link idOf} gives this text, or the one that the span of this uuid has joined. */
+  byId(id: string): readonly SpanId[] {
+    const number = NUMBERED.exec(id)?.[1];
+    const joined = this._joined.get(id);
+    return [
+      ...(this._byUuid.get(id) ?? []),
+      ...(joined === undefined ? [] : [joined]),
+      ...(number === undefined ? [] : [Number(number) as SpanId])
+    ];
+  }
+
+  get hasCode(): boolean {
+    return this._codeLength > 0;
+  }
+
+  /** The stacks of callers that have submitted in the span, each once, as JSON. */
+  codeOf(span: SpanId): readonly string[] {
+    return [...(this._code.get(span) ?? [])];
+  }
+
   /** Order of first appearance. */
   all(): IterableIterator<Span> {
     return this._spans.values();
@@ -68,6 +114,9 @@ export class SpanTree {
     client: number;
     opened: number;
     closed: number;
+    uuid?: string;
+    reused?: number;
+    code?: string;
   }): void {
     const parent = this._acceptedParent(row.span, row.parent);
     const before = this._spans.get(row.span);
@@ -83,6 +132,9 @@ export class SpanTree {
       }
     }
     const above = parent === null ? undefined : this._spans.get(parent);
+    const isJoined = this._isJoined(before, row.uuid ?? '');
+    const hasOthers = isJoined || (before?.joined ?? 0) > 0;
+    const uuid = this._uuidOf(row.span, row.uuid ?? '', before);
     this._spans.set(row.span, {
       span: row.span,
       parent,
@@ -90,9 +142,13 @@ export class SpanTree {
       path: [...(above?.path ?? []), row.tag],
       origin: ORIGINS[row.origin] ?? 'user',
       client: above?.client ?? row.client,
-      opened: row.opened,
-      closed: row.closed
+      opened: hasOthers ? Math.min(before!.opened, row.opened) : row.opened,
+      closed: row.closed,
+      uuid,
+      reused: Math.max(row.reused ?? 0, before?.reused ?? 0),
+      joined: (before?.joined ?? 0) + (isJoined ? 1 : 0)
     });
+    this._keepCode(row.span, row.code ?? '');
     this._version++;
     this._renewPaths(row.span);
   }
@@ -112,6 +168,59 @@ export class SpanTree {
     for (const child of this.childrenOf(span)) {
       this.walk(child, visit);
     }
+  }
+
+  /** Whether a row tells of another span that joins the one before. The newest gives its uuid; the others are found by theirs. */
+  private _isJoined(before: Span | undefined, uuid: string): boolean {
+    if (
+      before === undefined ||
+      before.uuid === '' ||
+      uuid === '' ||
+      uuid === before.uuid ||
+      this._joined.get(uuid) === before.span
+    ) {
+      return false;
+    }
+    const others = this._byUuid.get(before.uuid) ?? [];
+    this._byUuid.set(
+      before.uuid,
+      others.filter(each => each !== before.span)
+    );
+    if (others.length <= 1) {
+      this._byUuid.delete(before.uuid);
+    }
+    this._joined.set(before.uuid, before.span);
+    dropOldest(this._joined, MOST_JOINED);
+    return true;
+  }
+
+  private _keepCode(span: SpanId, code: string): void {
+    const kept = this._code.get(span) ?? new Set();
+    const length = [...kept].reduce((sum, each) => sum + each.length, 0);
+    if (
+      code !== '' &&
+      !kept.has(code) &&
+      length + code.length <= MOST_CODE &&
+      this._codeLength + code.length <= MOST_CODE_OF_ALL
+    ) {
+      this._codeLength += code.length;
+      this._code.set(span, kept.add(code));
+    }
+  }
+
+  private _uuidOf(
+    span: SpanId,
+    said: string,
+    before: Span | undefined
+  ): string {
+    if (said === '' || this._joined.get(said) === span) {
+      return before?.uuid ?? '';
+    }
+    const known = this._byUuid.get(said) ?? [];
+    if (!known.includes(span)) {
+      this._byUuid.set(said, [...known, span]);
+    }
+    return said;
   }
 
   private _acceptedParent(span: SpanId, parent: SpanId): SpanId | null {
@@ -168,5 +277,12 @@ export class SpanTree {
         this._renewPaths(child);
       }
     }
+  }
+}
+
+function dropOldest(map: Map<string, unknown>, most: number): void {
+  const [oldest] = map.size > most ? map.keys() : [];
+  if (oldest !== undefined) {
+    map.delete(oldest);
   }
 }

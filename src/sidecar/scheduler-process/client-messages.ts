@@ -16,7 +16,7 @@ import { checkFromClient, type ComingGraph } from './check-messages';
 import { ClientBlobs, ClientSpans, ClientTasks } from './client-scope';
 import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
-import { answerTo, heldAt, storyOf } from './questions';
+import { answerTo, heldAt, statesBySpan, storyOf } from './questions';
 import { NO_ROW, type Refusal } from './report-message';
 import { NO_TASK } from './task-rows';
 import type { Command, Done } from './worker-control';
@@ -115,7 +115,7 @@ export class ClientSession {
   ) {
     this.tasks = new ClientTasks(_cluster.rows, id);
     this._blobs = new ClientBlobs(_cluster.blobs);
-    this._spans = new ClientSpans(_cluster.spanNumbers);
+    this._spans = new ClientSpans(_cluster.spanNumbers, labelOf(link.intro));
     this.cameAt = _cluster.clock();
   }
 
@@ -579,6 +579,11 @@ export class ClientSession {
       this.link.send('answer', { request, next: null, held });
       return;
     }
+    if (about === 'spans') {
+      const answer = statesBySpan(this._cluster, question.fields);
+      this.link.send('answer', { request, ...answer });
+      return;
+    }
     const { next, page } = answerTo(this._cluster, this.tasks, question);
     const { tasks, holders, keys } = page;
     this.link.send('answer', { request, next }, { tasks, holders }, [keys]);
@@ -715,4 +720,16 @@ type RefusedRows = ClientIdRows & { readonly flags: Uint8Array };
 
 function firstRows(ids: ClientIdRows): ClientTaskId[] {
   return [...ids.id.subarray(0, ids.rows)];
+}
+
+/** What the spans of a notebook or program are told by, also after it came again. */
+function labelOf({ notebook, name }: AcceptedLink<'client'>['intro']): string {
+  const path =
+    typeof notebook === 'object' && notebook !== null && 'path' in notebook
+      ? notebook.path
+      : '';
+  if (typeof path === 'string' && path !== '') {
+    return path;
+  }
+  return typeof name === 'string' ? name : '';
 }

@@ -165,10 +165,57 @@ export class SharedNumbers {
   }
 }
 
+/** So many spans of a log have numbers of their own, whatever they are called. */
+const OWN_SPANS = 32_768;
+
+/**
+ * The log's numbers of spans. When half of them are given out, a span joins the first one of the same notebook or program that has its path; only
+ * if there is none it gets a number of its own. So a cluster that lives for months keeps numbers for what is new.
+ */
+export class SpanNumbers {
+  private readonly _firstOfPath = new Map<string, number>();
+  private readonly _numbers: SharedNumbers;
+  private _given = 0;
+
+  constructor(
+    last: number,
+    private readonly _own = OWN_SPANS
+  ) {
+    this._numbers = new SharedNumbers(last);
+  }
+
+  /**
+   * @param wanted - null: any.
+   * @param whose - notebook or program.
+   * @returns −1: none is free.
+   */
+  take(
+    wanted: number | null,
+    whose: string,
+    parent: SpanId,
+    tag: string
+  ): number {
+    const path = JSON.stringify([whose, parent, tag]);
+    const first = this._firstOfPath.get(path);
+    if (first !== undefined && this._given >= this._own) {
+      return first;
+    }
+    const number = this._numbers.take(wanted);
+    if (number <= DEFAULT_SPAN) {
+      return -1;
+    }
+    this._given++;
+    if (first === undefined) {
+      this._firstOfPath.set(path, number);
+    }
+    return number;
+  }
+}
+
 /** What spans are called in which nothing was opened. */
 const DEFAULT_TAG = 'default';
 
-/** The span that the log ends with: what a client opens after it stands for itself in all of them. */
+/** Stands for no span of a client that has numbers left; older ones used it for all that came after. */
 const LAST_SPAN = LARGEST_U16 as SpanId;
 
 type SpanRow = {
@@ -187,13 +234,19 @@ export class ClientSpans {
   /** By the client's number that of the log; null while all are the same. */
   private _map: ArrayOf<Uint16Array, SpanId> | null = null;
   private readonly _announced = new Set<SpanId>([DEFAULT_SPAN, LAST_SPAN]);
+  /** Those for which the log had no number left: they count to their parents. */
+  private readonly _unnumbered = new Set<SpanId>();
   /** Those that have not closed, as they were announced. */
   private readonly _open = new Map<SpanId, SpanRow>();
   /** What the client's default span is in the log. */
   private _default: SpanId = DEFAULT_SPAN;
   private _hasOwnDefault = false;
 
-  constructor(private readonly _numbers: SharedNumbers) {}
+  /** @param _whose - what the client's notebook or program is called. */
+  constructor(
+    private readonly _numbers: SpanNumbers,
+    private readonly _whose: string
+  ) {}
 
   /** The log's number. */
   outer(id: SpanId): SpanId {
@@ -218,8 +271,9 @@ export class ClientSpans {
       return [];
     }
     this._hasOwnDefault = true;
-    const id = this._numbers.take(null);
-    if (id <= DEFAULT_SPAN) {
+    const { _numbers, _whose } = this;
+    const id = _numbers.take(null, _whose, DEFAULT_SPAN, DEFAULT_TAG);
+    if (id < 0) {
       // All are given out.
       return [];
     }
@@ -244,9 +298,12 @@ export class ClientSpans {
         this._bind(row.id, row.same);
         return [];
       }
-      const id = this._numberOf(row.id);
       const isRoot = row.parent === DEFAULT_SPAN;
       const parent = isRoot ? DEFAULT_SPAN : this.outer(row.parent);
+      const id = this._numberOf(row, parent);
+      if (this._unnumbered.has(row.id)) {
+        return [];
+      }
       const said = { ...row, id, parent };
       if (said.closed === null) {
         this._open.set(id, said);
@@ -264,11 +321,17 @@ export class ClientSpans {
     return rows;
   }
 
-  private _numberOf(id: SpanId): SpanId {
+  private _numberOf({ id, parent, tag }: SpanRow, above: SpanId): SpanId {
     if (!this._announced.has(id)) {
       this._announced.add(id);
-      const outer = this._numbers.take(id);
-      this._bind(id, (outer < 0 ? LAST_SPAN : outer) as SpanId);
+      // What is below one of those counts to the same.
+      const outer = this._unnumbered.has(parent)
+        ? -1
+        : this._numbers.take(id, this._whose, above, tag);
+      if (outer < 0) {
+        this._unnumbered.add(id);
+      }
+      this._bind(id, outer < 0 ? this.outer(parent) : (outer as SpanId));
     }
     return this.outer(id);
   }

@@ -10,7 +10,7 @@ import { EmbeddedClusterLog } from '../../sources';
 import type { SealedBlock } from '../../records/log-writer';
 import { LARGEST_U16, LARGEST_U32 } from '../../records/enumerations';
 import { BlobStore } from './blob-store';
-import { SharedNumbers } from './client-scope';
+import { SharedNumbers, SpanNumbers } from './client-scope';
 import { Copies } from './copies';
 import { Follows } from './follows';
 import { describe, type InlineResult, type TaskError } from './report-message';
@@ -38,8 +38,8 @@ export class ClusterState {
   readonly holds: Holds;
   readonly follows = new Follows(this);
   readonly copies: Copies;
-  /** Spans of all clients, and memory runs. The last span stands for those beyond. */
-  readonly spanNumbers = new SharedNumbers(LARGEST_U16 - 1);
+  /** Of all clients. Spans beyond count to their parents. */
+  readonly spanNumbers = new SpanNumbers(LARGEST_U16 - 1);
   readonly memoryRunNumbers = new SharedNumbers(LARGEST_U32);
   /** Errors of tasks that raised, by dense id, until the task is forgotten. */
   readonly errors = new Map<DenseTaskId, TaskError>();

@@ -1,6 +1,11 @@
 /** Answers a client's questions about its tasks, page by page. In the scheduler process. */
 import { NONE_U16, NONE_U32 } from '../../records/enumerations';
-import type { ClientTaskId, DenseTaskId, OuterTaskId } from '../../records/ids';
+import type {
+  ClientTaskId,
+  DenseTaskId,
+  OuterTaskId,
+  SpanId
+} from '../../records/ids';
 import { TaskState, type StoryLine } from '../../scheduler';
 import type { Seconds } from '../../base/brand';
 import type { TaskStateWord } from '../../wire/task-states';
@@ -27,6 +32,14 @@ const STATES: Readonly<Record<TaskStateWord, TaskState>> = {
   memory: TaskState.Memory,
   erred: TaskState.Erred
 };
+
+const WORDS: ReadonlyMap<number, TaskStateWord> = new Map(
+  Object.entries(STATES).map(([word, state]): [number, TaskStateWord] => [
+    state,
+    word as TaskStateWord
+  ])
+);
+const STATES_PER_SPAN = 256;
 
 /** One page of the tasks that are asked for. */
 class Page {
@@ -203,6 +216,31 @@ function takeAll(
     page.add(cluster, task, ids);
   }
   return stop < tasks.capacity ? stop : null;
+}
+
+/** How many tasks of all clients are in which state, by their spans in the log: of those that the page looks at. */
+export function statesBySpan(
+  { core: { tasks }, rows }: ClusterState,
+  { after }: Question['fields']
+): {
+  readonly next: number | null;
+  readonly spans: { span: SpanId; state: TaskStateWord; tasks: number }[];
+} {
+  const stop = Math.min(tasks.capacity, after + MOST_LOOKED_AT);
+  const counts = new Map<number, number>();
+  for (let task = after as DenseTaskId; task < stop; task++) {
+    const state: TaskState = tasks.state[task]!;
+    if (state !== TaskState.Forgotten) {
+      const place = rows.span[task]! * STATES_PER_SPAN + state;
+      counts.set(place, (counts.get(place) ?? 0) + 1);
+    }
+  }
+  const spans = [...counts].flatMap(([place, count]) => {
+    const state = WORDS.get(place % STATES_PER_SPAN);
+    const span = Math.floor(place / STATES_PER_SPAN) as SpanId;
+    return state === undefined ? [] : [{ span, state, tasks: count }];
+  });
+  return { next: stop < tasks.capacity ? stop : null, spans };
 }
 
 /** Whether a worker runs a task, or holds its result. */

@@ -110,7 +110,15 @@ describe('the log of a cluster has in its columns', () => {
     log.header(100.25, { kind: 'embedded' });
     const span = { parent: idOf<never>(1), tag: 'load', opened: 101 };
     log.spans(7, [
-      { id: idOf(2), ...span, closed: null, origin: SpanOrigin.Cell },
+      {
+        id: idOf(2),
+        ...span,
+        closed: null,
+        origin: SpanOrigin.Cell,
+        uuid: 'u',
+        reused: 3,
+        code: '[]'
+      },
       { id: idOf(2), ...span, closed: 109, origin: SpanOrigin.Inferred }
     ]);
     const notebook = { kernelId: 'a kernel', path: 'a.ipynb' };
@@ -127,6 +135,7 @@ describe('the log of a cluster has in its columns', () => {
     log.seal(110);
     expect(tables.header).toEqual([{ t: 0.25, json: '{"kind":"embedded"}' }]);
     const row = { id: 2, parent: 1, tag: 'load', client: 7, opened: 1 };
+    const unsaid = { uuid: '', reused: 0, code: '' };
     expect(tables.spans).toEqual([
       {
         id: DEFAULT_SPAN,
@@ -135,10 +144,18 @@ describe('the log of a cluster has in its columns', () => {
         client: 0,
         opened: 0,
         closed: NaN,
-        origin: SpanOrigin.Default
+        origin: SpanOrigin.Default,
+        ...unsaid
       },
-      { ...row, closed: NaN, origin: SpanOrigin.Cell },
-      { ...row, closed: 9, origin: SpanOrigin.Inferred }
+      {
+        ...row,
+        closed: NaN,
+        origin: SpanOrigin.Cell,
+        uuid: 'u',
+        reused: 3,
+        code: '[]'
+      },
+      { ...row, closed: 9, origin: SpanOrigin.Inferred, ...unsaid }
     ]);
     const none = { kernel: '', path: '' };
     const known = { kernel: 'a kernel', path: 'a.ipynb' };

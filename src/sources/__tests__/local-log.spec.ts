@@ -10,7 +10,7 @@ import {
   TaskOrigin
 } from '../../records/enumerations';
 import { logRows } from '../../testing/log-rows';
-import { LAST_SPAN, LocalLog, type LocalRun } from '../local-log';
+import { LAST_SPAN, LocalLog, OWN_SPANS, type LocalRun } from '../local-log';
 
 /** A log, and its rows. */
 function tablesOf(start: number) {
@@ -76,20 +76,36 @@ describe('a local log', () => {
     expect(tables.nodes!.at(-2)!.function).toBe('(others)');
   });
 
-  it('writes one row for all spans beyond what ids can tell', () => {
+  it('lets spans beyond half of the ids join the first of their path', () => {
     const { log, tags, spanRows } = written();
     const ids: number[] = [];
-    for (let at = 1; at <= LAST_SPAN + 1000; at++) {
-      ids.push(log.span(DEFAULT_SPAN, `span ${at % 7}`, 1));
+    for (let at = 0; at < LAST_SPAN + 1000; at++) {
+      ids.push(log.span(DEFAULT_SPAN, `span ${at % 7}`, at));
+      log.spanClosed(
+        ids.at(-1)! as SpanId,
+        DEFAULT_SPAN,
+        `span ${at % 7}`,
+        at,
+        at + 1
+      );
     }
-    expect(ids.findIndex((id, i) => id !== Math.min(i + 1, LAST_SPAN))).toBe(
-      -1
-    );
+    expect(
+      ids.findIndex((id, i) => id !== (i < OWN_SPANS ? i + 1 : 1 + (i % 7)))
+    ).toBe(-1);
+    // A path that is new has an id of its own, while there are any.
+    const first = log.span(DEFAULT_SPAN, 'new', 1);
+    expect(first).toBe(OWN_SPANS + 1);
+    for (let at = OWN_SPANS + 2; at < LAST_SPAN; at++) {
+      log.span(DEFAULT_SPAN, `new ${at}`, 1);
+    }
+    expect(log.span(first, 'inner', 1)).toBe(first);
+    expect(log.span(DEFAULT_SPAN, 'last', 1)).toBe(DEFAULT_SPAN);
     log.seal();
-    // The default one, and one for each id.
-    expect(spanRows()).toBe(1 + LAST_SPAN);
-    expect(tags.get(LAST_SPAN)).toBe('(others)');
-    expect(tags.get(LAST_SPAN - 1)).toBe(`span ${(LAST_SPAN - 1) % 7}`);
+    // The default one, one for each id, and one as each of the first closed.
+    expect(spanRows()).toBe(LAST_SPAN + OWN_SPANS);
+    expect(tags.get(1)).toBe('span 0');
+    expect(tags.get(LAST_SPAN - 1)).toBe(`new ${LAST_SPAN - 1}`);
+    expect(tags.get(LAST_SPAN)).toBeUndefined();
   });
 
   it('has every fact in its own column, by its own clock', () => {
@@ -98,8 +114,8 @@ describe('a local log', () => {
     const span = log.span(DEFAULT_SPAN, 'outer', 101);
     const inner = log.span(span, 'inner', 102);
     log.spanClosed(inner, span, 'inner', 102, 107);
-    // All that have no id of their own share one, which never closes.
-    log.spanClosed(LAST_SPAN, DEFAULT_SPAN, 'none', 1, 2);
+    // It has the id of another one, which stays as it is.
+    log.spanClosed(inner, span, 'inner', 104, 107.5);
     const worker = { worker: 3, pid: 40, threads: 5, joined: 101.5 };
     log.worker({ ...worker, name: 'n', host: 'h' });
     log.worker({ ...worker, name: 'n', host: 'h' }, 109, 'ended');
@@ -119,7 +135,14 @@ describe('a local log', () => {
     log.failed(17, inner, 108, 'a trace');
     expect(log.seal()).toBeGreaterThan(0);
     expect(tables.header).toEqual([{ t: 0, json: '{"kind":"local"}' }]);
-    const spanRow = { client: 0, closed: NaN, origin: SpanOrigin.User };
+    const spanRow = {
+      client: 0,
+      closed: NaN,
+      origin: SpanOrigin.User,
+      uuid: '',
+      reused: 0,
+      code: ''
+    };
     expect(tables.spans).toEqual([
       {
         ...spanRow,

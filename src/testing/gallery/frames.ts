@@ -136,7 +136,10 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
             tag: 'größe',
             opened: 12.5,
             closed: null,
-            origin: SpanOrigin.User
+            origin: SpanOrigin.User,
+            uuid: '0e9f1c1e-6c5e-4f5e-9d3c-2f1b8f1f2a3b',
+            reused: 2,
+            code: '[]'
           }
         ],
         templates: [{ id: 0, blob: 0 }],

@@ -5,7 +5,7 @@ import { paramsOf, timeOf } from '../question';
 
 /** What each view understands, by the kind of its values; the results in `panel-link.ts` say so. */
 const KNOWN: Readonly<Record<ViewName, Readonly<Record<string, Kind>>>> = {
-  spans: {},
+  spans: { all: 'flag', after: 'number' },
   'task-stream': {},
   tasks: {
     sort: 'text',

@@ -424,6 +424,7 @@ class World implements IClientHost {
     const encoder = new FrameEncoder(role, 'down');
     const decoder = new FrameDecoder(role, 'down');
     return {
+      intro: {},
       send: (...message: Parameters<typeof encoder.encodeBody>) =>
         take(decoder.decode(encoder.encodeBody(...message))),
       flush: () => undefined

@@ -1,0 +1,318 @@
+"""Spans as a program asks for them: their ids, fields and filters."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import pickle
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import dask
+import pytest
+
+import spanwise
+from spanwise import Client, LocalCluster, span
+from spanwise.errors import ClusterError
+from spanwise.graph import dictionaries
+from spanwise.observed.span_info import SpanInfo, span_filter, threads_between
+from spanwise.tests.processes import wait_until
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def spin_seconds(seconds: float) -> float:
+    """Keep the thread on a core for so much of its CPU time."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+    return seconds
+
+
+def fail(x: int) -> int:
+    raise ZeroDivisionError(x)
+
+
+def nested(x: int) -> int:
+    from spanwise import get_client
+
+    with span("within"):
+        return int(get_client().submit(add, x, 1, pure=False).result())
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        yield client
+
+
+def by_id(client: Any) -> dict[str, SpanInfo]:
+    spans = client.spans()
+    found = {each.id: each for each in spans}
+    assert len(found) == len(spans)
+    return found
+
+
+def test_a_span_has_the_id_that_with_gave_and_names_its_family(client: Client) -> None:
+    with span("outer") as outer:
+        client.submit(add, 1, 1, pure=False).result()
+        with span("inner", "leaf") as leaf:
+            annotation = dask.get_annotations()["span"]
+            client.submit(add, 1, 2, pure=False).result()
+        with span("inner") as again:
+            client.submit(add, 1, 3, pure=False).result()
+    found = by_id(client)
+    inner = found[leaf].parent
+    assert inner is not None and found[inner].children == (leaf,)
+    assert found[outer].children == (inner, again) and found[outer].parent is None
+    assert found[again].name == found[inner].name == ("outer", "inner")
+    assert [found[each].tasks for each in (outer, inner, leaf, again)] == [3, 1, 1, 1]
+    assert found[leaf].name == annotation["name"]
+    assert (outer, inner, leaf) == annotation["ids"]
+
+
+def test_a_span_that_was_never_used_is_not_there(client: Client) -> None:
+    with span("unused") as unused, span("unused below"):
+        pass
+    with span("used for a graph alone") as alone:
+        dask.delayed(add)(1, 2)
+    found = by_id(client)
+    assert unused not in found and alone not in found
+    assert not any("unused" in each.name for each in found.values())
+
+
+def test_spans_of_failed_tasks_are_there(client: Client) -> None:
+    with span("failing") as failing:
+        future = client.submit(fail, 1, pure=False)
+        with pytest.raises(ZeroDivisionError):
+            future.result()
+    info = by_id(client)[failing]
+    assert (info.tasks, info.failed, info.running, info.done) == (1, 1, 0, True)
+    assert info.nbytes_total == 0
+
+
+def test_states_of_a_spans_tasks(client: Client) -> None:
+    with span("states") as states:
+        kept = client.submit(add, 1, 1, pure=False)
+        failed = client.submit(fail, 1, pure=False)
+        with span("below") as below:
+            client.submit(add, 1, 1, pure=False).result()
+            waits = client.submit(spin_seconds, 0.0, pure=False, resources={"GPU": 1})
+    kept.result()
+    with pytest.raises(ZeroDivisionError):
+        failed.result()
+    wait_until("tasks to be forgotten", lambda: "forgotten" in by_id(client)[states].states)
+    found = by_id(client)
+    assert found[below].states == {"no-worker": 1, "forgotten": 1}
+    assert found[states].states == {"memory": 1, "erred": 1, "no-worker": 1, "forgotten": 1}
+    assert not found[states].done and not found[below].done
+    waits.cancel()
+    wait_until("the span to be done", lambda: by_id(client)[below].done)
+
+
+def test_what_a_task_submits_is_below_its_span(client: Client) -> None:
+    with span("around") as around:
+        assert client.submit(nested, 1, pure=False).result() == 2
+    found = by_id(client)
+    (within,) = found[around].children
+    assert found[within].name == ("around", "within") and found[within].tasks == 1
+
+
+def test_figures_of_a_span(client: Client) -> None:
+    before = time.time()
+    with span("figures") as id:
+        client.gather(client.map(spin_seconds, [0.05] * 4, pure=False))
+        client.submit(bytes, 1_000_000, pure=False).result()
+    after = time.time()
+    info = by_id(client)[id]
+    assert info.closed is not None and info.start is not None and info.stop is not None
+    assert info.opened <= info.enqueued <= info.start < info.stop <= info.closed
+    # (the log's wall clock is read once, between other things)
+    assert before - 1 < info.opened and info.closed < after + 1
+    assert info.nbytes_total >= 1_000_000
+    assert sum(info.all_durations.values()) == pytest.approx(info.duration)
+    assert info.all_durations["compute"] >= 0.2
+    assert info.nthreads_intervals == ((info.enqueued, info.stop, 2),)
+    assert info.active_cpu_seconds == pytest.approx(2 * (info.stop - info.enqueued))
+    execute = info.metrics.by_activity()
+    assert execute["thread-cpu"] == pytest.approx(info.cpu)
+    for same in (pickle.loads(pickle.dumps(info)), copy.deepcopy(info), asdict(info)["name"]):
+        assert same in (info, info.name)
+    with pytest.raises(ClusterError, match="pickled"):
+        _ = pickle.loads(pickle.dumps(info)).metrics
+
+
+def test_threads_that_come_and_go_divide_the_span() -> None:
+    with LocalCluster(n_workers=1, threads_per_worker=3) as cluster, Client(cluster) as client:
+        with span("active") as id:
+            client.submit(spin_seconds, 0.01, pure=False).result()
+            cluster.scale(2)
+            client.wait_for_workers(2)
+            client.submit(spin_seconds, 0.01, pure=False).result()
+        intervals = by_id(client)[id].nthreads_intervals
+        assert [threads for _, _, threads in intervals] == [3, 6]
+        (_, end, _), (begin, _, _) = intervals
+        assert begin == end
+
+
+def test_a_result_that_was_there_is_told_as_reused(client: Client) -> None:
+    with span("first") as first:
+        future = client.submit(add, 100, 1)
+        tree = dask.delayed(add)(200, 2)
+        kept = client.compute(tree)
+        client.gather([future, kept])
+    with span("second") as second:
+        assert client.submit(add, 100, 1).result() == 101
+        assert client.compute(tree).result() == 202
+        assert client.submit(add, 100, 7).result() == 107
+    found = by_id(client)
+    assert (found[first].tasks, found[first].own_reused) == (2, 0)
+    assert (found[second].tasks, found[second].own_reused) == (1, 2)
+
+
+def test_q18_numbers_of_spans_never_run_out(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dictionaries, "OWN_SPANS", 0)
+    ids = []
+    for number in range(5):
+        with span("q18", "step") as id:
+            client.submit(add, number, 1, pure=False).result()
+        ids.append(id)
+    found = by_id(client)
+    info = found[ids[-1]]
+    assert (info.name, info.tasks, info.folded) == (("q18", "step"), 5, 4)
+    assert info.parent is not None and found[info.parent].folded == 8
+    assert not any(id in found for id in ids[:-1])
+    key = ("execute", "add", "compute", "count")
+    assert {client.fine_metrics(span=id)[key] for id in ids} == {5}
+
+
+def test_q20_a_span_is_not_swallowed_by_an_earlier_one_of_its_function(client: Client) -> None:
+    with span("p1") as first:
+        one = client.submit(add, 100_000, 1)
+    with span("p2") as second:
+        two = client.submit(add, 101_000, 1)
+    client.gather([one, two])
+    found = by_id(client)
+    assert found[first].tasks == found[second].tasks == 1
+
+
+def test_filters_take_ids_tags_paths_spans_and_any_all_not(client: Client) -> None:
+    with span("f-load") as load:
+        futures = client.map(spin_seconds, [0.01] * 2, pure=False)
+        with span("f-clean") as clean:
+            futures += client.map(spin_seconds, [0.01] * 3, pure=False)
+    with span("f-load") as again:
+        futures += client.map(spin_seconds, [0.01] * 5, pure=False)
+    futures += client.map(spin_seconds, [0.01] * 7, pure=False)
+    client.gather(futures)
+    found = by_id(client)
+
+    def runs(of: Any) -> float:
+        key = ("execute", "spin_seconds", "compute", "count")
+        return client.fine_metrics(span=of, unit="count").get(key, 0)
+
+    assert runs(load) == runs(found[load]) == 5
+    assert runs(clean) == runs("f-clean") == runs(("f-load", "f-clean")) == 3
+    assert runs(again) == 5 and runs("f-load") == 10
+    assert runs({"any": [load, again]}) == 10
+    assert runs({"any": "f-load", "not": clean}) == 7
+    assert runs({"any": ["f-load", "f-clean"], "not": [found[again]]}) == 5
+    assert runs({"all": ["f-load", ("f-load", "f-clean")]}) == 3
+    assert runs("00000000-0000-0000-0000-000000000000") == 0
+    with pytest.raises(ValueError, match="'any', 'all' and 'not', but was given none"):
+        runs({"none": "f-load"})
+
+
+def test_two_clients_in_one_block_have_spans_of_their_own() -> None:
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1)
+    with cluster, Client(cluster) as one, Client(cluster) as other:
+        with span("both") as both:
+            one.submit(add, 1, 1, pure=False).result()
+            other.submit(add, 1, 2, pure=False).result()
+        first, second = (each for each in one.spans() if each.id == both)
+        assert first.number != second.number
+        assert first.tasks == second.tasks == 1
+        key = ("execute", "add", "compute", "count")
+        assert one.fine_metrics(span=both)[key] == 2
+
+
+def test_spans_of_an_observation_have_their_ids() -> None:
+    with spanwise.observe("spans by id") as seen:
+        with span("local") as local, span("below") as below:
+            dask.compute(dask.delayed(add)(1, 2), scheduler="sync")
+        found = by_id(seen)
+        assert found[local].children == (below,) and found[below].parent == local
+        assert found[below].tasks == 1
+        assert seen.fine_metrics(span=below).by_function("count")
+
+
+def test_terms_of_a_filter() -> None:
+    id = "0e9f1c1e-6c5e-4f5e-9d3c-2f1b8f1f2a3b"
+    assert span_filter(id) == {"any": [{"path": [], "id": id}]}
+    assert span_filter("span-12") == {"any": [{"path": [], "id": "span-12"}]}
+    assert span_filter("span-x") == {"any": [{"tag": "span-x"}]}
+    assert span_filter(("a", 1)) == {"any": [{"path": ["a", "1"]}]}
+    assert span_filter({"all": "a", "not": [("b",), id]}) == {
+        "all": [{"tag": "a"}],
+        "not": [{"path": ["b"]}, {"path": [], "id": id}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "expected"),
+    [
+        (0, 2, ((1, 2, 3),)),
+        (2, 4, ((2, 4, 3),)),
+        (2, 6, ((2, 5, 3), (5, 6, 7))),
+        (2, 12, ((2, 5, 3), (5, 9, 7), (9, 12, 3))),
+        (10, 10, ()),
+        (0, 1, ()),
+    ],
+)
+def test_threads_between(begin: float, end: float, expected: tuple[Any, ...]) -> None:
+    assert threads_between([(1, 3), (5, 7), (9, 3)], begin, end) == expected
+    assert threads_between([], begin, end) == ()
+
+
+def test_code_of_the_caller(client: Client, tmp_path: Path) -> None:
+    theirs = tmp_path / "their_program.py"
+    theirs.write_text(
+        "def inner(client, function):\n"
+        "    number = 2\n"
+        "    return client.submit(function, 1, number, pure=False).result()\n"
+        "\n"
+        "def outer(client, function):\n"
+        "    return inner(client, function)\n"
+    )
+    found = importlib.util.spec_from_file_location("their_program", theirs)
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    with span("not kept") as without:
+        module.outer(client, add)
+    kept = {
+        "distributed.diagnostics.computations.nframes": 2,
+        # (the folder of this test is one of pytest's)
+        "distributed.diagnostics.computations.ignore-files": ["runpy"],
+    }
+    with dask.config.set(kept), span("kept") as id, span("below") as below:
+        module.outer(client, add)
+        # Once more from the same lines is no other code.
+        module.outer(client, add)
+    spans = by_id(client)
+    assert spans[without].code == ()
+    (stack,) = spans[below].code
+    assert spans[id].code == (stack,)
+    assert [(each["filename"], each["lineno_frame"]) for each in stack] == [
+        (str(theirs), 6),
+        (str(theirs), 3),
+    ]
+    assert [each["lineno_relative"] for each in stack] == [1, 2]
+    assert stack[0]["code"].startswith("def outer(client, function):\n")
