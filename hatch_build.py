@@ -5,7 +5,7 @@ its own yarn (jupyter-builder's ``jlpm``); nothing of the machine is used.
 
     yarn.lock  -> node_modules            jlpm install --immutable
     src, style -> lib -> labextension     tsc, then the JupyterLab builder
-    src        -> spanwise/node           one file for every Node program
+    src        -> spanwise/node           one file for every Node program, one for HTML files
 
 With SPANWISE_JAVASCRIPT=built in the environment it takes what is there:
 scripts/prepare.sh has made that from the same sources, and builds it again only
@@ -65,7 +65,7 @@ class JavaScriptBuildHook(BuildHookInterface):
     def demand_built(self) -> None:
         """Raise an error if a part that should have been built is not there."""
         package = Path(self.root, "spanwise")
-        for part in ("node/spanwise.mjs", "labextension/package.json"):
+        for part in ("node/spanwise.mjs", "node/page.js", "labextension/package.json"):
             if not (package / part).exists():
                 raise FileNotFoundError(
                     f"spanwise/{part} is not built, though SPANWISE_JAVASCRIPT says so. "

@@ -1,8 +1,9 @@
 /**
- * Bundles the Node programs into one file without dependencies:
+ * Bundles the Node programs into one file without dependencies, and what shows the content of HTML files:
  *
- *   src/sidecar/main.ts -> spanwise/node/spanwise.mjs   the program, every role
- *                          spanwise/node/build.json     {version, build}
+ *   src/sidecar/main.ts      -> spanwise/node/spanwise.mjs   the program, every role
+ *                               spanwise/node/build.json     {version, build}
+ *   src/exports/page/main.ts -> spanwise/node/page.js        the script in HTML files (spanwise/observed/page_file.py)
  *
  * The build hash is the hash of the bundle's text itself, so equal sources give
  * equal builds on every machine. The build is first made with a placeholder of
@@ -49,16 +50,35 @@ const hash = createHash('sha256')
   .digest('hex')
   .slice(0, placeholder.length);
 mkdirSync(folder, { recursive: true });
-// In one step: a process that starts meanwhile must not read half a program.
-writeFileSync(
-  join(folder, '.spanwise.mjs'),
-  text.replaceAll(placeholder, hash)
-);
-renameSync(join(folder, '.spanwise.mjs'), join(folder, 'spanwise.mjs'));
+
+/** In one step: a process that starts meanwhile must not read half a program. */
+function write(name, content) {
+  writeFileSync(join(folder, `.${name}`), content);
+  renameSync(join(folder, `.${name}`), join(folder, name));
+}
+
+write('spanwise.mjs', text.replaceAll(placeholder, hash));
+const page = await build({
+  absWorkingDir: root,
+  entryPoints: ['src/exports/page/main.ts'],
+  bundle: true,
+  write: false,
+  platform: 'browser',
+  format: 'iife',
+  target: 'es2022',
+  charset: 'utf8',
+  minify: true,
+  legalComments: 'inline',
+  logLevel: 'warning'
+});
+write('page.js', page.outputFiles[0].text);
 writeFileSync(
   join(folder, 'build.json'),
   `${JSON.stringify({ version, build: hash })}\n`
 );
 console.log(
   `spanwise/node/spanwise.mjs: ${(text.length / 1024).toFixed(0)} KiB, build ${hash}`
+);
+console.log(
+  `spanwise/node/page.js: ${(page.outputFiles[0].text.length / 1024).toFixed(0)} KiB`
 );

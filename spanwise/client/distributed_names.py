@@ -11,7 +11,6 @@ from typing import Any
 from spanwise.errors import AbsentAttribute, AbsentImport
 
 _LAYER = "nothing to plug in: the scheduler is no Python process"
-_PANEL = "open the {} panel"
 _ALONE = "use distributed: Spanwise starts its own processes on this machine"
 _SECRET = "nothing to set: connections are authenticated by the cluster's secret"
 _AGAIN = "call the function here: the exception's traceback shows the task's frames"
@@ -27,7 +26,6 @@ CLIENT: dict[str, str] = {
     "loop": "there is no event loop: the client has threads",
     "normalize_collection": "persist() returns the collection that holds the futures",
     "preloads": "register_plugin(), for workers",
-    "profile": _PANEL.format("Profile"),
     "recreate_error_locally": _AGAIN,
     "recreate_task_locally": _AGAIN,
     "refcount": "futures has the keys that the client holds",
@@ -116,6 +114,8 @@ NOTES: dict[str, str] = {
     "Client.cancel": "what depends on the tasks follows a moment later",
     "Client.compute": "of an asynchronous client the answer is awaitable all the same",
     "Client.get_task_stream": "records are of Spanwise's own: see its docstring",
+    "Client.profile": "functions at which samples end are counted; `server` is by CPU time; the "
+    "picture is a page of Spanwise's own; see profile.md",
     "Client.persist": "spans and results as `distributed`'s; shuffles are always by tasks",
     "Client.run": "workers have no nanny",
     "Client.restart": "`timeout` counts for the workers that come",
@@ -179,6 +179,7 @@ REFUSED: dict[str, dict[str, Any]] = {
         "filename": "task-stream.html",
         "bokeh_resources": "cdn",
     },
+    "Client.profile": {"scheduler": True},
     "LocalCluster.adapt": {"Adaptive": object},
     "Client.map": {"actor": True, "actors": True},
     "Client.run": {"nanny": True},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.observed import Observed
+from spanwise.client.profiles import ProfileMethods
 from spanwise.observed.questions import FineMetrics
 from spanwise.observed.span_info import SpanInfo
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class MeasuredMethods:
+class MeasuredMethods(ProfileMethods):
     """What a client tells of what was measured."""
 
     if TYPE_CHECKING:

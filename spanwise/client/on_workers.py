@@ -59,6 +59,17 @@ def logs_here(n: int | None) -> tuple[tuple[str, str], ...]:
     return ()
 
 
+def machinery_here(
+    start: float, stop: float
+) -> tuple[float, list[tuple[tuple[tuple[str, str, int], ...], int]]]:
+    """The interval and the samples of this worker's own threads: `spanwise/worker/machinery.py`."""
+    for thread in threading.enumerate():
+        machinery = getattr(thread, "machinery", None)
+        if machinery is not None:
+            return machinery.interval, machinery.samples(start, stop)
+    return 0.0, []
+
+
 def _version(name: str) -> str | None:
     # A module that is imported tells what runs, also when another was installed since.
     said = getattr(sys.modules.get(name), "__version__", None)

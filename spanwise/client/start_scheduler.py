@@ -19,6 +19,7 @@ from spanwise.client.launch import (
     worker_ttl_seconds,
 )
 from spanwise.client.memory_settings import memory_settings
+from spanwise.client.profile_settings import profile_settings
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.node_process import NodeProcess
 from spanwise.processes.process_state import started
@@ -78,6 +79,7 @@ def cluster_settings(
         "threadsPerWorker": threads,
         "memoryLimit": memory_per_worker(memory_limit, count, threads),
         "memory": memory_settings(),
+        "profile": profile_settings(),
         "resources": worker_resources(),
         "launch": launch_spec(),
         "recording": recording,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import threading
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -19,6 +20,7 @@ from spanwise.notices import warn_asker
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
 from spanwise.observed.observer_address import ObserverAddress
+from spanwise.observed.profile_page import PROFILE_FILE, profile_page
 from spanwise.observed.questions import FineMetrics, Questions
 from spanwise.observed.span_info import SpanInfo
 from spanwise.processes.fork_hook import ForkHook
@@ -170,6 +172,27 @@ class Observation:
     ) -> list[dict[str, Any]]:
         """Records of tasks that have ended; as :meth:`spanwise.Client.get_task_stream`."""
         return self._asked().task_stream(start, stop, count)
+
+    def profile(
+        self,
+        key: str | None = None,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        plot: bool | str = False,
+        filename: str | Path | None = None,
+        *,
+        span: Any = None,
+    ) -> Any:
+        """In which functions threads were; as :meth:`spanwise.Client.profile`."""
+        profile = self._asked().profile(key, start, stop, None, span)
+        path = filename or (PROFILE_FILE if plot == "save" else None)
+        if not (plot or path):
+            return profile.tree()
+        asked = {"Key": key, "From": start, "Until": stop, "Span": span}
+        page = profile_page(profile, self.name, asked)
+        if path:
+            page.save(path)
+        return profile.tree(), page
 
     def _begin_memory_run(self, label: str, measure: str, interval: float) -> LocalMemoryRun:
         """Called by :class:`spanwise.MemorySampler`.

@@ -1,4 +1,4 @@
-"""The statistical profiler: looks at the executors' stacks every 10 ms.
+"""The statistical profiler: looks at the executors' stacks every 10 ms, unless told otherwise.
 
 A look happens when the sampler gets the interpreter lock, which is not a fair moment:
 a long call into C that keeps the lock delays it to the call's end. So a look stands
@@ -58,9 +58,10 @@ from spanwise.measure.stacks import StackTree
 from spanwise.records.enumerations import LARGEST_U16, SAMPLE_BLOCKED, SAMPLE_WAITING
 from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 
-#: Seconds that one sample stands for.
+#: Seconds that one sample stands for, unless a setting says otherwise.
 INTERVAL = 0.01
-#: A look stands for at most this many seconds: the process may have been stopped.
+#: A look stands for at most this many seconds, or for four intervals if that is more: the process
+#: may have been stopped.
 LONGEST = 1.0
 #: Called at the end of runs: lets the lock go for microseconds.
 _READ_CODE = CoreWait.read.__code__
@@ -149,9 +150,10 @@ class Sampled(Protocol):
 class _Lane:
     """What the sampler remembers of one thread."""
 
-    def __init__(self, executor: Sampled) -> None:
+    def __init__(self, executor: Sampled, interval: float) -> None:
         assert executor.ident is not None
         self.executor = executor
+        self._interval = interval
         self.clock = ThreadClock(executor.ident)
         #: The last look; at 0: there was none.
         self.at = _Point(0.0, 0.0, 0.0)
@@ -185,7 +187,7 @@ class _Lane:
         That waiting was before the last look. NaN where the system does not tell.
         """
         off_core = (here.t - self.at.t) - (here.cpu - self.at.cpu)
-        return (here.waited - self.at.waited - off_core) / INTERVAL
+        return (here.waited - self.at.waited - off_core) / self._interval
 
     def waited_at(self, t: float, here: _Point) -> float:
         """How long it had waited for a core at `t` since the last look, by interpolation."""
@@ -216,10 +218,15 @@ class ThreadSampler:
         Where stacks get their ids.
     epoch
         perf_counter value at which second 0 began.
+    interval
+        Seconds that one sample stands for: about those between looks.
     """
 
-    def __init__(self, stacks: StackTree, epoch: float) -> None:
+    def __init__(self, stacks: StackTree, epoch: float, interval: float = INTERVAL) -> None:
         self._epoch = epoch
+        self._interval = interval
+        #: A look stands for at most so many seconds.
+        self._longest = max(LONGEST, 4 * interval)
         self.stacks = stacks
         self._lanes: list[_Lane] = []
         self._samples: dict[_SampleKey, int] = {}
@@ -230,7 +237,7 @@ class ThreadSampler:
 
     def add(self, executor: Sampled) -> None:
         """Look at this thread too; it lives."""
-        self._lanes = [*self._lanes, _Lane(executor)]
+        self._lanes = [*self._lanes, _Lane(executor, self._interval)]
 
     def remove(self, executor: Sampled) -> None:
         """Look at this thread no more, from any thread; its samples stay."""
@@ -327,9 +334,9 @@ class ThreadSampler:
             begin = _Point(since_begin, began_cpu, lane.waited_at(since_begin, here))
         shares = _shares(begin, here)
         # Looks at idle threads may cease; they begin again the usual time after a task does.
-        since = max(last.t, now - LONGEST)
+        since = max(last.t, now - self._longest)
         if not (self._was_busy and last.t):
-            since = max(since, min(busy_since, now - INTERVAL))
+            since = max(since, min(busy_since, now - self._interval))
         if stop is not None:
             part = self.last_part(row)
         whose = (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
@@ -340,14 +347,14 @@ class ThreadSampler:
         is_still = here.cpu - last.cpu < STILL * (now - last.t)
         moved = not is_still or now - since_begin < STILL_AFTER_SECONDS
         lane.at = here
-        stood_for = (now - since) / INTERVAL
+        stood_for = (now - since) / self._interval
         owed = lane.last_owed = lane.owed_to(whose)
         seen = lane.seen
         if seen is None:
             seen = lane.seen = _Seen(began, whose)
             if begin is not last:
                 seen.stood_for = stood_for
-        known = min(now - begin.t, LONGEST) / INTERVAL
+        known = min(now - begin.t, self._longest) / self._interval
         for state, share in enumerate(shares):
             owed[state] += share * stood_for
             seen.given[state] += share * stood_for
@@ -395,7 +402,7 @@ class ThreadSampler:
         end = _Point(*ended[1:])
         spent = seen.spent
         if end.t > last.t:
-            known = min(end.t - last.t, LONGEST) / INTERVAL
+            known = min(end.t - last.t, self._longest) / self._interval
             for state, share in enumerate(_shares(last, end)):
                 spent[state] += share * known
         took = sum(spent)

@@ -19,6 +19,7 @@ from dask.utils import parse_timedelta
 from spanwise.errors import ClusterError
 from spanwise.observed.bandwidth import bandwidth_of
 from spanwise.observed.observer_address import ObserverAddress
+from spanwise.observed.profiles import PageChanged, Profile, ProfilePages
 from spanwise.observed.span_info import SpanInfo, span_filter, span_infos
 from spanwise.observed.task_records import TaskRecords
 from spanwise.observed.view_answers import checked_answer, unreadable
@@ -31,6 +32,8 @@ QUERY_SECONDS = 30.0
 #: For so long the successor of an observer that died is looked for.
 SUCCESSOR_SECONDS = 10.0
 _TRY_SECONDS = 0.1
+#: A profile whose oldest samples go while it is read is read again so often.
+_MOST_READINGS = 5
 
 #: The contexts whose entries divide seconds that other entries hold already.
 DIVIDING_CONTEXTS = ("noncpu", "idle", "gather-dep")
@@ -330,7 +333,7 @@ class Questions:
         if count is not None and (start is None or stop is None):
             left = max(0, count)
             params = {"limit": left, "newest": start is None}
-        range_ = self._range(_moment(start), _moment(stop))
+        range_ = self._range(moment(start), moment(stop))
         records = TaskRecords(self.log.wall_epoch)
         while left > 0:
             page = self.query("records", {}, range_, params, after)
@@ -351,8 +354,48 @@ class Questions:
                 params["limit"] = left - len(records) + is_cut
         return records.in_order_of_start()
 
+    def profile(
+        self,
+        key: str | None = None,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        workers: list[str] | None = None,
+        span: Any = None,
+        by_worker: bool = False,
+    ) -> Profile:
+        """Where threads were; see :meth:`spanwise.Client.profile`.
 
-def _moment(given: float | str | None) -> float | None:
+        Parameters
+        ----------
+        workers
+            Addresses.
+        by_worker
+            Below the root there is a node for each worker's address.
+        """
+        after = self.log.flush()
+        asked: dict[str, Any] = {"order": "time", "groupBy": "address" if by_worker else "all"}
+        if workers is not None:
+            asked["addresses"] = workers
+        question = self._filter(span, key, None), self._range(moment(start), moment(stop))
+        for _ in range(_MOST_READINGS):
+            pages = ProfilePages()
+            place: dict[str, int] | None = {"after": 0}
+            try:
+                while place is not None:
+                    page = self.query("profile", *question, {**asked, **place}, after)
+                    place = pages.add(page)
+            except PageChanged:
+                continue
+            except (LookupError, TypeError, ValueError) as error:
+                raise unreadable("profile", error) from error
+            return pages.whole()
+        raise ClusterError(
+            "The observer drops old samples faster than it tells them: ask for a profile of less "
+            "(start=, key=, workers=)."
+        )
+
+
+def moment(given: float | str | None) -> float | None:
     """Wall clock of ``given``; a text such as "500 ms" is that long ago."""
     if not isinstance(given, str):
         return given

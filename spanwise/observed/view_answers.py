@@ -55,6 +55,12 @@ _SUMS = {
     "largeBytes": {"list": "number"},
     "largeSeconds": {"list": "number"},
 }
+_PROFILE_PAGE = {
+    "next": {"nullable": _COUNT},
+    "first": _COUNT,
+    "end": _COUNT,
+    "sampleSeconds": "number",
+}
 
 #: View → kinds of the fields that are read, as in :mod:`spanwise.wire.kinds`.
 _VIEWS: dict[str, dict[str, Any]] = {
@@ -68,6 +74,11 @@ _VIEWS: dict[str, dict[str, Any]] = {
     "fine-metrics": {
         "entries": {"optional": {"list": "any"}, "default": []},
         "notes": {"optional": {"list": "text"}, "default": []},
+    },
+    "profile": {
+        "samples": _COUNT,
+        # (of questions that ask for pages)
+        "page": {"optional": {"map": _PROFILE_PAGE}, "default": None},
     },
     "records": {
         "names": {"list": "text"},

@@ -33,6 +33,7 @@ _ASKED_FOR = (
     "threadsPerWorker",
     "memoryLimit",
     "memory",
+    "profile",
     "resources",
     "launch",
     "recording",

@@ -119,6 +119,7 @@ def _called(client: LocalClient, name: str, /, **given: Any) -> Any:
         "Client.get_task_stream": client.get_task_stream,
         "Client.map": lambda **k: client.gather(client.map(abs, [-1, 2], pure=False, **k)),
         "Client.persist": lambda **k: client.persist(two, **k).compute(),
+        "Client.profile": client.profile,
         "Client.retry": lambda **k: (client.retry(future, **k), future.result(60)),
         "Client.run": lambda **k: client.run(abs, -1, **k),
         "Client.scheduler_info": lambda **k: [*client.scheduler_info(**k)["workers"]],

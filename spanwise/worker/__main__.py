@@ -135,6 +135,8 @@ def _run(config: dict[str, Any]) -> int:
             link.welcome["schedulerStart"] - link.clock_offset,
             out_of_memory,
             config.get("recording", True),
+            link.welcome["sampleSeconds"],
+            link.welcome["cycleSeconds"],
         )
         worker.watch = watch
         watch.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from spanwise.measure.sampler import ThreadSampler
+from spanwise.measure.sampler import INTERVAL, ThreadSampler
 from spanwise.measure.stacks import StackTree
 from spanwise.wire.rows import TASK_TEMPLATE
 
@@ -21,11 +21,13 @@ class Sampler(ThreadSampler):
         Whose executors, started already.
     epoch
         perf_counter value at which second 0 began.
+    interval
+        Seconds that one sample stands for.
     """
 
-    def __init__(self, worker: Executing, epoch: float) -> None:
+    def __init__(self, worker: Executing, epoch: float, interval: float = INTERVAL) -> None:
         base = type(worker.executors[0]).run.__code__
-        super().__init__(StackTree(worker.names, base), epoch)
+        super().__init__(StackTree(worker.names, base), epoch, interval)
         self._library = worker.library
         for executor in worker.executors:
             self.add(executor)

@@ -1,7 +1,8 @@
 """The watch thread: samples stacks, measures memory, tells of long tasks and of late calls.
 
-Wakes every 9 ms while a task computes, every 40 ms while tasks only wait, and while
-there are none only to measure memory: every 0.2 s, and after a while every 0.8 s.
+Wakes every 9 ms while a task computes (of other intervals of the sampler nine tenths, at
+most 40 ms), every 40 ms while tasks only wait, and while there are none only to measure
+memory: every 0.2 s, and after a while every 0.8 s.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 from spanwise.measure.memory import FreeMemory, MemoryMonitor, Thresholds, give_back_free_memory
+from spanwise.measure.sampler import INTERVAL
 from spanwise.records.enumerations import NONE_U32
 from spanwise.wire.rows import TASK_FUNCTION, TASK_ID, TASK_RUN_ID, TASK_SPAN
 from spanwise.worker.executor_sampler import Sampler
 from spanwise.worker.fetch import Fetching
+from spanwise.worker.machinery import Machinery
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import Spent
 from spanwise.worker.tasks import Row
@@ -41,7 +44,7 @@ MEMORY_SECONDS = 0.2
 #: as they were and nobody samples memory. The scheduler looks each second who is silent.
 RESTING_MEMORY_SECONDS = 0.8
 RESTS_AFTER_SECONDS = 2.0
-#: Samples are sent this often.
+#: Samples are sent this often, unless a setting says otherwise.
 SAMPLES_SECONDS = 1.0
 #: Looks at idle threads after which the sampler rests.
 IDLE_LOOKS = 10
@@ -62,6 +65,10 @@ class Watch(threading.Thread):
         Called with a sentence if the worker must end for want of memory.
     recording
         False: stacks and long tasks are not looked at; memory and transfers still are.
+    sample_seconds
+        What one sample of a stack stands for; 0: stacks are not looked at.
+    cycle_seconds
+        How often samples are sent.
     """
 
     def __init__(
@@ -71,6 +78,8 @@ class Watch(threading.Thread):
         epoch: float,
         end: Callable[[str], None],
         recording: bool = True,
+        sample_seconds: float = INTERVAL,
+        cycle_seconds: float = SAMPLES_SECONDS,
     ) -> None:
         super().__init__(name="spanwise-watch", daemon=True)
         self.memory_seconds = MEMORY_SECONDS
@@ -79,8 +88,13 @@ class Watch(threading.Thread):
         #: Called at each look of this thread, and again within `MEMORY_SECONDS` if it returns
         #: True. From another thread :meth:`wake` has it called soon.
         self.look_also: Callable[[], bool] = lambda: False
-        self.sampler = Sampler(worker, epoch)
+        self.sampler = Sampler(worker, epoch, sample_seconds or INTERVAL)
         self.recording = recording
+        #: Seconds between looks at stacks; 0: there are none.
+        self._look_seconds = LOOK_SECONDS * sample_seconds / INTERVAL
+        self._cycle_seconds = cycle_seconds
+        #: Where the other threads of this process are; clients ask for it.
+        self.machinery = Machinery(epoch, sample_seconds if recording else 0.0)
         self._worker = worker
         self._fetching = fetching
         self._end = end
@@ -115,23 +129,24 @@ class Watch(threading.Thread):
     def run(self) -> None:
         """Watch until the process ends."""
         idle_looks = 0
-        interval = LOOK_SECONDS
-        next_memory = next_look = next_samples = last_busy = perf_counter()
+        looks = self._look_seconds if self.recording else 0.0
+        # What else is done here does not wait for looks that are rare.
+        shortest = min(looks or LOOK_SECONDS, STILL_SECONDS)
+        interval = shortest
+        next_memory = next_look = next_stacks = next_samples = last_busy = perf_counter()
         managed = -1.0
         while True:
             now = perf_counter()
-            if self.recording:
-                with self._lock:
-                    busy, moved = self.sampler.look(now)
-                    self._tell_running(now)
-            else:
-                busy = sum(executor.row is not None for executor in self._worker.executors)
-                moved = False
-            idle_looks = 0 if busy else idle_looks + 1
+            is_due = looks > 0 and (looks == shortest or now >= next_stacks)
+            if is_due:
+                next_stacks = next_stacks + looks if next_stacks + looks > now else now + looks
+            busy, moved = self._look(now, is_due)
+            works = self.machinery.look(now)
+            idle_looks = 0 if busy or works else idle_looks + 1
             if busy:
                 last_busy = now
             if moved or not busy:
-                interval = LOOK_SECONDS
+                interval = shortest
             else:
                 interval = min(2 * interval, STILL_SECONDS)
             self._push_overdue(now)
@@ -145,9 +160,11 @@ class Watch(threading.Thread):
                 next_memory = self._next_memory(next_memory, now, rests)
                 with_samples = now >= next_samples or idle_looks > 0
                 if now >= next_samples:
-                    next_samples = now + SAMPLES_SECONDS
+                    next_samples = now + self._cycle_seconds
                 self.send_measured(with_samples)
             if idle_looks >= IDLE_LOOKS:
+                if looks > shortest:
+                    self._look(now, True)  # rare ones may not have seen that nothing runs
                 self._unpark.clear()
                 self.parked = True
                 rest = max(0.0, next_memory - perf_counter())
@@ -155,6 +172,7 @@ class Watch(threading.Thread):
                 woken = self._unpark.wait(min(rest, MEMORY_SECONDS) if self.look_also() else rest)
                 self.parked = False
                 next_look = perf_counter()
+                next_stacks = next_look + looks
                 if not woken and rest > LOOK_SECONDS:
                     continue
                 next_memory = min(next_memory, next_look + self.memory_seconds)
@@ -165,6 +183,18 @@ class Watch(threading.Thread):
                 sleep(next_look - now)
             else:
                 next_look = now
+
+    def _look(self, now: float, with_stacks: bool) -> tuple[int, bool]:
+        """How many executors are busy, and whether one was seen to move."""
+        busy, moved = 0, False
+        if not with_stacks:
+            busy = sum(executor.row is not None for executor in self._worker.executors)
+        if self.recording:
+            with self._lock:
+                if with_stacks:
+                    busy, moved = self.sampler.look(now)
+                self._tell_running(now)
+        return busy, moved
 
     def _next_memory(self, last: float, now: float, rests: bool) -> float:
         """When memory is measured again."""

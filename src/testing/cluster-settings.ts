@@ -14,6 +14,7 @@ export function drawnClusterSettings(
     threadsPerWorker: 1,
     memoryLimit: 0,
     memory: {},
+    profile: { enabled: true, interval: 0.01, cycle: 1 },
     resources: {},
     launch: {
       executable: 'python',

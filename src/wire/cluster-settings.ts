@@ -33,6 +33,15 @@ const workerMemory = v.object({
   folder: v.optional(v.nullable(v.string()))
 });
 
+const positive = v.pipe(v.number(), v.finite(), v.gtValue(0));
+
+/** Whether and how often the threads of tasks are looked at, and how often workers send what was seen; seconds. */
+const profile = v.object({
+  enabled: v.optional(v.boolean(), true),
+  interval: v.optional(positive, 0.01),
+  cycle: v.optional(positive, 1)
+});
+
 const clusterSettings = v.object({
   protocol: v.literal(PROTOCOL),
   clusterId: v.string(),
@@ -49,6 +58,7 @@ const clusterSettings = v.object({
   /** Bytes per worker; 0: no limit. */
   memoryLimit: v.number(),
   memory: v.optional(workerMemory, {}),
+  profile: v.optional(profile, {}),
   /** Of each worker: what tasks may hold of it beside threads. */
   resources: v.optional(amounts, {}),
   launch,
@@ -102,8 +112,17 @@ const clusterSettings = v.object({
 
 export type ClusterSettings = v.InferOutput<typeof clusterSettings>;
 export type ClientProcess = NonNullable<ClusterSettings['client']>;
+export type ProfileSettings = ClusterSettings['profile'];
 export type WorkerMemory = ClusterSettings['memory'];
 export type LaunchSpec = v.InferOutput<typeof launch>;
+
+/** The thread time that a sample stands for; 0: none are taken. */
+export function sampleSecondsOf({
+  enabled,
+  interval
+}: ProfileSettings): number {
+  return enabled ? interval : 0;
+}
 
 /**
  * @param content - the line's JSON, parsed.

@@ -598,7 +598,12 @@ export type FineMetricsResult = {
   readonly notes?: readonly string[];
 };
 
-/** view `profile`. params: { groupBy: 'all' | 'function' | 'worker' | 'span', order: 'left-heavy' | 'time', maxNodes ≤ 5000 }. Nodes in depth-first order. */
+/**
+ * view `profile`. params: { groupBy: 'all' | 'function' | 'worker' | 'address' | 'span', order: 'left-heavy' | 'time', maxNodes ≤ 5000,
+ * addresses: of these workers alone }. Nodes in depth-first order.
+ *
+ * params { after: 0 }: all nodes, in pages; the next page is asked for with `after: page.next, end: page.end`.
+ */
 export type ProfileResult = {
   readonly view: 'profile';
   readonly samples: number;
@@ -617,6 +622,16 @@ export type ProfileResult = {
     readonly slot: readonly number[];
   };
   readonly dropped: number;
+  /** Only of a question with params.after. `nodes` are those from there on; their parents are counted from the tree's first node. */
+  readonly page?: {
+    /** Where the next page begins; null: this is the last. */
+    readonly next: number | null;
+    /** The rows of samples that were added up. Pages of one tree have the same. */
+    readonly first: number;
+    readonly end: number;
+    /** The thread time that one sample stands for, as it was set; 0: sampling is switched off. */
+    readonly sampleSeconds: number;
+  };
   readonly activity: {
     readonly seconds: readonly number[];
     readonly onCore: readonly number[];

@@ -27,7 +27,16 @@ const READERS = {
     newest: flagOf
   },
   'fine-metrics': { unit: textOf, top: numberOf, entries: flagOf },
-  profile: { groupBy: textOf, order: textOf, maxNodes: numberOf },
+  profile: {
+    groupBy: textOf,
+    order: textOf,
+    maxNodes: numberOf,
+    /** Of the workers at these addresses alone. */
+    addresses: textsOf,
+    /** The whole tree, page by page: from this node on, of the rows before `end` (a page's own, for the pages after it). */
+    after: numberOf,
+    end: numberOf
+  },
   memory: { measure: textOf, show: textOf },
   summary: {},
   transfers: {}
@@ -68,6 +77,15 @@ export function timeOf(given: TimeRange): TimeRange {
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string'
     ? value.replace(/^\ufeff+/, '').replace(/\p{Surrogate}/gu, '\ufffd')
+    : undefined;
+}
+
+function textsOf(value: unknown): readonly string[] | undefined {
+  const texts: readonly unknown[] | undefined = Array.isArray(value)
+    ? value.map(textOf)
+    : undefined;
+  return texts?.every(text => typeof text === 'string') === true
+    ? texts
     : undefined;
 }
 

@@ -292,7 +292,11 @@ export const workerWelcome = v.looseObject({
   /** As in the client's. */
   clock: v.optional(seconds),
   /** As its user named it, or the number of its place. */
-  name: v.optional(text, '')
+  name: v.optional(text, ''),
+  /** The thread time that one sample of a stack stands for; 0: no samples are taken. */
+  sampleSeconds: v.optional(seconds, 0.01 as Seconds),
+  /** How often samples are sent. */
+  cycleSeconds: v.optional(seconds, 1 as Seconds)
 });
 
 /** `proof.intro` of a worker. */

@@ -110,6 +110,147 @@ describe('the profile', () => {
     expect(dropped).toBe(1);
   });
 
+  it('gives the whole tree in pages', () => {
+    const log = sampled();
+    const whole = ask(log, 'profile', { params: { order: 'time', after: 0 } });
+    expect(whole.nodes.name).toEqual(['all', 'main', 'load', 'read', 'fit']);
+    expect(whole.page).toEqual({
+      next: null,
+      first: 0,
+      end: 3,
+      sampleSeconds: 0.01
+    });
+    const rest = ask(log, 'profile', { params: { order: 'time', after: 2 } });
+    expect(rest.nodes).toEqual(
+      Object.fromEntries(
+        Object.entries(whole.nodes).map(([name, column]) => [
+          name,
+          column.slice(2)
+        ])
+      )
+    );
+    // Rows that came after the first page are not in the next ones.
+    ingestBlock(
+      log,
+      rowsToBlock(7, 'samples', [
+        { second: 2, lane: 0, span: 1, function: 2, stack: 0, state: 0, n: 5 }
+      ])
+    );
+    const params = { order: 'time', after: 0, end: whole.page!.end };
+    expect(ask(log, 'profile', { params }).nodes).toEqual(whole.nodes);
+    expect(ask(log, 'profile', { params: { after: 0 } }).nodes.n[0]).toBe(15);
+    expect(ask(log, 'profile', { params: { after: 99 } }).nodes.name).toEqual(
+      []
+    );
+    expect(ask(log, 'profile').page).toBeUndefined();
+  });
+
+  it('has pages that fit in a message, whatever the names', () => {
+    const log = new LogStore('long');
+    const long = 'x'.repeat(90_000);
+    const frames = Array.from({ length: 16 }, (_, frame) => frame);
+    const tables = [
+      [
+        'names',
+        frames.map(frame => ({ id: frame + 1, text: `${frame} ${long}` }))
+      ],
+      ['lanes', [{ lane: 0, worker: 0, thread: 0 }]],
+      [
+        'frames',
+        frames.map(frame => ({
+          frame,
+          function: frame + 1,
+          file: frame + 1,
+          line: 1
+        }))
+      ],
+      ['stacks', frames.map(frame => ({ stack: frame, parent: ROOT, frame }))],
+      [
+        'samples',
+        frames.map(frame => ({
+          second: 0,
+          lane: 0,
+          span: 0,
+          function: 1,
+          stack: frame,
+          state: 0,
+          n: 1
+        }))
+      ]
+    ] as const;
+    tables.forEach(([table, rows], i) =>
+      ingestBlock(log, rowsToBlock(i + 1, table, rows))
+    );
+    const names: string[] = [];
+    let pages = 0;
+    for (let after: number | null = 0; after !== null; pages += 1) {
+      const params: Record<string, unknown> = { order: 'time', after };
+      const { nodes, page } = ask(log, 'profile', { params });
+      expect([...nodes.name, ...nodes.file].join('').length).toBeLessThan(
+        400_000
+      );
+      names.push(...nodes.name);
+      after = page!.next;
+    }
+    expect(pages).toBeGreaterThan(3);
+    expect(names.map(name => name.split(' ')[0])).toEqual([
+      'all',
+      ...frames.map(String)
+    ]);
+  });
+
+  it('groups by address, and may be of some addresses alone', () => {
+    const log = sampled();
+    ingestBlock(
+      log,
+      rowsToBlock(7, 'workers', [
+        { worker: 0, name: 'zero', address: 'tcp://0', left: NaN },
+        { worker: 1, name: 'one', address: 'tcp://1', left: 5 }
+      ])
+    );
+    const byAddress = { groupBy: 'address' };
+    expect(drawn(log, { params: byAddress })).toEqual([
+      'all 10',
+      '  tcp://1 6',
+      '    main 6',
+      '      fit 6',
+      '  tcp://0 4',
+      '    main 4',
+      '      load 4',
+      '        read 3'
+    ]);
+    const of = (addresses: unknown) =>
+      drawn(log, { params: { ...byAddress, addresses } });
+    expect(of(['tcp://1', 'tcp://9'])).toEqual([
+      'all 6',
+      '  tcp://1 6',
+      '    main 6',
+      '      fit 6'
+    ]);
+    expect(of([])).toEqual(['all 0']);
+    expect(of('tcp://1')[0]).toBe('all 10');
+    // Both conditions must hold.
+    expect(
+      drawn(log, {
+        filter: { workers: [0] },
+        params: { addresses: ['tcp://1'] }
+      })
+    ).toEqual(['all 0']);
+  });
+
+  it('says what a sample stands for, as the log’s header has it', () => {
+    const log = sampled();
+    const told = () =>
+      ask(log, 'profile', { params: { after: 0 } }).page?.sampleSeconds;
+    expect(told()).toBe(0.01);
+    log.header = { sampleSeconds: 0.05 };
+    expect(told()).toBe(0.05);
+    log.header = { sampleSeconds: 0 };
+    expect(told()).toBe(0);
+    log.header = { sampleSeconds: 'often' };
+    expect(told()).toBe(0.01);
+  });
+
   it('tells states apart, per second too', () => {
     const { activity, nodes } = ask(sampled(), 'profile');
     expect(activity).toEqual({

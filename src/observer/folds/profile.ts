@@ -22,11 +22,13 @@ import type { ParamsOf } from '../../wire/question';
 const MOST_NODES = 5000;
 /** Characters of names and files in one answer: it must fit in one message of the panel link. */
 const MOST_TEXT = 600_000;
+/** The same of a page, whose names are not left out if they are long: whatever their letters are, three bytes each. */
+const MOST_PAGE_TEXT = 200_000;
 /** Frames deeper than this are cut: a stack table with a ring in it must not hang the fold. */
 const DEEPEST = 512;
 /** Waiting for the GIL: no state that samples have, but a share of the blocked ones. */
 const LOCK = SampleState.Unknown + 1;
-/** The thread time that one sample stands for. */
+/** The thread time that one sample stands for, unless the log says otherwise. */
 const SAMPLE_SECONDS = 0.01;
 
 /** A frame in the merged tree. Own figures are the subtree's: a frame's samples include those of the frames that it called. */
@@ -52,12 +54,17 @@ type Node = {
  *
  * groupBy puts one node per function, worker or span above the frames. left-heavy: the child with most samples first; time: the child that
  * was seen first. Beyond maxNodes the frames with fewest samples are left out, with everything below them; `dropped` says how many.
+ * A question with `after` is answered by a page of the whole tree.
  */
 export function* foldProfile(
-  context: FoldContext,
+  asked: FoldContext,
   params: ParamsOf<'profile'>
 ): Slices<{ readonly result: ProfileResult; readonly honoured: Honoured }> {
+  const context =
+    params.addresses === undefined ? asked : onWorkers(asked, params.addresses);
   const { log } = context;
+  const { firstRow } = log.samples;
+  const end = Math.min(params.end ?? Infinity, log.samples.endRow);
   const root = newNode('all', '', 0);
   const tree = new StackTree(log, root, groupOf(log, params.groupBy ?? 'all'));
   const activity = new Map<number, number[]>();
@@ -66,7 +73,8 @@ export function* foldProfile(
   let seen = 0;
   for (const chunk of log.samples.chunks) {
     const c = chunk.columns;
-    for (let i = 0; i < chunk.rows; i++) {
+    const rows = Math.min(chunk.rows, end - chunk.firstRow);
+    for (let i = 0; i < rows; i++) {
       const n = c.n[i]!;
       taken += n;
       if (!samplePasses(context, chunk.columns, i)) {
@@ -93,21 +101,27 @@ export function* foldProfile(
       yield;
     }
   }
-  let most = Math.min(MOST_NODES, Math.max(1, params.maxNodes ?? MOST_NODES));
   const order = params.order ?? 'left-heavy';
-  let listed = listNodes(log, root, order, most);
-  while (textLength(listed.nodes) > MOST_TEXT && most > 1) {
-    most >>= 1;
-    listed = listNodes(log, root, order, most);
-  }
+  const { nodes, dropped, page } =
+    params.after === undefined
+      ? largestNodes(log, root, order, params.maxNodes)
+      : pageOfNodes(
+          log,
+          root,
+          order,
+          Math.max(0, Math.floor(params.after)),
+          firstRow,
+          end
+        );
   const seconds = [...activity.keys()].sort((a, b) => a - b);
   return {
     result: {
       view: 'profile',
       samples: root.n,
       rateHz: rateOf(context, taken),
-      nodes: listed.nodes,
-      dropped: listed.dropped,
+      nodes,
+      dropped,
+      ...(page === undefined ? {} : { page }),
       activity: {
         seconds,
         onCore: seconds.map(
@@ -139,6 +153,38 @@ function isWhole({ time }: FoldContext): boolean {
   );
 }
 
+/** What of `context` lies on the workers at these addresses. */
+function onWorkers(
+  context: FoldContext,
+  addresses: readonly string[]
+): FoldContext {
+  const { log, filter } = context;
+  const wanted = new Set(addresses);
+  const workers = new Uint8Array(filter.workers.length);
+  for (const worker of log.shape.workers.keys()) {
+    workers[worker] = wanted.has(addressOf(log, worker))
+      ? filter.workers[worker]!
+      : 0;
+  }
+  const lanes: CompiledFilter['lanes'] = new Uint8Array(filter.lanes.length);
+  for (const { lane, worker } of log.shape.lanes) {
+    lanes[lane] = workers[worker] === 1 ? filter.lanes[lane]! : 0;
+  }
+  return { ...context, filter: { ...filter, workers, lanes, byWorker: true } };
+}
+
+/** Its name where it has no address, as a thread pool that is observed. */
+function addressOf(log: LogStore, worker: number): string {
+  const address = log.shape.workers.get(worker)?.address ?? '';
+  return address === '' ? workerName(log, worker) : address;
+}
+
+/** As the source has written in the log's header; 0: it takes no samples. */
+function sampleSecondsOf(log: LogStore): number {
+  const given = log.header['sampleSeconds'];
+  return typeof given === 'number' && given >= 0 ? given : SAMPLE_SECONDS;
+}
+
 const cellKey = (span: SpanId, fn: number): number => span * 0x100000000 + fn;
 const hundredths = (value: number): number => Math.round(value * 100) / 100;
 
@@ -166,6 +212,7 @@ function* lockSharesOf(
     return shares;
   }
   const { held } = yield* fineCells(blind);
+  const sampleSeconds = sampleSecondsOf(log) || SAMPLE_SECONDS;
   const blocked = new Map<number, number>();
   for (const { columns: c, rows } of log.samples.chunks) {
     for (let i = 0; i < rows; i++) {
@@ -179,7 +226,7 @@ function* lockSharesOf(
   for (let cell = 0; cell < held.length; cell++) {
     const key = cellKey(held.span(cell), held.function(cell));
     const samples = blocked.get(key) ?? 0;
-    const gil = waits.nanoseconds(held, cell, GIL) / 1e9 / SAMPLE_SECONDS;
+    const gil = waits.nanoseconds(held, cell, GIL) / 1e9 / sampleSeconds;
     if (gil > 0 && samples > 0) {
       shares.set(key, Math.min(1, gil / samples));
     }
@@ -231,6 +278,9 @@ function groupOf(log: LogStore, groupBy: string): Group {
         const row = log.shape.lanes[log.shape.laneIndex(lane)];
         return workerName(log, row?.worker ?? 0);
       };
+    case 'address':
+      return (_fn, lane) =>
+        addressOf(log, log.shape.lanes[log.shape.laneIndex(lane)]?.worker ?? 0);
     case 'span':
       return (_fn, _lane, span) => log.spans.pathOf(span).join(' › ');
     default:
@@ -359,13 +409,72 @@ function count(node: Node, state: number, n: number, gil: number): void {
   }
 }
 
+type Listed = Pick<ProfileResult, 'nodes' | 'dropped' | 'page'>;
+
+/** As many as are asked for and fit in one message. */
+function largestNodes(
+  log: LogStore,
+  root: Node,
+  order: string,
+  maxNodes = MOST_NODES
+): Listed {
+  let most = Math.min(MOST_NODES, Math.max(1, maxNodes));
+  let listed = listNodes(log, root, order, most);
+  while (textLength(listed.nodes) > MOST_TEXT && most > 1) {
+    most >>= 1;
+    listed = listNodes(log, root, order, most);
+  }
+  return listed;
+}
+
+/** The nodes from `after` on that fit in one message, at least one. */
+function pageOfNodes(
+  log: LogStore,
+  root: Node,
+  order: string,
+  after: number,
+  first: number,
+  end: number
+): Listed {
+  const { nodes, dropped } = listNodes(log, root, order, Infinity);
+  const { length } = nodes.parent;
+  let to = after;
+  let text = 0;
+  while (to < length && to < after + MOST_NODES && text < MOST_PAGE_TEXT) {
+    text += nodes.name[to]!.length + nodes.file[to]!.length;
+    to += 1;
+  }
+  const part = <T>(column: readonly T[]) => column.slice(after, to);
+  return {
+    nodes: {
+      parent: part(nodes.parent),
+      name: part(nodes.name),
+      file: part(nodes.file),
+      line: part(nodes.line),
+      n: part(nodes.n),
+      onCore: part(nodes.onCore),
+      waiting: part(nodes.waiting),
+      gil: part(nodes.gil),
+      blocked: part(nodes.blocked),
+      slot: part(nodes.slot)
+    },
+    dropped,
+    page: {
+      next: to < length ? to : null,
+      first,
+      end,
+      sampleSeconds: sampleSecondsOf(log)
+    }
+  };
+}
+
 /** Depth first, parents before children; node 0 is the root. */
 function listNodes(
   log: LogStore,
   root: Node,
   order: string,
   most: number
-): { readonly nodes: ProfileResult['nodes']; readonly dropped: number } {
+): Omit<Listed, 'page'> {
   const least = leastSamples(root, most);
   let { room } = least;
   const nodes = {

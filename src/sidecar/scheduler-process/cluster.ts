@@ -10,7 +10,10 @@
  */
 import { CapacityState } from '../../records/enumerations';
 import { randomUUID } from 'node:crypto';
-import type { ClusterSettings } from '../../wire/cluster-settings';
+import {
+  type ClusterSettings,
+  sampleSecondsOf
+} from '../../wire/cluster-settings';
 import type { Intro } from '../../wire/handshake';
 import { BUILD, VERSION } from '../build';
 import { Door, type AcceptedLink } from '../../link/door';
@@ -109,7 +112,12 @@ export class Cluster implements IRosterHost {
       act => this.gather(act)
     );
     this._performer = new InstructionPerformer(this._state);
-    this._roster = new Roster(this._state, this, settings.workerTtlSeconds);
+    this._roster = new Roster(
+      this._state,
+      this,
+      settings.workerTtlSeconds,
+      settings.profile
+    );
     this._control = new WorkerControl(this._state, this._roster, this);
     this._clients = new ClientRoster(
       this._state,
@@ -470,11 +478,14 @@ export class Cluster implements IRosterHost {
         cpu: true,
         lanes: true,
         spans: true,
-        samples: true,
+        samples: settings.profile.enabled,
         memory: true
       }
     };
-    log.header(clock(), open);
+    log.header(clock(), {
+      ...open,
+      sampleSeconds: sampleSecondsOf(settings.profile)
+    });
     const place = settings.observer;
     if (place !== null) {
       this._observer = new ObserverLink({

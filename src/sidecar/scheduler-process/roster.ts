@@ -1,6 +1,10 @@
 /** The workers of the cluster: they join and leave here, and core, client and log are told. In the scheduler process. */
 import { RunStatus } from '../../records/enumerations';
 import { hostname } from 'node:os';
+import {
+  type ProfileSettings,
+  sampleSecondsOf
+} from '../../wire/cluster-settings';
 import { BrokenFrame } from '../../wire/broken-frame';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { Message } from '../../wire/schema';
@@ -70,11 +74,15 @@ export class Roster {
   /** When the user was told last that a plugin failed on a new worker. */
   private _unfitTold = -Infinity;
 
-  /** @param ttlSeconds - after which a stopped worker is taken out; 0: never. */
+  /**
+   * @param ttlSeconds - after which a stopped worker is taken out; 0: never.
+   * @param _profile - what workers are told of it.
+   */
   constructor(
     private readonly _cluster: ClusterState,
     private readonly _host: IRosterHost,
-    ttlSeconds: number
+    ttlSeconds: number,
+    private readonly _profile: ProfileSettings
   ) {
     this._liveness = new Liveness(
       {
@@ -112,7 +120,9 @@ export class Roster {
       schedulerStart: this._cluster.start,
       clock: this._cluster.clock(),
       // Its link comes at once, and with it the place is taken.
-      name: this._places.nameOfNext(said, this._starterOf(worker))
+      name: this._places.nameOfNext(said, this._starterOf(worker)),
+      sampleSeconds: sampleSecondsOf(this._profile),
+      cycleSeconds: this._profile.cycle
     };
   }
 

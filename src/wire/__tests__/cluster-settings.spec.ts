@@ -79,6 +79,8 @@ it.each([
   ['owner', 'page'],
   ['port', 65_536],
   ['memory', { maxSpill: -1 }],
+  ['profile', { interval: 0 }],
+  ['profile', { cycle: Infinity }],
   ['resources', { GPU: -1 }]
 ])('settings are refused by name: %s %j', (name, value) => {
   const settings = { ...drawnClusterSettings(), [name]: value };

@@ -16,17 +16,28 @@ const KNOWN: Readonly<Record<ViewName, Readonly<Record<string, Kind>>>> = {
   },
   records: { after: 'pair', end: 'number', limit: 'number', newest: 'flag' },
   'fine-metrics': { unit: 'text', top: 'number', entries: 'flag' },
-  profile: { groupBy: 'text', order: 'text', maxNodes: 'number' },
+  profile: {
+    groupBy: 'text',
+    order: 'text',
+    maxNodes: 'number',
+    addresses: 'texts',
+    after: 'number',
+    end: 'number'
+  },
   memory: { measure: 'text', show: 'text' },
   summary: {},
   transfers: {}
 };
-type Kind = 'text' | 'flag' | 'number' | 'pair';
+type Kind = 'text' | 'texts' | 'flag' | 'number' | 'pair';
 const VIEWS = Object.keys(KNOWN) as ViewName[];
 const SPECIMENS: Readonly<
   Record<Kind, { good: readonly unknown[]; bad: readonly unknown[] }>
 > = {
   text: { good: ['', 'duration', '0'], bad: [1, true, ['duration']] },
+  texts: {
+    good: [[], ['tcp://1'], ['', 'a']],
+    bad: ['a', 1, [1], ['a', 1], [['a']], { 0: 'a' }]
+  },
   // A flag that is down is the same as none.
   flag: { good: [true], bad: [false, 1, 'true', [true]] },
   number: {

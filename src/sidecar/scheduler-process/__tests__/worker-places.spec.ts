@@ -90,7 +90,8 @@ it('is told to one of two workers that come in one turn', () => {
       fleet: { has: () => true, starterOf: () => null },
       gather: (act: () => void) => void turn.push(act)
     } as unknown as IRosterHost,
-    0
+    0,
+    { enabled: true, interval: 0.01, cycle: 1 }
   );
   try {
     const { _places: places } = roster as unknown as { _places: WorkerPlaces };

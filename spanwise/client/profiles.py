@@ -1,0 +1,152 @@
+"""A client's `profile`: in which functions the workers' threads were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spanwise.client.observed import Observed
+from spanwise.client.on_workers import machinery_here
+from spanwise.observed.profile_page import PROFILE_FILE, profile_page
+from spanwise.observed.profiles import Profile, profile_of_stacks
+from spanwise.observed.questions import moment
+
+if TYPE_CHECKING:
+    from spanwise.client.session import Session
+
+_NO_SCHEDULER = (
+    "profile(scheduler=True) is not there: the scheduler, a Node program, is not sampled. "
+    "profile(server=True) has what workers do besides tasks"
+)
+
+
+class ProfileMethods:
+    """The part of a client that gives profiles."""
+
+    if TYPE_CHECKING:
+        asynchronous: bool
+        _session: Session
+        _observed: Observed
+
+        def _call(self, function: Callable[..., Any], *args: Any) -> Any: ...
+
+        def _run_everywhere(self, function: Callable[..., Any], *args: Any) -> dict[str, Any]: ...
+
+    def profile(
+        self,
+        key: str | None = None,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        workers: Any = None,
+        merge_workers: bool = True,
+        plot: bool | str = False,
+        filename: str | Path | None = None,
+        server: bool = False,
+        scheduler: bool = False,
+        *,
+        span: Any = None,
+    ) -> Any:
+        """In which functions the workers' threads were while they ran tasks.
+
+        Threads are looked at about a hundred times a second
+        (``distributed.worker.profile.interval``); a thread's samples are its busy time in
+        intervals.
+
+        Parameters
+        ----------
+        key
+            Prefix of the tasks' keys, such as ``"inc"``. Of a fused task, each part counts for
+            its own.
+        start, stop
+            Wall clock, seconds since the epoch, or a text such as ``"500 ms"``: that long ago.
+            Whole seconds count, those of the cluster's clock that the range touches.
+        workers
+            Addresses; one, or several. Unknown ones are passed over.
+        merge_workers
+            False: a tree for each worker's address.
+        plot
+            True: also a page that shows the profile; ``"save"``: written to
+            ``dask-profile.html`` too.
+        filename
+            Where to write the page: one HTML file that needs neither server nor network.
+        server
+            What workers do besides tasks: their own threads, which read messages, fetch and
+            serve data, run what ``client.run`` sends; by their CPU time, of the last 1000
+            seconds, of workers that live (on Linux). It has neither `key` nor `span`.
+        scheduler
+            Refused: the scheduler is not sampled.
+        span
+            A tag (at any depth), a tuple of tags (the path from the root), or a SpanInfo; the
+            whole subtree counts.
+
+        Returns
+        -------
+        dict, or (dict, Page) with `plot` or `filename`
+            The root of a tree of functions: ``identifier`` (name;file;line), ``description``
+            (``filename``, ``name``, ``line_number`` and text ``line`` at which the function
+            begins), ``count`` (samples of the function and of all that it called) and
+            ``children`` by identifier.
+        """
+        if scheduler:
+            raise NotImplementedError(_NO_SCHEDULER)
+        if server and (key is not None or span is not None):
+            raise ValueError("key= and span= are of tasks: server=True is what workers do besides")
+        path = filename or (PROFILE_FILE if plot == "save" else None)
+        wanted = [workers] if isinstance(workers, (str, int)) else workers
+        selection = key, start, stop, wanted, span
+        with_page = bool(plot or path)
+        return self._call(self._profile, selection, merge_workers, with_page, path, server)
+
+    def _profile(
+        self,
+        selection: tuple[Any, ...],
+        merge_workers: bool,
+        with_page: bool,
+        path: str | Path | None,
+        server: bool,
+    ) -> Any:
+        key, start, stop, wanted, span = selection
+        running = [row["address"] for row in self._session.running_workers()]
+        workers = None if wanted is None else _texts(wanted)
+        if server:
+            profile = self._of_machinery(start, stop, workers, not merge_workers)
+        else:
+            profile = self._observed.profile(key, start, stop, workers, span, not merge_workers)
+        if merge_workers:
+            found = profile.tree()
+        else:
+            # (those that run and have no samples are there too)
+            found = profile.trees([each for each in running if workers is None or each in workers])
+        if not with_page:
+            return found
+        asked = {"Key": key, "From": start, "Until": stop, "Span": span, "Workers": workers}
+        title = "Workers besides tasks" if server else "Functions of tasks"
+        page = profile_page(profile, self._session.name, asked, title)
+        if path:
+            page.save(path)
+        return found, page
+
+    def _of_machinery(
+        self, start: Any, stop: Any, workers: list[str] | None, by_worker: bool
+    ) -> Profile:
+        epoch = self._session.wall_epoch
+        since, until = moment(start), moment(stop)
+        # Each worker's answer comes with its address, also if others do not answer.
+        answers = self._run_everywhere(
+            machinery_here,
+            -inf if since is None else since - epoch,
+            inf if until is None else until - epoch,
+        )
+        stacks = {
+            address: found
+            for address, (_, found) in answers.items()
+            if workers is None or address in workers
+        }
+        seconds = max((interval for interval, _ in answers.values()), default=0.0)
+        return profile_of_stacks(stacks, seconds, by_worker)
+
+
+def _texts(addresses: Iterable[Any]) -> list[str]:
+    return [str(each) for each in addresses]

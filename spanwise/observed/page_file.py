@@ -1,0 +1,97 @@
+"""HTML files that need nothing else: what was measured, gzipped, and the script that shows it.
+
+The script is ``spanwise/node/page.js``, made of ``src/exports``, whose ``content.ts`` describes
+what a page may hold.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+_SCRIPT = Path(__file__).parent.parent / "node" / "page.js"
+#: Of the frame in which a notebook shows a page.
+_FRAME_HEIGHT_PX = 640
+
+
+class Page:
+    """A page: written to a file, or shown by a notebook.
+
+    Parameters
+    ----------
+    content
+        As ``PageContent`` of ``src/exports/content.ts``.
+    """
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self.content = content
+
+    def to_html(self) -> str:
+        """The whole page; it asks for nothing, from nobody."""
+        script, script_hash = _script()
+        # No host may be reached, and no other script runs than this one.
+        policy = "; ".join(
+            [
+                "default-src 'none'",
+                f"script-src 'sha256-{script_hash}'",
+                "style-src 'unsafe-inline'",
+                "img-src data: blob:",
+                "base-uri 'none'",
+                "form-action 'none'",
+            ]
+        )
+        # Base64 cannot end the element, whatever users' names and code hold.
+        text = json.dumps(self.content, allow_nan=False, separators=(",", ":"))
+        packed = base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
+        title = escape(str(self.content["title"]).encode("utf-8", "replace").decode("utf-8"))
+        return _HTML.format(policy=policy, title=title, packed=packed, script=script)
+
+    def save(self, filename: str | Path) -> None:
+        """Write it to a file."""
+        # (as it is: the script's hash counts its ends of lines)
+        Path(filename).expanduser().write_text(self.to_html(), "utf-8", newline="\n")
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="{escape(str(self.content["title"]))}" sandbox="allow-scripts" '
+            f'style="width: 100%; height: {_FRAME_HEIGHT_PX}px; border: 0" '
+            f'srcdoc="{escape(self.to_html())}"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<Page {str(self.content['title'])!r}: to_html(), save(filename)>"
+
+
+_HTML = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+</head>
+<body>
+<main id="page"></main>
+<p id="problem" role="alert"></p>
+<noscript><p>This file shows its figures by the script that it contains; the browser has \
+scripts switched off.</p></noscript>
+<script type="text/plain" id="content">{packed}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+@cache
+def _script() -> tuple[str, str]:
+    """The page's script, and its hash for the content policy."""
+    content = _SCRIPT.read_bytes()
+    return content.decode("utf-8"), base64.b64encode(hashlib.sha256(content).digest()).decode()

@@ -1,0 +1,54 @@
+"""The page of a profile: what :class:`Page` shows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import localtime, strftime
+from typing import Any
+
+from spanwise.observed.page_file import Page
+from spanwise.observed.profiles import Profile
+
+#: Where ``plot="save"`` writes it.
+PROFILE_FILE = "dask-profile.html"
+
+
+def profile_section(profile: Profile, title: str) -> dict[str, Any]:
+    """A section of a page; it says why it is empty if it is."""
+    return {
+        "kind": "profile",
+        "title": title,
+        "missing": profile.missing,
+        "result": profile.answer,
+    }
+
+
+def profile_page(
+    profile: Profile, source: str, asked: Mapping[str, Any], title: str = "Functions of tasks"
+) -> Page:
+    """The page of one profile.
+
+    Parameters
+    ----------
+    source
+        Name of the cluster or of the observation.
+    asked
+        What the profile is of; None: all.
+    title
+        Of its section.
+    """
+    facts = [["Of", source], ["Written", strftime("%Y-%m-%d %H:%M:%S", localtime())]]
+    facts += [[name, _text(value)] for name, value in asked.items() if value is not None]
+    return Page(
+        {
+            "title": "Profile",
+            "facts": facts,
+            "sections": [profile_section(profile, title)],
+        }
+    )
+
+
+def _text(value: Any) -> str:
+    # A span, by its object or its path; several addresses; else it is one word.
+    path = getattr(value, "name", value)
+    return " › ".join(map(str, path)) if isinstance(path, (list, tuple)) else str(path)

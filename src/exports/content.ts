@@ -1,0 +1,47 @@
+/**
+ * What a page holds, as JSON: written by Python (`spanwise/observed/page_file.py` and who uses it), read by the program in the page. All texts are
+ * users' or from users' code and are shown as text.
+ */
+import type { ProfileResult } from '../wire/panel-link';
+
+export type PageContent = {
+  readonly title: string;
+  /** Shown below the title, each with its name before it. */
+  readonly facts: readonly (readonly [name: string, text: string])[];
+  readonly sections: readonly Section[];
+};
+
+type Section = ProfileSection | TableSection | TextSection;
+
+type SectionHead = {
+  readonly title: string;
+  /** Why there is nothing to show, as half a sentence; empty or left out: there is something. */
+  readonly missing?: string;
+  /** A sentence below the title. */
+  readonly note?: string;
+};
+
+/** A view's answer with all nodes. */
+export type ProfileSection = SectionHead & {
+  readonly kind: 'profile';
+  readonly result: ProfileResult;
+};
+
+/** Figures are numbers, with the text that is shown for them; null: not known. */
+export type TableSection = SectionHead & {
+  readonly kind: 'table';
+  readonly columns: readonly {
+    readonly name: string;
+    readonly numeric?: boolean;
+  }[];
+  readonly rows: readonly (readonly {
+    readonly text: string;
+    readonly value: string | number | null;
+  }[])[];
+};
+
+/** Code, or lines of a log. */
+export type TextSection = SectionHead & {
+  readonly kind: 'text';
+  readonly text: string;
+};
