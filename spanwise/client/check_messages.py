@@ -46,6 +46,8 @@ def check_from_scheduler(message: Message) -> None:
         check_blob(message, "t", 0)
     elif kind == "located":
         check_sizes(message, "where.nbytes", column(message, "where", "nbytes"))
+    elif kind == "ran":
+        check_moments(message, "runs.start", column(message, "runs", "start"))
     elif kind == "memoryRunEnded":
         check_moments(message, "samples.t", column(message, "samples", "t"))
         check_sizes(message, "samples.bytes", column(message, "samples", "bytes"))

@@ -157,6 +157,7 @@ KINDS = [
     "located",
     "runResult",
     "flushed",
+    "ran",
 ]
 KINDS += ["memoryRunEnded", "problem", "unused", "closed", "welcome", "challenge", "refused"]
 #: After these there is no more to be said.
@@ -171,7 +172,7 @@ def check_frames(chance: Random, seen: dict[str, int]) -> None:
     frames = frames_to_client(chance, request)
     kind = ""
     for _ in range(FRAMES_EACH):
-        kind = chance.choice(KINDS if chance.random() < 0.1 else KINDS[:12])
+        kind = chance.choice(KINDS if chance.random() < 0.1 else KINDS[:13])
         scheduler.write(frames.framed(kind))
         seen[kind] = seen.get(kind, 0) + 1
         if not scheduler.lives():

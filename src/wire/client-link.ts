@@ -192,6 +192,8 @@ export const CLIENT_LINK = {
       },
       { ...IDS, groups: { group: 'u16' } }
     ),
+    /** Whether the client wants a `ran` for runs of tasks whose results it waits for, from now on. */
+    watchRuns: message({ on: flag }),
     /** Data that was already put to workers on their peer doors. */
     scattered: message(
       { ...NEW_NAMES, spans, keysBlob: v.optional(blobOrNone, -1) },
@@ -318,6 +320,22 @@ export const CLIENT_LINK = {
           inlineStart: 'u32',
           inlineLength: 'u32',
           cause: u32Of<ClientTaskId>()
+        }
+      }
+    ),
+    /**
+     * Runs that began (duration −1; those that go on for a while) or by which tasks ended; the latter come before the `report`. Seconds of
+     * the scheduler's clock. Sent while the client wants it (`watchRuns`).
+     */
+    ran: message(
+      {},
+      {
+        runs: {
+          id: u32Of<ClientTaskId>(),
+          worker: 'u16',
+          thread: 'u16',
+          start: f64Of<Seconds>(),
+          duration: f64Of<Seconds>()
         }
       }
     ),

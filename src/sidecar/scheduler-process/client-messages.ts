@@ -136,6 +136,7 @@ export class ClientSession {
     }
     rows.removeClient(this.id);
     this._cluster.follows.clientLeft(this.id);
+    this._cluster.runWatchers.clientLeft(this.id);
     this._cluster.copies.clientLeft(this.link);
     this._cluster.moves++;
     this._cluster.handle({
@@ -190,6 +191,12 @@ export class ClientSession {
           this.tasks,
           this._spans,
           this.link
+        );
+      case 'watchRuns':
+        return this._cluster.runWatchers.watch(
+          this.id,
+          this.link,
+          message.fields.on
         );
       case 'scattered':
         return this._scattered(message);

@@ -14,6 +14,7 @@ import { SharedNumbers, SpanNumbers } from './client-scope';
 import { Copies } from './copies';
 import { Follows } from './follows';
 import { describe, type InlineResult, type TaskError } from './report-message';
+import { RunWatchers } from './run-watchers';
 import { TaskRows } from './task-rows';
 import { WorkerRequests } from './worker-requests';
 import { Holds, HOLDER } from './holds';
@@ -38,6 +39,7 @@ export class ClusterState {
   readonly holds: Holds;
   readonly follows = new Follows(this);
   readonly copies: Copies;
+  readonly runWatchers: RunWatchers;
   /** Of all clients. Spans beyond count to their parents. */
   readonly spanNumbers = new SpanNumbers(LARGEST_U16 - 1);
   readonly memoryRunNumbers = new SharedNumbers(LARGEST_U32);
@@ -88,6 +90,7 @@ export class ClusterState {
       this.holds
     );
     this.copies = new Copies(this, gather);
+    this.runWatchers = new RunWatchers(this.rows);
     this.log = new EmbeddedClusterLog(start, emit, isRecording);
   }
 

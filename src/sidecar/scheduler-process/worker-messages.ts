@@ -218,6 +218,13 @@ function takeFinished(
       rows.inline[task] = inlines.push({ task, bytes });
     }
   }
+  if (!cluster.runWatchers.isEmpty) {
+    cluster.runWatchers.ended(worker, runs, row =>
+      runs.status[row] === RunStatus.Ok && isPresent(row)
+        ? tasks[row]!
+        : NO_TASK
+    );
+  }
   cluster.handle(translateFinished(message, worker, tasks, rows, cluster.at));
   return { worker, message, tasks };
 }
@@ -292,6 +299,11 @@ function takeMeasured(
     } else {
       session.running.set(running.thread[i]!, task);
     }
+  }
+  if (!cluster.runWatchers.isEmpty) {
+    cluster.runWatchers.began(worker, running, row =>
+      taskOf(running.taskId[row]!)
+    );
   }
   const { measured } = log;
   measured.memory(worker, memory);

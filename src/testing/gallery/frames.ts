@@ -219,6 +219,29 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
         unknown: { id: [] }
       }
     ),
+    watchRuns: sample(
+      'from now on the client is told of runs',
+      'client',
+      'up',
+      'watchRuns',
+      { on: true }
+    ),
+    ran: sample(
+      'one task goes on, another has ended',
+      'client',
+      'down',
+      'ran',
+      {},
+      {
+        runs: {
+          id: [4, 5],
+          worker: [0, 1],
+          thread: [0, 1],
+          start: [1000.25, 1000.5],
+          duration: [-1, 0.125]
+        }
+      }
+    ),
     answer: sample(
       'two tasks, of which one has two names and lies at two workers, and one runs; the last page',
       'client',
