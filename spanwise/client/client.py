@@ -19,6 +19,7 @@ from dask.utils import format_bytes
 
 from spanwise.client.arguments import flag_of, seconds_of, shown
 from spanwise.client.beside_distributed import advise_beside_distributed
+from spanwise.client.callbacks import Computation, is_called_back, taken_callbacks
 from spanwise.client.calls import Calls
 from spanwise.client.closed_session import ClosedSession
 from spanwise.client.cluster_control import ClusterControl
@@ -551,12 +552,17 @@ class Client(
             A key, or (nested) lists of keys; the answer has the same layout.
         sync
             False: return futures instead of values.
+        **kwargs
+            `callbacks`: Dask's callbacks of this computation, in place of the active ones.
+            Others have no effect.
         """
         self._wake()
         flat, layout = nested(keys)
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         # A graph may be submitted without options and carry annotations of its own.
         options = options or TaskOptions(self._look_for, {})
+        if sync and not self.asynchronous and is_called_back(kwargs.get("callbacks")):
+            return self._get_with_callbacks(dsk, flat, layout, options, kwargs.get("callbacks"))
         with rare_collections():
             entries = with_others(
                 self, [dsk], lambda: self._session.submit_graph(dsk, flat, options)
@@ -584,6 +590,24 @@ class Client(
             raise
         finally:
             self._session.drop(entries)
+
+    def _get_with_callbacks(
+        self, dsk: Any, keys: list[Any], layout: Any, options: TaskOptions, given: Any
+    ) -> Any:
+        session = self._session
+        with taken_callbacks(given) as callbacks:
+            computation = Computation(session, keys, callbacks)
+
+            def submit() -> list[Any]:
+                with rare_collections():
+                    return session.submit_graph(dsk, keys, options, begin=computation.begin)
+
+            try:
+                values = computation.values(lambda: with_others(self, [dsk], submit))
+            except BaseException as error:
+                leave_tasks_frames(error)
+                raise
+        return rebuild_nested(layout, values)
 
     async def _get_async(self, entries: list[Any], layout: Any) -> Any:
         try:

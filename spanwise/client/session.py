@@ -20,6 +20,7 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -111,6 +112,23 @@ FEW_ROWS = 64
 TASK_COLUMNS = link_type("client").message("up", "submit").by_name["tasks"].columns
 
 
+class Run(NamedTuple):
+    """A run of a task.
+
+    Attributes
+    ----------
+    worker, thread
+        Their numbers; a task that has left its thread has one beyond those of the worker.
+    began, ended
+        By `time.perf_counter` of this process; None: it goes on.
+    """
+
+    worker: int
+    thread: int
+    began: float
+    ended: float | None
+
+
 class NotHeld(ClusterError):
     """A graph needs results that this client has not.
 
@@ -179,6 +197,10 @@ class Session:
         self._gathering = Gathering(self)
         self.subscriptions = Subscriptions(self)
         self.shared = SharedRequests(self.send)
+        #: Who is told of the runs of this client's tasks.
+        self._run_watchers: list[Callable[[int, Run], None]] = []
+        #: Held while that is told to the scheduler.
+        self._changing_watchers = threading.Lock()
         self._link = link
         self.sending = threading.Lock()
         #: Around whole scatters, taken before the others; pickling may scatter again.
@@ -225,6 +247,7 @@ class Session:
         keys: Sequence[Key],
         options: TaskOptions | None = None,
         written_here: bool = False,
+        begin: Callable[[PreparedGraph], None] | None = None,
     ) -> list[Entry]:
         """Submit a graph and hold the requested keys.
 
@@ -238,11 +261,14 @@ class Session:
             Retries, priorities and workers of the submission's tasks.
         written_here
             See :func:`prepare`.
+        begin
+            Called with the graph before it is sent; then all its tasks are held.
 
         Returns
         -------
         list of Entry
-            One per key, each counted once; give them to :meth:`drop_later`.
+            One per key, each counted once; give them to :meth:`drop_later`. With `begin` then one
+            per task of the graph.
 
         Raises
         ------
@@ -252,6 +278,10 @@ class Session:
         while True:
             held = _Held(self.by_key)
             graph = prepare(dsk, list(keys), self.provenance, held, written_here)
+            held_keys = keys
+            if begin is not None:
+                begin(graph)
+                held_keys = [*keys, *graph.nodes]
             if len(graph.nodes) > FIRST_TASKS:
                 self._let_go_of_dropped(graph)
             with self.sending:
@@ -260,7 +290,7 @@ class Session:
                     try:
                         if options is not None:
                             options.add_annotations(graph.annotations)
-                        return self._submit_prepared(graph, keys, external, options)
+                        return self._submit_prepared(graph, held_keys, external, options)
                     finally:
                         self.drop_later(list(external.values()))
             # A result has gone. It is tried once more: results that the graph can make
@@ -794,6 +824,40 @@ class Session:
             ids = array("I", [entry.id for entry in entries])
         self.send("retry", {}, {"ids": {"id": ids}})
 
+    # -- runs -------------------------------------------------------------
+
+    def watch_runs(self, watcher: Callable[[int, Run], None]) -> None:
+        """Call `watcher` with a task's id and its run, when it has gone on for a while or ended.
+
+        It is called by the reader, before others are told of the result, under the lock.
+        """
+        with self._changing_watchers:
+            with self.lock:
+                self._check_alive()
+                self._run_watchers = [*self._run_watchers, watcher]
+            if len(self._run_watchers) == 1:
+                self.send("watchRuns", {"on": True})
+
+    def unwatch_runs(self, watcher: Callable[[int, Run], None]) -> None:
+        """End :meth:`watch_runs`."""
+        with self._changing_watchers:
+            with self.lock:
+                self._run_watchers = [each for each in self._run_watchers if each != watcher]
+            if not self._run_watchers and self.dead is None and not self._closing:
+                with suppress(SchedulerLost):  # the reader reports it
+                    self.send("watchRuns", {"on": False})
+
+    def _on_ran(self, message: Message) -> None:
+        with self.lock:
+            for id_, worker, thread, start, duration in zip(
+                *message.table("runs").values(), strict=True
+            ):
+                began = start - self._link.clock_offset
+                ended = None if duration < 0 else began + duration
+                run = Run(worker, thread, began, ended)
+                for watcher in self._run_watchers:
+                    watcher(id_, run)
+
     # -- requests ---------------------------------------------------------
 
     def ask(
@@ -977,6 +1041,7 @@ class Session:
             "order": self._on_order,
             "event": self.subscriptions.came,
             "shared": self.shared.came,
+            "ran": self._on_ran,
         }
         try:
             self._link.look_over(check_from_scheduler)

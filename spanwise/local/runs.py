@@ -89,6 +89,9 @@ class ObservedRuns(Callback):
         The observer of these runs; lives as long as this is registered.
     """
 
+    #: A client, which calls the callbacks of others, leaves these out.
+    is_of_local_schedulers = True
+
     def __init__(self, recorder: Recorder, written: WrittenGraphs, owner: Any) -> None:
         super().__init__()
         self.closed = False
