@@ -30,6 +30,8 @@ _PUBLIC: dict[str, str] = {
     "fire_and_forget": "spanwise.client.fire_and_forget",
     "futures_of": "spanwise.client.futures_of",
     "get_client": "spanwise.client.in_tasks",
+    "get_task_metadata": "spanwise.client.task_stream",
+    "get_task_stream": "spanwise.client.task_stream",
     "local_client": "spanwise.client.in_tasks",
     "rejoin": "spanwise.client.in_tasks",
     "secede": "spanwise.client.in_tasks",

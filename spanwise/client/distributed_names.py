@@ -98,8 +98,6 @@ MODULE: dict[str, str] = {
     "SubprocessCluster": "Client(n_workers=…, threads_per_worker=…)",
     "Worker": _ALONE,
     "connect": _ALONE,
-    "get_task_metadata": "Client.get_task_stream()",
-    "get_task_stream": "Client.get_task_stream(start=…)",
     "performance_report": "Client.spans(), fine_metrics() and the panels",
     "rpc": _ALONE,
     "sync": "asyncio.run() for coroutines of your own",
@@ -113,7 +111,8 @@ NOTES: dict[str, str] = {
     "workers use the client's interpreter, folder and sys.path; addresses are Spanwise's own",
     "Client.cancel": "what depends on the tasks follows a moment later",
     "Client.compute": "of an asynchronous client the answer is awaitable all the same",
-    "Client.get_task_stream": "records are of Spanwise's own: see its docstring",
+    "Client.get_task_stream": "in the order of start; of errors and tracebacks the texts, not the "
+    "exceptions; a run that was lost with its worker is there too; see its docstring",
     "Client.profile": "functions at which samples end are counted; `server` is by CPU time; the "
     "picture is a page of Spanwise's own; see profile.md",
     "Client.persist": "spans and results as `distributed`'s; shuffles are always by tasks",
@@ -159,6 +158,9 @@ NOTES: dict[str, str] = {
     "Lock": "held while its process lives, however busy; free at once when that ends",
     "Semaphore": "leases are held while their process lives; free at once when that ends",
     "get_client": "one for all code of a worker, which `close()` leaves open",
+    "get_task_metadata": "of the tasks that end in the block, whenever they were submitted; "
+    "`metadata` is empty",
+    "get_task_stream": "as `Client.get_task_stream`",
     "progress": "shows its bars wherever it stands in a cell, also without ipywidgets; tells "
     "failed, lost and cancelled tasks apart; a terminal keeps its last line",
     "span": "is a context manager; as many tags as wanted; survives graph optimisation",
@@ -174,11 +176,8 @@ REFUSED: dict[str, dict[str, Any]] = {
     "Client.unregister_worker_plugin": {"nanny": True},
     "PipInstall": {"restart_workers": True},
     "UploadDirectory": {"restart_workers": True},
-    "Client.get_task_stream": {
-        "plot": True,
-        "filename": "task-stream.html",
-        "bokeh_resources": "cdn",
-    },
+    "Client.get_task_stream": {"plot": True},
+    "get_task_stream": {"plot": True},
     "Client.profile": {"scheduler": True},
     "LocalCluster.adapt": {"Adaptive": object},
     "Client.map": {"actor": True, "actors": True},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.observed import Observed
 from spanwise.client.profiles import ProfileMethods
+from spanwise.client.task_stream import TaskStreamMethods
 from spanwise.observed.questions import FineMetrics
 from spanwise.observed.span_info import SpanInfo
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class MeasuredMethods(ProfileMethods):
+class MeasuredMethods(ProfileMethods, TaskStreamMethods):
     """What a client tells of what was measured."""
 
     if TYPE_CHECKING:
@@ -76,40 +77,6 @@ class MeasuredMethods(ProfileMethods):
 
     def _fine_metrics(self, *selection: Any) -> FineMetrics:
         return self._observed.fine_metrics(*selection)
-
-    def get_task_stream(
-        self,
-        start: float | str | None = None,
-        stop: float | str | None = None,
-        count: int | None = None,
-        plot: bool = False,
-        filename: str | None = None,
-        bokeh_resources: Any = None,
-    ) -> Any:
-        """Records of runs that have ended, in the order of their start.
-
-        Parameters
-        ----------
-        start, stop
-            Wall clock, seconds since the epoch, or a text such as ``"500 ms"``: that long ago.
-            Only runs whose last part ended at `start` or later, and before `stop`, are
-            given.
-        count
-            At most this many: the first ones from `start` on, or without `start` the last
-            ones (before `stop`). With both it has no effect.
-
-        Returns
-        -------
-        list of dict
-            ``key``, ``name`` (of the function), ``worker``, ``thread``, ``status``, ``attempt``
-            (1 is the task's first run), ``span``, ``nbytes`` and ``startstops``: all parts of the
-            run, each with its ``action``, ``start``, ``stop``, ``function`` and ``span``.
-        """
-        if plot or filename or bokeh_resources is not None:
-            raise NotImplementedError(
-                "get_task_stream(plot=) is not there: open the Task Stream panel, which can export"
-            )
-        return self._call(self._observed.task_stream, start, stop, count)
 
     def _begin_memory_run(self, label: str, measure: str, interval: float) -> ClusterMemoryRun:
         number = next(self._memory_runs)

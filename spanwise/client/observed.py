@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from spanwise.client.queries import key_of
 from spanwise.client.session import Session
 from spanwise.errors import SchedulerLost
 from spanwise.notices import warn_asker
@@ -64,4 +66,15 @@ class Observed(Questions):
     """
 
     def __init__(self, session: Session, find: Callable[[], ObserverAddress | None]) -> None:
-        super().__init__(SessionLog(session), find)
+        super().__init__(SessionLog(session), find, lambda: _keys_of(session))
+
+
+def _keys_of(session: Session) -> Callable[[str], Any]:
+    """What gives the key for a text: of a future that is held its own, else what the text says."""
+    held = {str(key): key for key in list(session.by_key) if type(key) is not str or key[:1] == "("}
+
+    def key(text: str) -> Any:
+        found = held.get(text)
+        return key_of(text) if found is None else found
+
+    return key

@@ -149,7 +149,8 @@ class LocalLog:
             lane = self._lanes.get((worker, place))
             if lane is None:
                 lane = self._lanes[worker, place] = len(self._lanes)
-                self._writer.add("lanes", lane, worker, place)
+                # A place has another thread whenever a pool is new: which one is not written.
+                self._writer.add("lanes", lane, worker, place, _NAN, _NAN)
             return lane
 
     def name_id(self, text: str) -> int:
@@ -267,6 +268,7 @@ class LocalLog:
                         done.start - ready,
                         done.cpu,
                         done.nbytes,
+                        NONE_U32,  # its type is not looked at
                     )
                 )
                 if done.parts:

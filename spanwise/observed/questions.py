@@ -138,10 +138,13 @@ class Questions:
         Asked which measurements to wait for.
     find
         Finds the observer when first needed.
+    keys
+        Asked for each question about tasks: what gives the key for a text of the log.
     """
 
     log: Recorded
     find: Callable[[], ObserverAddress | None]
+    keys: Callable[[], Callable[[str], Any]] = lambda: str
     _link: Link | None = None
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -327,27 +330,40 @@ class Questions:
         count: int | None = None,
     ) -> list[dict[str, Any]]:
         """Records of runs; see :meth:`spanwise.Client.get_task_stream`."""
-        after = self.log.flush()
         params: dict[str, Any] = {}
         left: float = inf
         if count is not None and (start is None or stop is None):
             left = max(0, count)
             params = {"limit": left, "newest": start is None}
-        range_ = self._range(moment(start), moment(stop))
-        records = TaskRecords(self.log.wall_epoch)
+        return self._records(self._range(moment(start), moment(stop)), params, left)
+
+    def end_of_runs(self) -> tuple[int, int]:
+        """The places in the log where the next run that ends, and the next event, will be."""
+        answer = self.query("records", params={"limit": 0})
+        return int(answer["end"]), int(answer["marksEnd"])
+
+    def task_stream_from(self, places: tuple[int, int]) -> list[dict[str, Any]]:
+        """Records of what ended from the places on that :meth:`end_of_runs` gave."""
+        run, event = places
+        return self._records("all", {"after": [run, 0], "marks": event}, inf)
+
+    def _records(self, range_: Any, params: dict[str, Any], left: float) -> list[dict[str, Any]]:
+        after = self.log.flush()
+        records = TaskRecords(self.log.wall_epoch, self.keys())
         while left > 0:
             page = self.query("records", {}, range_, params, after)
             before = params.get("after")
             try:
                 records.add(page)
-            except (LookupError, TypeError, ValueError) as error:
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
                 raise unreadable("records", error) from error
             if page["next"] is None:
                 break
             if before is not None and page["next"] <= before:
                 # It would be asked for the same again and again.
                 raise unreadable("records", ValueError(f"after {before} comes {page['next']}"))
-            params = {"after": page["next"], "end": page["end"]}
+            params |= {"after": page["next"], "end": page["end"]}
+            params.pop("newest", None)
             if left < inf:
                 # (one that goes on in the next page is counted there)
                 is_cut = page["next"][1:] > [0]

@@ -48,6 +48,14 @@ _SPAN = {
     "lastStop": _UNKNOWN,
 }
 
+_LANE = {
+    "worker": "text",
+    "address": "text",
+    "why": "text",
+    "thread": _COUNT,
+    "ident": _UNKNOWN,
+}
+
 _COUNTS = {"list": _COUNT}
 _SUMS = {
     "count": _COUNTS,
@@ -83,8 +91,11 @@ _VIEWS: dict[str, dict[str, Any]] = {
     "records": {
         "names": {"list": "text"},
         "spans": {"list": {"list": "text"}},
+        "lanes": {"list": {"map": _LANE}},
+        "marks": {"list": "any"},
+        "marksEnd": _COUNT,
         "next": {"nullable": {"list": _COUNT}},
-        "end": "any",
+        "end": _COUNT,
     },
     "transfers": {
         "total": {"map": {"largeBytes": "number", "largeSeconds": "number"}},

@@ -30,6 +30,17 @@ from spanwise.wire.link import Link, dial
 
 #: Seconds: the machine may be very busy.
 LIMIT = 60.0
+#: Tables of `measured` that are kept.
+_MEASURED = (
+    "memory",
+    "fine",
+    "stacks",
+    "frames",
+    "samples",
+    "running",
+    "transfers",
+    "threads",
+)
 
 
 class RunPart(NamedTuple):
@@ -60,6 +71,8 @@ class Run(NamedTuple):
     waitInputs: float
     waitThread: float
     nbytes: float
+    #: Of the result, as `name_of_type` says it; None: there is none.
+    type: str | None
     parts: list[RunPart]
     inline: bytes | None
     error: dict[str, Any] | None
@@ -248,12 +261,13 @@ class WorkerHandle:
                 if error is not None:
                     error = {**error, **payload.loads(message.blobs[error["blob"]])}
                 found = None if length == NONE_U32 else bytes(inline[start : start + length])
-                self.runs.append(Run(*row[:10], parts[row[12] : stop], found, error))
+                kind = None if row[13] == NONE_U32 else self.names[row[13]]
+                self.runs.append(Run(*row[:10], kind, parts[row[12] : stop], found, error))
             self.missing += list(message.table("missing"))
         elif message.type == "replicas":
             self.replicas += list(message.table("added"))
         elif message.type == "measured":
-            for name in ("memory", "fine", "stacks", "frames", "samples", "running", "transfers"):
+            for name in _MEASURED:
                 self.measured.setdefault(name, []).extend(message.table(name))
 
     def wait(self, condition: Callable[[], Any], limit: float = LIMIT) -> None:

@@ -72,14 +72,15 @@ class Part(NamedTuple):
 
 def parts_of(client: Client, since: float) -> list[Part]:
     """The parts since then in which functions of the user's ran; fail if one was told twice."""
-    records = client.get_task_stream(start=since)
+    # (what ended without a run has no attempt)
+    records = [each for each in client.get_task_stream(start=since) if each["attempt"] is not None]
     attempts: defaultdict[str, set[int]] = defaultdict(set)
     for record in records:
         attempts[record["key"]].add(record["attempt"])
     for key, numbers in attempts.items():
         assert numbers == set(range(1, len(numbers) + 1)), f"{key}: attempts {numbers}"
     parts = [
-        Part(record["worker"], part["start"], part["stop"], tuple(part["span"]))
+        Part(record["worker_name"], part["start"], part["stop"], tuple(part["span"]))
         for record in records
         for part in record["startstops"]
         if part["action"] == "compute"

@@ -76,7 +76,7 @@ class TwoRuns(Executor):
         row = entry[2]
         self.row = row
         self._stamp()
-        self.worker.report.runs.append((row[0], row[1], RUN_OK, *(0,) * 10))
+        self.worker.report.runs.append((row[0], row[1], RUN_OK, *(0,) * 11))
         return self.left.pop(0) if self.left else None
 
 
@@ -299,7 +299,7 @@ def test_copies_are_told_of_with_the_runs_that_wait_to_be_sent(worker: Worker) -
     comes(10)
     assert [(kind, tables) for kind, _, tables, _ in sent] == [("replicas", {"added": [(10, 8.0)]})]
     sent.clear()
-    worker.report.runs.append((1, 1, RUN_OK, *(0,) * 10))
+    worker.report.runs.append((1, 1, RUN_OK, *(0,) * 11))
     comes(11)
     comes(12)
     assert not sent
@@ -323,7 +323,7 @@ def test_a_run_that_ends_while_others_are_told_of_is_told_once(worker: Worker) -
             told.extend(row[1] for row in tables["runs"])
         # In another thread a run ends while this is on its way.
         with worker.lock:
-            worker.report.runs.append((0, next(ended), RUN_OK, *(0,) * 10))
+            worker.report.runs.append((0, next(ended), RUN_OK, *(0,) * 11))
 
     worker.connect(send, lambda _: None)
     fetch = worker.table.fetches[10] = Fetch(10, 1, 8.0)

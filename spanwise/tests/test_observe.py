@@ -136,7 +136,7 @@ def test_same_tasks_as_the_profiler(seen: Observation, graph: str, scheduler: st
     # The same places: one lane per thread or process of the profiler's.
     ids = defaultdict(set)
     for key, record in records.items():
-        ids[record["worker"], record["thread"]].add(profiled[key].worker_id)
+        ids[record["worker"], record["lane"]].add(profiled[key].worker_id)
     assert all(len(each) == 1 for each in ids.values())
     assert len({next(iter(each)) for each in ids.values()}) == len(ids)
 

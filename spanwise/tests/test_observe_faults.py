@@ -92,7 +92,7 @@ def test_an_error_comes_out_as_it_went_in(seen: Observation, scheduler: str) -> 
     bad = dask.delayed(fail)(good, dask_key_name="bad")
     with pytest.raises(Broken, match=r"0\.01"):
         bad.compute(scheduler=scheduler, num_workers=2)
-    assert statuses(seen) == {"good": "OK", "bad": "failed"}
+    assert statuses(seen) == {"good": "OK", "bad": "error"}
     # The next run is observed as well.
     assert good.compute(scheduler=scheduler, num_workers=2) == 0.01
     assert len(seen.get_task_stream()) == 3
@@ -203,7 +203,7 @@ def test_runs_at_the_same_time_in_several_threads(seen: Observation) -> None:
     # Nobody's lane was taken by somebody else at the same time.
     lanes: dict[Any, list[tuple[float, float]]] = {}
     for record in records:
-        lanes.setdefault(record["thread"], []).append(
+        lanes.setdefault(record["lane"], []).append(
             (record["startstops"][0]["start"], record["startstops"][0]["stop"])
         )
     for stretches in lanes.values():

@@ -37,7 +37,7 @@ def test_what_is_written_is_read_in_the_order_of_the_tables(
         for number in range(count):
             row = {
                 "names": (number, f"é{number}"),
-                "lanes": (number, 1, 2),
+                "lanes": (number, 1, 2, 2.0**47, 0.5),
                 "gaps": (9, 0.5, 1.5, number, "why"),
             }[table]
             writer.add(table, *row)
@@ -59,13 +59,13 @@ def test_rows_wait_for_more_of_them_but_not_for_long() -> None:
     blocks: list[SealedBlock] = []
     writer = LogWriter(blocks.append)
     writer.commit(0.0)
-    writer.add("lanes", 1, 2, 3)
+    writer.add("lanes", 1, 2, 3, 4.0, 5.0)
     writer.commit(1.0)
     writer.commit(1.04)
     assert blocks == []
     writer.commit(1.06)
     assert len(blocks) == 1
-    writer.extend("lanes", [(n, 0, 0) for n in range(SEAL_ROWS)])
+    writer.extend("lanes", [(n, 0, 0, 0.0, 0.0) for n in range(SEAL_ROWS)])
     writer.commit(2.0)
     assert len(blocks) == 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import pickle
 import random
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import dask
 import dask.array as da
+import numpy as np
 import pytest
 
 from spanwise import Client
@@ -120,7 +122,13 @@ def test_attempts_count_from_one(client: Client, tmp_path: Path) -> None:
     assert future.result(timeout=60) == 2
     tries = [each for each in client.get_task_stream() if each["key"] == "lucky"]
     assert [each["attempt"] for each in tries] == [1, 2, 3]
-    assert [each["status"] for each in tries] == ["failed", "failed", "OK"]
+    assert [each["status"] for each in tries] == ["error", "error", "OK"]
+    for failed in tries[:2]:
+        assert failed["cause"] == "lucky"
+        assert failed["exception_text"] == "OSError: not yet"
+        head, *_, last = failed["traceback_text"].rstrip().splitlines()
+        assert (head, last) == ("Traceback (most recent call last):", "OSError: not yet")
+        assert "third_time_lucky" in failed["traceback_text"]
     table = client._observed.query("tasks", params={"search": "lucky"})["rows"]
     assert sorted(row["attempt"] for row in table) == [1, 2, 3]
 
@@ -134,15 +142,19 @@ def test_a_run_cut_by_a_page_is_one_record() -> None:
             "key": ["k"],
             "function": [2],
             "span": [0],
-            "worker": [3],
-            "thread": [0],
+            "lanes": [{"worker": "w", "address": "", "why": "", "thread": 0, "ident": None}],
+            "errors": [],
+            "marks": [],
+            "lane": [0],
             "status": [4],
+            "type": [None],
             "attempt": [1],
             "start": [1.0],
             "duration": [2.0],
             "nbytes": [None],
             "parts": [len(kinds)],
             "partKind": kinds,
+            "partFrom": [3] * len(kinds),
             "partFunction": [2] * len(kinds),
             "partSpan": [0] * len(kinds),
             "partOffset": [0.0] * len(kinds),
@@ -157,13 +169,26 @@ def test_a_run_cut_by_a_page_is_one_record() -> None:
     assert [each["action"] for each in cut["startstops"]] == ["transfer"] * 3 + ["compute"]
     assert [each["action"] for each in whole["startstops"]] == ["compute"]
     assert whole["startstops"][0]["stop"] == 103.0
+    # A worker without an address is named by its name.
+    assert (whole["worker"], whole["thread"], whole["type"]) == ("w", None, None)
 
 
 def test_every_column_of_a_page_is_where_it_belongs() -> None:
     """Drawn: no two figures are alike, and each field is held against the drawn run."""
     chance = random.Random(7)
-    names = ["x", "transfer", "compute", "serialize", "inc", "add", "w-1", "w-2", "ok", "failed"]
+    names = ["x", "transfer", "compute", "serialize", "inc", "add", "tcp://a", "tcp://b"]
+    names += ["ok", "failed", "lost", "builtins:int", "numpy:ndarray"]
     paths = [["default"], ["cell", "load"], ["cell", "train", "deep"]]
+    lanes = [
+        {
+            "worker": f"w-{number}",
+            "address": f"tcp://{number}",
+            "why": f"why {number}",
+            "thread": 10 + number,
+            "ident": 2.0**47 + number,
+        }
+        for number in range(3)
+    ]
     # Runs as plain facts, out of the order of their starts.
     drawn = [
         {
@@ -171,9 +196,9 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
             "key": f"k-{number % 7}",
             "function": chance.choice(names[4:6]),
             "span": chance.choice(paths),
-            "worker": chance.choice(names[6:8]),
-            "thread": chance.randrange(4),
-            "status": chance.choice(names[8:]),
+            "lane": chance.choice(lanes),
+            "status": chance.choice(names[8:11]),
+            "type": chance.choice(names[11:]),
             "attempt": 1 + number // 7,
             "start": chance.randrange(10**6) / 64,
             "duration": 1 + chance.randrange(500) / 64,
@@ -185,14 +210,16 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
                     "span": chance.choice(paths),
                     "offset": chance.randrange(-30, 500) / 64,
                     "duration": chance.randrange(1, 90) / 64,
+                    "from": chance.choice(names[6:8]),
                 }
                 for _ in range(chance.randrange(4))
             ],
         }
-        for number in range(20)
+        for number in range(40)
     ]
-    ids = {"function": names.index, "worker": names.index, "status": names.index}
-    ids |= {"kind": names.index, "span": paths.index, "parts": len}
+    ids: dict[str, Any] = {"function": names.index, "status": names.index, "type": names.index}
+    ids |= {"kind": names.index, "from": names.index, "span": paths.index, "parts": len}
+    ids |= {"lane": lanes.index}
 
     def column(rows: list[dict[str, Any]], name: str) -> list[Any]:
         return [ids.get(name, lambda value: value)(row[name]) for row in rows]
@@ -200,27 +227,99 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
     parts = [part for run in drawn for part in run["parts"]]
     page = {name: column(drawn, name) for name in drawn[0]}
     page |= {f"part{name.capitalize()}": column(parts, name) for name in _PART_FIELDS}
-    records = TaskRecords(1000.0)
-    records.add({"names": names, "spans": paths, **page})
+    page |= {"names": names, "spans": paths, "lanes": lanes}
+    page["marks"] = [
+        [3.5, "inc-1", names.index("tcp://a"), 1, "died"],
+        [9.5, "add-2", None, 2, "?"],
+    ]
+    page["errors"] = [
+        [row, f"Traceback (most recent call last):\n  frame {row}\nE: {row}"]
+        for row, run in enumerate(drawn)
+        if run["status"] == "failed"
+    ]
+    records = TaskRecords(1000.0, lambda text: ("key", text))
+    records.add(page)
     expected = [
         {
-            "key": run["key"],
+            "key": ("key", run["key"]),
             "name": run["function"],
-            "worker": run["worker"],
-            "thread": run["thread"],
-            "status": {"ok": "OK"}.get(run["status"], run["status"]),
+            "worker": run["lane"]["address"],
+            "thread": int(run["lane"]["ident"]),
+            "worker_name": run["lane"]["worker"],
+            "lane": run["lane"]["thread"],
             "attempt": run["attempt"],
             "span": tuple(run["span"]),
             "nbytes": run["nbytes"],
             "startstops": _startstops(run, 1000.0 + run["start"]),
+            **_ended(row, run),
         }
-        for run in drawn
+        for row, run in enumerate(drawn)
+    ]
+    assert {each["status"] for each in expected} == {"OK", "error", "lost"}
+    expected += [
+        {
+            "key": ("key", key),
+            "name": "key",
+            "worker": worker,
+            "thread": None,
+            "worker_name": None,
+            "lane": None,
+            "status": "lost",
+            "attempt": None,
+            "span": tuple(path),
+            "nbytes": None,
+            "startstops": [
+                {
+                    "action": "compute",
+                    "start": 1000.0 + t,
+                    "stop": 1000.0 + t,
+                    "function": "key",
+                    "span": tuple(path),
+                }
+            ],
+            "reason": why,
+        }
+        for t, key, worker, path, why in [
+            (3.5, "inc-1", "tcp://a", paths[1], "died"),
+            (9.5, "add-2", None, paths[2], "?"),
+        ]
     ]
     expected.sort(key=lambda record: record["startstops"][0]["start"])
     assert records.in_order_of_start() == expected
 
 
-_PART_FIELDS = ["kind", "function", "span", "offset", "duration"]
+def _ended(row: int, run: dict[str, Any]) -> dict[str, Any]:
+    """What a record has by its run's end."""
+    if run["status"] == "ok":
+        kind, typename = {
+            "builtins:int": (int, "int"),
+            "numpy:ndarray": (np.ndarray, "numpy.ndarray"),
+        }[run["type"]]
+        return {"status": "OK", "type": Pickled(kind), "typename": typename, "metadata": {}}
+    if run["status"] == "lost":
+        return {"status": "lost", "reason": run["lane"]["why"]}
+    text = f"Traceback (most recent call last):\n  frame {row}\nE: {row}"
+    return {
+        "status": "error",
+        "cause": ("key", run["key"]),
+        "exception_text": f"E: {row}",
+        "traceback_text": text,
+    }
+
+
+class Pickled:
+    """Equals what opens as a value."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, bytes) and pickle.loads(other) is self.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_PART_FIELDS = ["kind", "function", "span", "offset", "duration", "from"]
 
 
 def _startstops(run: dict[str, Any], start: float) -> list[dict[str, Any]]:
@@ -234,6 +333,7 @@ def _startstops(run: dict[str, Any], start: float) -> list[dict[str, Any]]:
             "stop": start + part["offset"] + part["duration"],
             "function": part["function"],
             "span": tuple(part["span"]),
+            **({"source": part["from"]} if part["kind"] == "transfer" else {}),
         }
         for part in ([] if computes else [whole]) + run["parts"]
     ]

@@ -266,11 +266,12 @@ def test_what_a_task_submits_is_of_its_span(cluster: Client) -> None:
 def test_no_lane_has_two_runs_at_a_time(cluster: Client) -> None:
     cluster.gather(cluster.map(sum_of_squares, range(30, 42)))
     lanes: dict[tuple[str, int], list[tuple[float, float]]] = {}
-    for row in cluster.get_task_stream():
+    # (what ended without a run was on none)
+    for row in [each for each in cluster.get_task_stream() if each["lane"] is not None]:
         # (inputs of others may come while a thread is busy)
         own = [each for each in row["startstops"] if each["action"] != "transfer"]
         start, stop = min(each["start"] for each in own), max(each["stop"] for each in own)
-        lanes.setdefault((row["worker"], row["thread"]), []).append((start, stop))
+        lanes.setdefault((row["worker"], row["lane"]), []).append((start, stop))
     (threads,) = set(cluster.nthreads().values())
     beside = {thread for _, thread in lanes if thread >= threads}
     assert beside, "some have seceded"
@@ -278,6 +279,25 @@ def test_no_lane_has_two_runs_at_a_time(cluster: Client) -> None:
         runs.sort()
         for (_, stop), (start, _) in itertools.pairwise(runs):
             assert start >= stop - 1e-6
+
+
+def test_each_record_names_the_thread_that_ran_the_task(cluster: Client) -> None:
+    """Also when threads change their lanes, as tasks secede and rejoin."""
+
+    def tell_thread(away: bool) -> int:
+        if away:
+            spanwise.secede()
+            get_client().submit(square, 3, pure=False).result()
+            spanwise.rejoin()
+        return threading.get_ident()
+
+    futures = [cluster.submit(tell_thread, n % 3 == 0, pure=False) for n in range(30)]
+    told = dict(zip([each.key for each in futures], cluster.gather(futures), strict=True))
+    recorded = {
+        row["key"]: row["thread"] for row in cluster.get_task_stream() if row["key"] in told
+    }
+    assert recorded == told
+    assert len(set(told.values())) > 2
 
 
 def test_a_seceded_task_of_a_worker_that_dies_runs_again() -> None:

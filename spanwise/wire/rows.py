@@ -46,6 +46,7 @@ RunRow = tuple[
     int,  # inlineStart
     int,  # inlineLength
     int,  # firstPart
+    int,  # type
 ]
 
 #: A row of `finished.parts`.

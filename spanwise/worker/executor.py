@@ -144,6 +144,8 @@ class Executor(threading.Thread):
         listen(self.heard)
         entry: Entry | None = None
         self.clock = perf_counter()
+        with worker.lock:
+            worker.lanes.placed(self)
         while True:
             if entry is None:
                 entry = self._idle()
@@ -297,6 +299,9 @@ class Executor(threading.Thread):
             if nbytes is None and worker.sizes.is_awaitable(type(value)):
                 value = awaited(value)
                 nbytes = worker.sizes.fixed.get(type(value))
+            kind = worker.types.ids.get(type(value))
+            if kind is None:
+                kind = worker.types.meet(type(value))
         except Unreadable as lost:
             return self._unreadable(row, lost)
         except Reschedule:
@@ -365,6 +370,7 @@ class Executor(threading.Thread):
                     0 if small is None else report.add_inline(small),
                     NONE_U32 if small is None else len(small),
                     len(report.parts),
+                    kind,
                 )
             )
             if parts is not None:
@@ -540,6 +546,7 @@ class Executor(threading.Thread):
                     0,
                     NONE_U32,
                     len(report.parts),
+                    NONE_U32,
                 )
             )
             if parts is not None:

@@ -54,6 +54,23 @@ class Lanes:
         #: Runs that wait for a thread, in the order of their asking.
         self.rejoining: list[Lane] = []
         self._spare: list[Lane] = []
+        #: (since when, lane, thread of the system), until the scheduler is told.
+        self._placed: list[tuple[float, int, float]] = []
+
+    # ── which thread is where; the lock is held ───────────────────────────
+
+    def placed(self, executor: Lane) -> None:
+        """From now on the tasks of its lane run in this thread."""
+        self._note(executor, perf_counter())
+
+    def take_placed(self) -> list[tuple[float, int, float]]:
+        """What has changed since this was asked last."""
+        placed, self._placed = self._placed, []
+        return placed
+
+    def _note(self, executor: Lane, since: float) -> None:
+        if executor.ident is not None:
+            self._placed.append((since, executor.number, float(executor.ident)))
 
     # ── in the thread of a task ───────────────────────────────────────────
 
@@ -84,9 +101,11 @@ class Lanes:
                 executor.number = self._take_number(executor.clock)
                 self._beside += 1
             executor.seceded = True
+            self.placed(executor)
             other = self._spare.pop() if self._spare else None
             if other is not None:
                 other.number = place
+                self.placed(other)
                 worker.executors = [*worker.executors, other]
                 other.wakeup.release()
         if other is None:
@@ -105,6 +124,7 @@ class Lanes:
                 self._free[executor.number] = 0.0
                 self._beside -= 1
                 executor.number = place
+                self.placed(executor)
             raise ClusterError(f"{worker.name} cannot start a thread ({error}).") from error
         with worker.lock:
             worker.executors = [*worker.executors, other]
@@ -154,6 +174,7 @@ class Lanes:
             executor.placeless = True
         else:
             executor.number, executor.lane = executor.lane, -1
+            self._note(executor, executor.clock)
 
     def retire(self, executor: Lane) -> bool:
         """Take a thread out that has no place any more; False: it is to end."""

@@ -16,6 +16,7 @@ from spanwise.measure.fine import Ledger
 from spanwise.measure.names import Names
 from spanwise.measure.sampler import Sampled
 from spanwise.measure.sizes import Sizes
+from spanwise.measure.type_names import TypeNames
 from spanwise.wire import payload
 from spanwise.wire.segments import Lent
 from spanwise.worker.errors import Described
@@ -40,6 +41,9 @@ class Lane(Sampled, Protocol):
     #: Another thread has its place.
     placeless: bool
 
+    @property
+    def ident(self) -> int | None: ...
+
     def start(self) -> None: ...
 
     def run(self) -> None: ...
@@ -47,6 +51,10 @@ class Lane(Sampled, Protocol):
 
 class Places(Protocol):
     """Which threads are at work, as these see it; the lock is held."""
+
+    def placed(self, executor: Lane) -> None: ...
+
+    def take_placed(self) -> list[tuple[float, int, float]]: ...
 
     def gives_way(self, executor: Lane) -> bool: ...
 
@@ -193,6 +201,7 @@ class Executing(Reading, Spilling, Protocol):
     names: Names
     ledger: Ledger
     sizes: Sizes
+    types: TypeNames
     report: Report
     #: Executors that have nothing to do.
     idle: list[Lane]

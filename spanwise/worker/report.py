@@ -77,6 +77,7 @@ class Report:
                 0,
                 NONE_U32,
                 len(self.parts),
+                NONE_U32,
             )
         )
 

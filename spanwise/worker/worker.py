@@ -30,6 +30,7 @@ from spanwise.measure.fine import Ledger
 from spanwise.measure.memory import ProcessMemory, Thresholds
 from spanwise.measure.names import Names
 from spanwise.measure.sizes import Sizes
+from spanwise.measure.type_names import TypeNames
 from spanwise.shared.requests import SharedRequests
 from spanwise.wire.clock import in_their_clock
 from spanwise.wire.rows import TASK_ID, TASK_RUN_ID
@@ -107,6 +108,7 @@ class Worker:
         self.names = Names()
         self.library = Library(self.names)
         self.sizes = Sizes(quickens=True)
+        self.types = TypeNames(self.names)
         self.ledger = Ledger()
         #: What it writes to disk.
         self.folder = folder / f"spill-{number}"

@@ -20,7 +20,7 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   summary: WORK,
   'task-stream': [...WORK, 'gaps'],
   tasks: ['runs', 'parts', 'events'],
-  records: ['runs', 'parts'],
+  records: ['runs', 'parts', 'events'],
   'fine-metrics': [...WORK, 'fine', 'meters'],
   profile: ['samples', 'spans', 'clients'],
   memory: ['memory', 'stored', 'memoryRuns', 'memorySamples', 'workers'],

@@ -82,10 +82,19 @@ export const TABLES = {
     },
     bound: { rows: LARGEST_U16, then: 'refused' }
   },
-  /** A lane is one thread of one worker. */
+  /**
+   * A lane is one thread of one worker. ident: the operating system's number of the thread that runs the lane's tasks from `since` on; both are
+   * NaN before that is known. Same lane again: another thread runs its tasks.
+   */
   lanes: {
     number: 5,
-    columns: { lane: u16Of<LaneId>(), worker: 'u16', thread: 'u16' },
+    columns: {
+      lane: u16Of<LaneId>(),
+      worker: 'u16',
+      thread: 'u16',
+      ident: 'f64',
+      since: f64Of<Seconds>()
+    },
     bound: { rows: LARGEST_U16, then: 'refused' }
   },
   /** From t on the worker has so many threads. state: `CapacityState`. */
@@ -128,6 +137,8 @@ export const TABLES = {
    *   submitted ─ waitReady ─▶ runnable ─ waitInputs ─▶ inputs here ─ waitThread ─▶ start ──duration──▶ stop
    *
    * cpu = thread CPU seconds of the whole run; NaN where a source cannot give it (waits likewise).
+   *
+   * type: name of the result's class, `module:qualified name`; none: there is no result, or it is not known.
    */
   runs: {
     number: 9,
@@ -145,7 +156,8 @@ export const TABLES = {
       waitInputs: f32Of<Seconds>(),
       waitThread: f32Of<Seconds>(),
       cpu: f32Of<Seconds>(),
-      nbytes: f32Of<Bytes>()
+      nbytes: f32Of<Bytes>(),
+      type: 'u32'
     },
     bound: { rows: 2_000_000, then: 'oldest go to tiles and totals' }
   },

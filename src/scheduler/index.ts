@@ -10,3 +10,4 @@ export type { TaskTable } from './task-table';
 export type { Amounts } from './worker-resources';
 export { InvalidTransition } from './transitions';
 export type { StoryLine } from './transition-log';
+export type { UnrunFailure } from './unrun-failures';

@@ -17,6 +17,7 @@ import { FailureReason, TaskState } from './task-state';
 import { TaskFlag, TaskTable } from './task-table';
 import { Int32Queue } from '../base/int-queue';
 import { TransitionLog } from './transition-log';
+import { UnrunFailures } from './unrun-failures';
 import type { Need } from './worker-resources';
 import { type WorkerRecord, WorkerTable } from './worker-table';
 
@@ -34,6 +35,7 @@ export class SchedulerState {
   readonly log: TransitionLog;
   readonly output: InstructionBuffer;
   readonly recommendations = new Recommendations();
+  readonly unrunFailures = new UnrunFailures();
   readonly restrictions = new Restrictions(this.workers);
   /** `Queued` tasks that any worker may take. May hold dead entries. */
   readonly commonQueue = new ClientQueue(this.turns);

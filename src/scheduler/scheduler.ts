@@ -32,6 +32,7 @@ import {
 } from './tasks-ahead';
 import type { StoryLine } from './transition-log';
 import { settle } from './transitions';
+import type { UnrunFailure } from './unrun-failures';
 import { validateState } from './validate-state';
 import {
   replicasChanged,
@@ -225,6 +226,11 @@ export class Scheduler {
   takeInstructions(): Instruction[] {
     const s = this._state;
     return s.output.take(tasks => prioritiesAmongClients(s, tasks));
+  }
+
+  /** What ended without a worker telling of it, in the events since the last call; of each event the first thousand. */
+  takeUnrunFailures(): readonly UnrunFailure[] {
+    return this._state.unrunFailures.take();
   }
 
   /** The newest moves of a task, oldest first. */

@@ -419,7 +419,8 @@ function enterMemory(s: SchedulerState, task: number): void {
 
 function enterErred(s: SchedulerState, task: number): void {
   s.stepsAhead++;
-  const { edges, state, firstDependent } = s.tasks;
+  const { edges, state, firstDependent, cause, reason } = s.tasks;
+  s.unrunFailures.add(task, cause[task]!, reason[task]! as FailureReason);
   s.report(task, ReportStatus.Erred);
   for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
     const dependent = edges.dependent[e]!;

@@ -76,10 +76,14 @@ function giveUpRuns(
   why: WorkerLeft['why']
 ): void {
   const tasks = s.tasks;
+  let mayHaveBegun = why === 'closed' ? 0 : worker.threads;
   while (worker.firstProcessing !== NONE) {
     const task = worker.firstProcessing;
     // A task that still lacked an input cannot have been running.
     const mayHaveRun = tasks.waitingOn[task] === 0;
+    // The oldest ones of those that could: as many as there were threads.
+    const mayBeLost = mayHaveRun && mayHaveBegun > 0;
+    mayHaveBegun -= mayBeLost ? 1 : 0;
     if (why !== 'closed' && mayHaveRun) {
       tasks.suspicious[task]!++;
     }
@@ -90,6 +94,9 @@ function giveUpRuns(
       blame(s, task, task, FailureReason.KilledWorker);
       move(s, task, TaskState.Erred);
     } else {
+      if (mayBeLost) {
+        s.unrunFailures.add(task, task, FailureReason.None);
+      }
       move(s, task, TaskState.Waiting);
     }
   }

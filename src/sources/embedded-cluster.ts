@@ -17,6 +17,7 @@ import {
 } from '../records/ids';
 import { TABLES } from '../records/tables';
 import type { TablesOf } from '../wire/schema';
+import { cutInTheMiddle } from './cut-text';
 import { GivenUpTasks } from './given-up-tasks';
 import type { JoinedWorker } from './joined-worker';
 import { type GoingRun, LaneRuns } from './lane-runs';
@@ -26,6 +27,10 @@ import { NamesOf } from './names-of';
 import { SourceLog, type SpanRow } from './source-log';
 import { StoredSums } from './stored-sums';
 import { nextAttempt, type TaskFacts } from './task-facts';
+
+/** Of a log, so that they do not push out other events; characters of a key there, and of a reason. */
+const MOST_LOST_MARKS = 2000;
+const MOST_LOST_CHARACTERS = 400;
 
 /** What a client says of itself. */
 type LoggedClient = {
@@ -64,6 +69,7 @@ export class EmbeddedClusterLog extends SourceLog {
   private _nextLane = 0;
   private _nextStack = 0;
   private _nextFrame = 0;
+  private _lostMarks = 0;
 
   /**
    * @param start - the monotonic clock at the scheduler's start, in seconds.
@@ -192,7 +198,13 @@ export class EmbeddedClusterLog extends SourceLog {
       const lane = this._nextLane as LaneId;
       // The last one stands for all that come after.
       this._nextLane = Math.min(this._nextLane + 1, LARGEST_U16);
-      this.table('lanes').append({ lane, worker: joined.worker, thread });
+      this.table('lanes').append({
+        lane,
+        worker: joined.worker,
+        thread,
+        ident: NaN,
+        since: NaN
+      });
       return lane;
     });
     const logged: LoggedWorker = {
@@ -211,20 +223,23 @@ export class EmbeddedClusterLog extends SourceLog {
     }
   }
 
+  /** @returns the rows in `nodes` of the tasks whose runs are now lost. */
   workerLeft(
     now: number,
     worker: number,
     why: string,
     { node, attempts, unfinishedSince }: TaskFacts
-  ): void {
+  ): ReadonlySet<number> {
     const left = this.since(now);
     const logged = this._workers.get(worker);
+    const lost = new Set<number>();
     if (logged === undefined) {
-      return;
+      return lost;
     }
     if (this._isRecording) {
       for (const [thread, run] of logged.runs.unreported()) {
         this._lostRun(logged.lanes.of(thread), run, left);
+        lost.add(run.node);
         // The row of a forgotten task belongs to another task now.
         if (node[run.task] === run.node) {
           attempts[run.task] = run.attempt;
@@ -235,6 +250,7 @@ export class EmbeddedClusterLog extends SourceLog {
     this.workerRow(logged.joined, logged.joinedAt, now, why);
     this.capacity(now, worker, CapacityState.Gone);
     this._workers.delete(worker);
+    return lost;
   }
 
   capacity(now: number, worker: number, state: CapacityState): void {
@@ -340,6 +356,7 @@ export class EmbeddedClusterLog extends SourceLog {
       out.waitThread[row] = waitThread;
       out.cpu[row] = runs.cpu[i]!;
       out.nbytes[row] = runs.nbytes[i]!;
+      out.type[row] = logged.names.logId(runs.type[i]!);
       const end = i + 1 < runs.rows ? runs.firstPart[i + 1]! : parts.rows;
       for (let k = runs.firstPart[i]!; k < end; k++) {
         this._part(logged, runs.runId[i]!, parts, k);
@@ -405,6 +422,35 @@ export class EmbeddedClusterLog extends SourceLog {
     }
   }
 
+  /**
+   * A task that ended without a run of which a worker told, or a run that its worker's end cut off before it was told of.
+   *
+   * @param worker - null: none.
+   */
+  taskLost(
+    now: number,
+    worker: number | null,
+    span: SpanId,
+    key: string,
+    why: string
+  ): void {
+    if (!this._isRecording || this._lostMarks >= MOST_LOST_MARKS) {
+      return;
+    }
+    this._lostMarks++;
+    this.table('events').append({
+      t: this.since(now),
+      kind: this.names.id('task-lost'),
+      worker: worker ?? NONE_U16,
+      span,
+      run: NONE_U32,
+      text: JSON.stringify([
+        key.slice(0, MOST_LOST_CHARACTERS),
+        cutInTheMiddle(why, MOST_LOST_CHARACTERS)
+      ])
+    });
+  }
+
   memoryRun(
     run: number,
     label: string,
@@ -457,7 +503,8 @@ export class EmbeddedClusterLog extends SourceLog {
       waitInputs: unknown,
       waitThread: unknown,
       cpu: unknown,
-      nbytes: unknown
+      nbytes: unknown,
+      type: NONE_U32
     });
   }
 

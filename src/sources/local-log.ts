@@ -163,7 +163,13 @@ export class LocalLog extends SourceLog {
   /** A place for one task at a time in a worker. @returns the lane's id. */
   lane(worker: number, place: number): LaneId {
     const lane = this._nextLane++ as LaneId;
-    this.table('lanes').append({ lane, worker, thread: place });
+    this.table('lanes').append({
+      lane,
+      worker,
+      thread: place,
+      ident: NaN,
+      since: NaN
+    });
     return lane;
   }
 
@@ -220,6 +226,7 @@ export class LocalLog extends SourceLog {
     columns.waitThread[row] = run.start - ready;
     columns.cpu[row] = run.cpu;
     columns.nbytes[row] = run.nbytes;
+    columns.type[row] = NONE_U32;
     return id;
   }
 

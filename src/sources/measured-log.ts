@@ -200,6 +200,25 @@ export class MeasuredLog {
     });
   }
 
+  /** Which threads run the tasks of the worker's lanes. */
+  threads(worker: number, threads: MeasuredTable<'threads'>): void {
+    const logged = this._workers.get(worker);
+    if (logged === undefined) {
+      return;
+    }
+    // First: a lane that is new writes a row of the same table.
+    const lanes = Array.from({ length: threads.rows }, (_, i) =>
+      logged.lanes.of(threads.thread[i]!)
+    );
+    this._copy('lanes', threads, {
+      lane: i => lanes[i]!,
+      worker: () => worker,
+      thread: i => threads.thread[i]!,
+      ident: i => threads.ident[i]!,
+      since: i => this._since(threads.t[i]!)
+    });
+  }
+
   private _since(monotonic: number): number {
     return monotonic - this._start;
   }

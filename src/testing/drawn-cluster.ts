@@ -11,6 +11,7 @@ import { arrayOf } from '../base/typed-arrays';
 import { SeededRandom } from '../base/seeded-random';
 import { decodeBlock, type Block } from '../records/block';
 import {
+  NONE_U32,
   PartKind,
   RunStatus,
   SpanOrigin,
@@ -104,8 +105,17 @@ export type RunFact = {
   readonly waitThread: number;
   readonly cpu: number;
   readonly nbytes: number;
+  /** Of the result; null: there is none. */
+  readonly type: string | null;
   readonly parts: readonly PartFact[];
   readonly error: string | null;
+};
+/** From `since` on this thread of the process runs the tasks of a lane. */
+type ThreadFact = {
+  readonly worker: WorkerFact;
+  readonly thread: number;
+  readonly since: number;
+  readonly ident: number;
 };
 /** A run that had not ended when the log does. */
 type GoingFact = Pick<RunFact, 'run' | 'task' | 'worker' | 'thread'> & {
@@ -152,6 +162,8 @@ export type ClusterFacts = {
   readonly clients: readonly ClientFact[];
   readonly spans: readonly SpanFact[];
   readonly workers: readonly WorkerFact[];
+  /** In the order of `since`. */
+  readonly threads: readonly ThreadFact[];
   readonly tasks: readonly TaskFact[];
   /** In the order in which the source hears of their ends. */
   readonly runs: readonly RunFact[];
@@ -222,6 +234,7 @@ const CLIENTS: readonly ClientFact[] = [
     path: ''
   }
 ];
+const TYPES = ['builtins:int', 'numpy:ndarray', '__main__:Outer.Inner'];
 const KINDS = [
   PartKind.Transfer,
   PartKind.DiskRead,
@@ -277,6 +290,7 @@ class Draw {
       clients: CLIENTS,
       spans,
       workers,
+      threads: this._threads(workers),
       tasks: this._tasks,
       runs: this._runs,
       going: this._going,
@@ -306,6 +320,22 @@ class Draw {
         firstLane: firstLane - threads
       };
     });
+  }
+
+  /** Told a while after the first runs; the last thread of worker 9 changes. */
+  private _threads(workers: readonly WorkerFact[]): ThreadFact[] {
+    const threads = workers.flatMap(worker =>
+      Array.from({ length: worker.threads }, (_, thread) => ({
+        worker,
+        thread,
+        since: worker.joined + this._ticks(1, 99),
+        ident: 2 ** 47 + 64 * (worker.firstLane + thread)
+      }))
+    );
+    const changed = { since: this._ticks(300, 600), ident: 2 ** 46 };
+    return [...threads, { ...threads.at(-1)!, ...changed }].sort(
+      (one, other) => one.since - other.since
+    );
   }
 
   /** One run after another on each thread, with gaps. The last of thread 0 of worker 2 ends with the log. */
@@ -364,6 +394,7 @@ class Draw {
         waitThread: NaN,
         cpu: NaN,
         nbytes: NaN,
+        type: null,
         parts: [],
         error: null
       });
@@ -381,6 +412,7 @@ class Draw {
         waitThread: NaN,
         cpu: 0,
         nbytes: NaN,
+        type: null,
         parts: [],
         error: null
       });
@@ -401,6 +433,7 @@ class Draw {
       waitThread,
       cpu: this._share(duration),
       nbytes: failed ? NaN : this._bytes(),
+      type: failed ? null : this._random.pick(TYPES),
       parts: this._random.chance(0.7)
         ? this._parts(task, worker, duration)
         : [],
@@ -752,6 +785,11 @@ class Teller {
         inlineLength: new Uint32Array(batch.length),
         firstPart: Uint32Array.from(
           column(run => (firstPart += run.parts.length) - run.parts.length)
+        ),
+        type: Uint32Array.from(
+          column(({ type }) =>
+            type === null ? NONE_U32 : this._name(worker, type)
+          )
         )
       },
       parts: {
@@ -824,9 +862,20 @@ class Teller {
   }
 
   private _measurements(): Happening[] {
-    const { transfers, stored, memory, fine } = this._cluster;
+    const { threads, transfers, stored, memory, fine } = this._cluster;
     const { measured } = this._log;
     return [
+      ...threads.map(({ worker, thread, since, ident }) => ({
+        t: since,
+        order: 0,
+        tell: () =>
+          measured.threads(worker.worker, {
+            rows: 1,
+            t: [START + since],
+            thread: [thread],
+            ident: [ident]
+          })
+      })),
       ...transfers.map(
         ({ start, duration, from, to, bytes, keys, task, span, type }) => ({
           t: start + duration,

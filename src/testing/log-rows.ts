@@ -14,7 +14,8 @@ const NAMED = [
   'context',
   'activity',
   'unit',
-  'file'
+  'file',
+  'type'
 ];
 
 /**

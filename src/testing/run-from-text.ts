@@ -12,6 +12,7 @@
  */
 import {
   NONE_U16,
+  NONE_U32,
   type PartKind,
   RunStatus,
   TaskOrigin
@@ -48,6 +49,8 @@ export type DrawnTask = {
   readonly waitInputs?: number;
   readonly waitThread?: number;
   readonly bytes?: number;
+  /** Of its result. */
+  readonly type?: string;
   readonly parts?: readonly DrawnPart[];
 };
 type DrawingOptions = {
@@ -110,7 +113,7 @@ class Drawing {
       const worker = Number(match[1]);
       const thread = Number(match[2]);
       threads.set(worker, Math.max(threads.get(worker) ?? 0, thread + 1));
-      this._add('lanes', { lane, worker, thread });
+      this._add('lanes', { lane, worker, thread, ident: NaN, since: NaN });
       runs.push(...this._runsOf(match[3]!, lane));
       lane++;
     }
@@ -214,7 +217,8 @@ class Drawing {
       duration: columns * this._seconds,
       ...waits,
       cpu: (task.cpu ?? columns) * this._seconds,
-      nbytes: task.bytes ?? 0
+      nbytes: task.bytes ?? 0,
+      type: task.type === undefined ? NONE_U32 : this._name(task.type)
     };
     const parts = (task.parts ?? []).map(part => ({
       kind: part.kind,

@@ -263,7 +263,8 @@ export class WireWorker {
               ? results[i]!.length
               : NONE_U32
           ),
-          firstPart: runs.map((_, i) => i)
+          firstPart: runs.map((_, i) => i),
+          type: runs.map(() => NONE_U32)
         },
         parts: {
           kind: runs.map(() => PartKind.Compute),

@@ -465,9 +465,11 @@ export type PartDetail = Pick<PartRow, 'offset' | 'duration'> &
  * params: { limit, newest: boolean (of those in the range the newest `limit`, else the oldest), after, end }. `time` is a range of ends: a
  * run is in it when its last part ends at `from` or later, and before `to`.
  *
- * One row a run in run … nbytes; `parts` of the rows of part… are its own. Functions, workers, statuses and kinds are indices into
- * `names`, spans into `spans`. The next page is asked for with `after: next` and the same `end`; a run with too many parts for one page
- * goes on, under the same number, as the first row of the next.
+ * One row a run in run … nbytes; `parts` of the rows of part… are its own. Functions, statuses, types of results, kinds and the workers that
+ * a part's bytes came from (by address) are indices into `names`, spans into `spans`, and lanes, which say where a run was, into `lanes`.
+ * `errors` has the tracebacks of failed runs, each with the run's row here. `marks` has what ended without a run of which a worker told, after
+ * the last run and unless there is a `limit`: when, the key, at which worker (by address) or none, and why. The next page is asked for with `after: next` and the same
+ * `end`; a run with too many parts for one page goes on, under the same number, as the first row of the next.
  */
 export type RecordsResult = {
   readonly view: 'records';
@@ -475,11 +477,34 @@ export type RecordsResult = {
   readonly end: number;
   readonly names: readonly string[];
   readonly spans: readonly SpanPath[];
+  readonly lanes: readonly {
+    readonly worker: string;
+    /** Of the worker; empty: it has none. */
+    readonly address: string;
+    /** Why the worker left; empty: it lives. */
+    readonly why: string;
+    readonly thread: number;
+    /** The operating system's number of that thread; null: not known. */
+    readonly ident: number | null;
+  }[];
+  readonly errors: readonly (readonly [row: number, text: string])[];
+  readonly marks: readonly (readonly [
+    t: number,
+    key: string,
+    worker: number | null,
+    span: number,
+    why: string
+  ])[];
+  /** Of `events`: where the next mark will be. */
+  readonly marksEnd: number;
   readonly key: readonly string[];
-  readonly worker: readonly number[];
-  readonly thread: readonly number[];
+  readonly lane: readonly number[];
   readonly nbytes: readonly (number | null)[];
+  /** Null: there is no result, or it is not known. */
+  readonly type: readonly (number | null)[];
   readonly parts: readonly number[];
+  /** Null: from nowhere. */
+  readonly partFrom: readonly (number | null)[];
 } & ListOfEach<Pick<RunRow, 'run' | 'attempt' | 'start' | 'duration'>> & {
     readonly [
       C in IndexOf<RunRow, 'function' | 'span' | 'status'>

@@ -24,7 +24,9 @@ const READERS = {
     /** At most this many runs … */
     limit: numberOf,
     /** … which are the newest in the range, not the oldest. Only for the first answer: the next ones begin where it ended. */
-    newest: flagOf
+    newest: flagOf,
+    /** With all runs: also tasks that ended without one, as far as their rows in `events` are this one or later. */
+    marks: numberOf
   },
   'fine-metrics': { unit: textOf, top: numberOf, entries: flagOf },
   profile: {

@@ -57,7 +57,9 @@ export const WORKER_LINK = {
           nbytes: f64Of<Bytes>(),
           inlineStart: 'u32',
           inlineLength: 'u32',
-          firstPart: 'u32'
+          firstPart: 'u32',
+          /** Name of the result's class, `module:qualified name`; none: there is no result. */
+          type: 'u32'
         },
         parts: {
           kind: 'u8',
@@ -154,7 +156,9 @@ export const WORKER_LINK = {
         span: u16Of<SpanId>(),
         status: 'u8',
         type: 'u32'
-      }
+      },
+      /** From `t` on this thread of the process, by the operating system's number, runs the tasks of `thread`. */
+      threads: { t: f64Of<Seconds>(), thread: 'u16', ident: 'f64' }
     }),
     /** These runs leave the worker's threads to others, and go on beside them; or (`back`) hold a thread again. */
     seceded: message(

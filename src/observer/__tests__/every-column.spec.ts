@@ -49,7 +49,7 @@ const sorted = (rows: readonly unknown[]): string[] =>
 const NAMED: Partial<Record<TableName, readonly string[]>> = {
   spans: ['tag'],
   nodes: ['group', 'function'],
-  runs: ['function'],
+  runs: ['function', 'type'],
   parts: ['function'],
   running: ['function'],
   fine: ['context', 'function', 'activity', 'unit'],
@@ -126,14 +126,26 @@ const EXPECTED: Partial<
         left,
         why: Number.isNaN(left) ? '' : 'was ended'
       })),
-  lanes: ({ workers }) =>
-    workers.flatMap(({ worker, threads, firstLane }) =>
-      Array.from({ length: threads }, (_, thread) => ({
-        lane: firstLane + thread,
-        worker,
+  lanes: ({ workers, threads: told }) =>
+    [
+      ...workers.flatMap(worker =>
+        Array.from({ length: worker.threads }, (_, thread) => ({
+          at: worker.joined,
+          worker,
+          thread,
+          ident: NaN,
+          since: NaN
+        }))
+      ),
+      ...told.map(row => ({ ...row, at: row.since }))
+    ]
+      .sort((one, other) => one.at - other.at)
+      .map(({ at: _, worker, thread, ...row }) => ({
+        ...row,
+        lane: laneOf({ worker, thread }),
+        worker: worker.worker,
         thread
-      }))
-    ),
+      })),
   nodes: ({ tasks }) =>
     tasks.map(({ inputs: _, ...task }, i) => ({
       ...task,
@@ -144,6 +156,7 @@ const EXPECTED: Partial<
   runs: ({ runs }) =>
     runs.map(({ task, worker, thread, parts: _, error: __, ...run }) => ({
       ...run,
+      type: run.type ?? undefined,
       node: task.node,
       function: task.function,
       span: task.span,
@@ -518,14 +531,22 @@ function expectedRecord(facts: ClusterFacts, run: RunFact): Fields {
     key: keyOf(run.task),
     function: run.task.function,
     span: pathOf(facts, run.task.span),
-    worker: run.worker.name,
-    thread: run.thread,
+    lane: {
+      worker: run.worker.name,
+      address: run.worker.address,
+      why: run.worker.left < Infinity ? 'was ended' : '',
+      thread: run.thread,
+      ident: identOf(facts, run)
+    },
     status: STATUS[run.status],
     attempt: run.attempt,
     start: run.start,
     duration: run.duration,
     nbytes: known(run.nbytes),
+    type: run.type ?? undefined,
+    error: run.error ?? undefined,
     parts: run.parts.map(part => ({
+      from: facts.workers.find(({ worker }) => worker === part.from)?.address,
       kind: KIND[part.kind],
       function: part.function,
       span: pathOf(facts, part.span),
@@ -535,13 +556,26 @@ function expectedRecord(facts: ClusterFacts, run: RunFact): Fields {
   };
 }
 
+/** The thread that ran it: the newest that was told by its end, else the first. */
+function identOf(facts: ClusterFacts, run: RunFact): number | null {
+  const told = facts.threads.filter(
+    ({ worker, thread }) => worker === run.worker && thread === run.thread
+  );
+  const before = told.filter(({ since }) => since <= endOf(run));
+  return (before.at(-1) ?? told[0])?.ident ?? null;
+}
+
 /** The columns of an answer as rows. */
 function recordsOf(log: LogStore): Fields[] {
   const answer = ask(log, 'records');
   expect(answer.next).toBeNull();
   expect(answer.end).toBe(log.runs.endRow);
-  const { names, spans } = answer;
+  const { names, spans, lanes } = answer;
+  const errors = new Map(answer.errors);
+  const nameAt = (index: number | null | undefined): string | undefined =>
+    names[index ?? -1];
   const parts = answer.partKind.map((kind, i) => ({
+    from: nameAt(answer.partFrom[i]),
     kind: names[kind],
     function: names[answer.partFunction[i]!],
     span: spans[answer.partSpan[i]!],
@@ -553,8 +587,9 @@ function recordsOf(log: LogStore): Fields[] {
     key: answer.key[i],
     function: names[answer.function[i]!],
     span: spans[answer.span[i]!],
-    worker: names[answer.worker[i]!],
-    thread: answer.thread[i],
+    lane: lanes[answer.lane[i]!],
+    type: nameAt(answer.type[i]),
+    error: errors.get(i),
     status: names[answer.status[i]!],
     attempt: answer.attempt[i],
     start: answer.start[i],

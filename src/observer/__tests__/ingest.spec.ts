@@ -373,12 +373,14 @@ describe('the rows of a table', () => {
       ['header', [{ json: '{"a": 1}' }, { json: '{"a": 2}' }]],
       ['names', [{ id: 1, text: 'process' }]],
       ['workers', [worker, other]],
-      ['lanes', [{ lane: 6, worker: 4, thread: 1 }]],
+      ['lanes', [{ lane: 6, worker: 4, thread: 1, ident: 70, since: 2 }]],
       ['memoryRuns', [recorded, { ...recorded, run: 4, label: '' }]]
     );
     expect(log.header).toEqual({ a: 2 });
     expect([...log.shape.workers.values()]).toEqual([worker, other]);
-    expect(log.shape.lanes).toEqual([{ lane: 6, worker: 4, thread: 1 }]);
+    expect(log.shape.lanes).toEqual([
+      { lane: 6, worker: 4, thread: 1, ident: 70, since: 2 }
+    ]);
     expect([...log.memoryRuns.values()]).toEqual([
       { ...recorded, measure: 'process' },
       { ...recorded, measure: 'process', run: 4, label: '' }

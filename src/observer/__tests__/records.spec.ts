@@ -1,5 +1,10 @@
 import fc from 'fast-check';
-import { PartKind, RunStatus } from '../../records/enumerations';
+import {
+  NONE_U16,
+  NONE_U32,
+  PartKind,
+  RunStatus
+} from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
 import {
   blockOfZeros,
@@ -54,7 +59,10 @@ function pagesOf(
   do {
     const page: RecordsResult = ask(of, 'records', {
       time,
-      params: next === null ? params : { after: next, end: pages.at(-1)!.end }
+      params:
+        next === null
+          ? params
+          : { ...params, after: next, end: pages.at(-1)!.end }
     });
     pages.push(page);
     expect(placeOf(page.next)).toBeGreaterThan(placeOf(next ?? [0, -1]));
@@ -204,7 +212,7 @@ describe('records of runs', () => {
   it('have each column, with texts and spans once', () => {
     const of = drawRuns('4/0 aa.\n6/1 .bb', {
       tasks: {
-        a: { function: 'one', span: 'x/y', bytes: 7 },
+        a: { function: 'one', span: 'x/y', bytes: 7, type: 'builtins:int' },
         b: {
           function: 'two',
           span: 'x/y',
@@ -216,13 +224,14 @@ describe('records of runs', () => {
         }
       }
     });
-    const { names, spans, ...page } = ask(of, 'records');
+    const { names, spans, lanes, ...page } = ask(of, 'records');
     const named = (at: readonly number[]) => at.map(index => names[index]);
     const spanned = (at: readonly number[]) => at.map(index => spans[index]);
     expect({
       ...page,
       function: named(page.function),
-      worker: named(page.worker),
+      type: page.type.map(type => (type === null ? null : names[type])),
+      lane: page.lane.map(lane => lanes[lane]),
       status: named(page.status),
       partKind: named(page.partKind),
       partFunction: named(page.partFunction),
@@ -239,14 +248,21 @@ describe('records of runs', () => {
         ['x', 'y'],
         ['x', 'y']
       ],
-      worker: ['worker-4', 'worker-6'],
-      thread: [0, 1],
+      lane: [
+        { worker: 'worker-4', address: '', why: '', thread: 0, ident: null },
+        { worker: 'worker-6', address: '', why: '', thread: 1, ident: null }
+      ],
+      errors: [],
+      marks: [],
+      marksEnd: 0,
+      type: ['builtins:int', null],
       status: ['ok', 'failed'],
       attempt: [0, 0],
       start: [0, 1],
       duration: [2, 2],
       nbytes: [7, null],
       parts: [0, 1],
+      partFrom: [null],
       partKind: ['compute'],
       partFunction: ['one'],
       partSpan: [['x']],
@@ -256,14 +272,112 @@ describe('records of runs', () => {
     // As they are met first.
     expect(names).toEqual([
       'one',
-      'worker-4',
       'ok',
+      'builtins:int',
       'two',
-      'worker-6',
       'failed',
       'compute'
     ]);
     expect(spans).toEqual([['x', 'y'], ['x']]);
+  });
+
+  it('say which thread of the system ran what, why runs failed, and where bytes came from', () => {
+    const store = new LogStore('threads');
+    [
+      rowsToBlock(1, 'names', [{ id: 1, text: 'task-failed' }]),
+      rowsToBlock(2, 'workers', [
+        { worker: 0, name: 'w', address: 'unix:/w', why: 'ended', left: 9 },
+        { worker: 1, name: 'nowhere', left: NaN }
+      ]),
+      rowsToBlock(3, 'lanes', [
+        { lane: 0, worker: 0, thread: 0, ident: NaN, since: NaN },
+        { lane: 0, worker: 0, thread: 0, ident: 70, since: 1.5 },
+        { lane: 0, worker: 0, thread: 0, ident: 71, since: 4 },
+        { lane: 1, worker: 0, thread: 1, ident: NaN, since: NaN }
+      ]),
+      rowsToBlock(
+        4,
+        'parts',
+        [0, 1, NONE_U16].map(from => ({ run: 1, kind: 0, from }))
+      ),
+      rowsToBlock(
+        5,
+        'runs',
+        [
+          { lane: 0, start: 0, status: RunStatus.Ok },
+          { lane: 0, start: 2, status: RunStatus.Failed },
+          { lane: 0, start: 3, status: RunStatus.Ok },
+          { lane: 1, start: 3, status: RunStatus.Ok },
+          // Its traceback is not there.
+          { lane: 0, start: 4, status: RunStatus.Failed }
+        ].map((row, run) => ({ ...row, run, duration: 1, type: NONE_U32 }))
+      ),
+      rowsToBlock(6, 'events', [{ kind: 1, run: 1, text: 'Traceback\nE: —' }])
+    ].forEach(block => ingestBlock(store, block));
+    const { lanes, lane, errors, names, partFrom } = ask(store, 'records');
+    expect(lane.map(at => lanes[at]!.ident)).toEqual([70, 70, 71, null, 71]);
+    for (const each of lanes) {
+      expect(each).toMatchObject({ address: 'unix:/w', why: 'ended' });
+    }
+    expect(errors).toEqual([[1, 'Traceback\nE: —']]);
+    expect(partFrom.map(at => (at === null ? null : names[at]))).toEqual([
+      'unix:/w',
+      'nowhere',
+      null
+    ]);
+  });
+
+  it('end with what ended without a run, of the range, and page by page', () => {
+    const store = new LogStore('lost');
+    const why = 'because '.repeat(40);
+    const rows = rowsOf(2000, i => ({
+      t: i / 10,
+      kind: i === 3 ? 2 : 1,
+      worker: i % 2 === 0 ? 0 : NONE_U16,
+      run: NONE_U32,
+      text: i === 4 ? 'no list' : JSON.stringify([`key-${i}`, why])
+    }));
+    [
+      rowsToBlock(1, 'names', [
+        { id: 1, text: 'task-lost' },
+        { id: 2, text: 'paused' }
+      ]),
+      rowsToBlock(2, 'workers', [{ worker: 0, name: 'w', left: NaN }]),
+      rowsToBlock(3, 'lanes', [{ lane: 0, worker: 0, thread: 0 }]),
+      rowsToBlock(4, 'runs', [{ run: 0, lane: 0, start: 0, duration: 1 }]),
+      rowsToBlock(5, 'events', rows.slice(0, 1000)),
+      rowsToBlock(6, 'events', rows.slice(1000))
+    ].forEach(block => ingestBlock(store, block));
+    const pages = pagesOf(store);
+    const marks = pages.flatMap(page => page.marks);
+    expect(pages.length).toBeGreaterThan(1);
+    for (const page of pages) {
+      const bytes = new TextEncoder().encode(JSON.stringify(page)).length;
+      expect(bytes).toBeLessThan(2 ** 20);
+    }
+    expect(pages.flatMap(({ run }) => run)).toEqual([0]);
+    expect(marks).toHaveLength(1999);
+    expect(marks.slice(2, 5).map(([t, key]) => [t, key])).toEqual([
+      [0.2, 'key-2'],
+      [0.4, 'no list'],
+      [0.5, 'key-5']
+    ]);
+    const { names, spans } = pages[0]!;
+    const [, , worker, span, said] = pages[0]!.marks[0]!;
+    expect([names[worker!], spans[span]]).toEqual(['w', ['default']]);
+    expect(said).toBe(why);
+    expect(pages[0]!.marks[1]![2]).toBeNull();
+    const of = (params: object, time: TimeRange = 'all'): string[] =>
+      pagesOf(store, { ...params }, time).flatMap(page =>
+        page.marks.map(([, key]) => key)
+      );
+    expect(of({}, { from: 0.5, to: 0.7 })).toEqual(['key-5', 'key-6']);
+    expect(of({ marks: 1998 })).toEqual(['key-1998', 'key-1999']);
+    // A block that began when there were so many runs and events.
+    const { end, marksEnd } = ask(store, 'records', { params: { limit: 0 } });
+    expect([end, marksEnd]).toEqual([1, 2000]);
+    expect(of({ after: [end, 0], marks: marksEnd - 1 })).toEqual(['key-1999']);
+    expect(of({ limit: 5 })).toEqual([]);
   });
 
   it('fill pages that fit in a message with runs that have no parts, too', () => {

@@ -1,5 +1,10 @@
-import type { SpanId } from '../../records/ids';
-import { PartKind } from '../../records/enumerations';
+import type { LaneId, SpanId } from '../../records/ids';
+import {
+  NONE_U16,
+  NONE_U32,
+  PartKind,
+  RunStatus
+} from '../../records/enumerations';
 import type { RecordsResult } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
@@ -12,7 +17,7 @@ import {
   type Slices
 } from './context';
 import { honouredBy } from './honoured';
-import { known, PART_KINDS, STATUSES, workerName } from './run-detail';
+import { errorOf, known, PART_KINDS, STATUSES, workerName } from './run-detail';
 import { counts, passes } from './tasks';
 import type { ParamsOf } from '../../wire/question';
 
@@ -61,12 +66,20 @@ export function* foldRecords(
     }
   }
   const isLast = row >= end || left <= 0;
+  let next: RecordsResult['next'] = isLast ? null : [row, part];
+  if (isLast && params.limit === undefined) {
+    const [firstRow, told] = params.after ?? [0, 0];
+    const from = Math.max(firstRow >= end ? told : 0, params.marks ?? 0);
+    const mark = page.addMarks(from, context);
+    next = mark === null ? null : [end, mark];
+  }
   return {
     result: {
       view: 'records',
       ...page.columns,
+      marksEnd: log.events.endRow,
       end,
-      next: isLast ? null : [row, part]
+      next
     },
     honoured: honouredBy('records', context)
   };
@@ -102,6 +115,25 @@ function matcherOf(context: FoldContext): (row: number) => boolean {
     counts(log, row) && endsIn(log, range, row) && passes(ofAllTime, row);
 }
 
+function timesIn(context: FoldContext): (t: number) => boolean {
+  if (context.time === 'all') {
+    return () => true;
+  }
+  const { from, to } = resolveRange(context);
+  return t => t >= from && t < to;
+}
+
+/** The texts of a list as JSON. */
+function textsIn(json: string): readonly string[] {
+  try {
+    const list: unknown = JSON.parse(json);
+    return Array.isArray(list) ? list.map(String) : [];
+  } catch {
+    // Of a source that writes them otherwise.
+    return [json];
+  }
+}
+
 function endsIn(log: LogStore, { from, to }: Range, row: number): boolean {
   const columns = log.runs.chunkOf(row)?.columns;
   if (columns === undefined) {
@@ -133,25 +165,31 @@ function lastPartEnd(log: LogStore, run: number, start: number): number | null {
 type Writable<T> = {
   -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K];
 };
-type RecordColumns = Writable<Omit<RecordsResult, 'view' | 'next' | 'end'>>;
+type RecordColumns = Writable<
+  Omit<RecordsResult, 'view' | 'next' | 'end' | 'marksEnd'>
+>;
 
 /** The columns of one answer. Texts that repeat (functions, workers, spans) stand in it once. */
 class RecordsPage {
   readonly columns: RecordColumns = {
     names: [],
     spans: [],
+    lanes: [],
+    errors: [],
+    marks: [],
     run: [],
     key: [],
     function: [],
     span: [],
-    worker: [],
-    thread: [],
+    lane: [],
     status: [],
     attempt: [],
     start: [],
     duration: [],
     nbytes: [],
+    type: [],
     parts: [],
+    partFrom: [],
     partKind: [],
     partFunction: [],
     partSpan: [],
@@ -160,6 +198,8 @@ class RecordsPage {
   };
   private readonly _names = new Map<string, number>();
   private readonly _spans = new Map<SpanId, number>();
+  /** By lane and thread, which may change. */
+  private readonly _lanes = new Map<string, number>();
   private _bytes = 0;
 
   constructor(private readonly _log: LogStore) {}
@@ -174,19 +214,23 @@ class RecordsPage {
     const runs = log.runs.chunkOf(row)!.columns;
     const i = row & CHUNK_MASK;
     const run = runs.run[i]!;
-    const lane = log.shape.lanes[log.shape.laneIndex(runs.lane[i]!)]!;
     const key = log.key(runs.node[i]!);
+    const type = runs.type[i]!;
+    const end = runs.start[i]! + Math.max(0, runs.duration[i]!);
+    if (firstPart === 0 && runs.status[i] === RunStatus.Failed) {
+      this._error(run);
+    }
     columns.run.push(run);
     columns.key.push(key);
     columns.function.push(this._name(log.name(runs.function[i]!)));
     columns.span.push(this._span(runs.span[i]!));
-    columns.worker.push(this._name(workerName(log, lane.worker)));
-    columns.thread.push(lane.thread);
+    columns.lane.push(this._lane(runs.lane[i]!, end));
     columns.status.push(this._name(STATUSES[runs.status[i]!] ?? 'ok'));
     columns.attempt.push(runs.attempt[i]!);
     columns.start.push(runs.start[i]!);
     columns.duration.push(runs.duration[i]!);
     columns.nbytes.push(known(runs.nbytes[i]!));
+    columns.type.push(type === NONE_U32 ? null : this._name(log.name(type)));
     this._bytes += BYTES_PER_RUN + key.length * 3;
     const parts = log.partRows(run);
     let at = firstPart;
@@ -199,15 +243,90 @@ class RecordsPage {
     return at < parts.length ? at : 0;
   }
 
+  /**
+   * Adds what ended without a run, from a row of `events` on.
+   *
+   * @returns the row with which they go on in the next answer; null: that is all.
+   */
+  addMarks(from: number, context: FoldContext): number | null {
+    const { events } = this._log;
+    const isTold = timesIn(context);
+    for (
+      let row = Math.max(from, events.firstRow);
+      row < events.endRow;
+      row++
+    ) {
+      const { columns } = events.chunkOf(row)!;
+      const i = row & CHUNK_MASK;
+      const t = columns.t[i]!;
+      if (this._log.name(columns.kind[i]!) !== 'task-lost' || !isTold(t)) {
+        continue;
+      }
+      if (this.isFull) {
+        return row;
+      }
+      const worker = columns.worker[i]!;
+      const [key = '', why = ''] = textsIn(events.text('text', row));
+      this.columns.marks.push([
+        t,
+        key,
+        worker === NONE_U16 ? null : this._address(worker),
+        this._span(columns.span[i]!),
+        why
+      ]);
+      this._bytes += 40 + (key.length + why.length) * 3;
+    }
+    return null;
+  }
+
   private _part(row: number): void {
     const { columns, _log: log } = this;
     const part = log.part(row);
+    const from = log.parts.chunkOf(row)!.columns.from[row & CHUNK_MASK]!;
+    columns.partFrom.push(from === NONE_U16 ? null : this._address(from));
     columns.partKind.push(this._name(PART_KINDS[part.kind] ?? ''));
     columns.partFunction.push(this._name(log.name(part.function)));
     columns.partSpan.push(this._span(part.span));
     columns.partOffset.push(part.offset);
     columns.partDuration.push(part.duration);
     this._bytes += BYTES_PER_PART;
+  }
+
+  /** Of the run whose row comes next. */
+  private _error(run: number): void {
+    const text = errorOf(this._log, run, false);
+    if (text !== undefined) {
+      this.columns.errors.push([this.columns.run.length, text]);
+      this._bytes += 12 + text.length * 3;
+    }
+  }
+
+  private _lane(lane: LaneId, end: number): number {
+    const { shape } = this._log;
+    const ident = shape.threadIdent(lane, end);
+    const key = `${lane} ${ident}`;
+    let index = this._lanes.get(key);
+    if (index === undefined) {
+      const { worker, thread } = shape.lanes[shape.laneIndex(lane)]!;
+      const { address = '', why = '' } = shape.workers.get(worker) ?? {};
+      const name = workerName(this._log, worker);
+      index =
+        this.columns.lanes.push({
+          worker: name,
+          address,
+          why,
+          thread,
+          ident: known(ident)
+        }) - 1;
+      this._lanes.set(key, index);
+      this._bytes += 70 + (name.length + address.length + why.length) * 3;
+    }
+    return index;
+  }
+
+  private _address(worker: number): number {
+    const address = this._log.shape.workers.get(worker)?.address ?? '';
+    return this._name(address === '' ? workerName(this._log, worker) : address);
   }
 
   private _name(name: string): number {

@@ -27,6 +27,7 @@ const TIMES: Partial<Record<TableName, readonly string[]>> = {
 const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {
   spans: ['closed'],
   workers: ['left'],
+  lanes: ['since'],
   clients: ['left'],
   nodes: ['submitted'],
   runs: ['duration', 'waitReady', 'waitInputs', 'waitThread', 'cpu'],
@@ -35,9 +36,13 @@ const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {
   memoryRuns: ['stopped'],
   transfers: ['duration']
 };
-/** Sizes and sums; NaN: not known. They are added up, and an infinite one would stay in the sum for good. */
+/**
+ * Sizes and sums; NaN: not known. They are added up, and an infinite one would stay in the sum for good. Numbers of threads are as large as
+ * addresses, and must be numbers too.
+ */
 const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
   workers: ['memoryLimit'],
+  lanes: ['ident'],
   runs: ['nbytes'],
   parts: ['bytes'],
   fine: ['value'],

@@ -1,9 +1,10 @@
 /** State that the parts of the scheduler process share. */
 import {
+  FailureReason,
   Scheduler,
-  type FailureReason,
   type SchedulerEvent,
-  type SchedulerOptions
+  type SchedulerOptions,
+  type UnrunFailure
 } from '../../scheduler';
 import type { DenseTaskId, OuterTaskId } from '../../records/ids';
 import { EmbeddedClusterLog } from '../../sources';
@@ -54,6 +55,12 @@ export class ClusterState {
   stallSentence = '';
   /** The wall clock at the scheduler's start, once the log has its header. */
   wallEpoch = 0;
+  /** Of the worker that is leaving: its number, why, and the rows of tasks whose runs there the log has as lost. */
+  leaving: {
+    readonly worker: number;
+    readonly why: string;
+    readonly nodes: ReadonlySet<number>;
+  } | null = null;
   launch: Launch | null = null;
   /** Counts the changes of `launch`. */
   launchVersion = 0;
@@ -101,6 +108,9 @@ export class ClusterState {
 
   handle(event: SchedulerEvent): void {
     this.core.handle(event);
+    for (const failure of this.core.takeUnrunFailures()) {
+      this._logUnrun(failure);
+    }
   }
 
   /** Why a graph was refused. */
@@ -119,6 +129,27 @@ export class ClusterState {
     const key = this.keyOf(cause);
     const error = this.errors.get(cause);
     return { key, ...(error ?? describe(reason, key, this)) };
+  }
+
+  private _logUnrun({ task, cause, reason }: UnrunFailure): void {
+    const { leaving, log, rows } = this;
+    const isLost = reason === FailureReason.None;
+    if (isLost && leaving?.nodes.has(rows.node[task]!) === true) {
+      return;
+    }
+    let why = `its worker ${leaving?.why ?? 'left'} while it may have been running there`;
+    if (!isLost) {
+      const { key, type, message } = this.failureOf(cause, reason);
+      const what = message === '' ? type : `${type}: ${message}`;
+      why = cause === task ? what : `its input ${key} failed (${what})`;
+    }
+    log.taskLost(
+      this.clock(),
+      isLost ? (leaving?.worker ?? null) : null,
+      rows.span[task]!,
+      this.keyOf(task),
+      why
+    );
   }
 
   /** A task's key as text. */

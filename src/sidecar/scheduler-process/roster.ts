@@ -429,7 +429,7 @@ export class Roster {
     this._places.left(worker, isReplaced || session.leaving === 'restarted');
     this._exits.delete(worker);
     session.link.destroy();
-    log.workerLeft(clock(), worker, why, rows);
+    const nodes = log.workerLeft(clock(), worker, why, rows);
     if (hasDied) {
       log.event(clock(), 'worker-lost', worker, why);
     }
@@ -438,12 +438,14 @@ export class Roster {
     this._tellPeers();
     this._host.workersChanged();
     if (session.isReady) {
+      this._cluster.leaving = { worker, why, nodes };
       this._cluster.handle({
         type: 'workerLeft',
         at,
         worker,
         why: hasDied ? (isHopeless ? 'hopeless' : 'died') : 'closed'
       });
+      this._cluster.leaving = null;
     }
     if (workers.size === 0) {
       this._onEmpty?.();

@@ -309,6 +309,7 @@ function takeMeasured(
   measured.memory(worker, memory);
   measured.fine(worker, tables.fine);
   measured.profile(worker, frames, stacks, samples);
+  measured.threads(worker, tables.threads);
   measured.running(worker, running, taskOf, rows);
   measured.spilled(worker, tables.stored);
   measured.transfers(worker, transfers, taskOf, rows);

@@ -55,7 +55,8 @@ const RUN: Run = {
   nbytes: 28,
   inlineStart: 0,
   inlineLength: 0,
-  firstPart: 0
+  firstPart: 0,
+  type: NONE_U32
 };
 const PART: Part = {
   kind: 3,
@@ -221,11 +222,13 @@ describe('the log of a cluster has in its columns', () => {
       { ...row, worker: 6, threads: 1, joined: 2 },
       { ...row, left: 4, why: 'was ended' }
     ]);
+    // Which threads of the system they are is told later.
+    const untold = { ident: NaN, since: NaN };
     expect(tables.lanes).toEqual([
-      { lane: 0, worker: 5, thread: 0 },
-      { lane: 1, worker: 5, thread: 1 },
-      { lane: 2, worker: 5, thread: 2 },
-      { lane: 3, worker: 6, thread: 0 }
+      { lane: 0, worker: 5, thread: 0, ...untold },
+      { lane: 1, worker: 5, thread: 1, ...untold },
+      { lane: 2, worker: 5, thread: 2, ...untold },
+      { lane: 3, worker: 6, thread: 0, ...untold }
     ]);
     expect(tables.capacity).toEqual([
       { t: 1, worker: 5, threads: 3, state: CapacityState.Running },
@@ -278,12 +281,13 @@ describe('the log of a cluster has in its columns', () => {
     log.workerJoined(101, { ...JOINED, worker: 4, threads: 2 });
     log.workerJoined(101, JOINED);
     const given = log.names.id('given');
-    log.workerNames(5, 0x80000000, ['own']);
+    log.workerNames(5, 0x80000000, ['own', 'builtins:int']);
     const facts = twoTasks(log);
+    const other = { runId: 9, thread: 0, cpu: NaN, nbytes: 0, firstPart: 2 };
     const tasks = ended(
       [
-        RUN,
-        { ...RUN, runId: 9, thread: 0, cpu: NaN, nbytes: 0, firstPart: 2 },
+        { ...RUN, type: 0x80000001 },
+        { ...RUN, ...other, type: given },
         { ...RUN, runId: 10, status: RunStatus.Failed, firstPart: 2 }
       ],
       [
@@ -309,7 +313,13 @@ describe('the log of a cluster has in its columns', () => {
     };
     expect(tables.runs).toEqual([
       // Unfinished since 1 s, it began at 4 s, after waits of 0.75 s.
-      { ...row, run: 8, attempt: 10, waitReady: 2.25 },
+      {
+        ...row,
+        run: 8,
+        attempt: 10,
+        waitReady: 2.25,
+        type: 'builtins:int'
+      },
       {
         ...row,
         run: 9,
@@ -320,7 +330,8 @@ describe('the log of a cluster has in its columns', () => {
         lane: 2,
         waitReady: 2,
         cpu: NaN,
-        nbytes: 0
+        nbytes: 0,
+        type: 'given'
       },
       // The run before it ended at 5.5 s: it had not waited then.
       { ...row, run: 10, attempt: 11, status: RunStatus.Failed, waitReady: 0 }
@@ -515,6 +526,52 @@ it('what was given back ends no run of its thread', () => {
     { run: 9, status: RunStatus.Missing },
     { run: 8, status: RunStatus.Lost, start: 2, duration: 3 }
   ]);
+});
+
+it('what ended without a run is an event with key and reason, and not too many', () => {
+  const { log, tables } = newLog();
+  log.taskLost(102, 5, idOf(3), '("a", 1)', 'its worker died');
+  for (let i = 0; i < 3000; i++) {
+    log.taskLost(103, null, idOf(2), 'k'.repeat(500), 'w'.repeat(500));
+  }
+  log.seal(110);
+  expect(tables.events![0]).toEqual({
+    t: 2,
+    kind: 'task-lost',
+    worker: 5,
+    span: 3,
+    run: NONE_U32,
+    text: JSON.stringify(['("a", 1)', 'its worker died'])
+  });
+  expect(tables.events).toHaveLength(2000);
+  expect(tables.events![1]).toMatchObject({ worker: NONE_U16, span: 2 });
+  expect(String(tables.events![1]!.text).length).toBeLessThan(820);
+  const off = newLog(false);
+  off.log.taskLost(102, 5, idOf(3), 'a', 'b');
+  off.log.seal(110);
+  expect(off.tables.events).toBeUndefined();
+});
+
+it('tells of which tasks the runs are lost with their worker', () => {
+  const { log } = newLog();
+  const facts = twoTasks(log);
+  log.workerJoined(101, JOINED);
+  log.measured.running(
+    5,
+    {
+      rows: 1,
+      thread: [0],
+      taskId: [idOf(1)],
+      runId: [8],
+      function: [0],
+      span: [idOf(2)],
+      started: [102]
+    },
+    () => idOf(1),
+    facts
+  );
+  expect([...log.workerLeft(104, 5, 'died', facts)]).toEqual([31]);
+  expect([...log.workerLeft(104, 5, 'died', facts)]).toEqual([]);
 });
 
 it('runs of a worker that has left are not written', () => {

@@ -84,7 +84,8 @@ function runsOf(runs: readonly Run[]): FinishedTables {
       nbytes: Float64Array.from(column(() => 0)),
       inlineStart: new Uint32Array(1),
       inlineLength: new Uint32Array(1),
-      firstPart: new Uint32Array(runs.length)
+      firstPart: new Uint32Array(runs.length),
+      type: new Uint32Array(runs.length)
     },
     parts: {
       rows: 0,
@@ -163,7 +164,8 @@ describe('the log of an embedded cluster', () => {
         nbytes: one,
         inlineStart: new Uint32Array(1),
         inlineLength: new Uint32Array(1),
-        firstPart: Uint32Array.of(0, 1)
+        firstPart: Uint32Array.of(0, 1),
+        type: new Uint32Array(2)
       },
       parts: {
         rows: 1,

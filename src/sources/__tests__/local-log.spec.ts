@@ -174,8 +174,8 @@ describe('a local log', () => {
       { t: 3, worker: 3, threads: 4, state: CapacityState.Running }
     ]);
     expect(tables.lanes).toEqual([
-      { lane: 0, worker: 3, thread: 0 },
-      { lane: 1, worker: 3, thread: 6 }
+      { lane: 0, worker: 3, thread: 0, ident: NaN, since: NaN },
+      { lane: 1, worker: 3, thread: 6, ident: NaN, since: NaN }
     ]);
     expect(tables.nodes).toEqual([
       {

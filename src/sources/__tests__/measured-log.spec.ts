@@ -53,6 +53,26 @@ beforeEach(() => {
 });
 
 describe('what a worker measures', () => {
+  it('is which thread of the system runs the tasks of a lane, and since when', () => {
+    log.seal(101);
+    const known = tables.lanes!.length;
+    log.measured.threads(
+      4,
+      sent<'threads'>(
+        { t: 102, thread: 2, ident: 2 ** 47 },
+        { t: 102.5, thread: 3, ident: 2 ** 46 }
+      )
+    );
+    log.measured.threads(9, sent<'threads'>({ t: 102, thread: 0, ident: 1 }));
+    log.seal(103);
+    expect(tables.lanes!.slice(known)).toEqual([
+      // A run beside the worker's threads begins a lane.
+      { lane: 5, worker: 4, thread: 3, ident: NaN, since: NaN },
+      { lane: 4, worker: 4, thread: 2, ident: 2 ** 47, since: 2 },
+      { lane: 5, worker: 4, thread: 3, ident: 2 ** 46, since: 2.5 }
+    ]);
+  });
+
   it('is memory at a time', () => {
     const row = { process: 5, managed: 6, spilled: 7, unmanagedOld: 8 };
     log.measured.memory(
@@ -183,11 +203,11 @@ describe('what a worker measures', () => {
     expect(tables.transfers).toEqual([
       {
         ...{ start: 1.5, to: 3, ...row, firstNode: 31, status: 0 },
-        type: log.names.id('second of 3')
+        type: 'second of 3'
       },
       {
         ...{ start: 2.5, to: 3, ...row, firstNode: NONE_U32, status: 1 },
-        type: NONE_U32
+        type: undefined
       }
     ]);
   });

@@ -42,7 +42,8 @@ const oneRun = {
   nbytes: Float64Array.of(28),
   inlineStart: new Uint32Array(1),
   inlineLength: new Uint32Array(1),
-  firstPart: Uint32Array.of(0)
+  firstPart: Uint32Array.of(0),
+  type: Uint32Array.of(0)
 };
 
 /** Two tasks, one of which ran. @returns the ids of their nodes, and rows by table. */

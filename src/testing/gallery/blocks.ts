@@ -3,7 +3,7 @@
  * `<name>.json` with what it holds. NaN stands in the JSON as "NaN".
  */
 import type { LaneId, SpanId } from '../../records/ids';
-import { RunStatus } from '../../records/enumerations';
+import { NONE_U32, RunStatus } from '../../records/enumerations';
 import type { Row } from '../../records/block';
 import { BlockBuilder } from '../../records/block-builder';
 import type { TableName } from '../../records/tables';
@@ -102,7 +102,8 @@ const BLOCK_SAMPLES = {
       waitInputs: 0,
       waitThread: 0.125,
       cpu: 0.375,
-      nbytes: 28
+      nbytes: 28,
+      type: run === 3 ? NONE_U32 : 4
     }))
   })
 } as const;

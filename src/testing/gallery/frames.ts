@@ -347,7 +347,8 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
           nbytes: [28, 1e12, 0],
           inlineStart: [0, 0, 0],
           inlineLength: [5, NONE_U32, NONE_U32],
-          firstPart: [0, 0, 1]
+          firstPart: [0, 0, 1],
+          type: [0x80000000, 4, NONE_U32]
         },
         parts: {
           kind: [1],

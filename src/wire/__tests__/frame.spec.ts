@@ -27,7 +27,8 @@ const run = {
   nbytes: [28],
   inlineStart: [0],
   inlineLength: [5],
-  firstPart: [0]
+  firstPart: [0],
+  type: [7]
 };
 
 let encoder: FrameEncoder<'worker', 'up'>;

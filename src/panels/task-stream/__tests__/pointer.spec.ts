@@ -100,6 +100,17 @@ describe('the pointer over the lanes', () => {
     expect(selection.selected).toBeNull();
   });
 
+  // (Upstream asks for the profile of the name that is shown there, which is no function's: Q-02.)
+  it.each(['compute', 'transfer', 'disk-read', 'disk-write', 'serialize'])(
+    'q02: selects the run of a part by a click on it: %s',
+    kind => {
+      under = { ...box, kind: kind as HoveredBox['kind'] };
+      fire('pointerdown', at(100));
+      fire('pointerup', at(100));
+      expect(selection.selectedRun).toBe(7);
+    }
+  );
+
   it('leaves the function out by Alt-click', () => {
     fire('pointerdown', at(100));
     fire('pointerup', { ...at(100), altKey: true });

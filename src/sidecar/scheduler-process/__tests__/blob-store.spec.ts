@@ -347,7 +347,8 @@ class World implements IClientHost {
           nbytes: [8],
           inlineStart: one,
           inlineLength: [NONE_U32],
-          firstPart: one
+          firstPart: one,
+          type: one
         },
         missing: { taskId: absent, worker: absent.map(() => worker.id) }
       },

@@ -1,0 +1,235 @@
+"""Records of the runs of tasks: all of them, or those of a block."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from spanwise.client.current import default_client
+from spanwise.client.observed import Observed
+from spanwise.observed.task_groups import task_groups, task_prefixes
+
+_FILE = "task-stream.html"
+
+
+class TaskStreamMethods:
+    """What a client tells of runs that have ended."""
+
+    if TYPE_CHECKING:
+        asynchronous: bool
+        _observed: Observed
+
+        def _call(self, function: Callable[..., Any], *args: Any) -> Any: ...
+
+    def get_task_stream(
+        self,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        count: int | None = None,
+        plot: bool | str = False,
+        filename: str = _FILE,
+        bokeh_resources: Any = None,
+    ) -> Any:
+        """Records of runs that have ended, in the order of their start.
+
+        Parameters
+        ----------
+        start, stop
+            Wall clock, seconds since the epoch, or a text such as ``"500 ms"``: that long ago.
+            Only runs whose last part ended at `start` or later, and before `stop`, are
+            given.
+        count
+            At most this many: the first ones from `start` on, or without `start` the last
+            ones (before `stop`). With both it has no effect.
+        plot, filename, bokeh_resources
+            A picture is not made: with `plot` a NotImplementedError says what to do. The others
+            count for the picture alone.
+
+        Returns
+        -------
+        list of dict
+            One for each run; a task that was tried again has several.
+
+            ``key``
+                As the user made it.
+            ``worker``, ``thread``
+                The worker's address and the operating system's number of the thread;
+                ``worker_name`` and ``lane`` are what the panels call both.
+            ``status``
+                ``"OK"``, ``"error"``, or ``"lost"``: the run ended with its worker, or the task
+                failed without a run; ``reason`` says why. Without a `count`, what is not known
+                to have begun, or never began, has a record that takes no time.
+            ``startstops``
+                All parts of the run, each with its ``action``, ``start``, ``stop``, ``function``
+                and ``span``; a transfer has its ``source``, the address of the sending worker.
+            ``name``, ``attempt``, ``span``
+                The function's name, 1 for the task's first run, and the tags of its span.
+            ``nbytes``, ``type``, ``typename``, ``metadata``
+                Of the result: its size; its class as a pickle (None where that cannot be
+                imported) and by name; an empty dict.
+            ``cause``, ``exception_text``, ``traceback_text``
+                Of runs that failed: the key, what was raised, and the traceback with it.
+        """
+        refuse_picture(plot, filename, bokeh_resources)
+        return self._call(self._observed.task_stream, start, stop, count)
+
+    def task_groups(self) -> Any:
+        """What all runs that have ended took, by the group of their keys.
+
+        Returns
+        -------
+        dict
+            Name to ``states`` (how many tasks' last run kept a result, ``memory``, or failed,
+            ``erred``), ``all_durations`` (action to seconds) and ``duration`` (their sum),
+            ``nbytes_total``, ``types``, ``start`` and ``stop`` (of computing), ``prefix`` and
+            ``spans``. Runs that failed add to ``states`` and ``spans`` alone.
+        """
+        return self._call(lambda: task_groups(self._observed.task_stream()))
+
+    def task_prefixes(self) -> Any:
+        """What all runs that have ended took, by the prefix of their keys.
+
+        Returns
+        -------
+        dict
+            As of :meth:`task_groups`; in place of ``prefix`` there are ``groups``, and
+            ``duration_average``, of computing, to which the newest run counts by a half.
+        """
+        return self._call(lambda: task_prefixes(self._observed.task_stream()))
+
+
+def refuse_picture(plot: bool | str, filename: str, bokeh_resources: Any) -> None:
+    """Say of a picture that it is not made.
+
+    Raises
+    ------
+    NotImplementedError
+        One is asked for.
+    """
+    if plot:
+        wanted = f"{filename} is not written" if plot == "save" else "no figure is made"
+        given = "" if bokeh_resources is None else " (nor is Bokeh used)"
+        raise NotImplementedError(
+            f"get_task_stream(plot={plot!r}): {wanted}{given}. Open the Task Stream panel, which "
+            "can export, or leave out plot= and draw the records."
+        )
+
+
+class _Block:
+    """A block whose runs are collected when it ends; it may be entered again."""
+
+    def __init__(self, client: Any = None) -> None:
+        #: None: the one that is current when the block begins.
+        self._client = client
+        self._asked: Observed | None = None
+        self._places = (0, 0)
+
+    def _begin(self) -> None:
+        self._asked = default_client(self._client)._observed
+        self._places = self._asked.end_of_runs()
+
+    def _end(self, error: BaseException | None) -> None:
+        """Collect; an error of that becomes a note of the block's own error."""
+        assert self._asked is not None
+        try:
+            self._take(self._asked.task_stream_from(self._places))
+        except Exception as own:
+            if error is None:
+                raise
+            error.add_note(f"(Besides, the records of the block's tasks are lost: {own})")
+
+    def _take(self, records: list[dict[str, Any]]) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self._begin()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end(error)
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self._begin)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self._end, error)
+
+
+class get_task_stream(_Block):
+    """Collect the records of the runs that end during a block.
+
+    Parameters
+    ----------
+    client
+        Default: the current one.
+    plot, filename
+        As of :meth:`spanwise.Client.get_task_stream`.
+
+    Attributes
+    ----------
+    data
+        The records, as :meth:`spanwise.Client.get_task_stream` gives them, when the block has
+        ended. A block that is entered again adds its own.
+
+    Examples
+    --------
+    >>> with get_task_stream() as stream:                   # doctest: +SKIP
+    ...     collection.compute()
+    >>> stream.data                                         # doctest: +SKIP
+    """
+
+    def __init__(self, client: Any = None, plot: bool | str = False, filename: str = _FILE) -> None:
+        refuse_picture(plot, filename, None)
+        super().__init__(default_client(client))
+        self.data: list[dict[str, Any]] = []
+        #: As long as no picture is made.
+        self.figure = None
+
+    def _take(self, records: list[dict[str, Any]]) -> None:
+        self.data += records
+
+
+class get_task_metadata(_Block):
+    """Collect how the tasks ended whose runs end during a block.
+
+    Attributes
+    ----------
+    metadata
+        Key to a dict, which is empty: the scheduler keeps none of tasks.
+    state
+        Key to ``"memory"`` or ``"erred"``, by the task's newest run.
+
+    Examples
+    --------
+    >>> with get_task_metadata() as tasks:                  # doctest: +SKIP
+    ...     collection.compute()
+    >>> tasks.state                                         # doctest: +SKIP
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.metadata: dict[Any, dict[str, Any]] | None = None
+        self.state: dict[Any, str] | None = None
+
+    def _take(self, records: list[dict[str, Any]]) -> None:
+        ended = [each for each in records if each["status"] in ("OK", "error")]
+        self.state = {
+            each["key"]: "memory" if each["status"] == "OK" else "erred" for each in ended
+        }
+        self.metadata = {key: {} for key in self.state}
+
+
+__all__ = ["get_task_metadata", "get_task_stream"]

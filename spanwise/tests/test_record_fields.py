@@ -1,0 +1,273 @@
+"""What a record of ``get_task_stream`` says of a run, and which runs are those of a block."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import pickle
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+from dask.utils import typename
+
+import spanwise
+from spanwise import Client
+from spanwise.measure.names import Names
+from spanwise.measure.type_names import TypeNames, name_of_type
+from spanwise.observed.task_groups import key_split_group, task_prefixes
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        yield client
+
+
+def keys(records: list[dict[str, Any]]) -> set[Any]:
+    return {record["key"] for record in records}
+
+
+class Held:
+    """A class of a module, within which is another."""
+
+    class Inner:
+        pass
+
+
+def made(kind: str) -> Any:
+    """A value, and where it was made."""
+    values: dict[str, Any] = {
+        "int": 1,
+        "array": np.ones(3),
+        "own": Held(),
+        "inner": Held.Inner(),
+        "none": None,
+        "local": type("Local", (), {})(),
+        "class": Held,
+    }
+    return values[kind], threading.get_ident()
+
+
+def first(pair: tuple[Any, Any]) -> Any:
+    return pair[0]
+
+
+@pytest.mark.parametrize("kind", ["int", "array", "own", "inner", "none", "class"])
+def test_a_record_has_the_type_of_its_result(client: Client, kind: str) -> None:
+    value = client.submit(first, client.submit(made, kind, pure=False), pure=False)
+    result = value.result(timeout=60)
+    (record,) = [each for each in client.get_task_stream() if each["key"] == value.key]
+    assert record["typename"] == typename(type(result))
+    assert pickle.loads(record["type"]) is type(result)
+    assert record["metadata"] == {}
+
+
+def test_a_class_that_cannot_be_imported_has_a_name_alone(client: Client) -> None:
+    def make() -> Any:
+        class Local:
+            __module__ = "anywhere"
+
+        return Local()
+
+    future = client.submit(make)
+    spanwise.wait(future)
+    (record,) = [each for each in client.get_task_stream() if each["key"] == future.key]
+    assert (record["type"], record["typename"]) == (None, "anywhere.Local")
+
+
+def test_classes_are_named_whatever_they_and_their_metaclasses_do() -> None:
+    class Meta(type):
+        def __getattribute__(cls, name: str) -> Any:
+            raise RuntimeError(name)
+
+    class Hostile(metaclass=Meta):
+        pass
+
+    class Shown:
+        __module__ = property(lambda self: "lies")  # type: ignore[assignment]
+
+    inside = "test_classes_are_named_whatever_they_and_their_metaclasses_do.<locals>"
+    assert name_of_type(Hostile) == f"{__name__}:{inside}.Hostile"
+    assert name_of_type(Shown) == f":{inside}.Shown"
+    assert name_of_type(Held.Inner) == f"{__name__}:Held.Inner"
+    names = Names()
+    types = TypeNames(names)
+    assert names.id_of("builtins:int") == types.meet(int) == types.ids[int]
+    for number in range(1500):
+        types.meet(type(f"C{number}", (), {}))
+    assert len(types.ids) <= 1000
+
+
+def test_a_record_says_where_its_task_ran_and_where_inputs_came_from(client: Client) -> None:
+    here, there = client.nthreads()
+    array = client.submit(np.ones, 300_001, workers=[here], pure=False)
+    moved = client.submit(np.sum, array, workers=[there], pure=False)
+    ident = client.submit(threading.get_ident, workers=[there], pure=False)
+    assert moved.result(timeout=60) == 300_001
+    told = ident.result(timeout=60)
+    records = {each["key"]: each for each in client.get_task_stream()}
+    assert records[array.key]["worker"] == here
+    assert records[moved.key]["worker"] == records[ident.key]["worker"] == there
+    assert records[ident.key]["thread"] == records[moved.key]["thread"] == told
+    names = {each["worker"]: each["worker_name"] for each in records.values()}
+    assert len(names) == 2 and all(name.startswith("worker-") for name in names.values())
+    (transfer,) = [
+        each for each in records[moved.key]["startstops"] if each["action"] == "transfer"
+    ]
+    assert transfer["source"] == here
+    own = [each for each in records[array.key]["startstops"] if "source" in each]
+    assert own == []
+
+
+def test_keys_are_as_the_user_made_them(client: Client) -> None:
+    x = da.ones((4, 4), chunks=2, name="ones-of-mine") + 1
+    x.compute(optimize_graph=False)
+    keys_seen = keys(client.get_task_stream())
+    assert ("ones-of-mine", 0, 1) in keys_seen
+    # Of a future that is held the key itself, whatever its text looks like.
+    odd = [client.submit(abs, -1, key=key) for key in ("('a', 1)", ("a", 2), 17, b"raw")]
+    spanwise.wait(odd)
+    assert {each.key for each in odd} <= keys(client.get_task_stream())
+
+
+def test_around_a_block_the_stream_has_what_ended_in_it(client: Client) -> None:
+    client.submit(operator.neg, 1, pure=False).result()
+    with spanwise.get_task_stream() as stream:
+        assert stream.data == []
+        one = client.submit(operator.neg, 2, pure=False)
+        one.result()
+    client.submit(operator.neg, 3, pure=False).result()
+    assert [each["key"] for each in stream.data] == [one.key]
+    assert stream.figure is None
+    with stream:
+        other = client.submit(operator.neg, 4, pure=False)
+        other.result()
+    assert [each["key"] for each in stream.data] == [one.key, other.key]
+    with pytest.raises(ZeroDivisionError), spanwise.get_task_stream(client) as failing:
+        client.submit(operator.truediv, 1, 0, pure=False).result()
+    assert [each["status"] for each in failing.data] == ["error"]
+
+
+def test_around_a_block_of_an_asynchronous_client() -> None:
+    async def run() -> tuple[list[str], list[Any]]:
+        async with Client(n_workers=1, threads_per_worker=1, asynchronous=True) as own:
+            await own.submit(operator.neg, 1)
+            async with spanwise.get_task_stream(own) as stream:
+                await own.submit(operator.neg, 2, key="in-the-block")
+            whole = await own.get_task_stream()
+            return [each["key"] for each in stream.data], whole
+
+    inside, whole = asyncio.run(run())
+    assert inside == ["in-the-block"] and len(whole) == 2
+
+
+def test_around_a_block_the_states_of_its_tasks(client: Client) -> None:
+    with spanwise.get_task_metadata() as tasks:
+        good = client.submit(operator.neg, 5, pure=False)
+        bad = client.submit(operator.truediv, 1, 0, pure=False)
+        spanwise.wait([good, bad])
+    assert tasks.state == {good.key: "memory", bad.key: "erred"}
+    assert tasks.metadata == {good.key: {}, bad.key: {}}
+
+
+def test_an_error_of_collecting_is_a_note_of_the_blocks_own(client: Client) -> None:
+    stream = spanwise.get_task_stream(client)
+    with pytest.raises(KeyError) as caught, stream:
+        stream._asked = None if stream._asked is None else Broken()  # type: ignore[assignment]
+        raise KeyError("own")
+    assert "records of the block's tasks are lost: it is broken" in caught.value.__notes__[0]
+    with pytest.raises(OSError, match="broken"), stream:
+        stream._asked = Broken()  # type: ignore[assignment]
+
+
+class Broken:
+    def task_stream_from(self, _: tuple[int, int]) -> list[Any]:
+        raise OSError("it is broken")
+
+
+def test_a_picture_is_refused_before_the_block(client: Client) -> None:
+    for plot in (True, "save"):
+        with pytest.raises(NotImplementedError, match="Task Stream panel"):
+            client.get_task_stream(plot=plot)
+        with pytest.raises(NotImplementedError, match="Task Stream panel"):
+            spanwise.get_task_stream(client, plot=plot)
+    # The file is one of the picture.
+    assert client.get_task_stream(count=1, filename="none.html")
+
+
+def test_groups_and_prefixes_add_up_the_records(client: Client) -> None:
+    with spanwise.get_task_stream(client) as stream, spanwise.span("added up"):
+        x = da.ones((40,), chunks=10, name="ones-added") * 2
+        x.sum().compute(optimize_graph=False)
+        client.submit(operator.truediv, 1, 0, key="truediv-fails").exception()
+    groups, prefixes = client.task_groups(), client.task_prefixes()
+    mine = [each for each in stream.data if each["key"][0] == "ones-added"]
+    group = groups["ones-added"]
+    assert len(mine) == 4 and group["states"] == {"memory": 4, "erred": 0}
+    assert group["nbytes_total"] == sum(each["nbytes"] for each in mine)
+    computed = [p for each in mine for p in each["startstops"] if p["action"] == "compute"]
+    seconds = sum(part["stop"] - part["start"] for part in computed)
+    assert group["all_durations"]["compute"] == pytest.approx(seconds)
+    assert group["duration"] == pytest.approx(sum(group["all_durations"].values()))
+    assert group["start"] == min(part["start"] for part in computed)
+    assert group["stop"] == max(part["stop"] for part in computed)
+    assert (group["prefix"], group["types"]) == ("ones-added", {"numpy.ndarray"})
+    assert group["spans"] == {("added up",)}
+    assert prefixes["ones-added"]["groups"] == ["ones-added"]
+    failed = groups["truediv-fails"]
+    assert failed["states"] == {"memory": 0, "erred": 1}
+    assert (failed["all_durations"], failed["start"]) == ({}, None)
+
+
+def test_an_average_counts_the_newest_run_by_a_half() -> None:
+    def run(key: str, start: float, seconds: float, status: str = "OK") -> dict[str, Any]:
+        part = {"action": "compute", "start": start, "stop": start + seconds}
+        return {
+            "key": key,
+            "status": status,
+            "nbytes": 8,
+            "span": ("s",),
+            "typename": "int",
+            "startstops": [part],
+        }
+
+    records = [
+        run("inc-1", 0.0, 4.0),
+        run("inc-2", 10.0, 2.0),
+        run("inc-3", 20.0, 9.0, "error"),
+        run("inc-1", 30.0, 1.0),
+        run("inc-4", 40.0, 9.0, "lost"),
+    ]
+    found = task_prefixes(records)["inc"]
+    assert found["duration_average"] == ((4.0 + 2.0) / 2 + 1.0) / 2
+    assert found["states"] == {"memory": 2, "erred": 1}
+    assert found["nbytes_total"] == 16
+    assert found["duration"] == 7.0
+
+
+@pytest.mark.parametrize(
+    "key, group",
+    [
+        ("x-1-2-3", "x"),
+        ("hello-world-1", "hello-world"),
+        (("x-2", 1), "x-2"),
+        ("('x-2', 1)", "x-2"),
+        ("sum-aggregate-" + "0123456789abcdef" * 2, "sum-aggregate"),
+        ("x-abcdefab", "x"),
+        ("inc-dec", "inc-dec"),
+        ("0123456789abcdef" * 2, "data"),
+        pytest.param("<module.submodule.myclass object at 0x1>", "myclass", id="an object"),
+        (None, "Other"),
+        (1, "Other"),
+        (b"x-1", "x"),
+    ],
+)
+def test_groups_of_keys_are_those_of_distributed(key: Any, group: str) -> None:
+    # (here: workers import this file)
+    from distributed.utils import key_split_group as of_distributed
+
+    assert key_split_group(key) == group == of_distributed(key)
