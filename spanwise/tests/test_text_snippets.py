@@ -401,12 +401,12 @@ def test_l3_resources_are_those_of_what_computes(
     where: str, names: dict[str, Any], text: str, first: int, last: int
 ) -> None:
     run(program(snippet(text, first, last)), names)
-    client = Client.current()
     pids = [os.getpid()]
     if where == "cluster":
-        pids += client.run(os.getpid).values()
+        pids += Client.current().run(os.getpid).values()
     kept = da.arange(200 * MIB // 8, chunks=-1).persist()
-    spanwise.wait(spanwise.futures_of(kept))
+    if where == "cluster":
+        spanwise.wait(spanwise.futures_of(kept))
     before = resident_megabytes(pids)
     with names["rprof"] as rprof:
         names["collection2"].compute()
