@@ -242,7 +242,7 @@ function drawn({ t, bytes }: Samples, range: Range, points: number): DrawnLine {
 
 /**
  * Results kept of the selection: the running sum of what was stored and released in its spans. When a worker leaves, all that it kept is
- * gone, without a row per result.
+ * gone, without a row per result; it leaves before what is stored elsewhere at that time.
  */
 function selectionSeries(context: FoldContext, range: Range): Series {
   const { log, filter } = context;
