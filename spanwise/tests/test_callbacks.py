@@ -414,7 +414,7 @@ def test_times_are_those_of_the_workers(cluster: Client) -> None:
         parts = [each for each in records[key]["startstops"] if each["action"] == "compute"]
         start, end = (session.wall_time(t + offset) for t in (noted.start_time, noted.end_time))
         assert start - 1e-5 <= parts[0]["start"] and parts[-1]["stop"] <= end + 1e-5
-        place = f"{records[key]['worker']}/{records[key]['thread']}"
+        place = f"{records[key]['worker_name']}/{records[key]['lane']}"
         assert noted.worker_id == place
     assert ran["mid"].end_time <= ran["end"].start_time
 
