@@ -118,12 +118,17 @@ function frame(page: Page, node: number) {
 
 /** Left and right end of a frame, as shares of the icicle's width. */
 async function ends(page: Page, node: number): Promise<[number, number]> {
-  const whole = (await page.locator('.icicle').boundingBox())!;
-  const box = (await frame(page, node).boundingBox())!;
-  return [
-    (box.x - whole.x) / whole.width,
-    (box.x + box.width - whole.x) / whole.width
-  ];
+  // In one turn of the page: it draws its frames anew when its size is known.
+  return page.locator('.icicle').evaluate((icicle, of) => {
+    const whole = icicle.getBoundingClientRect();
+    const box = icicle
+      .querySelector(`[data-node="${of}"]`)!
+      .getBoundingClientRect();
+    return [
+      (box.left - whole.left) / whole.width,
+      (box.right - whole.left) / whole.width
+    ];
+  }, node);
 }
 
 test('shows frames, figures and texts, and neither asks nor says anything', async ({
