@@ -199,8 +199,12 @@ const CAUSES = {
 type IdleRole = keyof typeof CAUSES;
 
 function meaningOf(activity: string): Meaning {
+  // (users' own labels may be words that every object has)
+  const known = Object.hasOwn(MEANINGS, activity)
+    ? MEANINGS[activity]
+    : undefined;
   return (
-    MEANINGS[activity] ?? {
+    known ?? {
       id: activity,
       label: activity,
       kind: 'other',
@@ -477,7 +481,8 @@ function sumByActivity(result: FineMetricsResult): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const { activity, value } of result.byActivity) {
     if (!activity.startsWith('idle:')) {
-      sums[activity] = (sums[activity] ?? 0) + value;
+      const before = Object.hasOwn(sums, activity) ? sums[activity]! : 0;
+      sums[activity] = before + value;
     }
   }
   return sums;
@@ -721,7 +726,13 @@ export function tableOf(result: FineMetricsResult, trans: Trans): TableData {
     { text: formatCount(executions), value: executions },
     figure(total),
     cellOf.share(shareOf(total, whole)),
-    ...names.map(activity => figure(activities[activity] ?? null))
+    ...names.map(activity =>
+      figure(
+        Object.hasOwn(activities, activity)
+          ? (activities[activity] ?? null)
+          : null
+      )
+    )
   ];
   const rows = result.byFunction.map(item =>
     row(item.function, item.executions, item.total, item.activities)

@@ -295,6 +295,19 @@ describe('the bar', () => {
     expect(new Set(idle.map(({ label }) => label)).size).toBe(idle.length);
   });
 
+  it('takes a user’s label for what it is, also if every object has such a word', () => {
+    const own = {
+      ...result,
+      byActivity: [{ activity: 'constructor', value: 3, share: null }]
+    };
+    expect(activityRows(own)).toMatchObject([
+      { id: 'constructor', label: 'constructor', group: 'other', value: 3 }
+    ]);
+    const { rows } = tableOf(own, english);
+    const figures = rows.map(cells => cells[4]!.value);
+    expect(figures).toEqual([null, null, null, 3, null, null]);
+  });
+
   it('says of what is not known why', () => {
     const remarks = headlineOf({
       ...result,
