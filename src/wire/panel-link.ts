@@ -657,6 +657,7 @@ export type ProfileResult = {
     /** The thread time that one sample stands for, as it was set; 0: sampling is switched off. */
     readonly sampleSeconds: number;
   };
+  /** Samples by second; of long work, by the first of so many seconds as `seconds` are apart. */
   readonly activity: {
     readonly seconds: readonly number[];
     readonly onCore: readonly number[];

@@ -2,6 +2,7 @@ import { rowsToBlock } from '../../testing/rows-to-block';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
 import { answer, ask } from './ask';
+import { overTheLink } from './over-the-link';
 
 const ROOT = 0xffffffff;
 
@@ -263,6 +264,27 @@ describe('the profile', () => {
     expect([nodes.onCore[0], nodes.waiting[0], nodes.blocked[0]]).toEqual([
       3, 6, 1
     ]);
+  });
+
+  it('tells long work in longer steps, so that the answer fits in a message', () => {
+    const log = sampled();
+    const rows = Array.from({ length: 100_000 }, (_, i) => ({
+      ...{ second: 1_000_000 + i, lane: 0, span: 1, function: 2 },
+      ...{ stack: 2, state: i % 4, n: 70 }
+    }));
+    ingestBlock(log, rowsToBlock(7, 'samples', rows));
+    const result = ask(log, 'profile');
+    const { activity } = result;
+    expect(overTheLink(result)).toEqual(result);
+    expect(activity.seconds.length).toBeGreaterThan(1000);
+    expect(activity.seconds.every(second => second % 32 === 0)).toBe(true);
+    const sum = (counts: readonly number[]): number =>
+      counts.reduce((all, each) => all + each, 0);
+    expect([
+      sum(activity.onCore),
+      sum(activity.waiting),
+      sum(activity.blocked)
+    ]).toEqual([3 + 25_000 * 70, 6 + 25_000 * 70, 1 + 25_000 * 70]);
   });
 
   it('takes what was for the GIL from Fine Metrics’ estimate, function by function', () => {

@@ -24,6 +24,8 @@ const MOST_NODES = 5000;
 const MOST_TEXT = 600_000;
 /** The same of a page, whose names are not left out if they are long: whatever their letters are, three bytes each. */
 const MOST_PAGE_TEXT = 200_000;
+/** Of the activity over time; that of longer work is told in steps of several seconds. */
+const MOST_SECONDS = 5000;
 /** Frames deeper than this are cut: a stack table with a ring in it must not hang the fold. */
 const DEEPEST = 512;
 /** Waiting for the GIL: no state that samples have, but a share of the blocked ones. */
@@ -113,7 +115,8 @@ export function* foldProfile(
           firstRow,
           end
         );
-  const seconds = [...activity.keys()].sort((a, b) => a - b);
+  const bySecond = inSteps(activity);
+  const seconds = [...bySecond.keys()].sort((a, b) => a - b);
   return {
     result: {
       view: 'profile',
@@ -125,14 +128,14 @@ export function* foldProfile(
       activity: {
         seconds,
         onCore: seconds.map(
-          second => activity.get(second)![SampleState.OnCore]!
+          second => bySecond.get(second)![SampleState.OnCore]!
         ),
         waiting: seconds.map(
-          second => activity.get(second)![SampleState.Waiting]!
+          second => bySecond.get(second)![SampleState.Waiting]!
         ),
-        gil: seconds.map(second => hundredths(activity.get(second)![LOCK]!)),
+        gil: seconds.map(second => hundredths(bySecond.get(second)![LOCK]!)),
         blocked: seconds.map(second =>
-          hundredths(activity.get(second)![SampleState.Blocked]!)
+          hundredths(bySecond.get(second)![SampleState.Blocked]!)
         )
       }
     },
@@ -141,6 +144,24 @@ export function* foldProfile(
       isWhole(context) ? { ...context, time: 'all' } : context
     )
   };
+}
+
+/** Counts by second, or by the first of 2, 4, 8, … seconds. */
+function inSteps(
+  activity: ReadonlyMap<number, readonly number[]>
+): ReadonlyMap<number, readonly number[]> {
+  let shown = activity;
+  for (let step = 2; shown.size > MOST_SECONDS; step *= 2) {
+    const longer = new Map<number, number[]>();
+    for (const [second, counts] of shown) {
+      const first = second - (second % step);
+      const sums = longer.get(first) ?? counts.map(() => 0);
+      counts.forEach((count, state) => (sums[state]! += count));
+      longer.set(first, sums);
+    }
+    shown = longer;
+  }
+  return shown;
 }
 
 /** By whole seconds a range is exact. */
