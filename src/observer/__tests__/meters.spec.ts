@@ -1,8 +1,10 @@
 /** What tasks measured themselves, in the figures of Fine Performance Metrics: worked out a second time from drawn rows. */
 import fc from 'fast-check';
 import { RunStatus } from '../../records/enumerations';
-import { DEFAULT_SPAN } from '../../records/ids';
+import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
+import { idOf as idOfSpan } from '../../testing/ids';
 import { rowsToBlock, type Row } from '../../testing/rows-to-block';
+import { BODY_LIMIT } from '../../wire/frame';
 import type { Filter, TimeRange } from '../../wire/panel-link';
 import { ThreadAccount } from '../folds/thread-account';
 import { LockWaits } from '../folds/lock-waits';
@@ -12,6 +14,7 @@ import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
 import { MeterSums } from '../store/meter-sums';
 import { answer, ask } from './ask';
+import { overTheLink } from './over-the-link';
 
 /** Whole nanoseconds: 15,625,000. */
 const TICK = 1 / 64;
@@ -295,6 +298,67 @@ describe('meters of tasks', () => {
     expect(
       answer(log, 'fine-metrics', { filter: { workers: [0] } }).honoured.why
     ).toContain('The oldest figures that tasks measured themselves');
+  });
+});
+
+describe('the answer, if a task makes up labels', () => {
+  const most = 6000;
+  const labelOf = (i: number): string =>
+    i === 0 ? '__proto__' : `the chunk at ${i} of a file`;
+  const drawn = (): LogStore => {
+    const log = new LogStore('labelled');
+    const labels = Array.from({ length: most }, (_, i) => ({
+      id: NAMES.length + i,
+      text: labelOf(i)
+    }));
+    const names = NAMES.map((text, id) => ({ id, text }));
+    ingestBlock(log, rowsToBlock(1, 'names', [...names, ...labels]));
+    const rows = labels.map(({ id }, i) => ({
+      ...{ run: i, function: i % 2, span: 0, label: id, unit: COUNT },
+      ...{ value: 1 + i, cpu: NaN }
+    }));
+    ingestBlock(log, rowsToBlock(2, 'meters', rows));
+    return log;
+  };
+  const whole = (most * (most + 1)) / 2;
+
+  it.each([12, 500])(
+    'fits in a message, and adds up the smaller ones: %s rows',
+    top => {
+      const params = { unit: 'count', top };
+      const result = ask(drawn(), 'fine-metrics', { params });
+      const sum = result.byActivity.reduce((all, { value }) => all + value, 0);
+      expect(sum).toBe(whole);
+      expect(result.byActivity.length).toBeLessThanOrEqual(101);
+      const labels = result.byActivity.map(({ activity }) => activity);
+      expect(labels).toContain(labelOf(most - 1));
+      expect(labels).toContain('(others)');
+      expect(overTheLink(result)).toEqual(result);
+    }
+  );
+
+  it('of exact entries says that it adds up the last ones', () => {
+    const params = { entries: true };
+    const { entries, notes } = ask(drawn(), 'fine-metrics', { params });
+    const own = entries!.filter(([, , , unit]) => unit === 'count');
+    expect(own.reduce((all, [, , , , value]) => all + value, 0)).toBe(whole);
+    expect(own.filter(([, , label]) => label === '(others)')).toHaveLength(2);
+    expect(notes).toHaveLength(1);
+    expect(notes![0]).toContain('“(others)”');
+    expect(JSON.stringify(entries).length).toBeLessThan(BODY_LIMIT.panel / 2);
+  });
+
+  it('comes from sums that do not grow for ever', () => {
+    const sums = new MeterSums(50);
+    for (let i = 0; i < 1000; i++) {
+      sums.add({
+        ...{ label: i, unit: i % 2, span: idOfSpan<SpanId>(i % 100) },
+        ...{ function: i, value: 1, cpu: NaN }
+      });
+    }
+    const all = [...sums.all()];
+    expect(all.length).toBeLessThanOrEqual(102);
+    expect(all.reduce((sum, { beside }) => sum + beside, 0)).toBe(1000);
   });
 });
 

@@ -33,6 +33,18 @@ import type { ParamsOf } from '../../wire/question';
 const UNITS: readonly string[] = ['seconds', 'bytes', 'count'];
 const DEFAULT_TOP = 12;
 const MOST_TOP = 500;
+/**
+ * A task may make up a label of each of its inputs, and an answer must fit in one message of the panel link: so many labels and units are
+ * named, and so many characters of labels over all rows; the figures of the others are added up under one label.
+ */
+const MOST_LABELS = 100;
+const MOST_UNITS = 32;
+const LABEL_CHARACTERS = 200_000;
+const ENTRY_CHARACTERS = 250_000;
+/** About as long as a figure. */
+const FIGURE_CHARACTERS = 12;
+/** Also what workers call names for which they have no room. */
+const OTHER_LABELS = '(others)';
 
 /** One function's figures in the unit asked for. */
 type FunctionSum = {
@@ -41,7 +53,7 @@ type FunctionSum = {
   total: number;
   readonly byActivity: Float64Array;
   /** By label, what the function measured itself. */
-  readonly byLabel: Map<string, number>;
+  byLabel: ReadonlyMap<string, number>;
 };
 
 /**
@@ -80,6 +92,8 @@ export function* foldFineMetrics(
       ? (['metersByStatus'] as const)
       : [])
   ];
+  const top = Math.min(MOST_TOP, Math.max(1, params.top ?? DEFAULT_TOP));
+  poolLabels(byFunction, top);
   const byLabel = new Map<string, number>();
   for (const sum of byFunction) {
     sum.byActivity.forEach((value, a) => (byActivity[a]! += value));
@@ -91,12 +105,11 @@ export function* foldFineMetrics(
       : byFunction.reduce((sum, { total }) => sum + total, 0);
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;
-  const top = Math.min(MOST_TOP, Math.max(1, params.top ?? DEFAULT_TOP));
   return {
     result: {
       view: 'fine-metrics',
       unit,
-      units,
+      units: units.slice(0, MOST_UNITS),
       wallSeconds: idle.wallSeconds,
       threads:
         idle.wallSeconds > 0
@@ -133,10 +146,14 @@ export function* foldFineMetrics(
       attributedNanoseconds,
       totalNanoseconds: cells.totalNanoseconds,
       ...(params.entries === true
-        ? {
-            entries: entriesOf(context, cells, account, idle, fine),
-            notes: notesOf(context, range)
-          }
+        ? entriesOf(
+            context,
+            cells,
+            account,
+            idle,
+            fine,
+            notesOf(context, range)
+          )
         : {})
     },
     honoured: honouredBy('fine-metrics', context, exceptions)
@@ -147,6 +164,35 @@ const add = (a: number, b: number): number => a + b;
 
 function addTo(sums: Map<string, number>, name: string, value: number): void {
   sums.set(name, (sums.get(name) ?? 0) + value);
+}
+
+/** Adds up the smaller labels of all functions where there are too many. */
+function poolLabels(byFunction: readonly FunctionSum[], top: number): void {
+  const sizes = new Map<string, number>();
+  for (const { byLabel } of byFunction) {
+    byLabel.forEach((value, label) => addTo(sizes, label, Math.abs(value)));
+  }
+  const shown = new Set<string>();
+  // (rows of functions, that of the others, and that of all)
+  let room = LABEL_CHARACTERS / (top + 2);
+  for (const [label] of [...sizes].sort(([, a], [, b]) => b - a)) {
+    const needed = label.length + FIGURE_CHARACTERS;
+    // (no message may have __proto__ for a key)
+    if (shown.size < MOST_LABELS && needed <= room && label !== '__proto__') {
+      shown.add(label);
+      room -= needed;
+    }
+  }
+  if (shown.size === sizes.size) {
+    return;
+  }
+  for (const sum of byFunction) {
+    const pooled = new Map<string, number>();
+    for (const [label, value] of sum.byLabel) {
+      addTo(pooled, shown.has(label) ? label : OTHER_LABELS, value);
+    }
+    sum.byLabel = pooled;
+  }
 }
 
 function valueOf(
@@ -215,8 +261,11 @@ function sumByFunction(
   unit: string
 ): FunctionSum[] {
   const { log } = context;
-  const sums = new Map<string, FunctionSum>();
-  const sumOf = (name: string): FunctionSum => {
+  const sums = new Map<
+    string,
+    FunctionSum & { readonly byLabel: Map<string, number> }
+  >();
+  const sumOf = (name: string) => {
     let sum = sums.get(name);
     if (sum === undefined) {
       sum = {
@@ -286,8 +335,9 @@ function activityRows(
     value: byActivity[i]!,
     share: share(byActivity[i]!)
   }));
+  const known = new Map(rows.map(row => [row.activity, row]));
   for (const [label, value] of byLabel) {
-    const same = rows.find(({ activity }) => activity === label);
+    const same = known.get(label);
     if (same === undefined) {
       rows.push({ activity: label, value, share: share(value) });
     } else {
@@ -366,9 +416,11 @@ function entriesOf(
   cells: FineCells,
   account: ThreadAccount,
   idle: IdleAccount,
-  fine: FineSums
-): NonNullable<FineMetricsResult['entries']> {
+  fine: FineSums,
+  missing: readonly string[]
+): Required<Pick<FineMetricsResult, 'entries' | 'notes'>> {
   const { log } = context;
+  let room = ENTRY_CHARACTERS;
   const sums = new Map<string, { key: EntryKey; value: number }>();
   const book = (key: EntryKey, value: number): void => {
     const text = key.join('\0');
@@ -378,6 +430,18 @@ function entriesOf(
     } else {
       sum.value += value;
     }
+  };
+  /** What tasks measured themselves, under its label as long as there is room. */
+  const bookOwn = (key: EntryKey, value: number): void => {
+    const [where, fn, , unit] = key;
+    const text = key.join('\0');
+    if (!sums.has(text)) {
+      room -= text.length + FIGURE_CHARACTERS;
+    }
+    book(
+      sums.has(text) || room >= 0 ? key : [where, fn, OTHER_LABELS, unit],
+      value
+    );
   };
   for (const [where, from] of [
     ['execute', cells.held],
@@ -404,14 +468,14 @@ function entriesOf(
       });
       if (from === cells.held) {
         for (const [label, ns] of account.labels(cell)) {
-          book([where, fn, log.name(label), 'seconds'], ns);
+          bookOwn([where, fn, log.name(label), 'seconds'], ns);
         }
       }
     }
   }
   for (const beside of measuredBeside(context, cells.meters)) {
     const isSeconds = beside.unit === 'seconds';
-    book(
+    bookOwn(
       [
         isSeconds ? 'user' : 'execute',
         beside.function,
@@ -426,7 +490,7 @@ function entriesOf(
     book(['execute', ...IDLE_ENTRY, 'seconds'], ns);
     book(['idle', IDLE_ENTRY[0], cause, 'seconds'], ns);
   });
-  return [
+  const entries = [
     ...[...sums.values()]
       .filter(({ value }) => value !== 0)
       .map(({ key, value }) => {
@@ -436,7 +500,10 @@ function entriesOf(
       }),
     ...fineEntries(context, fine)
   ];
+  return { entries, notes: room < 0 ? [TOO_MANY, ...missing] : missing };
 }
+
+const TOO_MANY = `Tasks measured more labels than one answer holds: the last ones are added up as “${OTHER_LABELS}”.`;
 
 const WORKER_LOST = 'worker-lost';
 const MOST_NOTES = 10;

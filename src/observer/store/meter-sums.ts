@@ -1,9 +1,13 @@
 import type { Nanoseconds } from '../../base/brand';
 import type { SpanId } from '../../records/ids';
 import { NONE_U32 } from '../../records/enumerations';
+import { OTHER_FUNCTION } from './activity-cells';
 import { nanoseconds } from './run-book';
 
-/** Beyond this many sums, figures of one unit, span and function are added up under one label. */
+/**
+ * Beyond this many sums, figures of one unit, span and function are added up under one label; beyond twice as many, those of one unit, under
+ * no span and no function.
+ */
 const MOST_SUMS = 200_000;
 /** A key is span × 2^32 + function. */
 const SPAN = 0x100000000;
@@ -55,14 +59,17 @@ export class MeterSums {
   private readonly _kinds = new Map<number, Map<number, Kind>>();
   private _size = 0;
 
+  constructor(private readonly _most = MOST_SUMS) {}
+
   add({ label, unit, span, function: fn, value, cpu }: MeterFigure): void {
     if (Number.isNaN(value)) {
       return;
     }
     const key = span * SPAN + fn;
     const figures =
-      this._figures(label, unit, key) ??
-      this._figures(OTHER_LABEL, unit, key, true)!;
+      this._figures(label, unit, key, this._most) ??
+      this._figures(OTHER_LABEL, unit, key, 2 * this._most) ??
+      this._figures(OTHER_LABEL, unit, OTHER_FUNCTION, Infinity)!;
     if (Number.isNaN(cpu)) {
       figures.beside += value;
     } else {
@@ -87,11 +94,14 @@ export class MeterSums {
     label: number,
     unit: number,
     key: number,
-    isLast = false
+    most: number
   ): Figures | undefined {
-    const hasRoom = isLast || this._size < MOST_SUMS;
+    const hasRoom = this._size < most;
     let byLabel = this._kinds.get(unit);
     if (byLabel === undefined) {
+      if (!hasRoom) {
+        return undefined;
+      }
       byLabel = new Map();
       this._kinds.set(unit, byLabel);
     }
