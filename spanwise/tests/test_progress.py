@@ -578,4 +578,6 @@ def test_names_that_existing_code_imports() -> None:
     assert same is there is progress is spanwise.progress
     assert MemorySampler is spanwise.MemorySampler
     for name in ours.__all__:
-        assert getattr(ours, name) is getattr(theirs, name)
+        here, there = getattr(ours, name), getattr(theirs, name)
+        # The clocks are the same functions; the meter is our own, by the same name.
+        assert here is there or (name == "context_meter" and type(here) is ours.ContextMeter)

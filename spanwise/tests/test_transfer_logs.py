@@ -346,11 +346,9 @@ def test_both_sides_of_each_transfer(client: Client) -> None:
             assert entry["bandwidth"] == entry["total"] / entry["duration"]
             pairs += 1
     assert pairs == len(keys)
-    assert [*incoming.values(), *outgoing.values()] == [
-        [*each]
-        for name in ("incoming_transfer_log", "outgoing_transfer_log")
-        for each in client.run(getattr_of, name).values()
-    ]
+    for log, name in (incoming, "incoming_transfer_log"), (outgoing, "outgoing_transfer_log"):
+        older = client.run(getattr_of, name)
+        assert log == {address: [*each] for address, each in older.items()}
 
 
 def getattr_of(name: str, dask_worker: Any) -> Any:

@@ -82,23 +82,17 @@ def test_gallery_is_written_with_equal_columns_and_blobs(name):
     assert sections(ours) == sections(theirs)
 
 
-u32 = st.integers(0, 2**32 - 1)
+#: What a column of each format may hold.
+VALUES = {
+    "B": st.integers(0, 2**8 - 1),
+    "H": st.integers(0, 2**16 - 1),
+    "I": st.integers(0, 2**32 - 1),
+    "i": st.integers(-(2**31), 2**31 - 1),
+    "f": st.floats(width=32, allow_nan=False),
+    "d": st.floats(allow_nan=False),
+}
 run_rows = st.lists(
-    st.tuples(
-        u32,
-        u32,
-        st.integers(0, 255),
-        st.integers(0, 65535),
-        st.floats(allow_nan=False),
-        st.floats(allow_nan=False),
-        st.floats(allow_nan=False),
-        st.floats(width=32, allow_nan=False),
-        st.floats(width=32, allow_nan=False),
-        st.floats(allow_nan=False),
-        u32,
-        u32,
-        u32,
-    ),
+    st.tuples(*[VALUES[letter] for letter in UP["finished"].by_name["runs"].formats]),
     max_size=80,
 )
 blob_lists = st.lists(st.binary(max_size=50), max_size=4)
