@@ -52,6 +52,7 @@ _PUBLIC: dict[str, str] = {
     "WorkerPlugin": "spanwise.plugins",
     "observe": "spanwise.local.observe",
     "print": "spanwise.worker.told",
+    "performance_report": "spanwise.client.report",
     "progress": "spanwise.diagnostics.progressbar",
     "span": "spanwise.graph.spans",
     "warn": "spanwise.worker.told",

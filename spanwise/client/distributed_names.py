@@ -98,7 +98,6 @@ MODULE: dict[str, str] = {
     "SubprocessCluster": "Client(n_workers=…, threads_per_worker=…)",
     "Worker": _ALONE,
     "connect": _ALONE,
-    "performance_report": "Client.spans(), fine_metrics() and the panels",
     "rpc": _ALONE,
     "sync": "asyncio.run() for coroutines of your own",
 }
@@ -161,6 +160,8 @@ NOTES: dict[str, str] = {
     "get_task_metadata": "of the tasks that end in the block, whenever they were submitted; "
     "`metadata` is empty",
     "get_task_stream": "as `Client.get_task_stream`",
+    "performance_report": "a page of Spanwise's own, of the block's time by the scheduler's clock; "
+    "without the scheduler's profile and system; see performance-report.md",
     "progress": "shows its bars wherever it stands in a cell, also without ipywidgets; tells "
     "failed, lost and cancelled tasks apart; a terminal keeps its last line",
     "span": "is a context manager; as many tags as wanted; survives graph optimisation",

@@ -1248,6 +1248,10 @@ class Session:
             return time.time()
         return self.wall_time(row["lastSeen"])
 
+    def wall_now(self) -> float:
+        """Seconds of the wall clock, by the scheduler's clock."""
+        return self.wall_time(time.perf_counter() + self._link.clock_offset)
+
     def wall_time(self, t: float) -> float:
         """Seconds of the wall clock, of seconds of the scheduler's clock."""
         return float(t) - self.scheduler_start + self.wall_epoch

@@ -128,6 +128,7 @@ def _called(client: LocalClient, name: str, /, **given: Any) -> Any:
         "Client.unregister_worker_plugin": lambda **k: client.unregister_worker_plugin("x", **k),
         "PipInstall": lambda **k: spanwise.PipInstall([], **k),
         "get_client": spanwise.get_client,
+        "performance_report": lambda **k: spanwise.performance_report("x", **k).filename,
         "get_task_stream": lambda **k: spanwise.get_task_stream(client, **k).data,
         "LocalCluster.adapt": lambda **k: spanwise.LocalCluster.adapt(
             spanwise.LocalCluster.__new__(spanwise.LocalCluster), **k

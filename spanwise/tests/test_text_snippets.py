@@ -28,6 +28,7 @@ from dask.callbacks import Callback
 import spanwise
 from spanwise import Client, LocalCluster, MemorySampler, get_task_stream, span
 from spanwise.tests.marks import now_of
+from spanwise.tests.test_report import sections_of
 from spanwise.tests.text_snippets import (
     FINE,
     LOCAL,
@@ -155,7 +156,6 @@ def test_d1_d2_transfer_logs(
     assert all("compressed" in each for log in outgoing.values() for each in log)
 
 
-@waits_for("step 4: performance_report", ImportError)
 @pytest.mark.parametrize(
     "text, first, last, before",
     [
@@ -170,11 +170,25 @@ def test_d3_performance_report(
 ) -> None:
     # A comment is no body.
     body = {before: f"    {before.strip()}\n    collection1.compute()\n"}
+    begin = now_of(client)
     run(program(snippet(text, first, last), body), names)
     report = Path("dask-report.html").read_text("utf-8")
     assert report.lstrip().lower().startswith("<!doctype html>")
-    for section in ("Task Stream", "Bandwidth", "Profile"):
-        assert section.lower() in report.lower()
+    sections = sections_of(report)
+    # "Task stream", "Worker profiles", "Bandwidth"
+    assert {"Task Stream", "Workers’ profile", "Bandwidth by workers"} <= set(sections)
+    records = client.get_task_stream(start=begin)
+    facts = {name["value"]: cell["value"] for name, cell in sections["Summary"]["rows"]}
+    assert facts["Tasks"] == len(records) > 0
+    assert facts["Workers"] == facts["Threads"] == 2
+    computing = [
+        part["stop"] - part["start"]
+        for record in records
+        for part in record["startstops"]
+        if part["action"] == "compute"
+    ]
+    assert facts["compute time"] == pytest.approx(sum(computing), rel=1e-12)
+    assert len(sections["Task Stream"]["records"]["key"]) == len(records)
 
 
 def is_curve_of(samples: list[tuple[float, int]]) -> bool:

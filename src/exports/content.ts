@@ -11,7 +11,7 @@ export type PageContent = {
   readonly sections: readonly Section[];
 };
 
-type Section = ProfileSection | TableSection | TextSection;
+type Section = ProfileSection | TaskStreamSection | TableSection | TextSection;
 
 type SectionHead = {
   readonly title: string;
@@ -38,6 +38,36 @@ export type TableSection = SectionHead & {
     readonly text: string;
     readonly value: string | number | null;
   }[])[];
+  /** How deep in a tree each row is. */
+  readonly depths?: readonly number[];
+};
+
+/** Runs of tasks, each on its lane: times are seconds since the picture's begin. */
+export type TaskStreamSection = SectionHead & {
+  readonly kind: 'task-stream';
+  /** How long the picture is. */
+  readonly seconds: number;
+  readonly actions: readonly string[];
+  readonly lanes: readonly string[];
+  /** slot: its colour, 0…11; -1: that of all others. */
+  readonly functions: readonly {
+    readonly name: string;
+    readonly slot: number;
+  }[];
+  readonly records: {
+    readonly key: readonly string[];
+    /** Into `lanes`. */
+    readonly lane: readonly number[];
+    readonly status: readonly string[];
+  };
+  /** What a record is made of: indices into `records`, `functions` and `actions` (-1: another). */
+  readonly boxes: {
+    readonly record: readonly number[];
+    readonly start: readonly number[];
+    readonly duration: readonly number[];
+    readonly function: readonly number[];
+    readonly action: readonly number[];
+  };
 };
 
 /** Code, or lines of a log. */

@@ -8,6 +8,7 @@ import { element } from './elements';
 import { profileElement } from './profile-section';
 import { styleSheet } from './styles';
 import { tableOf } from './table';
+import { taskStreamElement } from './task-stream-section';
 import { unpacked } from './unpack';
 
 type Section = PageContent['sections'][number];
@@ -16,6 +17,8 @@ function bodyOf(section: Section): HTMLElement {
   switch (section.kind) {
     case 'profile':
       return profileElement(section);
+    case 'task-stream':
+      return taskStreamElement(section);
     case 'table':
       return tableElement(section);
     case 'text':
@@ -25,10 +28,15 @@ function bodyOf(section: Section): HTMLElement {
   }
 }
 
-function tableElement({ columns, rows, title }: TableSection): HTMLElement {
+function tableElement({
+  columns,
+  rows,
+  depths,
+  title
+}: TableSection): HTMLElement {
   return tableOf(
     columns,
-    rows.map(cells => ({ cells })),
+    rows.map((cells, index) => ({ cells, depth: depths?.[index] })),
     title
   );
 }

@@ -47,6 +47,7 @@ h2 { font-size: 17px; margin: 24px 0 4px; }
 .facts { display: grid; grid-template-columns: max-content auto; gap: 0 12px; min-height: 8em; margin: 8px 0; }
 .facts dt { color: var(--quiet); }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
+canvas.lanes { display: block; width: 100%; touch-action: pan-y; cursor: crosshair; }
 details > summary { cursor: pointer; }
 table { border-collapse: collapse; margin: 8px 0; font-size: 13px; }
 th, td { text-align: left; padding: 2px 8px; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }

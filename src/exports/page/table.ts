@@ -9,7 +9,7 @@ export function tableOf(
   rows: Iterable<{
     readonly cells: readonly Cell[];
     /** How far the first cell is moved to the right. */
-    readonly depth?: number;
+    readonly depth?: number | undefined;
   }>,
   label: string
 ): HTMLTableElement {

@@ -1,0 +1,240 @@
+"""`performance_report`: one HTML file of what a cluster did during a block."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from time import localtime, strftime
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from spanwise.client.current import default_client
+from spanwise.client.on_workers import versions_here
+from spanwise.errors import ClusterError
+from spanwise.observed import report_page as sections
+from spanwise.observed.page_file import Page
+from spanwise.observed.profile_page import profile_section
+from spanwise.observed.report_page import Section
+from spanwise.observed.view_answers import unreadable
+
+_NO_CODE = "<Code not available>"
+#: Half a sentence for a profile that has not come.
+_PROFILE, _OWN_PROFILE = "Workers’ profile", "Workers’ own profile"
+
+
+class performance_report:
+    """Write what the cluster does during a block to one HTML file; also an ``async with``.
+
+    The file needs neither server nor network. It is written when the block ends, also when that
+    raises.
+
+    Parameters
+    ----------
+    filename
+        A path; a URL, or a name that ends in that of a compression (``.gz``), goes through fsspec.
+    stacklevel
+        Whose code is shown: 1 is the function, or the cell, that has the block, 2 its caller.
+    mode
+        Without meaning: the file always holds all that it needs.
+    storage_options
+        For fsspec.
+
+    Attributes
+    ----------
+    start, stop
+        The block's begin and end, in seconds of the wall clock as the scheduler has it: the
+        figures are those that ``client.get_task_stream(start, stop)`` and its like give.
+    page
+        What was written, once the block has ended.
+
+    Examples
+    --------
+    >>> with performance_report("report.html"):             # doctest: +SKIP
+    ...     collection.compute()
+    """
+
+    def __init__(
+        self,
+        filename: str | Path = "dask-report.html",
+        stacklevel: int = 1,
+        mode: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.filename = filename
+        self.storage_options = storage_options
+        self.start: float | None = None
+        self.stop: float | None = None
+        self.page: Page | None = None
+        self._level = max(1, stacklevel)
+        self._client: Any = None
+
+    def _begin(self) -> None:
+        self._client = default_client()
+        self.start = self._client._session.wall_now()
+
+    def _end(self, code: str, error: BaseException | None) -> None:
+        """Write the file; an error of that becomes a note of the block's own error."""
+        try:
+            self.stop = self._client._session.wall_now()
+            assert self.start is not None
+            self.page = _page(self._client, self.start, self.stop, code)
+            _write(self.page, os.fspath(self.filename), self.storage_options)
+        except Exception as own:
+            if error is None:
+                raise
+            error.add_note(f"(Besides, {self.filename} is not written: {own})")
+
+    def __enter__(self) -> Self:
+        self._begin()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end(_code_of(sys._getframe(1), self._level), error)
+
+    async def __aenter__(self) -> Self:
+        self._begin()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self._end, _code_of(sys._getframe(1), self._level), error)
+
+
+def _code_of(frame: FrameType | None, level: int) -> str:
+    """The source of the block's function, or of one of its callers."""
+    for _ in range(level - 1):
+        frame = None if frame is None else frame.f_back
+    try:
+        return _NO_CODE if frame is None else inspect.getsource(frame)
+    except (OSError, TypeError, SyntaxError):
+        return _NO_CODE
+
+
+def _write(page: Page, filename: str, options: Mapping[str, Any] | None) -> None:
+    from fsspec.utils import infer_compression
+
+    if "://" not in filename and not options and infer_compression(filename) is None:
+        page.save(filename)
+        return
+    import fsspec
+
+    with fsspec.open(filename, "wb", compression="infer", **(options or {})) as file:
+        file.write(page.to_html().encode("utf-8"))
+
+
+def _page(client: Any, start: float, stop: float, code: str) -> Page:
+    asked, session = client._observed, client._session
+    failed: dict[str, Exception] = {}
+
+    def ask(name: str, question: Callable[[], Any]) -> Any:
+        try:
+            return question()
+        except (ClusterError, OSError) as error:
+            failed[name] = error
+            return None
+
+    def drawn(
+        name: str,
+        titles: Iterable[str],
+        question: Callable[[], Any],
+        draw: Callable[[Any], list[Section]],
+    ) -> list[Section]:
+        answer = ask(name, question)
+        return sections.unanswered(titles, failed[name]) if name in failed else draw(answer)
+
+    records = ask("records", lambda: asked.task_stream(start, stop))
+    metrics = ask("metrics", lambda: asked.fine_metrics(start=start, stop=stop))
+    if records is None:
+        stream = sections.unanswered(["Task Stream"], failed["records"])
+    else:
+        slots = {} if metrics is None else sections.slots_of(metrics)
+        stream = [sections.task_stream(records, start, stop - start, slots)]
+    if metrics is None:
+        fine = sections.unanswered(sections.FINE_TITLES, failed["metrics"])
+    else:
+        fine = sections.fine_metrics(metrics)
+    clock = session.wall_epoch
+    found = [
+        *sections.summary(stop - start, records, _facts(client, records)),
+        sections.text("Calling Code", code, "there is none"),
+        *stream,
+        *fine,
+        *drawn("spans", ["Spans"], asked.spans, lambda all: [sections.spans(all, start, stop)]),
+        *drawn(
+            "profile",
+            [_PROFILE],
+            lambda: asked.profile(start=start, stop=stop),
+            lambda profile: [profile_section(profile, _PROFILE)],
+        ),
+        *drawn(
+            "own profile",
+            [_OWN_PROFILE],
+            lambda: client._of_machinery(start, stop, None, False),
+            lambda profile: [profile_section(profile, _OWN_PROFILE)],
+        ),
+        *drawn(
+            "bandwidth",
+            sections.BANDWIDTH_TITLES,
+            lambda: asked.bandwidth(start, stop),
+            sections.bandwidth,
+        ),
+        *drawn(
+            "memory",
+            sections.MEMORY_TITLES,
+            lambda: _memory(asked, start - clock, stop - clock),
+            lambda made: made,
+        ),
+        *drawn(
+            "scheduler's log",
+            sections.LOG_TITLES[:1],
+            lambda: client._get_scheduler_logs(sections.MOST_LINES),
+            lambda lines: [sections.scheduler_log(lines)],
+        ),
+        *drawn(
+            "workers' logs",
+            sections.LOG_TITLES[1:],
+            lambda: client._get_worker_logs(sections.MOST_LINES, None),
+            lambda logs: [sections.worker_logs(logs)],
+        ),
+    ]
+    facts = [["Of", session.name], ["Written", strftime("%Y-%m-%d %H:%M:%S", localtime())]]
+    return Page({"title": "Dask Performance Report", "facts": facts, "sections": found})
+
+
+def _facts(client: Any, records: Any) -> list[tuple[str, sections.Cell]]:
+    info = client.scheduler_info(0)
+    packages = versions_here()["packages"]
+    own = {name: packages[name] for name in ("spanwise", "dask", "python") if name in packages}
+    ends = sections.statuses(records or ())
+    return [
+        *((f"Tasks {status}", sections.count(ends[status])) for status in ("error", "lost")),
+        ("Workers", sections.count(info["n_workers"])),
+        ("Threads", sections.count(info["total_threads"])),
+        ("Memory limit", sections.nbytes(info["total_memory"])),
+        *((f"{name} version", sections.word(version)) for name, version in own.items()),
+    ]
+
+
+def _memory(asked: Any, begin: float, end: float) -> list[Section]:
+    params = {"measure": "process", "show": "workers"}
+    answer = asked.query("memory", {}, {"from": begin, "to": end}, params)
+    try:
+        return sections.memory(answer, begin, end)
+    except (LookupError, TypeError) as error:
+        raise unreadable("memory", error) from error
+
+
+__all__ = ["performance_report"]

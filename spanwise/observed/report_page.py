@@ -1,0 +1,457 @@
+"""The page of a performance report: what :class:`Page` shows of a stretch of time.
+
+Each function makes sections of one answer; of an answer that has nothing in it, sections that say
+why. Figures are those of the API, unrounded, beside the text that is shown of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from dask.utils import format_bytes, format_time
+
+from spanwise.observed.questions import DIVIDING_CONTEXTS, IDLE, FineMetrics
+from spanwise.observed.span_info import SpanInfo
+
+Section = dict[str, Any]
+Cell = dict[str, Any]
+Record = Mapping[str, Any]
+
+#: Records that are drawn; of more, those that took longest.
+MOST_RECORDS = 10_000
+#: Parts of them.
+_MOST_PARTS = 50_000
+#: Lines of a log, and characters of a text.
+MOST_LINES = 1_000
+_MOST_CHARACTERS = 100_000
+_MOST_ROWS = 2_000
+_KEY_CHARACTERS = 200
+
+#: Actions as the page numbers them.
+ACTIONS = (
+    "compute",
+    "transfer",
+    "disk-read",
+    "disk-write",
+    "deserialize",
+    "serialize",
+    "import",
+)
+NO_TASKS = "no task ended in this time"
+
+
+# -- cells and sections ----------------------------------------------------
+
+
+def word(text: object) -> Cell:
+    """A cell that is read."""
+    return {"text": str(text), "value": str(text)}
+
+
+def _figure(value: float | None, text: str) -> Cell:
+    known = value is not None and isfinite(value)
+    return {"text": text if known else "–", "value": value if known else None}
+
+
+def seconds(value: float | None) -> Cell:
+    """A cell of a duration."""
+    known = value is not None and isfinite(value)
+    return _figure(value, format_time(value) if known and value is not None else "")
+
+
+def nbytes(value: float | None) -> Cell:
+    """A cell of bytes."""
+    known = value is not None and isfinite(value)
+    return _figure(value, format_bytes(int(value)) if known and value is not None else "")
+
+
+def count(value: float | None) -> Cell:
+    """A cell of how many."""
+    return _figure(value, "" if value is None else f"{value:,.10g}")
+
+
+def _rate(value: float | None) -> Cell:
+    cell = nbytes(value)
+    return cell if cell["value"] is None else {**cell, "text": f"{cell['text']}/s"}
+
+
+def _of_unit(value: float, unit: str) -> Cell:
+    if unit == "seconds":
+        return seconds(value)
+    return nbytes(value) if unit == "bytes" else count(value)
+
+
+def table(
+    title: str, columns: str, rows: Iterable[list[Cell]], nothing: str, note: str = ""
+) -> Section:
+    """A section of rows.
+
+    Parameters
+    ----------
+    columns
+        Names, parted by ``|``; of figures with ``#`` before them.
+    nothing
+        Why there is no row, if there is none.
+    """
+    shown = list(rows)
+    if len(shown) > _MOST_ROWS:
+        note = f"{note} The first {_MOST_ROWS:,} of {len(shown):,} rows.".strip()
+    return {
+        "kind": "table",
+        "title": title,
+        "missing": "" if shown else nothing,
+        "note": note,
+        "columns": [
+            {"name": name.lstrip("#"), "numeric": name.startswith("#")}
+            for name in columns.split("|")
+        ],
+        "rows": shown[:_MOST_ROWS],
+    }
+
+
+def text(title: str, content: str, nothing: str, note: str = "") -> Section:
+    """A section of lines."""
+    if len(content) > _MOST_CHARACTERS:
+        note = f"{note} The first {_MOST_CHARACTERS:,} characters of {len(content):,}.".strip()
+        content = content[:_MOST_CHARACTERS]
+    return {
+        "kind": "text",
+        "title": title,
+        "missing": "" if content else nothing,
+        "note": note,
+        "text": content,
+    }
+
+
+def unanswered(titles: Iterable[str], error: BaseException) -> list[Section]:
+    """Sections in the place of those of an answer that has not come."""
+    why = f"the cluster has not answered ({str(error).rstrip('.')})"
+    return [text(title, "", why) for title in titles]
+
+
+# -- sections of answers ---------------------------------------------------
+
+
+def summary(
+    duration: float, records: Sequence[Record] | None, facts: Iterable[tuple[str, Cell]]
+) -> list[Section]:
+    """How long it took, what ran, and on what.
+
+    Parameters
+    ----------
+    records
+        None: they are not known.
+    """
+    rows = [[word("Duration"), seconds(duration)]]
+    if records is not None:
+        rows.append([word("Tasks"), count(len(records))])
+        rows += [
+            [word(f"{action} time"), seconds(total)]
+            for action, total in sorted(seconds_by_action(records).items())
+        ]
+    rows += [[word(name), cell] for name, cell in facts]
+    return [table("Summary", "Fact|#Value", rows, "")]
+
+
+def seconds_by_action(records: Iterable[Record]) -> dict[str, float]:
+    """Seconds of all parts of the records."""
+    totals: dict[str, float] = {}
+    for record in records:
+        for part in record["startstops"]:
+            taken = part["stop"] - part["start"]
+            totals[part["action"]] = totals.get(part["action"], 0.0) + taken
+    return totals
+
+
+def task_stream(
+    records: Sequence[Record], begin: float, duration: float, slots: Mapping[str, int]
+) -> Section:
+    """The picture of the records.
+
+    Parameters
+    ----------
+    begin
+        Of the time that is drawn, wall clock.
+    slots
+        Function → its colour, as panels have it.
+    """
+    drawn = [each for each in records if each["lane"] is not None]
+    notes = []
+    if len(drawn) < len(records):
+        notes.append(
+            f"{len(records) - len(drawn):,} tasks that were lost without a run are not drawn."
+        )
+    shown = _longest(drawn)
+    if len(shown) < len(drawn):
+        left = sum(_taken(each) for each in drawn) - sum(_taken(each) for each in shown)
+        notes.append(
+            f"The {len(shown):,} tasks that took longest, of {len(drawn):,}: those that are left "
+            f"out took {format_time(left)} of the threads’ time."
+        )
+    lanes = sorted({(each["worker_name"], each["lane"]) for each in shown})
+    lane_of = {lane: number for number, lane in enumerate(lanes)}
+    names: dict[str, int] = {}
+    boxes: dict[str, list[Any]] = {
+        name: [] for name in ("record", "start", "duration", "function", "action")
+    }
+    for number, record in enumerate(shown):
+        for part in record["startstops"]:
+            boxes["record"].append(number)
+            boxes["start"].append(round(part["start"] - begin, 7))
+            boxes["duration"].append(round(part["stop"] - part["start"], 9))
+            boxes["function"].append(names.setdefault(part["function"], len(names)))
+            action = part["action"]
+            boxes["action"].append(ACTIONS.index(action) if action in ACTIONS else -1)
+    return {
+        "kind": "task-stream",
+        "title": "Task Stream",
+        "missing": "" if shown else NO_TASKS,
+        "note": " ".join(notes),
+        "seconds": duration,
+        "actions": list(ACTIONS),
+        "lanes": [f"{worker} · thread {lane}" for worker, lane in lanes],
+        "functions": [{"name": name, "slot": slots.get(name, -1)} for name in names],
+        "records": {
+            "key": [str(each["key"])[:_KEY_CHARACTERS] for each in shown],
+            "lane": [lane_of[each["worker_name"], each["lane"]] for each in shown],
+            "status": [each["status"] for each in shown],
+        },
+        "boxes": boxes,
+    }
+
+
+def _taken(record: Record) -> float:
+    return sum(part["stop"] - part["start"] for part in record["startstops"])
+
+
+def _longest(records: Sequence[Record]) -> list[Record]:
+    """As many as a page draws, in their order."""
+    by_time = sorted(range(len(records)), key=lambda place: -_taken(records[place]))
+    places: list[int] = []
+    parts = 0
+    for place in by_time[:MOST_RECORDS]:
+        parts += len(records[place]["startstops"])
+        if places and parts > _MOST_PARTS:
+            break
+        places.append(place)
+    return [records[place] for place in sorted(places)]
+
+
+FINE_TITLES = (
+    "Fine Performance Metrics by function",
+    "Fine Performance Metrics by activity",
+    "Idle time by cause",
+    "Background",
+)
+
+
+def fine_metrics(metrics: FineMetrics) -> list[Section]:
+    """Where the threads' time went."""
+
+    def by_value(found: Mapping[Any, float]) -> list[tuple[Any, float]]:
+        return sorted(((k, v) for k, v in found.items() if v), key=lambda item: -item[1])
+
+    # (context execute is what tasks held threads for; of idle time no thread did anything)
+    runs = {key: value for key, value in metrics.items() if key[0] == "execute" and key[:3] != IDLE}
+    of_runs = FineMetrics(runs, {})
+    functions = [[word(name), seconds(value)] for name, value in by_value(of_runs.by_function())]
+    activities = [
+        [word(_label(activity)), word(unit), _of_unit(value, unit)]
+        for unit in sorted({key[3] for key in runs}, key=lambda unit: (unit != "seconds", unit))
+        for activity, value in by_value(of_runs.by_activity(unit))
+    ]
+    idle = {key[2]: value for key, value in metrics.items() if key[0] == "idle"}
+    background = [
+        [*map(word, (context, function, _label(activity), unit)), _of_unit(value, unit)]
+        for (context, function, activity, unit), value in by_value(metrics)
+        if context != "execute" and context not in DIVIDING_CONTEXTS
+    ]
+    titles = iter(FINE_TITLES)
+    return [
+        table(next(titles), "Function|#Thread time", functions, NO_TASKS, " ".join(metrics.notes)),
+        table(next(titles), "Activity|Unit|#Value", activities, NO_TASKS),
+        table(
+            next(titles),
+            "Waited for|#Thread time",
+            [[word(cause), seconds(value)] for cause, value in by_value(idle)],
+            "no thread was idle while there were unfinished tasks",
+        ),
+        table(
+            next(titles),
+            "Context|Function|Activity|Unit|#Value",
+            background,
+            "nothing was measured beside tasks in this time",
+        ),
+    ]
+
+
+def slots_of(metrics: FineMetrics) -> dict[str, int]:
+    """Function → its colour, as panels have it, of those that took longest."""
+    return {row["function"]: row["slot"] for row in metrics.summary.get("byFunction", ())}
+
+
+def _label(activity: Any) -> str:
+    return activity if isinstance(activity, str) else repr(activity)
+
+
+def spans(infos: Sequence[SpanInfo], begin: float, end: float) -> Section:
+    """The spans whose tasks ran in this time."""
+    by_id = {each.id: each for each in infos}
+    shown: list[tuple[SpanInfo, int]] = []
+    left = [(each, 0) for each in reversed(infos) if each.parent not in by_id]
+    while left:
+        info, depth = left.pop()
+        begun = info.start is not None and info.start < end
+        if begun and (info.stop is None or info.running or info.stop >= begin):
+            shown.append((info, depth))
+        below = [by_id[each] for each in info.children if each in by_id]
+        left += [(each, depth + 1) for each in reversed(below)]
+    rows = [
+        [
+            word(info.tag),
+            count(info.tasks),
+            count(info.failed),
+            seconds(info.duration),
+            seconds(info.cpu),
+            seconds(info.transfer),
+            seconds(info.idle),
+            nbytes(info.nbytes_total),
+        ]
+        for info, _ in shown
+    ]
+    section = table(
+        "Spans",
+        "Span|#Tasks|#Failed|#Thread time|#CPU|#Transfer|#Idle|#Results",
+        rows,
+        NO_TASKS,
+        "Those that were active in this time, each with the figures of its whole life; what is "
+        "within a span is counted in it.",
+    )
+    section["depths"] = [depth for _, depth in shown][:_MOST_ROWS]
+    return section
+
+
+BANDWIDTH_TITLES = ("Bandwidth by workers", "Bandwidth by types")
+
+
+def bandwidth(found: Mapping[str, Any]) -> list[Section]:
+    """How fast results went from worker to worker."""
+    pairs = [
+        [
+            word(each["source"]),
+            word(each["destination"]),
+            _rate(each["bandwidth"]),
+            nbytes(each["bytes"]),
+            count(each["count"]),
+        ]
+        for each in found["workers"]
+    ]
+    types = [[word(name), _rate(value)] for name, value in found["types"].items()]
+    of_workers, of_types = BANDWIDTH_TITLES
+    small = "Bandwidths are of transfers of more than 1,000,000 bytes."
+    return [
+        table(
+            of_workers,
+            "From|To|#Bandwidth|#Bytes|#Transfers",
+            pairs,
+            "no result went from worker to worker in this time",
+            small,
+        ),
+        table(
+            of_types,
+            "Type|#Bandwidth",
+            types,
+            "no results of one type of more than 1,000,000 bytes went from worker to worker in "
+            "this time",
+            small,
+        ),
+    ]
+
+
+MEMORY_TITLES = ("Memory", "Memory runs")
+
+
+def memory(answer: Mapping[str, Any], begin: float, end: float) -> list[Section]:
+    """Processes' memory, and the blocks of `MemorySampler`.
+
+    Parameters
+    ----------
+    answer
+        Of view ``memory``.
+    begin, end
+        In seconds of the log.
+
+    Raises
+    ------
+    LookupError, TypeError
+        It is none.
+    """
+    lines = []
+    for series in answer["series"]:
+        known = [value for value in series["bytes"] if value is not None]
+        if known:
+            figures = [nbytes(each) for each in (min(known), max(known), known[-1])]
+            lines.append([word(series["name"]), *figures])
+    runs = [
+        [
+            word(run["label"]),
+            word(run["measure"]),
+            count(run["samples"]),
+            *(nbytes(run[name]) for name in ("first", "last", "peak", "mean")),
+        ]
+        for run in answer["runs"]
+        if run["start"] < end and (run["stopped"] is None or run["stopped"] >= begin)
+    ]
+    of_processes, of_runs = MEMORY_TITLES
+    return [
+        table(
+            of_processes,
+            "Processes of|#Lowest|#Highest|#Last",
+            lines,
+            "no memory was measured in this time",
+            "What the system counts for the workers’ processes.",
+        ),
+        table(
+            of_runs,
+            "Label|Measure|#Samples|#First|#Last|#Highest|#Mean",
+            runs,
+            "no MemorySampler sampled in this time",
+        ),
+    ]
+
+
+LOG_TITLES = ("Scheduler’s log", "Workers’ logs")
+
+
+def scheduler_log(lines: Sequence[tuple[str, str]]) -> Section:
+    """The newest lines, the newest first."""
+    return text(
+        LOG_TITLES[0],
+        "\n".join(line for _, line in lines[:MOST_LINES]),
+        "nothing was logged",
+        f"The newest line first, at most {MOST_LINES:,}; of the time before the block too.",
+    )
+
+
+def worker_logs(logs: Mapping[str, Sequence[tuple[str, str]]]) -> Section:
+    """The newest records of each worker, the newest first."""
+    lines = [
+        f"{address}  {level}  {line}"
+        for address, found in logs.items()
+        for level, line in found[:MOST_LINES]
+    ]
+    return text(
+        LOG_TITLES[1],
+        "\n".join(lines),
+        "no worker has logged anything",
+        f"The newest line first, at most {MOST_LINES:,} of each worker; of the time before the "
+        "block too.",
+    )
+
+
+def statuses(records: Iterable[Record]) -> Counter[str]:
+    """How many records end how."""
+    return Counter(each["status"] for each in records)

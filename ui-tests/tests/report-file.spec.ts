@@ -1,0 +1,84 @@
+/** The HTML file of `performance_report`, as Python writes it, opened from the disk by a browser without network: its picture of tasks. */
+import { expect, type Page, test } from '@playwright/test';
+import { execFileSync } from 'node:child_process';
+import { pathToFileURL } from 'node:url';
+import { setting } from '../servers';
+
+const EVIL = '</script><img src=x onerror=alert(1)>\u202e';
+
+/** A hundred tasks of 10 ms on two threads, one after another; the first reads from a disk too. */
+const WRITE = `import sys
+from spanwise.observed.page_file import Page
+from spanwise.observed.report_page import spans, summary, task_stream
+evil = sys.argv[2]
+def part(n, action, seconds):
+    start = 1000 + n // 2 * 0.01
+    return {"action": action, "start": start, "stop": start + seconds, "function": evil}
+records = [
+    {"key": f"{evil}-{n}", "worker_name": "worker-0", "lane": n % 2, "status": "OK" if n else "error",
+     "startstops": [part(n, "compute", 0.01)] + ([] if n else [part(n, "disk-read", 0.005)])}
+    for n in range(100)
+]
+sections = [*summary(0.5, records, []), task_stream(records, 1000, 0.5, {evil: 2}), spans([], 0, 1)]
+Page({"title": "Report", "facts": [], "sections": sections}).save(sys.argv[1])`;
+
+let file: string;
+
+test.beforeAll(({}, info) => {
+  file = info.outputPath('report.html');
+  execFileSync(setting('SPANWISE_TEST_PYTHON'), ['-c', WRITE, file, EVIL], {
+    cwd: setting('SPANWISE_BROWSER_FOLDER'),
+    timeout: 300_000
+  });
+});
+
+/** Everything that the page says, asks for or opens. */
+async function openFile(page: Page): Promise<string[]> {
+  const record: string[] = [];
+  page.on('console', message => record.push(message.text()));
+  page.on('pageerror', error => record.push(error.message));
+  page.on('request', request => record.push(request.url()));
+  page.on('dialog', dialog => {
+    record.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.context().setOffline(true);
+  await page.goto(pathToFileURL(file).href);
+  await expect(page.locator('#page')).toHaveAttribute('data-shown', '3');
+  return record;
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`draws tasks, tells of one, and looks closer, in the ${colorScheme}`, async ({
+    page
+  }, info) => {
+    await page.emulateMedia({ colorScheme });
+    const record = await openFile(page);
+    const lanes = page.locator('canvas.lanes');
+    await expect(lanes).toHaveAttribute('data-drawn', '101');
+    const { width } = (await lanes.boundingBox())!;
+    // The lower lane's last task.
+    await lanes.hover({ position: { x: width - 3, y: 45 } });
+    const stream = page.locator('section').nth(1);
+    await expect(stream).toContainText(
+      `${EVIL}-99 · ${EVIL} · compute · 10.000\u00a0ms from 490.000\u00a0ms on`
+    );
+    await lanes.dragTo(lanes, {
+      sourcePosition: { x: 150 + (width - 150) / 2, y: 30 },
+      targetPosition: { x: width - 1, y: 30 }
+    });
+    await expect(lanes).not.toHaveAttribute('data-drawn', '101');
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await expect(lanes).toHaveAttribute('data-drawn', '101');
+    await page.getByText('All parts as a table').click();
+    await expect(stream.locator('tbody tr')).toHaveCount(101);
+    await expect(page.locator('section').nth(2)).toContainText(
+      'No data: no task ended in this time.'
+    );
+    expect(record).toEqual([pathToFileURL(file).href]);
+    await page.screenshot({
+      path: info.outputPath(`${colorScheme}.png`),
+      fullPage: true
+    });
+  });
+}
