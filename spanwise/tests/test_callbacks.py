@@ -24,6 +24,7 @@ import spanwise
 from spanwise import Client
 from spanwise.client import callbacks as module
 from spanwise.client.cluster_resources import ClusterResources
+from spanwise.tests.marks import now_of
 from spanwise.tests.processes import wait_until
 
 HOOKS = ["start", "start_state", "pretask", "posttask", "finish"]
@@ -355,6 +356,8 @@ def test_a_worker_that_dies(cluster: Client, tmp_path: Path) -> None:
         assert cluster.get(graph, "end") == 7 + 2 * 210
     told = Counter(key for key, _ in notes.of("posttask"))
     assert told == dict.fromkeys(graph, 1)
+    # The tests after this one have two workers.
+    wait_until("another worker", lambda: len(cluster.nthreads()) == 2)
 
 
 def test_a_large_graph_is_told_before_it_is_sent(cluster: Client) -> None:
@@ -398,7 +401,7 @@ def test_times_are_those_of_the_workers(cluster: Client) -> None:
     graph: dict[str, Any] = {f"n-{n}": (when, n) for n in range(20)}
     graph["mid"] = (when, *graph)
     graph["end"] = (when, "mid")
-    before = time.time()
+    before = now_of(cluster)
     with Profiler() as profiler, CacheProfiler() as cache:
         values = dict(zip(graph, cluster.get(graph, list(graph)), strict=True))
     assert len(cache.results) == len(graph)

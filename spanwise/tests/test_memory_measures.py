@@ -197,9 +197,13 @@ def test_it_is_kept_where_dasks_own_schedulers_are_observed() -> None:
     seen.close()
 
 
+#: Bytes that the system gives anew each time: no allocator keeps so many (glibc at most 32 MiB).
+HELD = 40 * MIB
+
+
 def hold_and_let_go(seconds: float) -> None:
     for _ in range(10):
-        held = written(8 * MIB)
+        held = written(HELD)
         sleep(seconds / 20)
         del held
         sleep(seconds / 20)
@@ -218,4 +222,4 @@ def assert_figures_of_all(run: dict[str, Any], samples: list[tuple[float, int]])
     assert (run["first"], run["last"], run["peak"]) == (sizes[0], sizes[-1], sizes.max())
     assert run["area"] == pytest.approx(area, rel=1e-5)
     assert run["mean"] == pytest.approx(area / (t[-1] - t[0]), rel=1e-5)
-    assert sizes.max() > sizes.min() + 6 * MIB
+    assert sizes.max() > sizes.min() + 0.75 * HELD

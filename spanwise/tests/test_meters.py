@@ -24,6 +24,7 @@ from spanwise import Client, Event, LocalCluster, Reschedule, observe, span
 from spanwise.measure.meters import metered, without_seconds
 from spanwise.measure.scopes import Heard, listen
 from spanwise.metrics import context_meter
+from spanwise.tests.marks import now_of
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.tests.work import lines_of
 from spanwise.wire.labels import label_of, text_of
@@ -427,7 +428,7 @@ def test_figures_are_chosen_by_function_worker_and_time(client: Client) -> None:
 
     first, second = sorted(client.scheduler_info()["workers"])
     client.submit(told, 1, workers=[first], pure=False).result(LIMIT_SECONDS)
-    between = time.time()
+    between = now_of(client)
     client.submit(told, 10, workers=[second], pure=False).result(LIMIT_SECONDS)
 
     def figure(**chosen: Any) -> float:

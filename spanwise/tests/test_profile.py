@@ -280,10 +280,11 @@ def test_of_an_observation(tmp_path: Path) -> None:
         dask.delayed(outer)(0.2, dask_key_name="outer-1").compute(scheduler="threads")
         tree = seen.profile(key="outer")
         assert named(tree, "innermost")["count"] > 0
-        same, _ = seen.profile(key="outer", filename=tmp_path / "x.html")
-        assert same == tree
+        # (the look after the end of a task may give it a sample more)
+        later, _ = seen.profile(key="outer", filename=tmp_path / "x.html")
+        assert later["count"] >= tree["count"]
         (section,) = content_of((tmp_path / "x.html").read_text("utf-8"))["sections"]
-        assert Profile(section["result"]).tree() == tree
+        assert Profile(section["result"]).tree() == later
 
 
 # -- pages, without a cluster ----------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 import spanwise
 from spanwise import Client
 from spanwise.tests.disturbance import Disturbance
+from spanwise.tests.marks import now_of
 from spanwise.tests.processes import LIMIT_SECONDS
 
 
@@ -29,11 +29,11 @@ def test_q01_the_times_of_the_disk_are_the_schedulers_too() -> None:
     """There they are the worker's own clock; here they are told relative to the run."""
     with Client(n_workers=1, threads_per_worker=1, memory_limit="300 MiB") as client:
         with Disturbance(os.getpid()) as disturbance:
-            before = time.time()
+            before = now_of(client)
             arrays = [client.submit(np.full, 2_500_000, n, pure=False) for n in range(14)]
             sums = client.map(np.sum, arrays, pure=False)
             client.gather(sums)
-            after = time.time()
+            after = now_of(client)
             lost = disturbance.seconds
         parts = [
             part
