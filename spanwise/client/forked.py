@@ -54,7 +54,9 @@ class ForkedSession(Session):
     new_entries: Any = _refuse
     send: Any = _refuse
     send_all: Any = _refuse
+    tell_code: Any = _refuse
     watch: Any = _refuse
+    watch_runs: Any = _refuse
     wait_in_loop: Any = _refuse
     sleep: Any = _refuse
     wait_for: Any = _refuse
@@ -82,6 +84,7 @@ class ForkedSession(Session):
     withdraw: Any = _nothing
     close_request: Any = _nothing
     unwatch: Any = _nothing
+    unwatch_runs: Any = _nothing
     drop: Any = _nothing
     drop_later: Any = _nothing
     close: Any = _nothing

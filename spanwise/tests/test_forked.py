@@ -182,6 +182,7 @@ def test_every_method_of_a_session_is_refused_or_deliberately_nothing() -> None:
         "withdraw",
         "close_request",
         "unwatch",
+        "unwatch_runs",
         "drop",
         "drop_later",
         "close",
