@@ -142,6 +142,7 @@ class Spans:
         "_joined",
         "_new",
         "_offset",
+        "_recounted",
         "_reused",
         "records",
     )
@@ -162,6 +163,9 @@ class Spans:
         self._by_path: dict[tuple[int, str], int] = {}
         self._joined: BoundedMap[str, bool] = BoundedMap(_JOINED_KEPT)
         self._reused: dict[int, int] = {}
+        #: Numbers whose count has not been told: once each, for a program may ask for the same
+        #: result again and again, and nothing is sent then.
+        self._recounted: dict[int, None] = {}
         #: What has been told: the newest.
         self._code: BoundedMap[tuple[int, str], bool] = BoundedMap(_CODE_KEPT)
         self._closed = closed
@@ -225,8 +229,7 @@ class Spans:
         if number == 0:
             return
         self._reused[number] = self._reused.get(number, 0) + count
-        record = self.records[number]
-        self._again.append(self._row(number, record, self._parent(record)))
+        self._recounted[number] = None
 
     def _number_at(self, place: int) -> int:
         """The number of the first, second … span: from the client's own beginning on."""
@@ -281,6 +284,10 @@ class Spans:
         """Rows of the spans that the scheduler does not know yet."""
         new, self._new = self._new, []
         again, self._again = self._again, []
+        recounted, self._recounted = self._recounted, {}
+        for number in recounted:
+            record = self.records[number]
+            again.append(self._row(number, record, self._parent(record)))
         return [*new, *again]
 
     def announce_again(self, first: int) -> None:

@@ -264,10 +264,9 @@ class TestSpans:
         spans.count_reused(SpanAnnotation(inner), 2)
         spans.count_reused(SpanAnnotation(inner), 3)
         spans.count_reused(None, 7)
-        assert spans.take_new() == [
-            {**row(2, inner, 1), "reused": 2},
-            {**row(2, inner, 1), "reused": 5},
-        ]
+        # One row however often: nothing is sent meanwhile.
+        assert spans.take_new() == [{**row(2, inner, 1), "reused": 5}]
+        assert spans.take_new() == []
         assert spans.first_unannounced == 4
 
     def test_spans_of_several_clients_have_numbers_of_their_own(self) -> None:
