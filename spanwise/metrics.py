@@ -14,8 +14,10 @@ from math import nan
 from time import monotonic, perf_counter, process_time, thread_time, time
 from typing import Any, Literal, TypeVar
 
+from spanwise.measure.names import OTHERS
 from spanwise.measure.scopes import (
     HERE,
+    MOST_LABELS,
     NOWHERE,
     SCOPE,
     SECONDS,
@@ -168,7 +170,10 @@ class _TaskMeter(_Decorates):
         try:
             seconds[self._label] += delta
         except KeyError:
-            seconds[self._label] = delta
+            if len(seconds) < MOST_LABELS:
+                seconds[self._label] = delta
+            else:
+                seconds[OTHERS] = seconds.get(OTHERS, 0.0) + delta
 
 
 class ContextMeter:

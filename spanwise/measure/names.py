@@ -7,6 +7,8 @@ import threading
 #: At most so many texts, of so many characters together, get ids: new functions and
 #: files come for as long as a worker lives, and an id is never used again.
 MOST_NAMES, MOST_CHARACTERS = 50_000, 8 << 20
+#: Of what tasks call their figures at most so many: the rest is for functions and files.
+MOST_LABELS = 10_000
 #: A longer one is cut.
 LONGEST = 1_000
 #: Stands for all later texts.
@@ -28,6 +30,7 @@ class Names:
         self._texts: list[str] = []
         self._announced = 0
         self._characters = 0
+        self._labels = 0
         self._coining = threading.Lock()
 
     def id_of(self, text: str) -> int:
@@ -47,6 +50,15 @@ class Names:
                 self._characters += len(text)
                 self._ids[text] = found
             return found
+
+    def label_id_of(self, text: str) -> int:
+        """The same of a text of which users' code may make any number."""
+        found = self._ids.get(text)
+        if found is None:
+            # (two threads may count one label twice)
+            self._labels += 1
+            found = self.id_of(text if self._labels <= MOST_LABELS else OTHERS)
+        return found
 
     def announcement(self) -> dict[str, object]:
         """Return the fields that announce what is new: put them into the next message."""

@@ -16,6 +16,8 @@ from collections.abc import Callable, Hashable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
+from spanwise.measure.names import OTHERS
+
 #: (label, value, unit)
 Event = tuple[Any, Any, Any]
 Callback = Callable[[Hashable, float, str], object]
@@ -23,6 +25,8 @@ Callback = Callable[[Hashable, float, str], object]
 SECONDS = "seconds"
 #: So many events are kept one by one before those of one label and unit are added up.
 MOST_EVENTS = 4096
+#: So many labels of a task are kept apart; later ones are `OTHERS`, of each unit.
+MOST_LABELS = 4096
 
 
 class Heard:
@@ -37,28 +41,37 @@ class Heard:
         All others.
     """
 
-    __slots__ = ("events", "seconds")
+    __slots__ = ("_adding_up", "_most", "events", "seconds")
 
     def __init__(self) -> None:
         self.seconds: dict[Hashable, float] = {}
         self.events: list[Event] = []
+        #: Held by who replaces events; who appends some does not need it.
+        self._adding_up = threading.Lock()
+        #: Events are added up when there are more.
+        self._most = MOST_EVENTS
 
     def add(self, event: Event) -> None:
         """Add one of any thread."""
         events = self.events
         events.append(event)
-        if len(events) > MOST_EVENTS:
-            # In place; others may append meanwhile.
-            count = len(events)
-            events[:count] = _added_up(events[:count])
+        if len(events) > self._most:
+            with self._adding_up:
+                # In place; others may append meanwhile.
+                count = len(events)
+                events[:count] = _added_up(events[:count])
+                # Where few are alike, the next time comes after as many again.
+                self._most = max(MOST_EVENTS, 2 * len(events))
 
     def take(self) -> list[Event]:
         """What there is, each label and unit once; forgets it."""
         events = [(label, value, SECONDS) for label, value in self.seconds.items()]
         self.seconds.clear()
-        count = len(self.events)
-        events += self.events[:count]
-        del self.events[:count]
+        with self._adding_up:
+            count = len(self.events)
+            events += self.events[:count]
+            del self.events[:count]
+            self._most = MOST_EVENTS
         return _added_up(events)
 
 
@@ -149,7 +162,7 @@ def listen(heard: Heard) -> None:
 def _added_up(events: Iterable[Event]) -> list[Event]:
     """One event for each label and unit, in the order of the first ones.
 
-    What cannot be added up or looked up stays as it is.
+    What cannot be added up or looked up stays as it is, if there is not too much of it.
     """
     sums: dict[Any, Any] = {}
     rest: list[Event] = []
@@ -157,7 +170,10 @@ def _added_up(events: Iterable[Event]) -> list[Event]:
         label, value, unit = event
         try:
             key = (label, unit)
+            if len(sums) >= MOST_LABELS and key not in sums:
+                key = (OTHERS, unit if len(sums) < 2 * MOST_LABELS else OTHERS)
             sums[key] = sums[key] + value if key in sums else value
         except Exception:  # noqa: BLE001 (a label or a value of a user's own; it is kept)
-            rest.append(event)
+            if len(rest) < MOST_LABELS:
+                rest.append(event)
     return [(label, value, unit) for (label, unit), value in sums.items()] + rest

@@ -103,7 +103,7 @@ class Report:
         tables: dict[str, Any] = {"runs": self.runs, "parts": self.parts, "missing": self.missing}
         if self.meters:
             tables["meters"] = [
-                (row, function, span, names.id_of(label), names.id_of(unit), value, cpu)
+                (row, function, span, names.label_id_of(label), names.label_id_of(unit), value, cpu)
                 for row, (function, span, label, unit, value, cpu) in self.meters
             ]
         return fields, tables, blobs
