@@ -34,6 +34,8 @@ _AT_WORK = 0.2
 _MOST_OWED = 50.0
 #: Resting places of a thread that are remembered; beyond them all are forgotten.
 _MOST_PLACES = 64
+#: Stacks of which one copy serves all seconds; beyond them all are forgotten.
+_MOST_STACKS = 10_000
 
 #: Name, file and first line.
 Frame = tuple[str, str, int]
@@ -89,6 +91,7 @@ class Machinery:
         #: Around the buckets.
         self._lock = threading.Lock()
         self._buckets: deque[tuple[int, Counter[Stack]]] = deque(maxlen=KEPT_SECONDS)
+        self._stacks: dict[Stack, Stack] = {}
 
     def look(self, now: float) -> bool:
         """Look at all threads, unless that was done just now; return whether one works.
@@ -143,6 +146,9 @@ class Machinery:
             frames.clear()
 
     def _add(self, second: int, stack: Stack, count: int) -> None:
+        if len(self._stacks) >= _MOST_STACKS:
+            self._stacks.clear()
+        stack = self._stacks.setdefault(stack, stack)
         with self._lock:
             if not self._buckets or self._buckets[-1][0] != second:
                 self._buckets.append((second, Counter()))
@@ -156,9 +162,9 @@ class Machinery:
             if thread.ident is not None
             and thread.native_id is not None
             and thread is not me
+            and (thread is threading.main_thread() or thread.name.startswith("spanwise-"))
             # Those that run tasks have a row, and are sampled elsewhere.
             and not hasattr(thread, "row")
-            and (thread is threading.main_thread() or thread.name.startswith("spanwise-"))
         }
         for ident in self._threads.keys() - living.keys():
             del self._threads[ident]
