@@ -19,6 +19,7 @@ from functools import partial
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spanwise.measure.type_names import name_of_type
 from spanwise.records.enumerations import ITEM_OK, LARGEST_U16, NONE_U32, TRANSFER_OK
 from spanwise.wire import link as wire_link
 from spanwise.wire.direct import Direct
@@ -189,7 +190,7 @@ class PeerFetcher(threading.Thread):
         types = {type(value) for _, value, _ in items}
         if len(types) > 1:
             return NONE_U32
-        return self._fetching.worker.names.id_of(_qualified(types.pop()))
+        return self._fetching.worker.names.id_of(name_of_type(types.pop()))
 
     def _opening(self, link: wire_link.Link) -> None:
         with self._changed:
@@ -305,17 +306,6 @@ class PeerFetcher(threading.Thread):
     def _book(self, activity: str, seconds: float) -> None:
         now = perf_counter()
         self._fetching.worker.ledger.add(now, CONTEXT, activity, "seconds", seconds)
-
-
-def _qualified(kind: type) -> str:
-    """``module:qualified name``, whatever its metaclass does."""
-    own: Any = type.__dict__
-    try:
-        module = own["__module__"].__get__(kind)
-    except AttributeError:  # a class may have none
-        module = ""
-    # (nor need it be a text: a class may have a property of this name)
-    return f"{module if type(module) is str else ''}:{own['__qualname__'].__get__(kind)}"
 
 
 class _Brought(NamedTuple):
