@@ -196,6 +196,7 @@ def test_every_method_of_a_session_is_refused_or_deliberately_nothing() -> None:
         "last_seen",
         "entry_of",
         "too_late",
+        "wall_now",
         "wall_time",
     }
     assert public - refused - nothing == {*reading, "abandon_links"}
