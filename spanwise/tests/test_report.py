@@ -20,6 +20,7 @@ from spanwise.observed import report_page
 from spanwise.observed.page_file import Page
 from spanwise.observed.profiles import Profile
 from spanwise.observed.questions import FineMetrics
+from spanwise.tests.test_profile import wait_for_rest
 
 EVIL = "</script><img src=x onerror=alert(1)>\u202e"
 TITLES = [
@@ -91,6 +92,8 @@ def test_every_figure_is_that_of_the_api(client: Client, tmp_path: Path) -> None
         with span("reported"), sampler.sample("sampled"):
             client.gather(client.map(spin, [0.2, 0.21]))
         move(client)
+        # (a look that is still to come would add samples to the block's last second)
+        wait_for_rest(client)
     start, stop = report.start, report.stop
     assert start is not None and stop is not None
     sections = read(tmp_path / "report.html")
