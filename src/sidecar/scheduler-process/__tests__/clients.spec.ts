@@ -1,75 +1,26 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { monotonicClock } from '../../../link/monotonic';
-import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
 import { WireClient } from '../../../testing/wire-client';
-import { WireFleet, type WireWorker } from '../../../testing/wire-worker';
-import { Cluster } from '../cluster';
+import { WireCluster } from '../../../testing/wire-cluster';
 import type { ClusterState } from '../cluster-state';
 
 const secret = Buffer.alloc(32, 7);
 const OK = 1;
 const ERRED = 2;
 
-/** A cluster with its owner; guests come and go. */
-class Shared {
-  readonly guests = new Set<WireClient>();
-  fleet!: WireFleet;
-  cluster!: Cluster;
-  owner!: WireClient;
-  private _folder = '';
+const start = (nWorkers = 1): Promise<WireCluster> =>
+  WireCluster.start({ nWorkers, stallSeconds: 0.4 });
 
-  static async start(nWorkers = 1): Promise<Shared> {
-    const shared = new Shared();
-    shared._folder = await mkdtemp(join(tmpdir(), 'sw-'));
-    shared.cluster = await Cluster.start({
-      settings: drawnClusterSettings({
-        secretHex: secret.toString('hex'),
-        nWorkers,
-        stallSeconds: 0.4
-      }),
-      folder: shared._folder,
-      clock: monotonicClock(),
-      note: () => undefined,
-      fleet: options => (shared.fleet = new WireFleet(options))
-    });
-    shared.owner = await WireClient.join(shared.cluster.address, secret);
-    await waitFor('workers', () => shared.fleet.workers.size === nWorkers);
-    return shared;
-  }
-
-  async guest(): Promise<WireClient> {
-    const client = await WireClient.join(this.cluster.address, secret, true);
-    this.guests.add(client);
-    return client;
-  }
-
-  get state(): ClusterState {
-    return (this.cluster as unknown as { _state: ClusterState })._state;
-  }
-
-  get workers(): WireWorker[] {
-    return [...this.fleet.workers.values()];
-  }
-
-  async end(): Promise<void> {
-    await this.cluster.end('closed');
-    this.owner.link.destroy();
-    this.guests.forEach(({ link }) => link.destroy());
-    await rm(this._folder, { recursive: true });
-  }
-}
+const stateOf = ({ cluster }: WireCluster): ClusterState =>
+  (cluster as unknown as { _state: ClusterState })._state;
 
 describe('clients of one cluster', () => {
-  let shared: Shared;
+  let shared: WireCluster;
   let owner: WireClient;
   let guest: WireClient;
 
   beforeEach(async () => {
-    shared = await Shared.start(2);
+    shared = await start(2);
     owner = shared.owner;
     guest = await shared.guest();
   });
@@ -158,9 +109,9 @@ describe('clients of one cluster', () => {
     await waitFor('it holds', () => shared.workers.some(w => w.held.length));
     guest.link.destroy();
     await waitFor('one result', () => stored() === 1);
-    await waitFor('one task', () => shared.state.core.tasks.size === 1);
-    shared.state.core.validateState();
-    expect(shared.state.blobs.size).toBe(1);
+    await waitFor('one task', () => stateOf(shared).core.tasks.size === 1);
+    stateOf(shared).core.validateState();
+    expect(stateOf(shared).blobs.size).toBe(1);
     owner.submit('a -> e');
     expect((await owner.outcome('e')).status).toBe(OK);
     expect(owner.isClosed).toBe(false);
@@ -262,7 +213,7 @@ describe('clients of one cluster', () => {
 
   it('have their folders searched by a new worker before it sets up plugins', async () => {
     guest.link.send('submit', { launch: { path: ['/guest'], cwd: '/' } });
-    await waitFor('the folder', () => shared.state.launch !== null);
+    await waitFor('the folder', () => stateOf(shared).launch !== null);
     const setUp = { request: 1, name: 'p', setUp: true };
     guest.link.send('plugin', setUp, {}, [Uint8Array.of(1)]);
     guest.link.send('command', { request: 2, what: 'scale', count: 3 });
@@ -357,7 +308,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 );
 
 it('are served as if each were alone, whatever the others do', async () => {
-  const shared = await Shared.start(2);
+  const shared = await start(2);
   try {
     await fc.assert(
       fc.asyncProperty(fc.array(act, { maxLength: 40 }), async acts => {
@@ -373,7 +324,7 @@ it('are served as if each were alone, whatever the others do', async () => {
 /** The owner stays from one run to the next, so its names are never used twice. */
 let runs = 0;
 
-async function play(shared: Shared, acts: readonly Act[]): Promise<void> {
+async function play(shared: WireCluster, acts: readonly Act[]): Promise<void> {
   const run = runs++;
   const clients: WireClient[] = [
     shared.owner,
@@ -461,7 +412,7 @@ async function play(shared: Shared, acts: readonly Act[]): Promise<void> {
     }
     expect(client.isClosed).toBe(false);
   }
-  shared.state.core.validateState();
+  stateOf(shared).core.validateState();
   releaseAll(shared.owner);
   clients.slice(1).forEach(client => {
     client.link.destroy();
@@ -470,9 +421,9 @@ async function play(shared: Shared, acts: readonly Act[]): Promise<void> {
   await waitFor('nothing is left', () => {
     shared.workers.forEach(worker => worker.letGo());
     return (
-      shared.state.core.tasks.size === 0 &&
+      stateOf(shared).core.tasks.size === 0 &&
       // Only the owner may name templates again: as many as there are things that tasks do.
-      shared.state.blobs.size <= 3 &&
+      stateOf(shared).blobs.size <= 3 &&
       shared.workers.every(worker => worker.store.size === 0)
     );
   });

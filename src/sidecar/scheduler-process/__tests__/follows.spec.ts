@@ -1,17 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
-import { WireClient } from '../../../testing/wire-client';
-import { WireFleet } from '../../../testing/wire-worker';
+import type { WireClient } from '../../../testing/wire-client';
+import { WireCluster } from '../../../testing/wire-cluster';
 import type { Message } from '../../../wire/schema';
-import { monotonicClock } from '../../../link/monotonic';
 import { NONE, TaskState } from '../../../scheduler';
-import { Cluster } from '../cluster';
 import { Follows } from '../follows';
 
-const secret = Buffer.alloc(32, 7);
 type Followed = Message<'client', 'down', 'followed'>;
 type Fields = Partial<Message<'client', 'up', 'follow'>['fields']>;
 
@@ -19,35 +12,16 @@ type Fields = Partial<Message<'client', 'up', 'follow'>['fields']>;
 type Counts = Record<string, number>;
 
 describe('tasks that a client follows', () => {
-  let folder: string;
-  let cluster: Cluster;
-  let fleet: WireFleet;
+  let wire: WireCluster;
   let client: WireClient;
   let request = 0;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sw-'));
-    cluster = await Cluster.start({
-      settings: drawnClusterSettings({
-        secretHex: secret.toString('hex'),
-        transport: 'unix',
-        nWorkers: 2,
-        observer: null
-      }),
-      folder,
-      clock: monotonicClock(),
-      note: () => undefined,
-      fleet: options => (fleet = new WireFleet(options))
-    });
-    client = await WireClient.join(cluster.address, secret);
-    await waitFor('two workers', () => fleet.workers.size === 2);
+    wire = await WireCluster.start({ nWorkers: 2 });
+    client = wire.owner;
   });
 
-  afterEach(async () => {
-    await cluster.end('closed');
-    client.link.destroy();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterEach(() => wire.end());
 
   async function follow(
     what: 'open' | 'keys' | 'group' | 'count',
@@ -90,7 +64,7 @@ describe('tasks that a client follows', () => {
   it('are those that it names and all that they need, by prefix', async () => {
     client.submit('a b -> c -> d', { does: { c: 'hold' } });
     const held = await waitFor('c runs', () =>
-      [...fleet.workers.values()].find(each => each.held.length === 1)
+      wire.workers.find(each => each.held.length === 1)
     );
     const opened = await follow('open', {}, [client.id('d')]);
     expect(opened.fields.tasks).toBe(4);
@@ -117,7 +91,7 @@ describe('tasks that a client follows', () => {
     client.submit('a -> b', { want: 'a b', does: { b: 'hold' } });
     await client.outcome('a');
     await waitFor('b runs', () =>
-      [...fleet.workers.values()].some(each => each.held.length === 1)
+      wire.workers.some(each => each.held.length === 1)
     );
     const opened = await follow('open', { complete: false }, [0, 1]);
     expect(names(opened)).toEqual(['b']);
@@ -154,7 +128,7 @@ describe('tasks that a client follows', () => {
     expect(failed.fields.error).toMatchObject({ key: 'a-1' });
     client.submit('c -> d -> e', { does: { c: 'hold' } });
     await waitFor('c runs', () =>
-      [...fleet.workers.values()].find(each => each.held.length === 1)
+      wire.workers.find(each => each.held.length === 1)
     );
     await follow('open', { number: 2 }, [client.id('e')]);
     client.link.send('cancel', {}, { ids: { id: [client.id('e')] } });

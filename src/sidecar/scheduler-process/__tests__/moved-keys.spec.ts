@@ -1,16 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
-import { WireClient } from '../../../testing/wire-client';
-import { WireFleet, type WireWorker } from '../../../testing/wire-worker';
+import type { WireClient } from '../../../testing/wire-client';
+import { WireCluster } from '../../../testing/wire-cluster';
+import type { WireWorker } from '../../../testing/wire-worker';
 import { monotonicClock } from '../../../link/monotonic';
 import type { OuterTaskId } from '../../../records/ids';
-import { Cluster } from '../cluster';
 import { MovedKeys } from '../moved-keys';
-
-const secret = Buffer.alloc(32, 7);
 
 describe('keys of forgotten tasks', () => {
   it('are bounded by their bytes, and hold no text of a submission', () => {
@@ -30,36 +24,17 @@ describe('keys of forgotten tasks', () => {
 });
 
 describe('keys that a worker asks for', () => {
-  let folder: string;
-  let cluster: Cluster;
-  let fleet: WireFleet;
+  let wire: WireCluster;
   let client: WireClient;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sw-'));
-    cluster = await Cluster.start({
-      settings: drawnClusterSettings({
-        secretHex: secret.toString('hex'),
-        transport: 'unix',
-        nWorkers: 1,
-        observer: null
-      }),
-      folder,
-      clock: monotonicClock(),
-      note: () => undefined,
-      fleet: options => (fleet = new WireFleet(options))
-    });
-    client = await WireClient.join(cluster.address, secret);
-    await waitFor('a worker', () => fleet.workers.size === 1);
+    wire = await WireCluster.start({ nWorkers: 1 });
+    client = wire.owner;
   });
 
-  afterEach(async () => {
-    await cluster.end('closed');
-    client.link.destroy();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterEach(() => wire.end());
 
-  const theWorker = (): WireWorker => [...fleet.workers.values()][0]!;
+  const theWorker = (): WireWorker => wire.workers[0]!;
   let request = 0;
 
   async function ask(taskId: number[]): Promise<string[]> {

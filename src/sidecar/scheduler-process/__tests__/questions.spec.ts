@@ -1,18 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { NONE_U16, NONE_U32 } from '../../../records/enumerations';
 import { TaskState } from '../../../scheduler';
-import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
-import { WireClient } from '../../../testing/wire-client';
-import { WireFleet } from '../../../testing/wire-worker';
+import type { WireClient } from '../../../testing/wire-client';
+import { WireCluster } from '../../../testing/wire-cluster';
 import { TASK_STATE_WORDS } from '../../../wire/task-states';
 import type { Message } from '../../../wire/schema';
-import { monotonicClock } from '../../../link/monotonic';
-import { Cluster } from '../cluster';
 
-const secret = Buffer.alloc(32, 7);
 type Answer = Message<'client', 'down', 'answer'>;
 
 it('words are those of the states', () => {
@@ -24,34 +17,15 @@ it('words are those of the states', () => {
 });
 
 describe('questions about tasks', () => {
-  let folder: string;
-  let cluster: Cluster;
-  let fleet: WireFleet;
+  let wire: WireCluster;
   let client: WireClient;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sw-'));
-    cluster = await Cluster.start({
-      settings: drawnClusterSettings({
-        secretHex: secret.toString('hex'),
-        transport: 'unix',
-        nWorkers: 2,
-        observer: null
-      }),
-      folder,
-      clock: monotonicClock(),
-      note: () => undefined,
-      fleet: options => (fleet = new WireFleet(options))
-    });
-    client = await WireClient.join(cluster.address, secret);
-    await waitFor('two workers', () => fleet.workers.size === 2);
+    wire = await WireCluster.start({ nWorkers: 2 });
+    client = wire.owner;
   });
 
-  afterEach(async () => {
-    await cluster.end('closed');
-    client.link.destroy();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterEach(() => wire.end());
 
   let request = 0;
 
@@ -94,7 +68,7 @@ describe('questions about tasks', () => {
     client.submit('a -> b', { want: 'a b', does: { b: 'hold' } });
     const { worker } = await client.outcome('a');
     const held = await waitFor('b runs', () =>
-      [...fleet.workers.values()].find(each => each.held.length === 1)
+      wire.workers.find(each => each.held.length === 1)
     );
     const a = [NONE_U16, 'result of 0'.length, [worker]];
     const b = [held.id, -1, []];

@@ -1,46 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
-import { WireClient } from '../../../testing/wire-client';
-import { WireFleet } from '../../../testing/wire-worker';
+import type { WireClient } from '../../../testing/wire-client';
+import { WireCluster } from '../../../testing/wire-cluster';
 import type { Message } from '../../../wire/schema';
-import { monotonicClock } from '../../../link/monotonic';
-import { Cluster } from '../cluster';
 
-const secret = Buffer.alloc(32, 7);
 type Ran = Message<'client', 'down', 'ran'>;
 
 describe('runs of the tasks that a client wants', () => {
-  let folder: string;
-  let cluster: Cluster;
-  let fleet: WireFleet;
+  let wire: WireCluster;
   let client: WireClient;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sw-'));
-    cluster = await Cluster.start({
-      settings: drawnClusterSettings({
-        secretHex: secret.toString('hex'),
-        transport: 'unix',
-        nWorkers: 1,
-        observer: null
-      }),
-      folder,
-      clock: monotonicClock(),
-      note: () => undefined,
-      fleet: options => (fleet = new WireFleet(options))
-    });
-    client = await WireClient.join(cluster.address, secret);
-    await waitFor('a worker', () => fleet.workers.size === 1);
+    wire = await WireCluster.start({ nWorkers: 1 });
+    client = wire.owner;
   });
 
-  afterEach(async () => {
-    await cluster.end('closed');
-    client.link.destroy();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterEach(() => wire.end());
 
   function ran(of = client): Ran[] {
     return of.received.filter((m): m is Ran => m.type === 'ran');
@@ -83,7 +57,7 @@ describe('runs of the tasks that a client wants', () => {
     client.link.send('watchRuns', { on: true });
     client.submit('a', { does: { a: 'hold' } });
     const worker = await waitFor('a runs', () =>
-      [...fleet.workers.values()].find(each => each.held.length === 1)
+      wire.workers.find(each => each.held.length === 1)
     );
     const { taskId, runId, functionId, span } = worker.held[0]!;
     const running = (id: number) => ({
@@ -109,7 +83,7 @@ describe('runs of the tasks that a client wants', () => {
   });
 
   it('are not told of to who does not want it, or wants it no more', async () => {
-    const guest = await WireClient.join(cluster.address, secret, true);
+    const guest = await wire.guest();
     guest.link.send('watchRuns', { on: true });
     client.submit('a');
     await client.outcome('a');

@@ -1,42 +1,17 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { monotonicClock } from '../../../link/monotonic';
-import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
-import { WireClient } from '../../../testing/wire-client';
-import { WireFleet } from '../../../testing/wire-worker';
-import { Cluster } from '../cluster';
-
-const secret = Buffer.alloc(32, 7);
+import type { WireClient } from '../../../testing/wire-client';
+import { WireCluster } from '../../../testing/wire-cluster';
 
 describe('a cluster with room for six tasks', () => {
-  let folder: string;
-  let cluster: Cluster;
-  let fleet: WireFleet;
+  let wire: WireCluster;
   let client: WireClient;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sw-'));
-    cluster = await Cluster.start({
-      settings: drawnClusterSettings({
-        secretHex: secret.toString('hex'),
-        mostTasks: 6
-      }),
-      folder,
-      clock: monotonicClock(),
-      note: () => undefined,
-      fleet: options => (fleet = new WireFleet(options))
-    });
-    client = await WireClient.join(cluster.address, secret);
-    await waitFor('the worker', () => fleet.workers.size === 1);
+    wire = await WireCluster.start({ mostTasks: 6 });
+    client = wire.owner;
   });
 
-  afterEach(async () => {
-    await cluster.end('closed');
-    client.link.destroy();
-    await rm(folder, { recursive: true });
-  });
+  afterEach(() => wire.end());
 
   const errors = (): string[] =>
     client.received.flatMap(message =>
