@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from spanwise.records.block import BrokenBlock, decode_block, decode_blocks, encode_block
 from spanwise.records.tables import record_tables
 from spanwise.tests.checkout import CHECKOUT
+from spanwise.tests.column_values import COLUMN_VALUES
 
 GALLERY = CHECKOUT / "src/testing/gallery/blocks"
 SAMPLES = sorted(path.stem for path in GALLERY.glob("*.bin"))
@@ -58,12 +59,7 @@ def test_gallery_is_written_byte_for_byte(name):
 
 
 VALUES = {
-    "u8": st.integers(0, 2**8 - 1),
-    "u16": st.integers(0, 2**16 - 1),
-    "u32": st.integers(0, 2**32 - 1),
-    "i32": st.integers(-(2**31), 2**31 - 1),
-    "f32": st.floats(width=32, allow_nan=False),
-    "f64": st.floats(allow_nan=False),
+    **COLUMN_VALUES,
     "text": st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
 }
 

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanwise.tests.checkout import CHECKOUT
+from spanwise.tests.column_values import COLUMN_VALUES
 from spanwise.wire.errors import BrokenFrame, FrameTooLong
 from spanwise.wire.frame import decode, encode
 from spanwise.wire.frame_reader import uninitialised
-from spanwise.wire.schema import ROLES, link_type
+from spanwise.wire.schema import FORMAT_OF, ROLES, link_type
 
 GALLERY = CHECKOUT / "src/testing/gallery/frames"
 SAMPLES = sorted(path.stem for path in GALLERY.glob("*.bin"))
@@ -82,15 +83,8 @@ def test_gallery_is_written_with_equal_columns_and_blobs(name):
     assert sections(ours) == sections(theirs)
 
 
-#: What a column of each format may hold.
-VALUES = {
-    "B": st.integers(0, 2**8 - 1),
-    "H": st.integers(0, 2**16 - 1),
-    "I": st.integers(0, 2**32 - 1),
-    "i": st.integers(-(2**31), 2**31 - 1),
-    "f": st.floats(width=32, allow_nan=False),
-    "d": st.floats(allow_nan=False),
-}
+#: By the letter of the format.
+VALUES = {FORMAT_OF[kind]: values for kind, values in COLUMN_VALUES.items()}
 run_rows = st.lists(
     st.tuples(*[VALUES[letter] for letter in UP["finished"].by_name["runs"].formats]),
     max_size=80,

@@ -3,6 +3,7 @@ import { expect, type Page, test } from '@playwright/test';
 import { execFileSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 import { setting } from '../servers';
+import { openOffline, type PageRecord } from '../pages/offline-file';
 
 const EVIL = '</script><img src=x onerror=alert(1)>\u202e';
 
@@ -83,9 +84,6 @@ const WRITE = `import json, sys
 from spanwise.observed.page_file import Page
 Page(json.load(sys.stdin)).save(sys.argv[1])`;
 
-/** Everything that the page says, asks for or opens. */
-type PageRecord = { messages: string[]; requests: string[] };
-
 let file: string;
 
 test.beforeAll(({}, info) => {
@@ -98,16 +96,7 @@ test.beforeAll(({}, info) => {
 });
 
 async function openFile(page: Page): Promise<PageRecord> {
-  const record: PageRecord = { messages: [], requests: [] };
-  page.on('console', message => record.messages.push(message.text()));
-  page.on('pageerror', error => record.messages.push(error.message));
-  page.on('dialog', dialog => {
-    record.messages.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on('request', request => record.requests.push(request.url()));
-  await page.context().setOffline(true);
-  await page.goto(pathToFileURL(file).href);
+  const record = await openOffline(page, file);
   await expect(page.locator('#page')).toHaveAttribute('data-shown', '4');
   return record;
 }

@@ -3,6 +3,7 @@ import { expect, type Page, test } from '@playwright/test';
 import { execFileSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 import { setting } from '../servers';
+import { openOffline, type PageRecord } from '../pages/offline-file';
 
 const EVIL = '</script><img src=x onerror=alert(1)>\u202e';
 
@@ -32,18 +33,8 @@ test.beforeAll(({}, info) => {
   });
 });
 
-/** Everything that the page says, asks for or opens. */
-async function openFile(page: Page): Promise<string[]> {
-  const record: string[] = [];
-  page.on('console', message => record.push(message.text()));
-  page.on('pageerror', error => record.push(error.message));
-  page.on('request', request => record.push(request.url()));
-  page.on('dialog', dialog => {
-    record.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  await page.context().setOffline(true);
-  await page.goto(pathToFileURL(file).href);
+async function openFile(page: Page): Promise<PageRecord> {
+  const record = await openOffline(page, file);
   await expect(page.locator('#page')).toHaveAttribute('data-shown', '3');
   return record;
 }
@@ -75,7 +66,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await expect(page.locator('section').nth(2)).toContainText(
       'No data: no task ended in this time.'
     );
-    expect(record).toEqual([pathToFileURL(file).href]);
+    expect(record).toEqual({
+      messages: [],
+      requests: [pathToFileURL(file).href]
+    });
     await page.screenshot({
       path: info.outputPath(`${colorScheme}.png`),
       fullPage: true

@@ -3,6 +3,7 @@ import { expect, type Page, test } from '@playwright/test';
 import { execFileSync } from 'node:child_process';
 import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { openOffline, type PageRecord } from '../pages/offline-file';
 
 const root = path.resolve(__dirname, '..', '..');
 
@@ -11,9 +12,6 @@ type PlotlyAxis = { _offset: number; l2p(value: number): number };
 type PlotlyElement = HTMLElement & {
   _fullLayout: Record<string, PlotlyAxis & { range: [number, number] }>;
 };
-
-/** Everything that the page says, asks for or opens. */
-type PageRecord = { messages: string[]; requests: string[] };
 
 let file: string;
 
@@ -43,16 +41,7 @@ test.beforeAll(({}, info) => {
 });
 
 async function openFile(page: Page): Promise<PageRecord> {
-  const record: PageRecord = { messages: [], requests: [] };
-  page.on('console', message => record.messages.push(message.text()));
-  page.on('pageerror', error => record.messages.push(error.message));
-  page.on('dialog', dialog => {
-    record.messages.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on('request', request => record.requests.push(request.url()));
-  await page.context().setOffline(true);
-  await page.goto(pathToFileURL(file).href);
+  const record = await openOffline(page, file);
   await expect(figure(page)).toHaveAttribute('data-drawn', /^0 10 /);
   return record;
 }
