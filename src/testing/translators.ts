@@ -1,19 +1,8 @@
 /** Translators for tests of what users read. */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { Trans } from '../base/trans';
+import { english } from '../exports/english';
 
-function filled(text: string, args: readonly unknown[]): string {
-  return text.replace(/%(\d+)/g, (_, place: string) =>
-    String(args[Number(place) - 1])
-  );
-}
-
-/** The texts as they stand in the code. */
-export const english: Trans = {
-  __: (text, ...args) => filled(text, args),
-  _n: (one, many, count, ...args) =>
-    filled(count === 1 ? one : many, [count, ...args])
-};
+export { english };
 
 /** Brackets what went through it, with what was put in: what is shown without brackets is no text of ours, or went past the translator. */
 export const bracketing = {

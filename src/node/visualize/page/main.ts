@@ -7,7 +7,7 @@ import plotly from 'plotly.js/lib/core';
 import { figureOf, type Picture } from '../figure';
 import type { View } from '../view';
 import type { Shade } from '../theme';
-import { unpacked } from './unpack';
+import { unpacked } from '../../../exports/page/unpack';
 
 plotly.register([bar]);
 
