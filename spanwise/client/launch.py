@@ -14,12 +14,12 @@ from dask.utils import parse_bytes
 
 from spanwise.client.arguments import seconds_of, shown, whole_of
 from spanwise.client.imported import FIRST, is_wanted
+from spanwise.client.settings import first_setting
 from spanwise.graph.resources import amounts_of
 from spanwise.processes.this_process import versions
 
 #: The default of the settings for it; see docs/scheduler.md.
 WORKER_TTL_SECONDS = 60.0
-_UNSET = object()
 
 #: Variables that belong to one kernel or one process, not to its workers.
 _OWN_VARIABLES = (
@@ -178,11 +178,9 @@ def worker_resources(given: Any = None) -> dict[str, float]:
     """
     if given is not None:
         return amounts_of(given)
-    for name in ("spanwise.worker.resources", "distributed.worker.resources"):
-        value = dask.config.get(name, _UNSET)
-        if value is not _UNSET:
-            return amounts_of(value or {}, name)
-    return {}
+    names = ("spanwise.worker.resources", "distributed.worker.resources")
+    name, value = first_setting(names, {})
+    return amounts_of(value or {}, name)
 
 
 def cluster_keywords(resources: Any, idle_timeout: Any) -> dict[str, Any]:
@@ -203,11 +201,9 @@ def cluster_keywords(resources: Any, idle_timeout: Any) -> dict[str, Any]:
 
 def worker_ttl_seconds() -> float:
     """Seconds after which a stopped worker is removed; 0: never."""
-    for name in ("spanwise.scheduler.worker-ttl", "distributed.scheduler.worker-ttl"):
-        value = dask.config.get(name, _UNSET)
-        if value is not _UNSET:
-            return seconds_of(value, name) or 0.0
-    return WORKER_TTL_SECONDS
+    names = ("spanwise.scheduler.worker-ttl", "distributed.scheduler.worker-ttl")
+    name, value = first_setting(names, WORKER_TTL_SECONDS)
+    return seconds_of(value, name) or 0.0
 
 
 def worker_saturation() -> float | str | None:
@@ -222,25 +218,21 @@ def worker_saturation() -> float | str | None:
     ------
     ValueError
     """
-    for name in ("spanwise.scheduler.worker-saturation", _THEIR_SATURATION):
-        value = dask.config.get(name, _UNSET)
-        if value is _UNSET:
-            continue
-        if value is None:
-            return None
-        try:
-            saturation = float(value)
-        except (TypeError, ValueError):
-            saturation = math.nan
-        if isinstance(value, bool) or not saturation > 0:
-            raise ValueError(
-                f"{name} is a number above 0 of tasks per thread, such as 1.1, or inf: "
-                f"not {value!r}"
-            )
-        if name == _THEIR_SATURATION and saturation == _THEIR_DEFAULT_SATURATION:
-            return None
-        return "inf" if saturation == math.inf else saturation
-    return None
+    names = ("spanwise.scheduler.worker-saturation", _THEIR_SATURATION)
+    name, value = first_setting(names, None)
+    if value is None:
+        return None
+    try:
+        saturation = float(value)
+    except (TypeError, ValueError):
+        saturation = math.nan
+    if isinstance(value, bool) or not saturation > 0:
+        raise ValueError(
+            f"{name} is a number above 0 of tasks per thread, such as 1.1, or inf: not {value!r}"
+        )
+    if name == _THEIR_SATURATION and saturation == _THEIR_DEFAULT_SATURATION:
+        return None
+    return "inf" if saturation == math.inf else saturation
 
 
 def stall_seconds() -> float:

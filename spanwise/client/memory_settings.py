@@ -19,7 +19,8 @@ from typing import Any
 import dask
 from dask.utils import parse_bytes
 
-_UNSET = object()
+from spanwise.client.settings import first_setting
+
 #: As `spanwise.measure.memory` has them.
 _SHARES = {"target": 0.60, "spill": 0.70, "pause": 0.80, "terminate": 0.95}
 #: No smaller results are worth a descriptor.
@@ -51,12 +52,8 @@ def memory_settings() -> dict[str, Any]:
 
 
 def _setting(name: str, default: Any) -> tuple[str, Any]:
-    for package in ("spanwise", "distributed"):
-        full = f"{package}.worker.memory.{name}"
-        value = dask.config.get(full, _UNSET)
-        if value is not _UNSET:
-            return full, value
-    return f"distributed.worker.memory.{name}", default
+    names = [f"{package}.worker.memory.{name}" for package in ("spanwise", "distributed")]
+    return first_setting(names, default)
 
 
 def _share(name: str, default: float) -> float | None:

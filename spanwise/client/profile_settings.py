@@ -13,10 +13,10 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-import dask
 from dask.utils import parse_timedelta
 
-_UNSET = object()
+from spanwise.client.settings import first_setting
+
 #: More looks a second would take a core.
 _SHORTEST_SECONDS = 0.001
 _LONGEST_SECONDS = 60.0
@@ -45,11 +45,7 @@ def _setting(name: str, default: Any) -> tuple[str, Any]:
     names = [f"spanwise.worker.profile.{name}", f"distributed.worker.profile.{name}"]
     if name in _OLD_NAMES:
         names.append(_OLD_NAMES[name])
-    for full in names:
-        value = dask.config.get(full, _UNSET)
-        if value is not _UNSET and value is not None:
-            return full, value
-    return names[1], default
+    return first_setting(names, default, or_none=False)
 
 
 def _seconds(name: str, default: str) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.client.observed import Observed
 from spanwise.client.on_workers import machinery_here
-from spanwise.observed.profile_page import PROFILE_FILE, profile_page
+from spanwise.observed.profile_page import with_page
 from spanwise.observed.profiles import Profile, profile_of_stacks
 from spanwise.observed.questions import moment
 
@@ -93,18 +93,16 @@ class ProfileMethods:
             raise NotImplementedError(_NO_SCHEDULER)
         if server and (key is not None or span is not None):
             raise ValueError("key= and span= are of tasks: server=True is what workers do besides")
-        path = filename or (PROFILE_FILE if plot == "save" else None)
         wanted = [workers] if isinstance(workers, (str, int)) else workers
         selection = key, start, stop, wanted, span
-        with_page = bool(plot or path)
-        return self._call(self._profile, selection, merge_workers, with_page, path, server)
+        return self._call(self._profile, selection, merge_workers, plot, filename, server)
 
     def _profile(
         self,
         selection: tuple[Any, ...],
         merge_workers: bool,
-        with_page: bool,
-        path: str | Path | None,
+        plot: bool | str,
+        filename: str | Path | None,
         server: bool,
     ) -> Any:
         key, start, stop, wanted, span = selection
@@ -119,14 +117,9 @@ class ProfileMethods:
         else:
             # (those that run and have no samples are there too)
             found = profile.trees([each for each in running if workers is None or each in workers])
-        if not with_page:
-            return found
         asked = {"Key": key, "From": start, "Until": stop, "Span": span, "Workers": workers}
         title = "Workers besides tasks" if server else "Functions of tasks"
-        page = profile_page(profile, self._session.name, asked, title)
-        if path:
-            page.save(path)
-        return found, page
+        return with_page(found, profile, self._session.name, asked, plot, filename, title)
 
     def _of_machinery(
         self, start: Any, stop: Any, workers: list[str] | None, by_worker: bool

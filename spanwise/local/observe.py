@@ -20,7 +20,7 @@ from spanwise.notices import warn_asker
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
 from spanwise.observed.observer_address import ObserverAddress
-from spanwise.observed.profile_page import PROFILE_FILE, profile_page
+from spanwise.observed.profile_page import with_page
 from spanwise.observed.questions import FineMetrics, Questions
 from spanwise.observed.span_info import SpanInfo
 from spanwise.processes.fork_hook import ForkHook
@@ -185,14 +185,8 @@ class Observation:
     ) -> Any:
         """In which functions threads were; as :meth:`spanwise.Client.profile`."""
         profile = self._asked().profile(key, start, stop, None, span)
-        path = filename or (PROFILE_FILE if plot == "save" else None)
-        if not (plot or path):
-            return profile.tree()
         asked = {"Key": key, "From": start, "Until": stop, "Span": span}
-        page = profile_page(profile, self.name, asked)
-        if path:
-            page.save(path)
-        return profile.tree(), page
+        return with_page(profile.tree(), profile, self.name, asked, plot, filename)
 
     def _begin_memory_run(self, label: str, measure: str, interval: float) -> LocalMemoryRun:
         """Called by :class:`spanwise.MemorySampler`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from time import localtime, strftime
 from typing import Any
 
@@ -46,6 +47,28 @@ def profile_page(
             "sections": [profile_section(profile, title)],
         }
     )
+
+
+def with_page(
+    found: Any,
+    profile: Profile,
+    source: str,
+    asked: Mapping[str, Any],
+    plot: bool | str,
+    filename: str | Path | None,
+    title: str = "Functions of tasks",
+) -> Any:
+    """What `profile` of a client or an observation gives: `found`, and the page if one is wanted.
+
+    With `filename`, or ``plot="save"``, the page is written.
+    """
+    path = filename or (PROFILE_FILE if plot == "save" else None)
+    if not (plot or path):
+        return found
+    page = profile_page(profile, source, asked, title)
+    if path:
+        page.save(path)
+    return found, page
 
 
 def _text(value: Any) -> str:
