@@ -101,7 +101,8 @@ class PeerFetcher(threading.Thread):
                 self._ask(asked)
         except (LinkError, OSError) as error:
             if asked:
-                self._book("failed", perf_counter() - self._asked_at)
+                now = perf_counter()
+                self._book(now, "failed", now - self._asked_at)
             self._fetching.broke(self._peer, error)
         finally:
             with self._changed:
@@ -144,7 +145,8 @@ class PeerFetcher(threading.Thread):
             # The peer answered, but does not have these.
             left = list(asked.values())
             asked.clear()
-            self._book("missing", perf_counter() - self._asked_at)
+            now = perf_counter()
+            self._book(now, "missing", now - self._asked_at)
             self._fetching.worker.not_there(left)
 
     def _get(
@@ -293,18 +295,17 @@ class PeerFetcher(threading.Thread):
             worker.not_there(lost)
         end = perf_counter()
         if is_wanted or again:
-            self._book("network", received - begin)
-            self._book("deserialize", opened - received)
-            self._book("other", end - opened)
+            self._book(end, "network", received - begin)
+            self._book(end, "deserialize", opened - received)
+            self._book(end, "other", end - opened)
         elif items:
-            self._book("cancelled", end - begin)
+            self._book(end, "cancelled", end - begin)
         elif lost:
-            self._book("missing", end - begin)
+            self._book(end, "missing", end - begin)
         else:
-            self._book("failed", end - begin)
+            self._book(end, "failed", end - begin)
 
-    def _book(self, activity: str, seconds: float) -> None:
-        now = perf_counter()
+    def _book(self, now: float, activity: str, seconds: float) -> None:
         self._fetching.worker.ledger.add(now, CONTEXT, activity, "seconds", seconds)
 
 

@@ -154,8 +154,7 @@ export class ClusterState {
 
   /** A task's key as text. */
   keyOf(task: DenseTaskId): string {
-    const suffix = new TextDecoder().decode(this.rows.keySuffix(task));
-    return this.log.names.text(this.rows.group[task]!) + suffix;
+    return this._keyText(this.rows.group[task]!, this.rows.keySuffix(task));
   }
 
   /** The key of a task that may be forgotten, if its result may have moved; empty: it is not known any more. */
@@ -165,8 +164,10 @@ export class ClusterState {
       return this.keyOf(task);
     }
     const kept = this.rows.movedKeys.get(taskId);
-    return kept === undefined
-      ? ''
-      : this.log.names.text(kept.group) + new TextDecoder().decode(kept.suffix);
+    return kept === undefined ? '' : this._keyText(kept.group, kept.suffix);
+  }
+
+  private _keyText(group: number, suffix: Uint8Array): string {
+    return this.log.names.text(group) + new TextDecoder().decode(suffix);
   }
 }
