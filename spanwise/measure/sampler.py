@@ -223,7 +223,8 @@ class ThreadSampler:
     """
 
     def __init__(self, stacks: StackTree, epoch: float, interval: float = INTERVAL) -> None:
-        self._epoch = epoch
+        #: May be changed when the rows have been taken.
+        self.epoch = epoch
         self._interval = interval
         #: A look stands for at most so many seconds.
         self._longest = max(LONGEST, 4 * interval)
@@ -420,7 +421,7 @@ class ThreadSampler:
     def _give(
         self, lane: _Lane, t: float, whose: tuple[int, int], stack: int, paid: list[int]
     ) -> None:
-        second = floor(t - self._epoch)
+        second = floor(t - self.epoch)
         for state, n in enumerate(paid):
             if n > 0:
                 key = (second, lane.executor.number, *whose, stack, state)
@@ -461,7 +462,7 @@ class ThreadSampler:
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
         """Return the rows of the table `samples` collected so far and forget them."""
         samples, self._samples = self._samples, {}
-        epoch = self._epoch
+        epoch = self.epoch
         # Half past: readers that count seconds from the same epoch find the same second.
         return [
             (epoch + second + 0.5, thread, span, function, stack, state, min(n, LARGEST_U16))

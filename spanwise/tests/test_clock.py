@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,20 @@ from spanwise.graph.spans import SpanRecord
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.fake_scheduler import FakeScheduler, task
 from spanwise.tests.test_client import increment, until
-from spanwise.wire.clock import SAME_SECONDS, clock_offset, in_their_clock
+from spanwise.wire.clock import (
+    GRAIN_SECONDS,
+    MOST_DRIFT,
+    MOST_KNOTS,
+    SAME_SECONDS,
+    ClockOffset,
+    in_their_clock,
+)
 
 SKEW = 5_000.0
 
 seconds = st.floats(0, 10, allow_nan=False)
+#: How exactly clocks of a million seconds are added and subtracted.
+ROUNDING = 1e-6
 
 
 @given(begin=st.floats(0, 1e6), there=seconds, back=seconds, skew=st.floats(-1e6, 1e6))
@@ -26,17 +36,188 @@ def test_an_offset_is_wrong_by_half_the_round_trip_at_most(
     begin: float, there: float, back: float, skew: float
 ) -> None:
     received = begin + there + back
-    found = clock_offset(begin + there + skew, begin, received)
+    clock = ClockOffset(begin + there + skew, begin, received)
+    found = clock.at(received)
     if found == 0:
-        assert abs(skew) <= there + back + SAME_SECONDS + 1e-6
+        assert abs(skew) <= there + back + SAME_SECONDS + ROUNDING
     else:
-        assert abs(found - skew) <= (there + back) / 2 + 1e-6
+        assert abs(found - skew) <= (there + back) / 2 + ROUNDING
+        assert abs(clock.within(received) - (there + back) / 2) <= ROUNDING
 
 
 @given(begin=st.floats(0, 1e6), there=seconds, back=seconds)
 def test_one_clock_has_no_offset(begin: float, there: float, back: float) -> None:
-    assert clock_offset(begin + there, begin, begin + there + back) == 0.0
-    assert clock_offset(None, begin, begin + there) == 0.0
+    for theirs in (begin + there, None):
+        clock = ClockOffset(theirs, begin, begin + there + back, may_part=False)
+        assert clock.is_one and clock.at(begin) == clock.at(begin + 1e6) == 0.0
+        # It is sure, or asks on until a short round trip tells.
+        assert clock.asks is clock.is_settling
+        if clock.asks:
+            clock.answered(begin + 60, begin + 60, begin + 60.05, lambda: begin + 60.05)
+        assert clock.is_one and not clock.asks and not clock.is_due(begin + 1e6)
+
+
+class _Clocks:
+    """Two clocks that part at a steady rate, and questions that take drawn times."""
+
+    def __init__(self, skew: float, drift: float) -> None:
+        self.now = 1000.0
+        self._skew, self._drift = skew, drift
+        #: (earliest moment for which it counts, half the round trip)
+        self.trips: list[tuple[float, float]] = []
+
+    def offset(self) -> float:
+        return self._skew + self._drift * (self.now - 1000.0)
+
+    def theirs(self) -> float:
+        return self.now + self.offset()
+
+    def ask(self, there: float, back: float) -> tuple[float, float, float]:
+        sent = self.now
+        self.now += there
+        theirs = self.theirs()
+        self.now += back
+        self.trips.append((self.now, (there + back) / 2))
+        return theirs, sent, self.now
+
+    def least(self) -> float:
+        """The most that the best of all answers can be wrong now."""
+        return min(half + MOST_DRIFT * (self.now - at) for at, half in self.trips)
+
+
+trips = st.lists(
+    st.tuples(st.floats(0, 5), st.floats(0.0001, 0.2), st.floats(0.0001, 0.2)),
+    min_size=1,
+    max_size=60,
+)
+
+
+@given(
+    skew=st.floats(1, 1e4) | st.floats(-1e4, -1),
+    drift=st.floats(-MOST_DRIFT / 2, MOST_DRIFT / 2),
+    trips=trips,
+)
+def test_the_shortest_round_trip_of_late_decides(
+    skew: float, drift: float, trips: list[tuple[float, float, float]]
+) -> None:
+    clocks = _Clocks(skew, drift)
+    clock = ClockOffset(*clocks.ask(0.05, 0.05))
+    for pause, there, back in trips:
+        clocks.now += pause
+        clock.answered(*clocks.ask(there, back), lambda: clocks.now)
+        grain = GRAIN_SECONDS * (1 + len(clocks.trips))
+        # What it tells of its error is true, and after a while at rest it is small.
+        error = abs(clock.at(clocks.now) - clocks.offset())
+        assert error <= clock.within(clocks.now) + ROUNDING
+        # (10 ms are slewed within 10 s)
+        ahead = clocks.now + 10.1
+        middle = clock.at(ahead)
+        assert abs(middle - clocks.offset()) <= clocks.least() + grain
+
+
+@given(trips=trips, skew=st.floats(1, 1e4), data=st.data())
+def test_without_drift_it_is_wrong_by_half_the_shortest_round_trip(
+    trips: list[tuple[float, float, float]], skew: float, data: st.DataObject
+) -> None:
+    clocks = _Clocks(skew, 0.0)
+    clock = ClockOffset(*clocks.ask(0.05, 0.05))
+    for _, there, back in trips:
+        clock.answered(*clocks.ask(there, back), lambda: clocks.now)
+    clocks.now += 10.1
+    spent = MOST_DRIFT * (clocks.now - clocks.trips[0][0])
+    shortest = min(half for _, half in clocks.trips)
+    assert abs(clock.at(clocks.now) - skew) <= shortest + spent + ROUNDING
+
+
+@given(
+    trips=trips,
+    skew=st.floats(-1e4, 1e4),
+    step=st.floats(-100, 100),
+    at=st.integers(0, 60),
+    drift=st.floats(-2 * MOST_DRIFT, 2 * MOST_DRIFT),
+)
+def test_recorded_times_stay_and_ascend(
+    trips: list[tuple[float, float, float]], skew: float, step: float, at: int, drift: float
+) -> None:
+    clocks = _Clocks(skew, drift)
+    clock = ClockOffset(*clocks.ask(0.02, 0.02))
+    told: list[tuple[float, float]] = []
+    for number, (pause, there, back) in enumerate(trips):
+        if number == at:
+            clocks._skew += step  # one of them is set, or has stood still
+        for share in (0.0, 0.3, 1.0):
+            moment = clocks.now + share * pause
+            told.append((moment, moment + clock.at(moment)))
+        clocks.now += pause
+        clock.answered(*clocks.ask(there, back), lambda: clocks.now)
+        told.append((clocks.now, clocks.now + clock.at(clocks.now)))
+    times = [time for _, time in told]
+    assert all(later >= earlier - ROUNDING for earlier, later in pairwise(times))
+    for moment, recorded in told:
+        assert abs(moment + clock.at(moment) - recorded) <= ROUNDING
+
+
+def test_an_answer_that_comes_late_changes_nothing() -> None:
+    clocks = _Clocks(3.0, 0.0)
+    clock = ClockOffset(*clocks.ask(0.0001, 0.0001))
+    clocks.now += 1
+    clock.answered(*clocks.ask(0.0001, 2.0), lambda: clocks.now)
+    assert abs(clock.at(clocks.now) - 3.0) <= 0.0001 + 3.1 * MOST_DRIFT
+
+
+def test_small_errors_are_made_good_slowly_and_steps_at_once() -> None:
+    clocks = _Clocks(3.0, 0.0)
+    clock = ClockOffset(*clocks.ask(0.0001, 0.0001))
+    for _ in range(20):
+        clocks.now += 1
+        clock.answered(*clocks.ask(0.0001, 0.0001), lambda: clocks.now)
+    settled = clock.at(clocks.now)
+    clocks._skew += 0.005
+    clocks.now += 1
+    clock.answered(*clocks.ask(0.0001, 0.0001), lambda: clocks.now)
+    assert abs(clock.at(clocks.now) - settled) < 0.0002
+    clocks._skew += 60
+    clocks.now += 1
+    clock.answered(*clocks.ask(0.0001, 0.0001), lambda: clocks.now)
+    assert abs(clock.at(clocks.now) - clocks.offset()) < 0.001
+
+
+def test_what_the_offset_was_is_kept_within_bounds() -> None:
+    clocks = _Clocks(3.0, 100e-6)
+    clock = ClockOffset(*clocks.ask(0.0001, 0.0001))
+    true = []
+    for _ in range(3 * MOST_KNOTS):
+        clocks.now += 1
+        clock.answered(*clocks.ask(0.0001, 0.0001), lambda: clocks.now)
+        true.append((clocks.now, clocks.offset()))
+    assert len(clock._times) <= MOST_KNOTS
+    assert max(abs(clock.at(moment) - offset) for moment, offset in true) < 0.001
+
+
+@given(skew=st.floats(1, 1e4), drift=st.floats(-100e-6, 100e-6), ago=st.floats(0, 20))
+def test_moments_of_theirs_are_found_in_ours(skew: float, drift: float, ago: float) -> None:
+    clocks = _Clocks(skew, drift)
+    clock = ClockOffset(*clocks.ask(0.0001, 0.0001))
+    for _ in range(20):
+        clocks.now += 1
+        clock.answered(*clocks.ask(0.0001, 0.0001), lambda: clocks.now)
+    moment = clocks.now - ago
+    assert abs(clock.ours(moment + clock.at(moment), clocks.now) - moment) <= ROUNDING
+
+
+def test_clocks_that_may_part_are_one_until_they_do() -> None:
+    clocks = _Clocks(0.0, 0.0)
+    clock = ClockOffset(*clocks.ask(0.0001, 0.0001), may_part=True)
+    assert clock.asks and not clock.is_settling
+    clock.answered(*clocks.ask(0.0001, 0.0001), lambda: clocks.now)
+    before = clocks.now
+    assert clock.is_one and clock.at(before) == 0
+    clocks._skew = 30.0  # ours stood still while the machine was suspended
+    clocks.now += 1
+    clock.answered(*clocks.ask(0.0001, 0.0001), lambda: clocks.now)
+    assert not clock.is_one, "any more"
+    assert clock.is_settling
+    assert clock.at(before) == 0 and abs(clock.at(clocks.now) - 30) < 0.001
 
 
 def test_every_moment_that_workers_send_is_shifted() -> None:
@@ -46,7 +227,7 @@ def test_every_moment_that_workers_send_is_shifted() -> None:
         "transfers": [(1.5, 2.0, 3, 4.0, 5, 6, 7, 0)],
         "stacks": [(1, 2, 3)],
     }
-    assert in_their_clock("measured", rows, 100.0) == {
+    assert in_their_clock("measured", rows, lambda _: 100.0) == {
         "memory": [(101.0, 2.0, 3.0, 4.0, 5.0)],
         "running": [(0, 7, 8, 1, 2, 109.0)],
         "transfers": [(101.5, 2.0, 3, 4.0, 5, 6, 7, 0)],
@@ -76,7 +257,7 @@ def test_a_worker_speaks_in_its_schedulers_clock(tmp_path: Path) -> None:
         worker.flush()
         after = scheduler.clock()
         # Found when it said hello, wrong by half of what that took at most; then always the same.
-        offset = worker.call(lambda dask_worker: dask_worker._worker.clock_offset)
+        offset = worker.call(lambda dask_worker: dask_worker._worker.clock.first)
         wrong = offset - SKEW
         assert abs(wrong) <= (before - started) / 2
         runs = [worker.task_run(number) for number in (0, 1)]
@@ -129,4 +310,4 @@ def test_a_real_scheduler_tells_its_clock() -> None:
         assert before <= link.welcome["schedulerStart"] <= link.welcome["clock"]
         assert link.welcome["clock"] <= time.perf_counter()
         assert link.clock_offset == 0
-        assert client.run(lambda dask_worker: dask_worker._worker.clock_offset).popitem()[1] == 0
+        assert client.run(lambda dask_worker: dask_worker._worker.clock.asks).popitem()[1] is False

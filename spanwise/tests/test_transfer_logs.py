@@ -21,6 +21,7 @@ from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.tests.test_spill import Kept
 from spanwise.tests.their_client import their_client
 from spanwise.wire import direct
+from spanwise.wire.clock import ClockOffset
 from spanwise.wire.link import Link
 from spanwise.wire.peer_answers import data_items
 from spanwise.worker import transfer_log
@@ -98,7 +99,7 @@ def test_who_reads_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_keys_are_asked_for_once_and_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer_log, "MOST_KEYS_ASKED", 2)
+    monkeypatch.setattr(transfer_log, "KEYS_AT_ONCE", 2)
     asked: list[list[int]] = []
 
     def ask(ids: list[int]) -> tuple[float, list[str]]:
@@ -106,12 +107,12 @@ def test_keys_are_asked_for_once_and_in_pieces(monkeypatch: pytest.MonkeyPatch) 
         return 1000.0, ["" if each == NOT_HERE else f"('x', {each})" for each in ids]
 
     transfers = Transfers()
-    assert transfers.entries(transfers.incoming, ask, 0.0) == deque()
+    assert transfers.entries(transfers.incoming, ask, ClockOffset()) == deque()
     assert not asked
     moved(transfers.incoming, [1, 2, 3])
     moved(transfers.incoming, [3, NOT_HERE])
     for _ in range(2):
-        first, second = transfers.entries(transfers.incoming, ask, 0.0)
+        first, second = transfers.entries(transfers.incoming, ask, ClockOffset())
         assert first["keys"] == {("x", 1): 8, ("x", 2): 8, ("x", 3): 8}
         assert second["keys"] == {("x", 3): 8, f"forgotten-{NOT_HERE}": 8}
     assert sorted(map(len, asked)) == [2, 2]
@@ -121,7 +122,8 @@ def test_q09_all_times_are_the_schedulers() -> None:
     """`middle` is that of start and stop, and none of this process's own clock."""
     transfers = Transfers()
     moved(transfers.outgoing, [1])
-    (entry,) = transfers.entries(transfers.outgoing, lambda _: (1000.0, ["x"]), 0.5)
+    half_a_second = ClockOffset(9.5, 9.0, 9.0)
+    (entry,) = transfers.entries(transfers.outgoing, lambda _: (1000.0, ["x"]), half_a_second)
     assert (entry["start"], entry["middle"], entry["stop"]) == (1001.5, 1002.5, 1003.5)
     assert (entry["duration"], entry["bandwidth"]) == (2.0, 4.0)
 
@@ -130,7 +132,7 @@ def test_nothing_is_infinitely_fast() -> None:
     transfers = Transfers()
     log = transfers.incoming
     log.done(log.begin(1, 1.0, 8.0), 1.0, [(1, 8.0)])
-    (entry,) = transfers.entries(log, lambda _: (0.0, ["x"]), 0.0)
+    (entry,) = transfers.entries(log, lambda _: (0.0, ["x"]), ClockOffset())
     assert (entry["duration"], entry["bandwidth"]) == (0.001, 8000.0)
 
 
@@ -179,7 +181,9 @@ class Counted:
 
     def entries(self) -> list[dict[str, Any]]:
         transfers = self.kept.worker.transfers
-        keys = transfers.entries(transfers.outgoing, lambda ids: (0.0, [*map(str, ids)]), 0.0)
+        keys = transfers.entries(
+            transfers.outgoing, lambda ids: (0.0, [*map(str, ids)]), ClockOffset()
+        )
         return list(keys)
 
     def close(self) -> None:
@@ -286,7 +290,7 @@ def test_what_is_read_where_it_lies_ends_when_it_has_been_read(
         assert transfers.outgoing.count == 1
         up.send("got", {"request": 1})
         # (it is about to end: whoever reads the log waits for it)
-        (entry,) = transfers.entries(transfers.outgoing, lambda _: (0.0, ["x"]), 0.0)
+        (entry,) = transfers.entries(transfers.outgoing, lambda _: (0.0, ["x"]), ClockOffset())
     finally:
         up.close()
         serving.join(LIMIT_SECONDS)

@@ -24,7 +24,7 @@ from time import monotonic, perf_counter
 from typing import Any
 
 from spanwise.wire import addresses, direct, segments
-from spanwise.wire.clock import clock_offset
+from spanwise.wire.clock import ClockOffset
 from spanwise.wire.errors import (
     BrokenFrame,
     HandshakeRefused,
@@ -73,14 +73,14 @@ class Link:
         On the dialling side: what the acceptor said about itself.
     intro : dict
         On the accepting side: what the initiator said about itself.
-    clock_offset : float
-        On the dialling side: seconds to add to perf_counter to get the other side's clock.
+    clock : ClockOffset
+        On the dialling side: what to add to perf_counter to get the other side's clock.
     """
 
     def __init__(self, sock: socket.socket, role: str, sends: str) -> None:
         self.welcome: dict[str, Any] = {}
         self.intro: dict[str, Any] = {}
-        self.clock_offset = 0.0
+        self.clock = ClockOffset()
         self._sock = sock
         _LINKS.add(self)
         self._pid = os.getpid()
@@ -157,6 +157,11 @@ class Link:
     def fileno(self) -> int:
         """For selectors; read with :meth:`receive_ready`."""
         return self._sock.fileno()
+
+    @property
+    def clock_offset(self) -> float:
+        """Seconds to add to perf_counter to get the other side's clock, as found first."""
+        return self.clock.first
 
     @property
     def can_share(self) -> bool:
@@ -559,6 +564,6 @@ def dial(
     except BaseException:
         link.close()
         raise
-    link.clock_offset = clock_offset(link.welcome.get("clock"), sent, received)
+    link.clock = ClockOffset(link.welcome.get("clock"), sent, received)
     link.authenticated()
     return link

@@ -116,7 +116,7 @@ def _run(config: dict[str, Any]) -> int:
             int(called) if called.isascii() and called.isdigit() else called or worker.number
         )
         fetching = Fetching(worker, secret)
-        worker.connect(link.send, fetching.fetch, link.clock_offset)
+        worker.connect(link.send, fetching.fetch, link.clock)
         WORKER.append(worker)
         worker.cluster = (config["scheduler"], secret, config.get("schedulerPid", 0))
         executors = [Executor(worker, i) for i in range(worker.threads)]
@@ -132,7 +132,7 @@ def _run(config: dict[str, Any]) -> int:
         watch = Watch(
             worker,
             fetching,
-            link.welcome["schedulerStart"] - link.clock_offset,
+            link.welcome["schedulerStart"],
             out_of_memory,
             config.get("recording", True),
             link.welcome["sampleSeconds"],
@@ -148,6 +148,8 @@ def _run(config: dict[str, Any]) -> int:
             _complain,
         )
         ahead.start()
+        if worker.clock.asks:
+            worker.ask_clock()
         SchedulerLink(link, worker, fetching, watch, ahead).serve()
     finally:
         door.close()

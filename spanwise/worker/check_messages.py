@@ -18,6 +18,8 @@ def check_from_scheduler(message: Message) -> None:
     """Raise BrokenFrame if a message says what cannot be."""
     if message.type == "assign":
         _check_assign(message)
+    elif message.type == "clockIs":
+        check_moments(message, "clock", [message.fields["clock"]])
     elif message.type == "plugin" and message.fields["setUp"]:
         check_blob(message, "setUp", 0)
     elif message.type == "run" and not message.blobs:

@@ -82,7 +82,7 @@ class Machinery:
     """
 
     def __init__(self, epoch: float, interval: float) -> None:
-        self._epoch = epoch
+        self.epoch = epoch
         # Elsewhere clocks have other numbers.
         self.interval = interval if sys.platform == "linux" else 0.0
         self._threads: dict[int, _Thread] = {}
@@ -140,7 +140,7 @@ class Machinery:
                 elif place not in thread.rests or thread.owed > _MOST_OWED:
                     count = int(thread.owed)
                     thread.owed -= count
-                    self._add(int(now - self._epoch), _stack_of(frame), count)
+                    self._add(int(now - self.epoch), _stack_of(frame), count)
         finally:
             # The dict holds this very frame, which holds the dict.
             frames.clear()

@@ -18,6 +18,7 @@ from spanwise.measure.sampler import Sampled
 from spanwise.measure.sizes import Sizes
 from spanwise.measure.type_names import TypeNames
 from spanwise.wire import payload
+from spanwise.wire.clock import ClockOffset
 from spanwise.wire.segments import Lent
 from spanwise.worker.errors import Described
 from spanwise.worker.library import Library
@@ -185,7 +186,6 @@ class Shown(Telling, Protocol):
     memory_limit: float
     resources: dict[str, float]
     transfers: Transfers
-    library: Library
 
     def entries_of(self, log: TransferLog) -> deque[dict[str, Any]]: ...
 
@@ -231,6 +231,9 @@ class Watched(Executing, Protocol):
 
     memory_limit: float
     paused: bool
+    clock: ClockOffset
+
+    def ask_clock(self) -> None: ...
 
     @property
     def segments(self) -> Lending: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from spanwise.wire.errors import BrokenFrame
@@ -65,6 +66,7 @@ class SchedulerLink:
             "shared": worker.shared.came,
             "rates": self._rates,
             "keys": worker.key_questions.came,
+            "clockIs": self._clock_is,
             "names": _nothing,
         }
 
@@ -111,18 +113,21 @@ class SchedulerLink:
             self._worker.pinned.keep_bound()
         inputs, holders, sizes = message.table("dependencies").values()
         rows: list[Any] = list(message.table("tasks"))
-        offset = self._worker.clock_offset
-        if offset:
+        clock = self._worker.clock
+        if not clock.is_one:
+            now = perf_counter()
             rows = [
-                (*row[:TASK_READY_AT], row[TASK_READY_AT] - offset, *row[TASK_READY_AT + 1 :])
+                (
+                    *row[:TASK_READY_AT],
+                    clock.ours(row[TASK_READY_AT], now),
+                    *row[TASK_READY_AT + 1 :],
+                )
                 for row in rows
             ]
         self._worker.assign(rows, inputs, holders, sizes)
 
     def _release(self, message: Message) -> None:
-        tasks, held = message.table("ids").values("taskId", "held")
-        uncounted = [task for task, is_held in zip(tasks, held, strict=True) if not is_held]
-        self._worker.release(tasks, uncounted)
+        self._worker.release(message.table("ids")["taskId"].tolist())
 
     def _acquire(self, message: Message) -> None:
         self._worker.acquire(message.table("items"))
@@ -169,6 +174,16 @@ class SchedulerLink:
         fields = message.fields
         blob = message.blobs[0] if fields["setUp"] else None
         self._plugins.order(fields["request"], fields["name"], blob)
+
+    def _clock_is(self, message: Message) -> None:
+        received = perf_counter()
+        fields = message.fields
+        clock = self._worker.clock
+        if fields["sent"] != clock.asked_at:
+            return  # asked again meanwhile
+        clock.answered(fields["clock"], fields["sent"], received, perf_counter)
+        if clock.is_settling:
+            self._worker.ask_clock()
 
     def _run(self, message: Message) -> None:
         fields = message.fields

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from spanwise.graph.key_from_text import key_of
-from spanwise.wire.schema import MOST_KEYS_ASKED
+from spanwise.wire.clock import ClockOffset
 
 #: Transfers in a log, as in Dask, and results in all of them together.
 LOG_LENGTH = 1000
@@ -28,6 +28,8 @@ MOST_RESULTS = 100_000
 SHORTEST_SECONDS = 0.001
 #: So long a reader waits at most for transfers that are about to end.
 SOON_SECONDS = 10.0
+#: As many ids as one question may have.
+KEYS_AT_ONCE = 4096
 
 #: Finds the wall clock's time at the zero of the scheduler's clock, and the texts of keys.
 AskKeys = Callable[[list[int]], tuple[float, list[str]]]
@@ -153,18 +155,18 @@ class Transfers:
         self.incoming = TransferLog()
         self.outgoing = TransferLog()
         self.addresses: dict[int, str] = {}
-        #: What the wall clock said at perf_counter's zero; None: not asked yet.
+        #: What the wall clock said at the zero of the scheduler's clock; None: not asked yet.
         self._wall_zero: float | None = None
 
-    def entries(self, log: TransferLog, ask: AskKeys, clock_offset: float) -> deque[dict[str, Any]]:
+    def entries(self, log: TransferLog, ask: AskKeys, clock: ClockOffset) -> deque[dict[str, Any]]:
         """A log as Dask has it, oldest first.
 
         Parameters
         ----------
         ask
             Asks the scheduler for keys: workers are not told them.
-        clock_offset
-            From perf_counter to the scheduler's clock.
+        clock
+            From perf_counter to the scheduler's.
 
         Raises
         ------
@@ -175,20 +177,20 @@ class Transfers:
         ids = list({task_id for each in ended if each.keys is None for task_id in each.ids})
         if ended and (ids or self._wall_zero is None):
             texts: dict[int, str] = {}
-            for first in range(0, max(1, len(ids)), MOST_KEYS_ASKED):
-                few = ids[first : first + MOST_KEYS_ASKED]
-                wall_zero, told = ask(few)
-                self._wall_zero = wall_zero + clock_offset
+            for first in range(0, max(1, len(ids)), KEYS_AT_ONCE):
+                few = ids[first : first + KEYS_AT_ONCE]
+                self._wall_zero, told = ask(few)
                 texts.update(zip(few, told, strict=True))
             for each in ended:
                 if each.keys is None:
                     each.keys = [_key(task_id, texts[task_id]) for task_id in each.ids]
         is_outgoing = log is self.outgoing
-        return deque((self._entry(each, is_outgoing) for each in ended), LOG_LENGTH)
+        return deque((self._entry(each, is_outgoing, clock) for each in ended), LOG_LENGTH)
 
-    def _entry(self, each: Transfer, is_outgoing: bool) -> dict[str, Any]:
-        wall_zero = self._wall_zero or 0.0
-        start, stop = wall_zero + each.start, wall_zero + each.stop
+    def _entry(self, each: Transfer, is_outgoing: bool, clock: ClockOffset) -> dict[str, Any]:
+        # One offset for both: an entry lasts as long as was measured.
+        zero = (self._wall_zero or 0.0) + clock.at(each.start)
+        start, stop = zero + each.start, zero + each.stop
         duration = max(SHORTEST_SECONDS, each.stop - each.start)
         sizes = [int(nbytes) for nbytes in each.sizes]
         total = sum(sizes)

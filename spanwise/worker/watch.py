@@ -59,8 +59,8 @@ class Watch(threading.Thread):
     ----------
     worker, fetching
         The owners of the rows that it collects.
-    epoch
-        perf_counter value at which the scheduler began.
+    scheduler_start
+        When the scheduler began, by its clock.
     end
         Called with a sentence if the worker must end for want of memory.
     recording
@@ -75,7 +75,7 @@ class Watch(threading.Thread):
         self,
         worker: Spillable,
         fetching: Fetching,
-        epoch: float,
+        scheduler_start: float,
         end: Callable[[str], None],
         recording: bool = True,
         sample_seconds: float = INTERVAL,
@@ -88,6 +88,8 @@ class Watch(threading.Thread):
         #: Called at each look of this thread, and again within `MEMORY_SECONDS` if it returns
         #: True. From another thread :meth:`wake` has it called soon.
         self.look_also: Callable[[], bool] = lambda: False
+        self._scheduler_start = scheduler_start
+        epoch = scheduler_start - worker.clock.at(perf_counter())
         self.sampler = Sampler(worker, epoch, sample_seconds or INTERVAL)
         self.recording = recording
         #: Seconds between looks at stacks; 0: there are none.
@@ -227,7 +229,21 @@ class Watch(threading.Thread):
             kept = tables if self.recording else ("memory", "transfers")
             tables = {name: rows for name, rows in tables.items() if rows and name in kept}
             if tables:
+                self._follow_clock(with_samples)
                 worker.send("measured", None, tables)
+
+    def _follow_clock(self, with_samples: bool) -> None:
+        """Ask for the scheduler's clock with what is sent anyway, if it differs from ours."""
+        clock = self._worker.clock
+        if not clock.asks:
+            return
+        now = perf_counter()
+        if with_samples:
+            # (none are left of those that were counted from another moment)
+            epoch = self._scheduler_start - clock.at(now)
+            self.sampler.epoch = self.machinery.epoch = epoch
+        if clock.is_due(now):
+            self._worker.ask_clock()
 
     def _tell_running(self, now: float) -> None:
         said = self._said

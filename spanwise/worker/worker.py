@@ -32,7 +32,7 @@ from spanwise.measure.names import Names
 from spanwise.measure.sizes import Sizes
 from spanwise.measure.type_names import TypeNames
 from spanwise.shared.requests import SharedRequests
-from spanwise.wire.clock import in_their_clock
+from spanwise.wire.clock import ClockOffset, in_their_clock
 from spanwise.wire.rows import TASK_ID, TASK_RUN_ID
 from spanwise.worker.errors import Described
 from spanwise.worker.key_questions import KeyQuestions
@@ -161,8 +161,8 @@ class Worker:
         self.cluster: tuple[str, bytes, int] | None = None
         #: That client, once one has asked for it.
         self.client: Any = None
-        #: From this process's clock to the scheduler's, in seconds.
-        self.clock_offset = 0.0
+        #: From this process's clock to the scheduler's.
+        self.clock = ClockOffset()
         self._send: Send | None = None
         self._fetch: Callable[[list[Fetch]], None] | None = None
 
@@ -170,15 +170,12 @@ class Worker:
         self,
         send: Send,
         fetch: Callable[[list[Fetch]], None],
-        clock_offset: float = 0.0,
+        clock: ClockOffset | None = None,
     ) -> None:
-        """Set how messages reach the scheduler, how inputs are fetched, and its clock's offset.
-
-        `clock_offset` is added to perf_counter to get it.
-        """
+        """Set how messages reach the scheduler, how inputs are fetched, and what its clock says."""
         self._send = send
         self._fetch = fetch
-        self.clock_offset = clock_offset
+        self.clock = clock or ClockOffset()
 
     # ── to the scheduler ──────────────────────────────────────────────────
 
@@ -192,6 +189,16 @@ class Worker:
         """Send one message; safe from any thread."""
         with self.sending:
             self._send_now(kind, fields or {}, tables or {}, blobs or [])
+
+    def ask_clock(self) -> None:
+        """Ask the scheduler what its clock says."""
+        clock = self.clock
+        with self.sending:
+            now = perf_counter()
+            told = {"offset": clock.at(now), "within": clock.within(now)}
+            sent = perf_counter()
+            clock.asked(sent)
+            self._send_now("askClock", {"sent": sent, **told}, {}, [])
 
     def flush(self) -> None:
         """Send what has been reported. Runs leave in the order in which they ended."""
@@ -216,8 +223,8 @@ class Worker:
         assert self._send is not None
         if kind in ("finished", "measured"):
             fields.update(self.names.announcement())
-            if self.clock_offset:
-                tables = in_their_clock(kind, tables, self.clock_offset)
+            if not self.clock.is_one:
+                tables = in_their_clock(kind, tables, self.clock.at)
         self._send(kind, fields, tables, blobs)
 
     # ── from the scheduler ────────────────────────────────────────────────
@@ -242,23 +249,15 @@ class Worker:
             assert self._fetch is not None
             self._fetch(fetches)
 
-    def release(self, task_ids: Any, uncounted: Collection[int] = ()) -> None:
-        """Forget results, replicas and runs.
-
-        Of those in `uncounted` the scheduler knows no result here. One may have come all the
-        same, and been told of meanwhile: the scheduler, which may read that when the task is in
-        memory again, is told that it is gone.
-        """
+    def release(self, task_ids: Any) -> None:
+        """Forget results, replicas and runs."""
         with self.lock:
-            gone = [(each,) for each in uncounted if each in self.table.values]
             lacking = self.table.release(task_ids)
             self.report_lacking(lacking)
             dropped, self.table.dropped = self.table.dropped, []
         del dropped
-        if lacking or gone:
+        if lacking:
             self.flush()
-        if gone:
-            self.send("replicas", None, {"removed": gone})
 
     def take_back(self, rows: Any) -> None:
         """Give back (taskId, runId) that have not started, and say of each whether it was.
@@ -405,7 +404,7 @@ class Worker:
 
     def entries_of(self, log: TransferLog) -> deque[dict[str, Any]]:
         """Transfers in one direction, as users' code gets them."""
-        return self.transfers.entries(log, self.key_questions.ask, self.clock_offset)
+        return self.transfers.entries(log, self.key_questions.ask, self.clock)
 
     def make_folder(self) -> Path:
         """Return the folder of its files, which goes with it."""

@@ -185,6 +185,11 @@ export const WORKER_LINK = {
       { request: u32 },
       { ids: { taskId: u32Of<OuterTaskId>() } }
     ),
+    /**
+     * Asks what the scheduler's clock says, and tells what the worker adds to its own, `sent`, to get it, and by how much that may be wrong.
+     * → `clockIs`
+     */
+    askClock: message({ sent: seconds, offset: seconds, within: seconds }),
     ...SHARING.up,
     /** Blob 0: the value, or the error when not ok. */
     runResult: message({ request: u32, ok: flag, why: v.optional(text) }),
@@ -224,11 +229,7 @@ export const WORKER_LINK = {
         }
       }
     ),
-    /**
-     * Drop these results and runs. held 0: no result is counted on there. If one is dropped all the same, `replicas` says so: what was said
-     * of it before may be read only when the task is in memory again, elsewhere.
-     */
-    release: message({}, { ids: { taskId: u32Of<OuterTaskId>(), held: 'u8' } }),
+    release: message({}, { ids: { taskId: u32Of<OuterTaskId>() } }),
     /** Copy these results from the workers that hold them; answered by `replicas`, and not at all if that is impossible. */
     acquire: message(
       {},
@@ -281,6 +282,8 @@ export const WORKER_LINK = {
       wallZero: seconds,
       keys: v.array(text)
     }),
+    /** What it says while this is written; `sent` as in `askClock`. */
+    clockIs: message({ sent: seconds, clock: seconds }),
     /** Blob 0: payload of (function, args, kwargs). → `runResult` */
     run: message({ request: u32, wait: v.optional(flag, true) }),
     /** Set up a plugin, in place of one of its name, or tear it down. Blob 0: the plugin. One after another. → `runResult` */

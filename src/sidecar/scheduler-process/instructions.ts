@@ -227,11 +227,7 @@ export class InstructionPerformer {
     const { nbytes } = core.tasks;
     workers
       .get(worker)
-      ?.link.send(
-        'release',
-        {},
-        { ids: { taskId: outerIds(rows, taskIds), held } }
-      );
+      ?.link.send('release', {}, { ids: { taskId: outerIds(rows, taskIds) } });
     for (let i = 0; i < taskIds.length; i++) {
       const task = taskIds[i]!;
       if (held[i] === 1) {

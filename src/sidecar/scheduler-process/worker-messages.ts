@@ -134,6 +134,12 @@ export function takeWorkerMessage(
       });
       return null;
     }
+    case 'askClock': {
+      const { sent, offset, within } = message.fields;
+      session.link.send('clockIs', { sent, clock: cluster.clock() as Seconds });
+      session.clock = { offset, within };
+      return null;
+    }
     case 'share':
     case 'giveUp':
       // What a worker held ended when it was dismissed: what it sent before must not take anything for a link that nobody ends again.
@@ -241,12 +247,17 @@ function takeReplicas(
   const removed = known(tables.removed.taskId, tables.removed.rows);
   if (added.length < tables.added.rows) {
     // Copies of forgotten results: the core no longer knows these ids, and would not have them dropped.
-    const taskId = [
-      ...tables.added.taskId.subarray(0, tables.added.rows)
-    ].filter(outer => rows.ids.resolve(outer) < 0);
-    // (Held: nobody wants to hear that they are dropped.)
-    const held = taskId.map(() => 1);
-    workers.get(worker)?.link.send('release', {}, { ids: { taskId, held } });
+    workers.get(worker)?.link.send(
+      'release',
+      {},
+      {
+        ids: {
+          taskId: [
+            ...tables.added.taskId.subarray(0, tables.added.rows)
+          ].filter(outer => rows.ids.resolve(outer) < 0)
+        }
+      }
+    );
   }
   const { state, nbytes } = core.tasks;
   for (const task of added) {
@@ -256,10 +267,7 @@ function takeReplicas(
     }
   }
   for (const task of removed) {
-    // What is not counted there was never logged, or is logged as released.
-    if (core.tasks.holdersOf(task).includes(worker)) {
-      log.stored(worker, task, rows, StoredKind.Released, -nbytes[task]!);
-    }
+    log.stored(worker, task, rows, StoredKind.Released, -nbytes[task]!);
   }
   cluster.handle({
     type: 'replicasChanged',

@@ -85,6 +85,21 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       'keys',
       { request: 3, wallZero: 1_700_000_000.5 as Seconds, keys: ['inc-7', ''] }
     ),
+    askClock: sample(
+      "a worker that asks for the scheduler's clock, and is three seconds behind it",
+      'worker',
+      'up',
+      'askClock',
+      {
+        sent: 100.25 as Seconds,
+        offset: 3 as Seconds,
+        within: 0.000125 as Seconds
+      }
+    ),
+    clockIs: sample('what that says', 'worker', 'down', 'clockIs', {
+      sent: 100.25 as Seconds,
+      clock: 103.25 as Seconds
+    }),
     adopt: sample(
       'two tasks of other clients under ids of one',
       'client',

@@ -1,0 +1,232 @@
+"""A real cluster whose workers' clocks are seconds off, each another way, and run at other rates.
+
+Tasks read CLOCK_MONOTONIC, which is the scheduler's clock, and nobody has changed it. What the
+cluster tells of them must agree with what they read.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from spanwise import Client, get_worker, secede, span
+from spanwise.tests.processes import wait_until
+
+#: What a record may be off.
+MOST_SECONDS = 0.005
+#: Before it begins, the offsets are known that well.
+KNOWN_SECONDS = 0.001
+#: Read before anything else in each Python process with this folder in its path: the first worker
+#: is ahead, and those after it are behind.
+PATCH = """
+import os, sys, time
+if "spanwise.worker" in sys.orig_argv:
+    try:
+        os.close(os.open({taken!r}, os.O_CREAT | os.O_EXCL))
+        skew, drift = 3.0, 100e-6
+    except FileExistsError:
+        skew, drift = -3.0, -100e-6
+    true, begin = time.perf_counter, time.perf_counter()
+    def perf_counter():
+        now = true()
+        return now + skew + drift * (now - begin)
+    time.perf_counter = perf_counter
+"""
+
+
+def true_now() -> float:
+    return time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+class Look(NamedTuple):
+    """What a worker takes its offset for, what it can be wrong by, and what it is."""
+
+    told: float
+    within: float
+    least: float
+    most: float
+
+
+def look(dask_worker: Any) -> Look:
+    clock = dask_worker._worker.clock
+    before = true_now()
+    here = time.perf_counter()
+    after = true_now()
+    return Look(clock.at(here), clock.within(here), before - here, after - here)
+
+
+class Inside(NamedTuple):
+    """When a task ran, by the true clock, and where."""
+
+    begin: float
+    end: float
+    worker: str
+
+
+def inside(begin: float) -> Inside:
+    return Inside(begin, true_now(), get_worker().address)
+
+
+def spin(seconds: float) -> Inside:
+    begin = true_now()
+    while true_now() - begin < seconds:
+        pass
+    return inside(begin)
+
+
+def make(nbytes: int) -> tuple[Inside, Any]:
+    begin = true_now()
+    value = np.random.default_rng(0).bytes(nbytes)
+    return inside(begin), value
+
+
+def use(made: tuple[Inside, Any], number: int) -> Inside:
+    begin = true_now()
+    assert len(made[1]) and number >= 0
+    return inside(begin)
+
+
+def leave() -> Inside:
+    begin = true_now()
+    secede()
+    time.sleep(0.2)
+    return inside(begin)
+
+
+def fail_at(path: str) -> None:
+    begin = true_now()
+    Path(path).write_text(f"{begin!r} {true_now()!r}")
+    raise ValueError(path)
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    if not hasattr(time, "CLOCK_MONOTONIC") or time.get_clock_info(
+        "perf_counter"
+    ).implementation != ("clock_gettime(CLOCK_MONOTONIC)"):
+        pytest.skip("the scheduler's clock cannot be read")
+    (tmp_path / "sitecustomize.py").write_text(PATCH.format(taken=str(tmp_path / "taken")))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    with Client(
+        n_workers=2, threads_per_worker=1, memory_limit="300MB", set_as_default=False
+    ) as client:
+        client.wait_for_workers(2)
+        yield client
+
+
+def test_all_records_are_in_the_schedulers_time(client: Client, tmp_path: Path) -> None:
+    def looks() -> dict[str, Look]:
+        return {where: Look(*each) for where, each in client.run(look).items()}
+
+    wait_until(
+        "the offsets are known",
+        lambda: all(each.within <= KNOWN_SECONDS for each in looks().values()),
+    )
+    first = looks()
+    assert sorted(round(each.told) for each in first.values()) == [-3, 3]
+    one, other = client.has_what()
+    session = client._session
+
+    def wall(t: float) -> float:
+        return session.wall_time(t)
+
+    began = true_now()
+    with span("apart"):
+        # Results of 40 MB each, more than the worker may hold: some are written, and read back.
+        made = [client.submit(make, 40_000_000, key=f"make-{i}", workers=one) for i in range(8)]
+        stamps: dict[str, Inside] = {}
+        used = [
+            client.submit(use, each, i, key=f"use-{i}", workers=other)
+            for i, each in enumerate(made)
+        ]
+        again = [
+            client.submit(use, each, i, key=f"again-{i}", workers=one)
+            for i, each in enumerate(made)
+        ]
+        spun = [
+            client.submit(spin, 1.5, key=f"{name}-0", workers=where)
+            for name, where in (("first", one), ("second", other))
+        ]
+        left = client.submit(leave, key="leave", workers=one)
+        failed = client.submit(fail_at, str(tmp_path / "failed"), key="fail", workers=other)
+        begins = client.map(lambda made: made[0], made, key=[f"begin-{i}" for i in range(8)])
+        for future, value in zip(made, client.gather(begins), strict=True):
+            stamps[future.key] = value
+        for future in [*used, *again, *spun, left]:
+            stamps[future.key] = future.result()
+        with pytest.raises(ValueError):
+            failed.result()
+    ended = true_now()
+    stamps["fail"] = Inside(*map(float, (tmp_path / "failed").read_text().split()), other)
+
+    last = looks()
+    for before, after in zip(first.values(), last.values(), strict=True):
+        for each in (before, after):
+            assert each.least - each.within <= each.told <= each.most + each.within
+        assert after.told != before.told, "it follows"
+    # (on a machine that did not answer for long it can be known no better)
+    off = max(MOST_SECONDS, *(each.within for each in last.values()))
+
+    records = {each["key"]: each for each in client.get_task_stream(start=wall(began) - 1)}
+    assert set(stamps) <= set(records)
+    actions = set()
+    for key, record in records.items():
+        for part in record["startstops"]:
+            actions.add(part["action"])
+            assert wall(began) - off <= part["start"] <= part["stop"] <= wall(ended) + off, key
+        if key not in stamps:
+            continue
+        stamp = stamps[key]
+        begin, end = wall(stamp.begin), wall(stamp.end)
+        computed = [each for each in record["startstops"] if each["action"] == "compute"]
+        assert computed[0]["start"] <= begin + off and end - off <= computed[-1]["stop"], key
+        for part in record["startstops"]:
+            if part["action"] in ("transfer", "disk-read"):
+                assert part["stop"] <= begin + off, (key, part)
+            if part["action"] == "transfer":
+                source = stamps[f"make-{key.partition('-')[2]}"]
+                assert wall(source.end) - off <= part["start"], (key, part)
+    assert {"compute", "transfer", "disk-read", "disk-write"} <= actions
+
+    for log in ("transfer_incoming_log", "transfer_outgoing_log"):
+        entries = [
+            each
+            for one_log in client.run(
+                lambda dask_worker, log=log: getattr(dask_worker, log)
+            ).values()
+            for each in one_log
+        ]
+        assert any(key.startswith("make-") for each in entries for key in each["keys"]), log
+        for each in entries:
+            times = [each["start"], each["middle"], each["stop"]]
+            assert times == sorted(times)
+            assert abs(each["middle"] - (each["start"] + each["stop"]) / 2) <= 1e-6
+            assert times[-1] <= wall(ended) + off
+            for key in each["keys"]:
+                if key.startswith("make-"):
+                    assert wall(stamps[key].end) - off <= times[0], (log, key)
+
+    # What is kept by the second: nothing lies beside the seconds in which it can have been.
+    start = session.wall_epoch + math.floor(wall(began) - session.wall_epoch - off)
+    stop = wall(ended) + off
+
+    def measured(**range_: float) -> dict[Any, Any]:
+        # (what is idle depends on the range's ends)
+        entries = client.fine_metrics(span="apart", **range_)
+        return {name: entries[name] for name in entries if "idle" not in " ".join(map(str, name))}
+
+    assert measured(start=start, stop=stop) == pytest.approx(measured())
+    for prefix in ("first", "second"):
+        stamp = stamps[f"{prefix}-0"]
+        count = client.profile(prefix)["count"]
+        begin, end = wall(stamp.begin) - off, wall(stamp.end) + off
+        assert client.profile(prefix, start=begin, stop=end)["count"] == count > 0
+        assert client.profile(prefix, stop=begin - 1)["count"] == 0
+    (found,) = (each for each in client.spans() if each.name == ("apart",))
+    assert wall(began) - off <= found.start <= found.stop <= wall(ended) + off
