@@ -195,7 +195,8 @@ def summary(client: Client) -> str:
     ]
     by_name: dict[tuple[str, ...], list[Any]] = {}
     for each in client.spans():
-        by_name.setdefault(each.name, []).append(each)
+        if each.name:  # else it is the script, or the notebook or its cell
+            by_name.setdefault(each.name, []).append(each)
     for name in sorted(by_name, key=lambda name: _place(name, by_name)):
         spans = by_name[name]
         activity = client.fine_metrics(span=name, unit="seconds").by_activity()

@@ -45,13 +45,16 @@ from spanwise.errors import (
     SchedulerLost,
 )
 from spanwise.graph.callers import code_of_caller
+from spanwise.graph.cells import follow_roots
 from spanwise.graph.dictionaries import Names, Spans, SpansOfTasks
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import FIRST_TASKS, Packer, SubmitMessage
 from spanwise.graph.prepare import PreparedGraph, prepare
 from spanwise.graph.provenance import Annotation, current_annotation
+from spanwise.graph.roots import RootAnnotation
 from spanwise.graph.task_options import TaskOptions
 from spanwise.notices import tell
+from spanwise.processes.this_process import notebook_path
 from spanwise.records.enumerations import NONE_U32, REPORT_LOST, REPORT_MEMORY
 from spanwise.shared.requests import SharedRequests
 from spanwise.wire import payload
@@ -186,6 +189,8 @@ class Session:
         #: It has ended for want of use: nothing of this client was lost with it.
         self.was_idle = False
         self.provenance = remember_provenance()
+        if around is None:
+            follow_roots(notebook_path())
         self.names = Names()
         self.spans = (
             Spans(self._span_closed, link.clock_offset, self.number)
@@ -381,7 +386,9 @@ class Session:
         return entries
 
     def tell_code(self, annotation: Annotation) -> None:
-        """Keep who submits in a span, if that is wanted; under `sending`."""
+        """Keep who submits in a span, if that is wanted; under `sending`. A cell's is known."""
+        if type(annotation) is RootAnnotation:
+            return
         code = code_of_caller()
         if code is not None:
             self.spans.tell_code(annotation, code)

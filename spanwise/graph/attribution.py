@@ -31,6 +31,7 @@ from spanwise.graph.provenance import (
     name_of,
     without_reuse_suffix,
 )
+from spanwise.graph.roots import RootAnnotation
 
 Graph = dict[Any, Any]
 #: annotation name → key → value, as ``Expr.__dask_annotations__`` returns it
@@ -116,8 +117,17 @@ class Attribution:
         self._by_key.update(dict.fromkeys(keys, here))
 
     def _settled(self, source: Source) -> Source:
-        """Code outside all spans counts to the span around the submission."""
-        return self._ambient if source.span is None else source
+        """Code outside all spans counts to the span around the submission.
+
+        If there is none either, to the cell in which it was written.
+        """
+        if source.span is None:
+            return self._ambient
+        ambient = self._ambient.span
+        is_outside = type(source.span) is RootAnnotation
+        if is_outside and ambient is not None and type(ambient) is not RootAnnotation:
+            return self._ambient
+        return source
 
     # -- reading what Dask hands over -------------------------------------
 
@@ -131,6 +141,8 @@ class Attribution:
                 continue
             made = layer.__dict__.get("_spanwise_source")
             own = Source(span, True) if made is None else Source(*made)
+            if own.span is None:
+                own = provenance.find_root(name) or own
             if provenance.is_pinned(name) or "_spanwise_wrapped" in layer.__dict__:
                 known = provenance.find_layer(name)
                 own = known if known is not None else own

@@ -7,7 +7,8 @@ from typing import Any
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.graph.provenance import Annotation
-from spanwise.graph.spans import SpanRecord, record_of
+from spanwise.graph.span_record import SpanRecord
+from spanwise.graph.spans import record_of
 from spanwise.records.enumerations import LARGEST_U16, SPAN_WORDS
 
 #: Span ids are u16, and this one is not given out.
@@ -189,7 +190,7 @@ class Spans:
         place = len(self._by_id) + 1
         path = self._path_of(record, parent)
         if place > min(OWN_SPANS, LAST_SPAN - 1):
-            if self._is_elsewhere(record.parent, parent):
+            if self._is_elsewhere(record.above, parent):
                 return parent
             number = self._by_path.get(path)
             if number is not None:
@@ -210,7 +211,7 @@ class Spans:
         """Whether a span counts to one above it, so that what is below it does too."""
         if record is None:
             return False
-        return number == 0 or self.records[number].name != record.name
+        return number == 0 or self.records[number].path != record.path
 
     def _path_of(self, record: SpanRecord, parent: int) -> tuple[int, str]:
         return parent, record.tag
@@ -240,7 +241,7 @@ class Spans:
 
     def _root_of(self, record: SpanRecord) -> int:
         """The number that stands for the parent of a span without one."""
-        return 0
+        return 0 if record.root is None else self._number(record.root)
 
     def _parent(self, record: SpanRecord) -> int:
         return self._root_of(record) if record.parent is None else self._number(record.parent)
@@ -255,8 +256,9 @@ class Spans:
         self._again.append({**self._row(number, record, self._parent(record)), "code": code})
 
     def _new_row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
-        """The row that says the span's id as well, which is said once."""
-        return {**self._row(number, record, parent), "uuid": str(record.id)}
+        """The row that says the span's id as well, and its code, which are said once."""
+        row = {**self._row(number, record, parent), "uuid": str(record.id)}
+        return {**row, "code": record.code} if record.code else row
 
     def _row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
         row = {

@@ -35,6 +35,7 @@ from dask.highlevelgraph import Layer
 
 from spanwise.graph.living_layers import LivingLayers
 from spanwise.graph.private_dask import Alias, Expr, Task, TaskRef, execute_subgraph
+from spanwise.graph.roots import RootAnnotation, current_root
 
 Annotation = Mapping[str, Any]
 
@@ -107,8 +108,8 @@ def name_of(key: Any) -> Any:
 
 
 def current_annotation() -> Annotation | None:
-    """The span annotation in force here, or None."""
-    return dask.get_annotations().get("span")
+    """The annotation of the span in force here, or of the root around all spans, or None."""
+    return dask.get_annotations().get("span") or current_root()
 
 
 class Frame:
@@ -203,6 +204,8 @@ class Provenance:
         name_hash = hash(name)
         if name_hash in self._layers and _holds_futures(layer):
             return  # its results, kept by persist(): written long before
+        if span is None:
+            span = self._root_of(name_hash)
         source = self._written_in(span)
         working = self.worked_on()
         if working is not None:
@@ -222,6 +225,15 @@ class Provenance:
         for other in inner:
             if not self._is_known(other):
                 self._remember(hash(other), name)
+
+    def _root_of(self, name_hash: int) -> Annotation | None:
+        """The root in which a layer outside of all spans was written."""
+        if self._frames.stack:
+            # An optimiser makes layers anew under the names that they had.
+            known = self._layers.get(name_hash)
+            if isinstance(known, Source) and type(known.span) is RootAnnotation:
+                return known.span
+        return current_root()
 
     def _written_in(self, span: Annotation | None) -> Source:
         last = self._last
@@ -271,6 +283,11 @@ class Provenance:
         if not isinstance(found, Source):
             return None
         return Source(found.span, False) if self._living.is_shared(name) else found
+
+    def find_root(self, name: str) -> Source | None:
+        """The cell, notebook or script that wrote the layer, if that was outside of all spans."""
+        found = self.find_layer(name)
+        return found if found is not None and type(found.span) is RootAnnotation else None
 
     def is_pinned(self, name: str) -> bool:
         return type(self._layers.get(hash(name))) is Pinned

@@ -6,73 +6,20 @@ Dask's own annotations, so graph layers written inside the block carry it::
     annotations["span"] = {"name": ("load", "clean"), "ids": (id 1, id 2)}
 
 The value is a :class:`SpanAnnotation`, a dict that also knows its
-:class:`SpanRecord`: when it was opened and closed, its tag, its parent.
+:class:`~spanwise.graph.span_record.SpanRecord`: when it was opened and closed, its tag, its parent.
 """
 
 from __future__ import annotations
 
-import time
-import uuid
-import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import dask
 
 from spanwise.graph.observe_dask import remember_provenance
-
-
-class SpanRecord:
-    """One opened span.
-
-    Attributes
-    ----------
-    id
-        Text that no other span has.
-    tag
-        The last element of the span's name.
-    parent
-        The enclosing span, or None.
-    opened, closed
-        perf_counter seconds, as in all measurements; `closed` is None while it is open.
-    origin
-        ``"user"`` for spans written in code.
-    """
-
-    __slots__ = ("id", "tag", "parent", "opened", "closed", "origin", "_watchers")
-
-    def __init__(
-        self,
-        tag: str,
-        parent: SpanRecord | None,
-        id: str | None = None,
-        origin: str = "user",
-    ) -> None:
-        self.id = id if id is not None else str(uuid.uuid4())
-        self.tag = tag
-        self.parent = parent
-        self.opened = time.perf_counter()
-        self.closed: float | None = None
-        self.origin = origin
-        self._watchers: list[weakref.WeakMethod[Callable[[SpanRecord], None]]] = []
-
-    @property
-    def name(self) -> tuple[str, ...]:
-        """The tags from the root to this span."""
-        return (*(self.parent.name if self.parent else ()), self.tag)
-
-    def watch(self, closed: Callable[[SpanRecord], None]) -> None:
-        """Call the method `closed` when the span closes; its object is held weakly."""
-        self._watchers.append(weakref.WeakMethod(closed))
-
-    def close(self) -> None:
-        self.closed = time.perf_counter()
-        watchers, self._watchers = self._watchers, []
-        for watcher in watchers:
-            notify = watcher()
-            if notify is not None:
-                notify(self)
+from spanwise.graph.roots import RootAnnotation, current_root
+from spanwise.graph.span_record import SpanRecord
 
 
 class SpanAnnotation(dict[str, Any]):
@@ -95,14 +42,20 @@ class SpanAnnotation(dict[str, Any]):
 
 def record_of(annotation: Mapping[str, Any]) -> SpanRecord:
     """Return the record behind an annotation, also one set by other libraries."""
-    if isinstance(annotation, SpanAnnotation):
+    if isinstance(annotation, (SpanAnnotation, RootAnnotation)):
         return annotation.record
     record: SpanRecord | None = None
     for tag, span_id in zip(annotation["name"], annotation["ids"], strict=True):
-        record = SpanRecord(tag, record, id=span_id)
+        record = SpanRecord(tag, record, id=span_id, root=_root_below(record))
     if record is None:
         raise ValueError("a span annotation needs at least one tag")
     return record
+
+
+def _root_below(parent: SpanRecord | None) -> SpanRecord | None:
+    """The root around a new span within `parent`: only the outermost span has one."""
+    root = current_root() if parent is None else None
+    return None if root is None else root.record
 
 
 def current_span() -> Mapping[str, Any] | None:
@@ -141,7 +94,7 @@ def span(*tags: str) -> Iterator[str]:
     record = None if enclosing is None else record_of(enclosing)
     opened = []
     for tag in tags:
-        record = SpanRecord(str(tag), record)
+        record = SpanRecord(str(tag), record, root=_root_below(record))
         opened.append(record)
     assert record is not None
     with dask.annotate(span=SpanAnnotation(record)):

@@ -183,8 +183,8 @@ class LocalLog:
         closed = _NAN if row["closed"] is None else self.since(row["closed"])
         opened = self.since(row["opened"])
         number, parent, origin = row["id"], row["parent"], row["origin"]
-        uuid, reused = row.get("uuid", ""), row.get("reused", 0)
-        self._span(number, parent, row["tag"], opened, closed, origin, uuid, reused)
+        uuid, reused, code = row.get("uuid", ""), row.get("reused", 0), row.get("code", "")
+        self._span(number, parent, row["tag"], opened, closed, origin, uuid, reused, code)
 
     def _span_closed(self, row: dict[str, Any]) -> None:
         with self.lock:

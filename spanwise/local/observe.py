@@ -12,6 +12,7 @@ import dask
 from dask.callbacks import Callback
 
 from spanwise.errors import ClusterError
+from spanwise.graph.cells import follow_roots
 from spanwise.graph.observe_get import WrittenGraphs, written_graphs
 from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.recorder import Recorder
@@ -25,7 +26,7 @@ from spanwise.observed.questions import FineMetrics, Questions
 from spanwise.observed.span_info import SpanInfo
 from spanwise.processes.fork_hook import ForkHook
 from spanwise.processes.node import NodeNotFound
-from spanwise.processes.this_process import default_name
+from spanwise.processes.this_process import default_name, notebook_path
 
 
 class Observation:
@@ -71,6 +72,7 @@ class Observation:
         recorder = self._recorder = Recorder(self.name, observer)
         self._observed = Questions(RecordedLog(recorder), lambda: observer)
         self._written = written_graphs()
+        follow_roots(notebook_path())
         self._written.begin()
         self._runs = ObservedRuns(recorder, self._written, self)
         recorder.keep_registered = self._runs.return_to_set

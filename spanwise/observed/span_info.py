@@ -18,6 +18,9 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|span-\d{1,5}")
 
 _UNFINISHED = frozenset({"waiting", "no-worker", "queued", "processing"})
 
+#: Origins of spans that nobody opened by name.
+_ROOTS = frozenset({"notebook", "cell"})
+
 _MATCHES = ("any", "all", "not")
 
 
@@ -52,7 +55,12 @@ class SpanInfo:
     number
         Number within the cluster; 0 is the default span.
     name
-        Tags from the root.
+        Tags of ``with span(…)``, from the outermost; empty of a cell, notebook or script.
+    path
+        Tags from the root: the notebook's file, the first line of its cell, and `name`; of a
+        script its file and `name`. (With ``spanwise.spans.cells: False`` both are the same.)
+    origin
+        ``"user"``; ``"cell"``; ``"notebook"``, also of a script; ``"default"``.
     parent, children
         Ids; children in the order in which they were first used.
     client
@@ -95,7 +103,8 @@ class SpanInfo:
         ``processing``, ``memory``, ``erred``, ``released``, and ``forgotten``. Empty of what
         Dask's local schedulers ran.
     code
-        Stacks of the callers that submitted in it, each once and outermost first, if Dask's
+        Of a cell its code, ``In [n]`` and its id, ``cell``. Of others
+        stacks of the callers that submitted in it, each once and outermost first, if Dask's
         setting ``distributed.diagnostics.computations.nframes`` is more than 0. Each frame has
         ``code``, ``lineno_frame``, ``lineno_relative`` and ``filename``.
     folded
@@ -133,11 +142,13 @@ class SpanInfo:
     nthreads_intervals: tuple[tuple[float, float, int], ...] = ()
     states: Mapping[str, int] = field(default_factory=dict, hash=False)
     code: tuple[tuple[Mapping[str, Any], ...], ...] = field(default=(), hash=False)
+    path: tuple[str, ...] = ()
     _asked: _Asked = field(default_factory=_Asked, repr=False, compare=False)
 
     @property
     def tag(self) -> str:
-        return self.name[-1] if self.name else ""
+        path = self.path or self.name
+        return path[-1] if path else ""
 
     @property
     def done(self) -> bool:
@@ -183,6 +194,8 @@ def span_infos(
     """
     rows: dict[int, Mapping[str, Any]] = {}
     clients: dict[int, str] = {}
+    #: How many tags of its path a program has not given.
+    roots: dict[int, int] = {}
     threads: Sequence[Sequence[float]] = []
     for page in pages:
         threads = page["threads"]
@@ -194,6 +207,8 @@ def span_infos(
             if is_unused and not (row["executions"] or row["running"]):
                 continue
             rows[number] = row
+            is_root = row["origin"] in _ROOTS
+            roots[number] = len(row["path"]) if is_root else roots.get(row["parent"], 0)
             client = row["client"]
             clients[number] = names[client] if client is not None and client < len(names) else ""
     children: dict[int, list[str]] = {}
@@ -209,6 +224,7 @@ def span_infos(
             row,
             rows[row["parent"]]["id"] if row["parent"] in rows else None,
             tuple(children.get(number, ())),
+            roots[number],
             clients[number],
             epoch,
             steps,
@@ -224,6 +240,7 @@ def _info(
     row: Mapping[str, Any],
     parent: str | None,
     children: tuple[str, ...],
+    roots: int,
     client: str,
     epoch: float,
     steps: list[tuple[float, int]],
@@ -245,7 +262,8 @@ def _info(
     return SpanInfo(
         id=row["id"],
         number=row["span"],
-        name=tuple(row["path"]),
+        name=tuple(row["path"][roots:]),
+        path=tuple(row["path"]),
         client=client,
         parent=parent,
         children=children,

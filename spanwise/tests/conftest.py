@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import hypothesis
 import pytest
 
@@ -24,6 +25,8 @@ from spanwise.wire.link import Link
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
 
+# What runs these tests is no program whose spans have a root; those that tests start are.
+dask.config.set({"spanwise.spans.cells": False})
 mark_this_process()
 
 # A busy machine draws slowly and computes slowly: that is no defect of a test. One that hangs ends

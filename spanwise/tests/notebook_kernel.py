@@ -73,9 +73,27 @@ class NotebookKernel:
                 self._pid = self.pid
                 return
 
-    def begin(self, code: str) -> str:
-        """Have a cell run; :meth:`outcome` gives what came of it."""
-        return str(self._client.execute(code))
+    def begin(self, code: str, cell: str | None = None) -> str:
+        """Have a cell run; :meth:`outcome` gives what came of it.
+
+        Parameters
+        ----------
+        cell
+            The cell's id, as JupyterLab sends it along.
+        """
+        if cell is None:
+            return str(self._client.execute(code))
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": True,
+        }
+        message = self._client.session.msg("execute_request", content, metadata={"cellId": cell})
+        self._client.shell_channel.send(message)
+        return str(message["header"]["msg_id"])
 
     def outcome(self, cell: str) -> str:
         """What a cell printed, its last value, and its error."""
@@ -96,9 +114,9 @@ class NotebookKernel:
                 case "status" if content["execution_state"] == "idle":
                     return "".join(said)
 
-    def __call__(self, code: str) -> str:
+    def __call__(self, code: str, cell: str | None = None) -> str:
         """Run a cell; returns its outcome."""
-        return self.outcome(self.begin(code))
+        return self.outcome(self.begin(code, cell))
 
     @property
     def pid(self) -> int:

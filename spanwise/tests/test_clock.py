@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise import Client, span
-from spanwise.graph.spans import SpanRecord
+from spanwise.graph.span_record import SpanRecord
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.fake_scheduler import FakeScheduler, task
 from spanwise.tests.test_client import increment, until

@@ -101,8 +101,15 @@ def test_two_notebooks_share_a_cluster_and_no_keys(pair: Pair) -> None:
     # Panels tell the spans of the two apart, those of equal names too.
     with_span = "from spanwise import span\nwith span('load'): client.submit(abs, -1).result()"
     assert a(with_span) == b(with_span.replace("abs", "str")) == ""
-    whose = "print(*sorted({s.client[-7:] + ' ' + s.tag for s in client.spans() if s.tasks}))"
-    assert a(whose) == "a.ipynb default a.ipynb load b.ipynb default b.ipynb load\n"
+    whose = (
+        "print(*sorted({f'{s.client[-7:]} {s.origin} {s.path[0]} {s.name[-1:]}'"
+        " for s in client.spans() if s.tasks}), sep='\\n')"
+    )
+    assert a(whose).splitlines() == [
+        f"{each} {rest}"
+        for each in ("a.ipynb", "b.ipynb")
+        for rest in (f"cell {each} ()", f"notebook {each} ()", f"user {each} ('load',)")
+    ]
     own = "print(*sorted([s.client[-7:], *client.fine_metrics(span=s).by_function()] "
     assert a(own + "for s in client.spans() if s.tag == 'load' and s.tasks))") == (
         "['a.ipynb', 'abs'] ['b.ipynb', 'str']\n"

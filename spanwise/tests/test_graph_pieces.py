@@ -20,7 +20,9 @@ from spanwise.graph import dictionaries
 from spanwise.graph.dictionaries import LONGEST, BoundedTexts, Names, Spans, SpansOfTasks
 from spanwise.graph.packs import Packer, option_columns
 from spanwise.graph.resources import amounts_of, by_key
-from spanwise.graph.spans import SpanAnnotation, SpanRecord, current_span, record_of, span
+from spanwise.graph.roots import RootAnnotation
+from spanwise.graph.span_record import SpanRecord
+from spanwise.graph.spans import SpanAnnotation, current_span, record_of, span
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Call, Constant, Part, Run, Slot, Template, settled
 from spanwise.records.enumerations import SPAN_WORDS
@@ -341,6 +343,45 @@ class TestSpans:
         for _ in range(100):
             numbered(SpanRecord("load", None))
         assert len(spans.take_new()) == 100 and len(spans.records) == 4
+
+    def test_roots_are_numbered_before_what_is_within_them_and_told_with_their_code(self) -> None:
+        closed: list[dict[str, Any]] = []
+        spans = Spans(closed.append)
+        notebook = SpanRecord("a.ipynb", None, origin="notebook")
+        cell = SpanRecord("# load", None, origin="cell", root=notebook, code="[1]")
+        outer = SpanRecord("load", None, root=cell)
+        inner = SpanRecord("read", outer)
+        assert SpanAnnotation(inner) == {"name": ("load", "read"), "ids": (outer.id, inner.id)}
+        assert inner.name == ("load", "read")
+        assert inner.path == ("a.ipynb", "# load", "load", "read")
+        assert spans.id(SpanAnnotation(inner)) == 4
+        assert spans.id(RootAnnotation(cell)) == 2
+        told = [(row["id"], row["parent"], row["tag"], row.get("code")) for row in spans.take_new()]
+        assert told == [
+            (1, 0, "a.ipynb", None),
+            (2, 1, "# load", "[1]"),
+            (3, 2, "load", None),
+            (4, 3, "read", None),
+        ]
+        assert record_of(RootAnnotation(cell)) is cell
+        # In another process it means nothing.
+        assert pickle.loads(pickle.dumps(RootAnnotation(cell))) is None
+        cell.close()
+        assert [(row["id"], row["parent"]) for row in closed] == [(2, 1)]
+
+    def test_q18_runs_of_a_cell_join_its_first_when_numbers_are_scarce(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(dictionaries, "OWN_SPANS", 6)
+        spans = Spans(lambda row: None)
+        notebook = SpanRecord("a.ipynb", None, origin="notebook")
+        numbers = []
+        for tag in ("# load", "# fit", "# load", "# fit", "# new", "# load"):
+            cell = SpanRecord(tag, None, origin="cell", root=notebook)
+            numbers.append(spans.id(SpanAnnotation(SpanRecord("step", None, root=cell))))
+        # The notebook has 1, each cell's run one more, and its span the next.
+        assert numbers == [3, 5, 7, 5, 9, 3]
+        assert spans.records[7].path == ("a.ipynb", "# load", "step")
 
     def test_q18_any_number_of_spans_is_bounded_and_each_in_its_path(self) -> None:
         chance = Random(18)

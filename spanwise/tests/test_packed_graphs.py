@@ -42,7 +42,8 @@ from spanwise.graph.packs import (
     join_texts,
 )
 from spanwise.graph.prepare import prepare
-from spanwise.graph.spans import SpanAnnotation, SpanRecord
+from spanwise.graph.span_record import SpanRecord
+from spanwise.graph.spans import SpanAnnotation
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Run, Slot, Template
 from spanwise.records.enumerations import (

@@ -1,26 +1,38 @@
 /**
  * The span tree as rows: from the flat answer of view `spans` to what is shown, with what is collapsed, searched and filtered. Pure.
  *
- * If several notebooks have computed on the cluster, each is a row above its spans; else there is no such level.
+ * If several notebooks have computed on the cluster, each is a row above its spans; else there is no such level, but in the arrangement by
+ * cell, where a notebook and its cells are spans as others are. Else what they have alone is of the default.
  *
  *   rows: flow 0 · load 1 (parent flow) · fit 2 (parent flow)     by path  flow → load, fit     by tag  flow, load, fit
+ *         a.ipynb 0 · # run 1 (parent a.ipynb) · load 2 (parent # run)     by cell  a.ipynb → # run → load     by path  load, default
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { pathEnds } from '../base/path-ends';
 import type { SelectionModel } from '../feed/selection';
 import { formatCount } from '../panels/format';
-import type { SpanRow, SpansResult, SpanTerm } from '../wire/panel-link';
+import type {
+  SpanPath,
+  SpanRow,
+  SpansResult,
+  SpanTerm
+} from '../wire/panel-link';
 
 /** Key of what has no parent: no path's JSON is empty. */
 const ROOT = '';
 
-export type Arrange = 'path' | 'tag';
+/** Of what is in no span. */
+const DEFAULT_TAG = 'default';
+
+export type Arrange = 'path' | 'tag' | 'cell';
 
 export type SpanNode = {
   /** Unique in the tree. */
   readonly key: string;
   readonly term: SpanTerm;
   readonly tag: string;
+  /** All that filters may call it, or a part of it. */
+  readonly paths: readonly SpanPath[];
   /** Whose it is, as filters call it; undefined: nobody's. */
   readonly client: string | undefined;
   /** It is all that this notebook, or other program, has computed. */
@@ -47,28 +59,39 @@ export type VisibleSpan = {
   readonly isFound: boolean;
 };
 
+/** A row of the tree, under the path that it has there. */
+type TreeRow = SpanRow & { readonly paths: readonly SpanPath[] };
+
+/** Whether there are cells to arrange by. */
+export function hasCells(result: SpansResult): boolean {
+  return result.rows.some(({ origin }) => origin === 'cell');
+}
+
 export function spanTree(
   result: SpansResult,
   arrange: Arrange
 ): readonly SpanNode[] {
+  const isByCell = arrange === 'cell' && hasCells(result);
   // The tasks outside every span have a row of their own, once there are any.
-  const rows = result.rows.filter(
+  const rows = (
+    isByCell ? result.rows.map(asItIs) : withoutRoots(result.rows)
+  ).filter(
     row =>
       row.origin !== 'default' ||
       row.tasks > 0 ||
       row.executions > 0 ||
       row.running > 0
   );
-  const clientOf = (row: SpanRow) =>
+  const clientOf = (row: TreeRow) =>
     row.client === null ? undefined : result.clients[row.client];
   const clients = [...new Set(rows.map(clientOf))];
   const names = pathEnds(clients.filter(client => client !== undefined));
   const isOneOfSeveral = names.size > 1;
-  const nodes = (of: readonly SpanRow[], client: string | undefined) =>
-    (arrange === 'path' ? byPath : byTag)(
-      { ...result, rows: of },
-      { client, isOneOfSeveral }
-    );
+  const nodes = (of: readonly TreeRow[], client: string | undefined) =>
+    (arrange === 'tag' ? byTag : byPath)(of, result, {
+      client,
+      isOneOfSeveral
+    });
   if (!isOneOfSeveral) {
     return nodes(
       rows,
@@ -88,11 +111,91 @@ export function spanTree(
       key: `client ${client}`,
       term: { path: [], client },
       tag: names.get(client)!,
+      paths: [[]],
       client,
       isClient: true,
-      children: nodes(own, client)
+      children: withoutNotebook(nodes(own, client), own)
     };
   });
+}
+
+function asItIs(row: SpanRow): TreeRow {
+  return { ...row, paths: [row.path] };
+}
+
+/**
+ * Spans as their programs call them. What was written in a notebook or cell, and in no span, is of the default: its figures are those of the
+ * notebook's or cell's row without those of the rows within it.
+ */
+function withoutRoots(rows: readonly SpanRow[]): TreeRow[] {
+  const isRoot = new Set(
+    rows
+      .filter(({ origin }) => origin === 'notebook' || origin === 'cell')
+      .map(({ span }) => span)
+  );
+  if (isRoot.size === 0) {
+    return rows.map(asItIs);
+  }
+  const within = new Map<number, SpanRow[]>();
+  const lengthAbove = new Map<number, number>();
+  for (const { span, parent, path } of rows) {
+    const above = parent === null ? 0 : (lengthAbove.get(parent) ?? 0);
+    lengthAbove.set(span, isRoot.has(span) ? path.length : above);
+  }
+  for (const row of rows) {
+    if (row.parent !== null && isRoot.has(row.parent)) {
+      const siblings = within.get(row.parent);
+      if (siblings === undefined) {
+        within.set(row.parent, [row]);
+      } else {
+        siblings.push(row);
+      }
+    }
+  }
+  return rows.map(row => {
+    if (isRoot.has(row.span)) {
+      const path = [DEFAULT_TAG];
+      const own = ownFigures(row, within.get(row.span) ?? []);
+      const of = { origin: 'default', parent: null, tag: DEFAULT_TAG } as const;
+      return { ...row, ...own, ...of, path, paths: [path, row.path] };
+    }
+    const path = row.path.slice(lengthAbove.get(row.span));
+    const parent =
+      row.parent !== null && isRoot.has(row.parent) ? null : row.parent;
+    return { ...row, parent, path, paths: [path, row.path] };
+  });
+}
+
+function ownFigures(row: SpanRow, within: readonly SpanRow[]) {
+  const own = (of: (each: SpanRow) => number) =>
+    within.reduce((left, each) => left - of(each), of(row));
+  return {
+    tasks: own(each => each.tasks),
+    executions: own(each => each.executions),
+    running: own(each => each.running),
+    failed: own(each => each.failed),
+    threadSeconds: Math.max(
+      0,
+      own(each => each.threadSeconds)
+    )
+  };
+}
+
+/** The notebook's row is there already: what is below the span that it is stands there. */
+function withoutNotebook(
+  nodes: readonly SpanNode[],
+  rows: readonly TreeRow[]
+): readonly SpanNode[] {
+  const notebooks = new Set(
+    rows.filter(row => row.origin === 'notebook').map(row => row.tag)
+  );
+  return nodes.flatMap(node =>
+    'path' in node.term &&
+    node.term.path.length === 1 &&
+    notebooks.has(node.tag)
+      ? node.children
+      : node
+  );
 }
 
 /** Whose rows these are. */
@@ -119,10 +222,14 @@ function keyOf(key: string, { client, isOneOfSeveral }: Owner): string {
  *   rows   flow 0 · load 1 (parent 0) · flow 2 · load 3 (parent 2) · fit 4 (parent 2)
  *   tree   flow (0 + 2) → load (1 + 3), fit (4)
  */
-function byPath(result: SpansResult, owner: Owner): readonly SpanNode[] {
-  const rowsOf = new Map<string, SpanRow[]>();
+function byPath(
+  of: readonly TreeRow[],
+  result: SpansResult,
+  owner: Owner
+): readonly SpanNode[] {
+  const rowsOf = new Map<string, TreeRow[]>();
   const childrenOf = new Map<string, string[]>();
-  for (const row of result.rows) {
+  for (const row of of) {
     const key = JSON.stringify(row.path);
     const same = rowsOf.get(key);
     if (same !== undefined) {
@@ -151,6 +258,7 @@ function byPath(result: SpansResult, owner: Owner): readonly SpanNode[] {
             key: keyOf(key, owner),
             term: termOf({ path: first.path }, owner),
             tag: first.tag,
+            paths: pathsOf(rows),
             client: owner.client,
             isClient: false,
             children: (childrenOf.get(key) ?? []).flatMap(build)
@@ -161,9 +269,13 @@ function byPath(result: SpansResult, owner: Owner): readonly SpanNode[] {
 }
 
 /** Each tag once. A span inside another of the same tag is not added again: the outer one includes it. */
-function byTag(result: SpansResult, owner: Owner): readonly SpanNode[] {
-  const rowsOf = new Map<string, SpanRow[]>();
-  for (const row of result.rows) {
+function byTag(
+  of: readonly TreeRow[],
+  result: SpansResult,
+  owner: Owner
+): readonly SpanNode[] {
+  const rowsOf = new Map<string, TreeRow[]>();
+  for (const row of of) {
     const isInner = row.path.slice(0, -1).includes(row.tag);
     const rows = rowsOf.get(row.tag) ?? [];
     rowsOf.set(row.tag, isInner ? rows : [...rows, row]);
@@ -173,10 +285,21 @@ function byTag(result: SpansResult, owner: Owner): readonly SpanNode[] {
     key: keyOf(`tag ${tag}`, owner),
     term: termOf({ tag }, owner),
     tag,
+    paths: [[tag]],
     client: owner.client,
     isClient: false,
     children: []
   }));
+}
+
+/** Each once: a loop opens the same path again and again. */
+function pathsOf(rows: readonly TreeRow[]): readonly SpanPath[] {
+  const found = new Map(
+    rows
+      .flatMap(({ paths }) => paths)
+      .map(path => [JSON.stringify(path), path] as const)
+  );
+  return [...found.values()];
 }
 
 function figures(rows: readonly SpanRow[], result: SpansResult) {
@@ -271,11 +394,15 @@ function covers(term: SpanTerm, node: SpanNode): boolean {
   if (term.client !== undefined && term.client !== node.client) {
     return false;
   }
-  const path = 'path' in node.term ? node.term.path : [node.term.tag];
-  return 'tag' in term
-    ? path.includes(term.tag)
-    : term.path.length <= path.length &&
-        term.path.every((tag, i) => path[i] === tag);
+  return node.paths.some(path =>
+    'tag' in term ? path.includes(term.tag) : beginsWith(path, term.path)
+  );
+}
+
+function beginsWith(path: SpanPath, prefix: SpanPath): boolean {
+  return (
+    prefix.length <= path.length && prefix.every((tag, i) => path[i] === tag)
+  );
 }
 
 /** Whether some of `node` is matched: it lies in the term's subtree, or the term in its own. */
@@ -285,7 +412,7 @@ function touches(term: SpanTerm, node: SpanNode): boolean {
     ('path' in term &&
       'path' in node.term &&
       (term.client ?? node.client) === node.client &&
-      node.term.path.every((tag, i) => term.path[i] === tag)) ||
+      node.paths.some(path => beginsWith(term.path, path))) ||
     ('tag' in term && node.children.some(child => touches(term, child)))
   );
 }

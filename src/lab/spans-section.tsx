@@ -8,7 +8,7 @@ import { undoOnKey } from '../panels/undo-key';
 import { Section } from './section';
 import type { SidebarModel } from './sidebar-model';
 import { SpanTree } from './span-tree';
-import { countSpans, spanTree, visibleSpans } from './span-tree-rows';
+import { countSpans, hasCells, spanTree, visibleSpans } from './span-tree-rows';
 
 export function SpansSection(props: {
   readonly model: SidebarModel;
@@ -21,6 +21,7 @@ export function SpansSection(props: {
     () => (spans === null ? [] : spanTree(spans, arrange)),
     [spans, arrange]
   );
+  const byCell = spans !== null && hasCells(spans);
   const rows = React.useMemo(
     () => visibleSpans(tree, collapsed, search),
     [tree, collapsed, search]
@@ -40,9 +41,12 @@ export function SpansSection(props: {
           label={trans.__('Arrange spans')}
           options={[
             { value: 'path', label: trans.__('By path') },
-            { value: 'tag', label: trans.__('By tag') }
+            { value: 'tag', label: trans.__('By tag') },
+            ...(byCell
+              ? [{ value: 'cell' as const, label: trans.__('By cell') }]
+              : [])
           ]}
-          value={arrange}
+          value={arrange === 'cell' && !byCell ? 'path' : arrange}
           onChange={value => model.setArrange(value)}
         />
       }

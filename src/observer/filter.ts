@@ -7,7 +7,7 @@ import type { Filter, SpanPath, SpanTerm } from '../wire/panel-link';
 import type { IndexedBy } from '../base/typed-arrays';
 import { DEFAULT_SPAN, type LaneId, type SpanId } from '../records/ids';
 import { STATUS_REPLACED, type LogStore } from './store/log-store';
-import { DEFAULT_TAG } from './store/span-tree';
+import { DEFAULT_TAG, isRoot } from './store/span-tree';
 
 /** Statuses by the word in a filter. A run that was given back for want of an input has none: its task runs again, and that run has one. */
 const STATUS_OF: Readonly<Record<FilteredStatus, RunStatus>> = {
@@ -146,11 +146,16 @@ function spanTable(
   return table;
 }
 
-/** The spans in the subtrees that a term names; an id names one, whatever its path. An empty path: all spans of the client. The same path may occur many times: one span per entry of a `with` block. */
+/**
+ * The spans in the subtrees that a term names; an id names one, whatever its path. An empty path: all spans of the client. The same path may
+ * occur many times: one span per entry of a `with` block. A program's path may leave out the notebook and the cell; then what they have
+ * alone is of the default.
+ */
 function matching(log: LogStore, term: SpanTerm): Set<number> {
   const found = new Set<number>();
   const path = 'path' in term ? term.path : [term.tag];
   const anyDepth = !('path' in term);
+  const isDefault = !anyDepth && path.length === 1 && path[0] === DEFAULT_TAG;
   const { client } = term;
   const only =
     'path' in term && term.id !== undefined ? log.spans.byId(term.id) : null;
@@ -164,7 +169,15 @@ function matching(log: LogStore, term: SpanTerm): Set<number> {
     if (only !== null && !only.includes(span.span)) {
       continue;
     }
-    if (anyDepth ? span.tag === term.tag : startsWith(span.path, path)) {
+    const isMeant = anyDepth
+      ? span.tag === term.tag
+      : startsWith(span.path, path) ||
+        (path.length > 0 && startsWith(span.name, path));
+    if (isDefault && isRoot(span.origin)) {
+      // What was written in it, and in no span of the program.
+      found.add(span.span);
+    }
+    if (isMeant) {
       log.spans.walk(span.span, below => found.add(below));
     }
   }

@@ -2,14 +2,16 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { SelectionModel } from '../../feed/selection';
 import { treeAction, type TreeKey } from '../span-tree-keys';
 import {
+  type Arrange,
   countSpans,
+  hasCells,
   type SpanNode,
   spanTree,
   standing,
   visibleSpans,
   workText
 } from '../span-tree-rows';
-import type { SpanRow } from '../../wire/panel-link';
+import type { SpanRow, SpansResult } from '../../wire/panel-link';
 import { drawnSpans } from './drawn-spans';
 
 const result = drawnSpans(`
@@ -118,6 +120,113 @@ describe('the span tree', () => {
       { tag: 'load', client: clients[0] },
       { tag: 'read', client: clients[0] }
     ]);
+  });
+
+  describe('of a notebook', () => {
+    const { rows } = drawnSpans(`
+      a.ipynb 8
+        # load 3
+          read 1
+        # fit 4
+          read 2
+            part 2
+      load 3
+    `);
+    const origins = {
+      'a.ipynb': 'notebook',
+      '# load': 'cell',
+      '# fit': 'cell'
+    } as const;
+    // Each has one task of its own.
+    const tasks = [6, 2, 1, 3, 2, 1, 1];
+    const notebook = (last: number): SpansResult => ({
+      ...result,
+      clients: ['/a.ipynb', '/b.ipynb'],
+      rows: rows.map((row, i) => ({
+        ...row,
+        origin: origins[row.tag as keyof typeof origins] ?? 'user',
+        tasks: tasks[i]!,
+        client: row.tag === 'load' ? last : 0
+      }))
+    });
+    const shown = (arrange: Arrange, last = 0) =>
+      visibleSpans(spanTree(notebook(last), arrange), new Set(), '').map(
+        ({ level, node: { tag, seconds, tasks } }) =>
+          `${' '.repeat(level)}${tag} ${seconds} ${tasks}`
+      );
+
+    it('has spans as the program calls them, and the rest as the default', () => {
+      expect(shown('path')).toEqual([
+        'default 5 3',
+        'read 3 3',
+        ' part 2 1',
+        'load 3 1'
+      ]);
+      expect(shown('tag')).toEqual([
+        'default 5 3',
+        'read 3 3',
+        'part 2 1',
+        'load 3 1'
+      ]);
+      const tree = spanTree(notebook(0), 'path');
+      expect(find(tree, 'read').term).toEqual({ path: ['read'] });
+      expect(find(tree, 'default').term).toEqual({ path: ['default'] });
+    });
+
+    it('has its cells, if one wants to see them', () => {
+      expect(shown('cell')).toEqual([
+        'a.ipynb 8 6',
+        ' # load 3 2',
+        '  read 1 1',
+        ' # fit 4 3',
+        '  read 2 2',
+        '   part 2 1',
+        'load 3 1'
+      ]);
+      expect(hasCells(notebook(0))).toBe(true);
+      expect(hasCells(result)).toBe(false);
+      // Nothing else can be shown where there are none.
+      expect(spanTree(result, 'cell')).toEqual(spanTree(result, 'path'));
+    });
+
+    it('has one row of each notebook, also where it is a span itself', () => {
+      expect(shown('cell', 1)).toEqual([
+        'a.ipynb 8 6',
+        ' # load 3 2',
+        '  read 1 1',
+        ' # fit 4 3',
+        '  read 2 2',
+        '   part 2 1',
+        'b.ipynb 3 1',
+        ' load 3 1'
+      ]);
+      expect(shown('path', 1)).toEqual([
+        'a.ipynb 8 6',
+        ' default 5 3',
+        ' read 3 3',
+        '  part 2 1',
+        'b.ipynb 3 1',
+        ' load 3 1'
+      ]);
+    });
+
+    it('says where spans stand to a filter of the other arrangement', () => {
+      const [byPath, byCell] = [
+        spanTree(notebook(0), 'path'),
+        spanTree(notebook(0), 'cell')
+      ];
+      const fit = { spans: { any: [find(byCell, 'a.ipynb', '# fit').term] } };
+      expect(byPath.map(node => standing(node, fit))).toEqual([
+        'inside',
+        'inside',
+        'outside'
+      ]);
+      const read = { spans: { any: [{ path: ['load'] }] } };
+      expect(byCell.map(node => standing(node, read))).toEqual([
+        'outside',
+        'inside'
+      ]);
+    });
   });
 
   it('has no such row while one notebook alone has computed', () => {

@@ -89,6 +89,45 @@ describe('filters', () => {
   });
 });
 
+describe('filters of what a program called its spans', () => {
+  const log = new LogStore('notebook');
+  const open = (span: number, parent: number, tag: string, origin: number) =>
+    log.spans.set({
+      span: span as SpanId,
+      parent: parent as SpanId,
+      tag,
+      client: 0,
+      opened: 0,
+      closed: NaN,
+      origin
+    });
+  open(1, 0, 'a.ipynb', SpanOrigin.Notebook);
+  open(2, 1, 'load', SpanOrigin.Cell);
+  open(3, 2, 'load', SpanOrigin.User);
+  open(4, 3, 'read', SpanOrigin.User);
+  open(5, 1, '# fit', SpanOrigin.Cell);
+  open(6, 5, 'load', SpanOrigin.User);
+
+  it.each<[readonly string[], readonly number[]]>([
+    [['load'], [3, 4, 6]],
+    [['load', 'read'], [4]],
+    [['a.ipynb'], [1, 2, 3, 4, 5, 6]],
+    [
+      ['a.ipynb', 'load'],
+      [2, 3, 4]
+    ],
+    [['a.ipynb', '# fit', 'load'], [6]],
+    [['# fit'], []],
+    [['default'], [1, 2, 5]],
+    [['read'], []]
+  ])('the path %p, with and without notebook and cell', (path, spans) => {
+    const { spans: table } = compileFilter({ spans: { any: [{ path }] } }, log);
+    expect(
+      [1, 2, 3, 4, 5, 6].filter(span => table[span as SpanId] === 1)
+    ).toEqual(spans);
+  });
+});
+
 describe('filters and owners by client', () => {
   const log = new LogStore('shared');
   // Client 3 is the notebook of 1 with its kernel restarted; 9, of a worker, is not described.

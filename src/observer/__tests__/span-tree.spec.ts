@@ -31,6 +31,7 @@ describe('the tree of spans', () => {
       parent: null,
       tag: 'tag 1',
       path: ['tag 1'],
+      name: [],
       origin: 'cell',
       client: 101,
       opened: 10,
@@ -43,6 +44,21 @@ describe('the tree of spans', () => {
     expect(tree.get(span(1))).toMatchObject({ origin: 'user', closed: 20 });
     expect(tree.version).toBe(2);
     expect(tree.pathOf(span(77))).toEqual(['default']);
+  });
+
+  it('tells what a program called a span from the notebook and the cell around it', () => {
+    const tree = new SpanTree();
+    tree.set({ ...rowOf(3, 2, 'load'), origin: SpanOrigin.User });
+    tree.set({ ...rowOf(4, 3, 'read'), origin: SpanOrigin.User });
+    expect(tree.nameOf(span(4))).toEqual(['load', 'read']);
+    // What is around it may come later, and be called otherwise then.
+    tree.set(rowOf(2, 1, '# load'));
+    tree.set({ ...rowOf(1, 0, 'a.ipynb'), origin: SpanOrigin.Notebook });
+    expect(tree.pathOf(span(4))).toEqual(['a.ipynb', '# load', 'load', 'read']);
+    expect(tree.nameOf(span(4))).toEqual(['load', 'read']);
+    expect(tree.nameOf(span(2))).toEqual(['default']);
+    expect(tree.nameOf(span(1))).toEqual(['default']);
+    expect(tree.nameOf(span(77))).toEqual(['default']);
   });
 
   it('has the same parents, children and paths as rows that replace each other say', () => {

@@ -1,3 +1,4 @@
+import { SpanOrigin } from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
 import { type Row, rowsToBlock } from '../../testing/rows-to-block';
 import { syntheticLog } from '../../testing/synthetic-log';
@@ -198,6 +199,35 @@ describe('bands', () => {
     const { bands } = ask(log, 'task-stream');
     expect(bands.map(({ span }) => span)).toEqual(ids.slice(2, 302));
     expect(bands[0]).toMatchObject({ from: 3, to: 3 });
+  });
+
+  it('leave out the notebook and the cell, which are around all that they compute', () => {
+    const log = new LogStore('log');
+    const { Notebook, Cell, User } = SpanOrigin;
+    ingestBlock(
+      log,
+      rowsToBlock(1, 'spans', [
+        { id: 1, origin: Notebook },
+        { id: 2, parent: 1, origin: Cell },
+        { id: 3, parent: 2, origin: User },
+        { id: 4, origin: User },
+        { id: 5, parent: 4, origin: User }
+      ])
+    );
+    ingestBlock(
+      log,
+      rowsToBlock(
+        2,
+        'runs',
+        [1, 2, 3, 4, 5].map(id => ({ run: id, span: id, start: id }))
+      )
+    );
+    const { bands } = ask(log, 'task-stream');
+    expect(bands.map(({ span, depth }) => [span, depth])).toEqual([
+      [3, 0],
+      [4, 0],
+      [5, 1]
+    ]);
   });
 });
 

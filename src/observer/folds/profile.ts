@@ -303,7 +303,7 @@ function groupOf(log: LogStore, groupBy: string): Group {
       return (_fn, lane) =>
         addressOf(log, log.shape.lanes[log.shape.laneIndex(lane)]?.worker ?? 0);
     case 'span':
-      return (_fn, _lane, span) => log.spans.pathOf(span).join(' › ');
+      return (_fn, _lane, span) => log.spans.nameOf(span).join(' › ');
     default:
       return () => null;
   }

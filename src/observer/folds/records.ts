@@ -342,7 +342,7 @@ class RecordsPage {
   private _span(span: SpanId): number {
     let index = this._spans.get(span);
     if (index === undefined) {
-      const path = this._log.spans.pathOf(span);
+      const path = this._log.spans.nameOf(span);
       index = this.columns.spans.push(path) - 1;
       this._spans.set(span, index);
       this._bytes += path.reduce((sum, tag) => sum + tag.length * 3 + 5, 0);

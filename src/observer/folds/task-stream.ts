@@ -4,6 +4,7 @@ import { passesFunction } from '../filter';
 import type { ActivityCells } from '../store/activity-cells';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
+import { isRoot } from '../store/span-tree';
 import type { SpanId } from '../../records/ids';
 import { BOX_OF_PART } from '../tiles/cell-page';
 import {
@@ -394,12 +395,15 @@ function bandsOf(
       span: span.span,
       origin: span.origin,
       tag: span.tag,
-      depth: span.path.length - 1,
+      depth: span.name.length - 1,
       ...extents.get(span.span)!
     }))
     .filter(
       ({ origin, from, to }) =>
-        origin !== 'default' && Number.isFinite(from) && to >= from
+        origin !== 'default' &&
+        !isRoot(origin) &&
+        Number.isFinite(from) &&
+        to >= from
     )
     .map(({ span, tag, depth, from, to }) => ({
       span,

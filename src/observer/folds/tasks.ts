@@ -174,7 +174,7 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
     ];
     const ownerOf = ownersOf(log);
     const texts = spans.map(span =>
-      [ownerOf(span), ...log.spans.pathOf(span)].join('\0')
+      [ownerOf(span), ...log.spans.nameOf(span)].join('\0')
     );
     const ranks = textRanks(texts);
     const rankOfSpan = new Map(spans.map((span, i) => [span, ranks[i]!]));

@@ -19,6 +19,8 @@ type Span = {
   readonly parent: SpanId | null;
   readonly tag: string;
   readonly path: SpanPath;
+  /** The part of the path that its program gave: without the notebook and the cell around it. */
+  readonly name: SpanPath;
   readonly origin: WordOf<typeof SpanOrigin>;
   /** Whose it is. What a task opens is its client's, though the worker says it. */
   readonly client: number;
@@ -135,12 +137,14 @@ export class SpanTree {
     const isJoined = this._isJoined(before, row.uuid ?? '');
     const hasOthers = isJoined || (before?.joined ?? 0) > 0;
     const uuid = this._uuidOf(row.span, row.uuid ?? '', before);
+    const origin = ORIGINS[row.origin] ?? 'user';
     this._spans.set(row.span, {
       span: row.span,
       parent,
       tag: row.tag,
       path: [...(above?.path ?? []), row.tag],
-      origin: ORIGINS[row.origin] ?? 'user',
+      name: nameBelow(above, row.tag, origin),
+      origin,
       client: above?.client ?? row.client,
       opened: hasOthers ? Math.min(before!.opened, row.opened) : row.opened,
       closed: row.closed,
@@ -160,6 +164,12 @@ export class SpanTree {
   /** The path of any span id; ids that the log does not describe are the default. */
   pathOf(span: SpanId): SpanPath {
     return this._spans.get(span)?.path ?? [DEFAULT_TAG];
+  }
+
+  /** Its path as the program gave it; what is of a cell alone is the default too. */
+  nameOf(span: SpanId): SpanPath {
+    const name = this._spans.get(span)?.name ?? [];
+    return name.length === 0 ? [DEFAULT_TAG] : name;
   }
 
   /** Calls `visit` for the span and everything below it, parents first. */
@@ -265,19 +275,34 @@ export class SpanTree {
   /** A parent that comes late, or is renamed, changes the paths below it. */
   private _renewPaths(span: SpanId): void {
     const path = this.pathOf(span);
-    const client = this._spans.get(span)?.client;
+    const above = this._spans.get(span);
+    const client = above?.client;
     for (const child of this.childrenOf(span)) {
       const below = this._spans.get(child);
       if (below !== undefined) {
         this._spans.set(child, {
           ...below,
           path: [...path, below.tag],
+          name: nameBelow(above, below.tag, below.origin),
           client: client ?? below.client
         });
         this._renewPaths(child);
       }
     }
   }
+}
+
+/** Nobody gave roots their names. */
+export function isRoot(origin: Span['origin']): boolean {
+  return origin === 'notebook' || origin === 'cell';
+}
+
+function nameBelow(
+  above: Span | undefined,
+  tag: string,
+  origin: Span['origin']
+): SpanPath {
+  return isRoot(origin) ? [] : [...(above?.name ?? []), tag];
 }
 
 function dropOldest(map: Map<string, unknown>, most: number): void {
