@@ -125,7 +125,7 @@ def measure(
     worker.wait(lambda: len(worker.runs) - done_before >= tasks)
     wall = time.perf_counter() - begin
     cpu = worker.call(cpu_seconds) - cpu_before
-    worker.send("release", None, {"ids": [(base + i,) for i in range(tasks + 2)]})
+    worker.send("release", None, {"ids": [(base + i, 1) for i in range(tasks + 2)]})
     runs = worker.runs[done_before:]
     assert all(run.status == RUN_OK for run in runs)
     return {

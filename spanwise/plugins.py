@@ -112,11 +112,7 @@ class UploadFile(WorkerPlugin):
             Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
         importlib.invalidate_caches()
         if self.load:
-            for name in _modules_in(file):
-                if name in sys.modules:
-                    importlib.reload(sys.modules[name])
-                else:
-                    importlib.import_module(name)
+            worker.import_anew(_modules_in(file))
 
 
 class UploadDirectory(WorkerPlugin):

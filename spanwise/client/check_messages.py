@@ -9,6 +9,7 @@ from spanwise.wire.content import (
     broken,
     check_ascending,
     check_blob,
+    check_lengths,
     check_moments,
     check_sizes,
     column,
@@ -48,6 +49,7 @@ def check_from_scheduler(message: Message) -> None:
         check_sizes(message, "where.nbytes", column(message, "where", "nbytes"))
     elif kind == "ran":
         check_moments(message, "runs.start", column(message, "runs", "start"))
+        check_lengths(message, "runs.duration", column(message, "runs", "duration"))
     elif kind == "memoryRunEnded":
         check_moments(message, "samples.t", column(message, "samples", "t"))
         check_sizes(message, "samples.bytes", column(message, "samples", "bytes"))

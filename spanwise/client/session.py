@@ -358,6 +358,9 @@ class Session:
         external: dict[Key, Entry],
         options: TaskOptions | None,
     ) -> list[Entry]:
+        annotation = current_annotation()
+        # First: if its settings cannot be, nothing has been made yet.
+        code = None if annotation is None else code_of_caller()
         wanted = {key for key in keys if key not in external}
         found: dict[Key, Entry] = dict(external)
         with self.lock:
@@ -371,10 +374,10 @@ class Session:
             entries = [found[key] for key in keys]
             for entry in entries:
                 entry.count += 1
-        annotation = current_annotation()
         if annotation is not None:
             self.spans.count_reused(annotation, sum(key in graph.known for key in external))
-            self.tell_code(annotation)
+            if code is not None:
+                self.spans.tell_code(annotation, code)
         if graph.nodes:
             ids = {key: entry.id for key, entry in external.items()}
             try:

@@ -50,13 +50,21 @@ def code_of_caller() -> str | None:
 
     Each frame has ``code``, ``lineno_frame``, ``lineno_relative`` and ``filename``, a cell's
     in place of a path ``In [n]``.
+
+    Raises
+    ------
+    ValueError
+        A setting cannot be.
     """
     most = dask.config.get(f"{_SETTINGS}nframes", 0)
     if not most:
         return None
-    ignored = dask.config.get(f"{_SETTINGS}ignore-modules", IGNORED_MODULES)
-    modules = _any_of((*ignored, *_OWN_MODULES))
-    files = _any_of(tuple(dask.config.get(f"{_SETTINGS}ignore-files", IGNORED_FILES)))
+    if not isinstance(most, int | float):
+        raise ValueError(f"{_SETTINGS}nframes is a number of frames, such as 2, not {most!r}")
+    if most < 1:
+        return None
+    modules = _patterns("ignore-modules", IGNORED_MODULES, _OWN_MODULES)
+    files = _patterns("ignore-files", IGNORED_FILES)
     found: list[dict[str, Any]] = []
     for frame in _callers(sys._getframe()):
         code = frame.f_code
@@ -75,6 +83,18 @@ def code_of_caller() -> str | None:
         if len(found) >= most or is_cell:
             break
     return json.dumps(found[::-1]) if found else None
+
+
+def _patterns(name: str, default: tuple[str, ...], more: tuple[str, ...] = ()) -> re.Pattern[str]:
+    value = dask.config.get(f"{_SETTINGS}{name}", default)
+    try:
+        if isinstance(value, str):
+            raise TypeError("it is one text")
+        return _any_of((*value, *more))
+    except (TypeError, re.error) as error:
+        raise ValueError(
+            f"{_SETTINGS}{name} is a list of patterns, not {value!r}: {error}"
+        ) from error
 
 
 @cache

@@ -10,6 +10,9 @@ import base64
 import gzip
 import hashlib
 import json
+import os
+import shutil
+import threading
 from collections.abc import Mapping
 from functools import cache
 from html import escape
@@ -54,9 +57,22 @@ class Page:
         return _HTML.format(policy=policy, title=title, packed=packed, script=script)
 
     def save(self, filename: str | Path) -> None:
-        """Write it to a file."""
-        # (as it is: the script's hash counts its ends of lines)
-        Path(filename).expanduser().write_text(self.to_html(), "utf-8", newline="\n")
+        """Write it to a file, in one step: a page that was there stays until this one is whole."""
+        # (bytes: the script's hash counts its ends of lines)
+        content = self.to_html().encode("utf-8")
+        # (a link stays one)
+        file = Path(filename).expanduser().resolve()
+        if file.exists() and not file.is_file():
+            file.write_bytes(content)  # a pipe, or a folder, which raises
+            return
+        new = file.with_name(f".{os.getpid()}-{threading.get_ident()}.new")
+        try:
+            new.write_bytes(content)
+            if file.exists():
+                shutil.copymode(file, new)
+            new.replace(file)
+        finally:
+            new.unlink(missing_ok=True)
 
     def _repr_html_(self) -> str:
         return (

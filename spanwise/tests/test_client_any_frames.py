@@ -6,6 +6,7 @@ Nothing hangs, and no thread ends without a sentence for its waiting callers.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import socket
 import threading
@@ -251,6 +252,9 @@ def test_a_client_stands_any_frame_of_a_scheduler(failures: list[Any]) -> None:
         ("unused", {"generation": 1, "templates": "x"}, [], [], "templates: expected a list"),
         ("cluster", {"state": "running", "workers": [{**WORKER, "pid": -1}]}, [], [], "pid"),
         ("problem", {}, [], [], "sentence is missing"),
+        ("ran", {}, {"runs": [(0, 0, 0, math.inf, 1.0)]}, [], "runs.start: inf"),
+        ("ran", {}, {"runs": [(0, 0, 0, 1.0, -1.0), (1, 0, 0, 1.0, -2.0)]}, [], "duration: -2"),
+        ("ran", {}, {"runs": [(0, 0, 0, 1.0, math.nan)]}, [], "runs.duration: nan"),
     ],
 )
 def test_who_waits_is_told_which_message_and_field(
@@ -267,7 +271,8 @@ def test_who_waits_is_told_which_message_and_field(
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    scheduler.link.send(kind, fields, {"tasks": tables} if tables else None, blobs)
+    named = tables if isinstance(tables, dict) else {"tasks": tables}
+    scheduler.link.send(kind, fields, named if tables else None, blobs)
     waiting.join(LIMIT_SECONDS)
     assert len(told) == len(IDS)
     for error in told:

@@ -313,6 +313,38 @@ def test_copies_are_told_of_with_the_runs_that_wait_to_be_sent(worker: Worker) -
     assert len(sent) == 2
 
 
+def test_a_copy_that_crosses_a_release_is_told_to_be_gone(worker: Worker) -> None:
+    """The scheduler may read of it when the task is in memory again, elsewhere."""
+    sent: list[tuple[Any, ...]] = []
+    worker.connect(lambda *message: sent.append(message), lambda _: None)
+
+    def comes(task_id: int) -> None:
+        fetch = worker.table.fetches[task_id] = Fetch(task_id, 1, 8.0)
+        worker.arrived([(fetch, "input", 8.0)], Arrival(1, 0.0, 0.0, 0.0, 0.0))
+
+    def said() -> list[tuple[str, Any]]:
+        found = [(kind, tables) for kind, _, tables, _ in sent]
+        sent.clear()
+        return found
+
+    comes(10)
+    comes(11)
+    assert len(said()) == 2
+    # On the first one nothing was counted; the third one never came.
+    worker.release([10, 11, 12], [10, 12])
+    assert said() == [("replicas", {"removed": [(10,)]})]
+    # One that waits to be told of is told of before: links keep their order.
+    worker.report.runs.append((1, 1, RUN_OK, *(0,) * 11))
+    comes(13)
+    assert said() == []
+    worker.release([13], [13])
+    (copies, (ended, _), gone) = said()
+    assert copies == ("replicas", {"added": [(13, 8.0)]})
+    assert ended == "finished"
+    assert gone == ("replicas", {"removed": [(13,)]})
+    assert not worker.table.values
+
+
 def test_a_run_that_ends_while_others_are_told_of_is_told_once(worker: Worker) -> None:
     """Told twice, it counted as two attempts, and each of its parts twice."""
     told: list[int] = []

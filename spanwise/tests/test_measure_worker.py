@@ -358,7 +358,7 @@ class TestState:
         # Kept results are managed memory, so the least unmanaged memory stays as it
         # was.
         assert after[4] <= before[4] + 5_000_000
-        single.send("release", None, {"ids": [(big,)]})
+        single.send("release", None, {"ids": [(big, 1)]})
 
     def test_memory_is_measured_at_the_rate_that_is_set(self, single):
         single.send("rates", {"memorySeconds": 0.05})
@@ -389,7 +389,7 @@ class TestState:
         asked = time.perf_counter()
         single.wait(lambda: sum(each < 0.4 for each in pauses(asked)) >= 20)
         single.send("rates", {"memorySeconds": 0.2})
-        single.send("release", None, {"ids": [(one,)]})
+        single.send("release", None, {"ids": [(one, 1)]})
 
     def test_standing_still_is_cheap(self, double):
         """Idle, and with sleeping tasks: at most 20 ms of CPU per second, all threads."""
@@ -592,7 +592,7 @@ class TestSampling:
         single.call(_without_collections)
         single.assign([task(kept, Tracked, wanted=False), task(user, _burn_with, (0.3,), [kept])])
         single.task_run(user)
-        single.send("release", None, {"ids": [(kept,), (user,)]})
+        single.send("release", None, {"ids": [(kept, 1), (user, 1)]})
         alive = single.call(_tracked_alive)
         single.call(gc.enable)
         assert alive == 0

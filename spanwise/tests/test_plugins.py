@@ -24,6 +24,7 @@ from spanwise.client.their_plugins import ours_of
 from spanwise.errors import SchedulerLost
 from spanwise.processes.process_state import lives
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.worker.worker import Worker
 
 
 class Marks(WorkerPlugin):
@@ -289,6 +290,25 @@ def test_uploaded_modules_are_imported_anew(cluster: Client, tmp_path: Path) -> 
         lambda dask_worker: (Path(dask_worker.local_directory) / "data.csv").read_text()
     )
     assert [*there.values()] == ["a,b\n"] * 2
+
+
+def test_an_uploaded_module_is_imported_while_no_task_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks import under the library's lock: else either may get one half made."""
+    worker = Worker(0, "worker-0", 1, 0, tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "held", worker.library.importing._is_owned, raising=False)
+    module = tmp_path / "uploaded_under_lock.py"
+    module.write_text("import sys\nHELD = [*globals().get('HELD', []), sys.held()]\n")
+    try:
+        for _ in range(2):
+            UploadFile(str(module)).setup(worker.object)
+        assert sys.modules["uploaded_under_lock"].HELD == [True, True]
+        # (free again)
+        assert not worker.library.importing._is_owned()
+    finally:
+        sys.modules.pop("uploaded_under_lock", None)
 
 
 def make_project(folder: Path) -> Path:

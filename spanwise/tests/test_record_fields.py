@@ -18,7 +18,7 @@ import spanwise
 from spanwise import Client
 from spanwise.measure.names import Names
 from spanwise.measure.type_names import TypeNames, name_of_type
-from spanwise.observed.task_groups import key_split_group, task_prefixes
+from spanwise.observed.task_groups import key_split_group, task_groups, task_prefixes
 
 
 @pytest.fixture(scope="module")
@@ -247,6 +247,56 @@ def test_an_average_counts_the_newest_run_by_a_half() -> None:
     assert found["states"] == {"memory": 2, "erred": 1}
     assert found["nbytes_total"] == 16
     assert found["duration"] == 7.0
+
+
+def test_what_a_task_s_last_run_left_counts_once() -> None:
+    """Drawn by hand: tries, runs made again, parts of every action, records out of their order."""
+
+    def run(key: Any, end: float, status: str = "OK", **other: Any) -> dict[str, Any]:
+        parts = [
+            {"action": "transfer", "start": end - 4.0, "stop": end - 3.0},
+            # (a clock that went back)
+            {"action": "serialize", "start": end - 1.0, "stop": end - 1.5},
+            {"action": "compute", "start": end - 3.0, "stop": end},
+        ]
+        return {
+            "key": key,
+            "status": status,
+            "nbytes": 8,
+            "span": ("s",),
+            "typename": None,
+            "startstops": parts,
+            **other,
+        }
+
+    records = [
+        run(("x-1", 1), 40.0, nbytes=16, typename="int"),
+        run(("x-1", 1), 10.0, "error", nbytes=None),
+        run(("x-1", 0), 20.0, nbytes=100, typename="str", span=("t",)),
+        run(("x-2", 0), 30.0, "error", nbytes=None),
+        run(("x-1", 2), 50.0, "lost", nbytes=None, span=("u",)),
+        run(("x-1", 3), 60.0, "cancelled", nbytes=7),
+        # It was made again, and is smaller now.
+        run(("x-1", 0), 35.0, nbytes=50, typename="str", span=("t",)),
+    ]
+    groups = task_groups(records)
+    assert {*groups} == {"x-1", "x-2"}
+    found = groups["x-1"]
+    assert found["states"] == {"memory": 2, "erred": 0}
+    assert found["nbytes_total"] == 16 + 50
+    assert found["types"] == {"int", "str"}
+    assert found["spans"] == {("s",), ("t",), ("u",)}
+    assert found["all_durations"] == {"transfer": 3.0, "serialize": 0.0, "compute": 9.0}
+    assert found["duration"] == 12.0
+    assert (found["start"], found["stop"]) == (17.0, 40.0)
+    assert groups["x-2"]["states"] == {"memory": 0, "erred": 1}
+    assert (groups["x-2"]["stop"], found["prefix"]) == (None, "x")
+    prefix = task_prefixes(records)["x"]
+    assert prefix["groups"] == ["x-1", "x-2"]
+    assert prefix["states"] == {"memory": 2, "erred": 1}
+    assert prefix["duration_average"] == 3.0
+    none = task_prefixes([run("bad", 1.0, "error")])["bad"]
+    assert none["duration_average"] is None and none["types"] == set()
 
 
 @pytest.mark.parametrize(

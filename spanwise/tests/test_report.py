@@ -20,6 +20,7 @@ from spanwise.observed import report_page
 from spanwise.observed.page_file import Page
 from spanwise.observed.profiles import Profile
 from spanwise.observed.questions import FineMetrics
+from spanwise.observed.span_info import SpanInfo
 from spanwise.tests.test_profile import wait_for_rest
 
 EVIL = "</script><img src=x onerror=alert(1)>\u202e"
@@ -236,6 +237,34 @@ def test_of_an_asynchronous_client_and_compressed(tmp_path: Path) -> None:
     assert "async def all_of_it" in sections["Calling Code"]["text"]
 
 
+def test_a_page_that_was_there_stays_until_the_new_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page({"title": "x", "facts": [], "sections": []})
+    file, link = tmp_path / "report.html", tmp_path / "link.html"
+    file.write_text("before")
+    file.chmod(0o640)
+    link.symlink_to(file)
+
+    def break_off(path: Path, content: bytes) -> int:
+        with path.open("wb") as opened:
+            opened.write(content[:10])
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "write_bytes", break_off)
+        with pytest.raises(OSError, match="full"):
+            page.save(link)
+    assert file.read_text() == "before"
+    assert {*tmp_path.iterdir()} == {file, link}
+    page.save(str(link))
+    assert file.read_text("utf-8") == page.to_html() and link.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert {*tmp_path.iterdir()} == {file, link}
+    with pytest.raises(IsADirectoryError):
+        page.save(tmp_path)
+
+
 def test_through_fsspec(client: Client) -> None:
     import fsspec
 
@@ -298,3 +327,212 @@ def test_what_is_not_known_is_no_number(cell: Callable[[Any], dict[str, Any]]) -
     for unknown in (None, float("nan"), float("inf")):
         assert cell(unknown) == {"text": "–", "value": None}
     assert cell(2)["value"] == 2
+
+
+def texts(section: Section) -> list[tuple[str, ...]]:
+    return [tuple(cell["text"] for cell in row) for row in section["rows"]]
+
+
+def test_what_is_left_out_of_a_section_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_page, "_MOST_ROWS", 2)
+    monkeypatch.setattr(report_page, "_MOST_CHARACTERS", 4)
+    rows = [[report_page.word(letter)] for letter in "abc"]
+    whole = report_page.table("t", "Name|#Value", rows[:2], "nothing", "A note.")
+    assert (values(whole), whole["note"], whole["missing"]) == ([("a",), ("b",)], "A note.", "")
+    assert whole["columns"] == [
+        {"name": "Name", "numeric": False},
+        {"name": "Value", "numeric": True},
+    ]
+    cut = report_page.table("t", "Name", rows, "nothing", "A note.")
+    assert values(cut) == values(whole)
+    assert cut["note"] == "A note. The first 2 of 3 rows."
+    assert report_page.table("t", "Name", [], "nothing")["missing"] == "nothing"
+    short, long = (report_page.text("t", "x" * size, "nothing") for size in (4, 5))
+    assert (short["text"], short["note"], short["missing"]) == ("xxxx", "", "")
+    assert (long["text"], long["note"]) == ("xxxx", "The first 4 characters of 5.")
+    (none,) = report_page.unanswered(["t"], OSError("it is gone."))
+    assert (none["text"], none["missing"]) == ("", "the cluster has not answered (it is gone)")
+
+
+def test_of_a_picture_each_box_is_where_it_belongs() -> None:
+    """Of two lanes and two functions, the second drawn before the first."""
+    records = [
+        {
+            "key": f"k{number}",
+            "worker_name": worker,
+            "lane": lane,
+            "status": status,
+            "startstops": [
+                {"action": action, "start": start, "stop": start + seconds, "function": function}
+                for action, start, seconds, function in parts
+            ],
+        }
+        for number, (worker, lane, status, parts) in enumerate(
+            [
+                ("b", 1, "OK", [("transfer", 101.0, 0.5, "g"), ("compute", 102.0, 3.0, "g")]),
+                ("a", 7, "error", [("compute", 104.0, 0.25, "f"), ("strange", 105.0, 2.0, "g")]),
+            ]
+        )
+    ]
+    section = report_page.task_stream(records, 100.0, 9.0, {"f": 4})
+    assert section["seconds"] == 9.0 and section["missing"] == section["note"] == ""
+    assert section["lanes"] == ["a · thread 7", "b · thread 1"]
+    assert section["functions"] == [{"name": "g", "slot": -1}, {"name": "f", "slot": 4}]
+    assert section["records"] == {
+        "key": ["k0", "k1"],
+        "lane": [1, 0],
+        "status": ["OK", "error"],
+    }
+    compute, transfer = (section["actions"].index(each) for each in ("compute", "transfer"))
+    assert section["boxes"] == {
+        "record": [0, 0, 1, 1],
+        "start": [1.0, 2.0, 4.0, 5.0],
+        "duration": [0.5, 3.0, 0.25, 2.0],
+        "function": [0, 0, 1, 0],
+        "action": [transfer, compute, compute, -1],
+    }
+    # Their seconds are in the summary.
+    (summary,) = report_page.summary(9.0, records, [("Fact", report_page.word("x"))])
+    assert values(summary) == [
+        ("Duration", 9.0),
+        ("Tasks", 2),
+        ("compute time", 3.25),
+        ("strange time", 2.0),
+        ("transfer time", 0.5),
+        ("Fact", "x"),
+    ]
+    (unknown,) = report_page.summary(9.0, None, [])
+    assert values(unknown) == [("Duration", 9.0)]
+
+
+def test_a_picture_has_no_more_parts_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_page, "_MOST_PARTS", 3)
+    records = [record(number, seconds) for number, seconds in enumerate((2.0, 5.0, 3.0))]
+    for each in records:
+        each["startstops"] *= 2
+    section = report_page.task_stream(records, 100.0, 9.0, {})
+    # The longest is drawn, however many parts it has.
+    assert section["records"]["key"] == [records[1]["key"]]
+    assert "took 10.00 s of the threads" in section["note"]
+
+
+def test_figures_are_parted_into_those_of_tasks_idle_time_and_the_rest() -> None:
+    entries: dict[tuple[str, str, Any, str], float] = {
+        ("execute", "f", "thread-cpu", "seconds"): 2.0,
+        ("execute", "f", "disk-read", "bytes"): 2048.0,
+        ("execute", "g", "thread-cpu", "seconds"): 1.0,
+        ("execute", "g", ("own", 1), "seconds"): 4.0,
+        ("execute", "g", "nothing", "seconds"): 0.0,
+        ("execute", "g", "hits", "count"): 3.0,
+        ("execute", "N/A", "idle or other spans", "seconds"): 64.0,
+        ("idle", "", "paused", "seconds"): 8.0,
+        ("idle", "", "scheduler", "seconds"): 16.0,
+        ("idle", "", "stopped", "seconds"): 0.0,
+        ("noncpu", "f", "gil", "seconds"): 32.0,
+        ("gather-dep", "", "network", "seconds"): 128.0,
+        ("get-data", "h", "network", "seconds"): 0.5,
+    }
+    summary = {"notes": ["One.", "Two."], "byFunction": [{"function": "f", "slot": 5}]}
+    metrics = FineMetrics(entries, summary)
+    functions, activities, idle, background = report_page.fine_metrics(metrics)
+    assert values(functions) == [("g", 5.0), ("f", 2.0)]
+    assert functions["note"] == "One. Two."
+    assert values(activities) == [
+        ("('own', 1)", "seconds", 4.0),
+        ("thread-cpu", "seconds", 3.0),
+        ("disk-read", "bytes", 2048.0),
+        ("hits", "count", 3.0),
+    ]
+    assert [row[2] for row in texts(activities)] == ["4.00 s", "3.00 s", "2.00 kiB", "3"]
+    assert values(idle) == [("scheduler", 16.0), ("paused", 8.0)]
+    assert values(background) == [("get-data", "h", "network", "seconds", 0.5)]
+    assert report_page.slots_of(metrics) == {"f": 5}
+    empty = report_page.fine_metrics(FineMetrics({}, {}))
+    assert [each["title"] for each in empty] == list(report_page.FINE_TITLES)
+    assert all(each["missing"] for each in empty)
+
+
+def span_of(id: str, begin: float | None, end: float | None, **other: Any) -> SpanInfo:
+    fields: dict[str, Any] = {"parent": None, "children": (), "running": 0, **other}
+    for name in ("number", "tasks", "failed", "duration", "transfer", "own_tasks"):
+        fields.setdefault(name, 0)
+    for name in ("own_nanoseconds", "exact", "inferred", "opened"):
+        fields.setdefault(name, 0)
+    for name in ("cpu", "idle", "closed"):
+        fields.setdefault(name, None)
+    return SpanInfo(id=id, name=("above", id), origin="user", start=begin, stop=end, **fields)
+
+
+def test_spans_are_those_that_were_active_below_their_parents() -> None:
+    infos = [
+        span_of("root", 5.0, 40.0, children=("early", "within"), tasks=7, failed=2),
+        span_of("early", 5.0, 9.0, parent="root"),
+        span_of(
+            "within",
+            12.0,
+            13.0,
+            parent="root",
+            duration=3.0,
+            cpu=2.0,
+            transfer=1.0,
+            idle=0.5,
+            nbytes_total=4096,
+        ),
+        span_of("late", 20.0, 30.0),
+        span_of("runs", 3.0, 4.0, running=1),
+        span_of("unused", None, None),
+        span_of("open", 11.0, None),
+        span_of("until the begin", 3.0, 10.0),
+    ]
+    section = report_page.spans(infos, 10.0, 20.0)
+    assert [row[0] for row in values(section)] == [
+        "root",
+        "within",
+        "runs",
+        "open",
+        "until the begin",
+    ]
+    assert section["depths"] == [0, 1, 0, 0, 0]
+    assert values(section)[0][1:3] == (7, 2)
+    assert values(section)[1][3:] == (3.0, 2.0, 1.0, 0.5, 4096)
+
+
+def test_bandwidths_and_memory_are_under_their_names() -> None:
+    pair = {"source": "a", "destination": "b", "bandwidth": 2048.0, "bytes": 10, "count": 3}
+    workers, types = report_page.bandwidth({"workers": [pair], "types": {"int": 1024.0}})
+    assert values(workers) == [("a", "b", 2048.0, 10, 3)]
+    assert texts(workers)[0][2:] == ("2.00 kiB/s", "10 B", "3")
+    assert values(types) == [("int", 1024.0)]
+    run = {"label": "x", "measure": "process", "samples": 4, "first": 1, "last": 2, "peak": 3}
+    run |= {"mean": 2.5}
+    answer = {
+        "series": [
+            {"name": "worker-0", "bytes": [None, 5, 9, 2, None]},
+            {"name": "worker-1", "bytes": [None]},
+        ],
+        "runs": [
+            {**run, "start": 15.0, "stopped": None},
+            {**run, "start": 3.0, "stopped": 10.0, "label": "until the begin"},
+            {**run, "start": 3.0, "stopped": 9.0, "label": "before"},
+            {**run, "start": 20.0, "stopped": None, "label": "after"},
+        ],
+    }
+    processes, runs = report_page.memory(answer, 10.0, 20.0)
+    assert values(processes) == [("worker-0", 2, 9, 2)]
+    assert values(runs) == [
+        ("x", "process", 4, 1, 2, 3, 2.5),
+        ("until the begin", "process", 4, 1, 2, 3, 2.5),
+    ]
+
+
+def test_logs_are_cut_for_each_that_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_page, "MOST_LINES", 2)
+    lines = [("INFO", "newest"), ("ERROR", "before"), ("INFO", "oldest")]
+    assert report_page.scheduler_log(lines)["text"] == "newest\nbefore"
+    logs = {"tcp://a": lines, "tcp://b": lines[:1]}
+    assert report_page.worker_logs(logs)["text"].split("\n") == [
+        "tcp://a  INFO  newest",
+        "tcp://a  ERROR  before",
+        "tcp://b  INFO  newest",
+    ]
+    assert report_page.worker_logs({"tcp://a": []})["missing"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 import pickle
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -18,6 +19,7 @@ import spanwise
 from spanwise import Client, LocalCluster, span
 from spanwise.errors import ClusterError
 from spanwise.graph import dictionaries
+from spanwise.graph.callers import code_of_caller
 from spanwise.observed.span_info import SpanInfo, span_filter, threads_between
 from spanwise.tests.processes import wait_until
 
@@ -316,3 +318,35 @@ def test_code_of_the_caller(client: Client, tmp_path: Path) -> None:
     ]
     assert [each["lineno_relative"] for each in stack] == [1, 2]
     assert stack[0]["code"].startswith("def outer(client, function):\n")
+
+
+_COMPUTATIONS = "distributed.diagnostics.computations."
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("nframes", "two"),
+        ("nframes", [1]),
+        ("ignore-modules", "dask"),
+        ("ignore-modules", 7),
+        ("ignore-files", ["["]),
+    ],
+)
+def test_a_setting_of_code_that_cannot_be_is_named(client: Client, name: str, value: Any) -> None:
+    settings = {f"{_COMPUTATIONS}nframes": 2, f"{_COMPUTATIONS}{name}": value}
+    why = rf"{re.escape(_COMPUTATIONS + name)} is a .*, not {re.escape(repr(value))}"
+    with span("refused"), dask.config.set(settings):
+        with pytest.raises(ValueError, match=why):
+            client.submit(add, 1, 2, key=f"one-{name}-{value}")
+        with pytest.raises(ValueError, match=why):
+            dask.delayed(add)(1, 2, dask_key_name=f"graph-{name}-{value}").compute()
+    # Nothing of it is left.
+    assert client.submit(add, 1, 2, key=f"one-{name}-{value}").result(timeout=60) == 3
+    assert dask.delayed(add)(1, 2, dask_key_name=f"graph-{name}-{value}").compute() == 3
+
+
+@pytest.mark.parametrize("none", [0, None, -1, 0.5])
+def test_no_frames_keep_no_code(none: Any) -> None:
+    with dask.config.set({f"{_COMPUTATIONS}nframes": none, f"{_COMPUTATIONS}ignore-files": 7}):
+        assert code_of_caller() is None

@@ -177,7 +177,7 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
     """Drawn: no two figures are alike, and each field is held against the drawn run."""
     chance = random.Random(7)
     names = ["x", "transfer", "compute", "serialize", "inc", "add", "tcp://a", "tcp://b"]
-    names += ["ok", "failed", "lost", "builtins:int", "numpy:ndarray"]
+    names += ["ok", "failed", "lost", "cancelled", "builtins:int", "numpy:ndarray"]
     paths = [["default"], ["cell", "load"], ["cell", "train", "deep"]]
     lanes = [
         {
@@ -197,8 +197,8 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
             "function": chance.choice(names[4:6]),
             "span": chance.choice(paths),
             "lane": chance.choice(lanes),
-            "status": chance.choice(names[8:11]),
-            "type": chance.choice(names[11:]),
+            "status": chance.choice(names[8:12]),
+            "type": chance.choice(names[12:]),
             "attempt": 1 + number // 7,
             "start": chance.randrange(10**6) / 64,
             "duration": 1 + chance.randrange(500) / 64,
@@ -255,7 +255,7 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
         }
         for row, run in enumerate(drawn)
     ]
-    assert {each["status"] for each in expected} == {"OK", "error", "lost"}
+    assert {each["status"] for each in expected} == {"OK", "error", "lost", "cancelled"}
     expected += [
         {
             "key": ("key", key),
@@ -298,6 +298,8 @@ def _ended(row: int, run: dict[str, Any]) -> dict[str, Any]:
         return {"status": "OK", "type": Pickled(kind), "typename": typename, "metadata": {}}
     if run["status"] == "lost":
         return {"status": "lost", "reason": run["lane"]["why"]}
+    if run["status"] == "cancelled":
+        return {"status": "cancelled"}
     text = f"Traceback (most recent call last):\n  frame {row}\nE: {row}"
     return {
         "status": "error",

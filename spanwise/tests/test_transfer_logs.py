@@ -99,7 +99,7 @@ def test_who_reads_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_keys_are_asked_for_once_and_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer_log, "KEYS_AT_ONCE", 2)
+    monkeypatch.setattr(transfer_log, "MOST_KEYS_ASKED", 2)
     asked: list[list[int]] = []
 
     def ask(ids: list[int]) -> tuple[float, list[str]]:

@@ -161,7 +161,7 @@ class TestResults:
         a, b = ids(2)
         shared.assign([task(a, inc, (1,)), task(b, inc, (2,))])
         shared.value(b)
-        shared.send("release", None, {"ids": [(a,)]})
+        shared.send("release", None, {"ids": [(a, 1)]})
         shared.flush()
         values = shared.get([a, b])
         assert isinstance(values[a], KeyError) and values[b] == 3
@@ -178,7 +178,7 @@ class TestResults:
             worker.value(1)
         worker.assign([task(0, SlowToOpen(opening, go), literals, inputs)])
         wait_until("it is being opened", opening.exists)
-        worker.send("release", None, {"ids": [(0,), (1,)]})
+        worker.send("release", None, {"ids": [(0, 1), (1, 1)]})
         worker.send("dropBlobs", worker.blobs)
         # Answered after those two.
         worker.flush()
@@ -693,7 +693,7 @@ class TestSpilling:
         assert (
             outside + sum(each.bytes for each in parts if each.kind == KIND_DISK_WRITE) >= 4 * size
         )
-        worker.send("release", None, {"ids": [(i,) for i in range(count)]})
+        worker.send("release", None, {"ids": [(i, 1) for i in range(count)]})
         worker.flush()
         # (counted first, and then deleted)
         wait_until("all is deleted", lambda: not self.on_disk(worker) and not [*files.iterdir()])

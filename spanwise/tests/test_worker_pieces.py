@@ -6,6 +6,7 @@ import itertools
 import struct
 import sys
 import threading
+from math import isnan, nan
 
 import pytest
 from dask.sizeof import sizeof
@@ -15,10 +16,11 @@ from hypothesis import strategies as st
 from spanwise.errors import TaskError
 from spanwise.graph.binding import bound
 from spanwise.graph.template import Call, Constant, Run, Slot, Template
+from spanwise.measure.meters import Metered
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sizes import Sizes
-from spanwise.records.enumerations import NONE_U32
-from spanwise.worker.errors import CannotOpen, describe
+from spanwise.records.enumerations import NONE_U32, RUN_FAILED, RUN_MISSING, RUN_OK
+from spanwise.worker.errors import CannotOpen, Described, describe
 from spanwise.worker.held import placed_arrivals
 from spanwise.worker.library import Kept, Library
 from spanwise.worker.report import Report
@@ -135,6 +137,75 @@ def test_sizes_that_cannot_be_are_not_taken(said):
 def test_inline_results_start_at_multiples_of_eight():
     report = Report()
     assert [report.add_inline(bytes(n)) for n in (3, 8, 1)] == [0, 8, 16]
+
+
+def test_a_report_says_of_each_run_what_belongs_to_it():
+    """Rows point into one another: no two of these figures are alike."""
+    names, report = Names(), Report()
+    labels = ("seen", "read", "told")
+    for each in labels:
+        # (so that no label's id is its place)
+        names.id_of(f"before {each}")
+    missing, failed = (7, 70), (8, 80)
+    report.add_meters([Metered(3, 31, "seen", "seconds", 1.5, 0.25)])
+    report.runs.append((1, 10, RUN_OK, *(0,) * 11))
+    report.add_missing(*missing, [(5, 50), (6, 60)], now=100.0)
+    report.add_meters(
+        [Metered(4, 41, "read", "bytes", 8.0, nan), Metered(9, 91, "told", "count", 2.0, nan)]
+    )
+    report.runs.append((2, 20, RUN_OK, *(0,) * 11))
+    report.parts += [("part",), ("other part",)]
+    described = [
+        Described("OSError", "no such thing", "all of it", b"blob 1"),
+        Described("KeyError", "no key", "the rest", b"blob 2"),
+    ]
+    report.add_error(*failed, described[0], now=200.0)
+    report.add_error(9, 90, described[1], now=300.0)
+    fields, tables, blobs = report.message(names)
+    said = [
+        [names_text(names, each) if i in (3, 4) else each for i, each in enumerate(row)]
+        for row in tables["meters"]
+    ]
+    assert said[0] == [0, 3, 31, "seen", "seconds", 1.5, 0.25]
+    assert [row[:6] for row in said[1:]] == [
+        [2, 4, 41, "read", "bytes", 8.0],
+        [2, 9, 91, "told", "count", 2.0],
+    ]
+    assert tables["missing"] == [(5, 50), (6, 60)]
+    assert tables["parts"] == [("part",), ("other part",)]
+    assert [row[:2] for row in tables["runs"]] == [(1, 10), missing, (2, 20), failed, (9, 90)]
+    for row, status, now, parts in (
+        (tables["runs"][1], RUN_MISSING, 100.0, 0),
+        (tables["runs"][3], RUN_FAILED, 200.0, 2),
+    ):
+        # (thread, start, duration, cpu)
+        assert row[2:7] == (status, 0, now, 0.0, 0.0)
+        # What it waited for is not known.
+        assert isnan(row[7]) and isnan(row[8])
+        # (nbytes, inlineStart, inlineLength, firstPart, type)
+        assert row[9:] == (0.0, 0, NONE_U32, parts, NONE_U32)
+    assert [each["row"] for each in fields["errors"]] == [3, 4]
+    for each, error in zip(fields["errors"], described, strict=True):
+        assert (each["type"], each["message"], each["text"]) == error[:3]
+        assert blobs[each["blob"]] == error.blob
+    # (blob 0 is of the results)
+    assert len(blobs) == 3 and blobs[0] == b""
+
+
+def test_a_report_is_as_old_as_its_first_run():
+    report = Report()
+    report.add_missing(1, 1, [], now=100.0)
+    report.add_missing(2, 2, [], now=200.0)
+    assert report.since == 100.0
+    fields, tables, blobs = report.message(Names())
+    assert fields == {} and blobs == [] and "meters" not in tables
+    report.add_inline(b"result")
+    assert report.message(Names())[2] == [b"result"]
+
+
+def names_text(names, number):
+    """The text of a worker's own name."""
+    return next(text for text, each in names._ids.items() if each == number)
 
 
 def test_dropped_blobs_are_a_sentence_when_needed_again():

@@ -56,6 +56,11 @@ def check_moments(message: Message, field: str, values: Sequence[float]) -> None
     _check_within(message, field, values, -MOST_SECONDS, MOST_SECONDS)
 
 
+def check_lengths(message: Message, field: str, values: Sequence[float]) -> None:
+    """Seconds that something took; −1: it goes on."""
+    _check_within(message, field, values, -1.0, MOST_SECONDS)
+
+
 def check_finite(message: Message, field: str, values: Sequence[float]) -> None:
     """Numbers that can be compared and added."""
     if not isfinite(sum(values)):

@@ -107,6 +107,8 @@ PROTOCOL: int = _SCHEMA["protocol"]
 ROLES: tuple[str, ...] = tuple(_SCHEMA["roles"])
 #: Bytes of a body: ``unauthenticated``, ``panel`` and ``link`` (elsewhere).
 BODY_LIMIT: dict[str, int] = _SCHEMA["bodyLimit"]
+#: Ids in one `askKeys`.
+MOST_KEYS_ASKED: int = _SCHEMA["mostKeysAsked"]
 
 
 def described_messages(link: str, direction: str) -> dict[str, Any]:

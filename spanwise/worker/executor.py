@@ -386,11 +386,15 @@ class Executor(threading.Thread):
         reads = self._reads.get(key)
         if reads is None:
             reads = self._reads[key] = [0.0, 0.0]
-        sizes = self.worker.table.sizes
-        for task_id, value in zip(ids, inputs, strict=True):
-            if type(value) is not Spilled:
-                reads[0] += 1.0
-                reads[1] += sizes.get(task_id, 0.0)
+        worker = self.worker
+        if worker.spill.used:
+            ids = [
+                each for each, value in zip(ids, inputs, strict=True) if type(value) is not Spilled
+            ]
+        reads[0] += len(ids)
+        size_of = worker.table.sizes.get
+        for each in ids:
+            reads[1] += size_of(each, 0.0)
 
     def _weigh(
         self,

@@ -448,6 +448,21 @@ class Library:
                 forks.came_back()
                 self._is_importing_ahead = False
 
+    def import_anew(self, names: Iterable[str]) -> None:
+        """Import modules, again if they were imported before.
+
+        Raises
+        ------
+        BaseException
+            Whatever a module raises.
+        """
+        with self.importing:
+            for name in names:
+                if name in sys.modules:
+                    importlib.reload(sys.modules[name])
+                else:
+                    importlib.import_module(name)
+
     def _read_template(self, blob: Any) -> Opened:
         template = self._read(blob)
         if len(blob) < LARGE_BYTES:

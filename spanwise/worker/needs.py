@@ -186,6 +186,7 @@ class Shown(Telling, Protocol):
     memory_limit: float
     resources: dict[str, float]
     transfers: Transfers
+    library: Library
 
     def entries_of(self, log: TransferLog) -> deque[dict[str, Any]]: ...
 

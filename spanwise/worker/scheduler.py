@@ -127,7 +127,9 @@ class SchedulerLink:
         self._worker.assign(rows, inputs, holders, sizes)
 
     def _release(self, message: Message) -> None:
-        self._worker.release(message.table("ids")["taskId"].tolist())
+        tasks, held = message.table("ids").values("taskId", "held")
+        uncounted = [task for task, is_held in zip(tasks, held, strict=True) if not is_held]
+        self._worker.release(tasks, uncounted)
 
     def _acquire(self, message: Message) -> None:
         self._worker.acquire(message.table("items"))

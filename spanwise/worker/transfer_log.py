@@ -20,6 +20,7 @@ from typing import Any
 
 from spanwise.graph.key_from_text import key_of
 from spanwise.wire.clock import ClockOffset
+from spanwise.wire.schema import MOST_KEYS_ASKED
 
 #: Transfers in a log, as in Dask, and results in all of them together.
 LOG_LENGTH = 1000
@@ -28,8 +29,6 @@ MOST_RESULTS = 100_000
 SHORTEST_SECONDS = 0.001
 #: So long a reader waits at most for transfers that are about to end.
 SOON_SECONDS = 10.0
-#: As many ids as one question may have.
-KEYS_AT_ONCE = 4096
 
 #: Finds the wall clock's time at the zero of the scheduler's clock, and the texts of keys.
 AskKeys = Callable[[list[int]], tuple[float, list[str]]]
@@ -177,8 +176,8 @@ class Transfers:
         ids = list({task_id for each in ended if each.keys is None for task_id in each.ids})
         if ended and (ids or self._wall_zero is None):
             texts: dict[int, str] = {}
-            for first in range(0, max(1, len(ids)), KEYS_AT_ONCE):
-                few = ids[first : first + KEYS_AT_ONCE]
+            for first in range(0, max(1, len(ids)), MOST_KEYS_ASKED):
+                few = ids[first : first + MOST_KEYS_ASKED]
                 self._wall_zero, told = ask(few)
                 texts.update(zip(few, told, strict=True))
             for each in ended:

@@ -249,15 +249,23 @@ class Worker:
             assert self._fetch is not None
             self._fetch(fetches)
 
-    def release(self, task_ids: Any) -> None:
-        """Forget results, replicas and runs."""
+    def release(self, task_ids: Any, uncounted: Collection[int] = ()) -> None:
+        """Forget results, replicas and runs.
+
+        Of those in `uncounted` the scheduler knows no result here. One may have come all the
+        same, and been told of meanwhile: the scheduler, which may read that when the task is in
+        memory again, is told that it is gone.
+        """
         with self.lock:
+            gone = [(each,) for each in uncounted if each in self.table.values]
             lacking = self.table.release(task_ids)
             self.report_lacking(lacking)
             dropped, self.table.dropped = self.table.dropped, []
         del dropped
-        if lacking:
+        if lacking or gone:
             self.flush()
+        if gone:
+            self.send("replicas", None, {"removed": gone})
 
     def take_back(self, rows: Any) -> None:
         """Give back (taskId, runId) that have not started, and say of each whether it was.

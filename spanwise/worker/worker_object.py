@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from spanwise.wire import plain
@@ -198,6 +198,16 @@ class WorkerObject:
     def search_first(self, path: str) -> None:
         """Have modules looked for in a folder or archive before all others, also the client's."""
         search_first(path)
+
+    def import_anew(self, names: Iterable[str]) -> None:
+        """Import modules, again if they were imported before, while no task imports any.
+
+        Raises
+        ------
+        BaseException
+            Whatever a module raises.
+        """
+        self._worker.library.import_anew(names)
 
     def __repr__(self) -> str:
         return f"<Worker {self.name!r} at {self.address!r}, threads={self.nthreads}>"

@@ -100,7 +100,7 @@ function runsBlock(block: number): BlockRows {
     waitInputs: new Float32Array(ROWS),
     waitThread: new Float32Array(ROWS),
     cpu: new Float32Array(ROWS),
-    nbytes: new Float32Array(ROWS),
+    nbytes: new Float64Array(ROWS),
     type: new Uint32Array(ROWS)
   };
   for (let i = 0; i < ROWS; i++) {

@@ -156,7 +156,7 @@ export const TABLES = {
       waitInputs: f32Of<Seconds>(),
       waitThread: f32Of<Seconds>(),
       cpu: f32Of<Seconds>(),
-      nbytes: f32Of<Bytes>(),
+      nbytes: f64Of<Bytes>(),
       type: 'u32'
     },
     bound: { rows: 2_000_000, then: 'oldest go to tiles and totals' }

@@ -432,7 +432,7 @@ class Draw {
       waitInputs,
       waitThread,
       cpu: this._share(duration),
-      nbytes: failed ? NaN : this._bytes(),
+      nbytes: failed ? NaN : this._size(),
       type: failed ? null : this._random.pick(TYPES),
       parts: this._random.chance(0.7)
         ? this._parts(task, worker, duration)
@@ -597,6 +597,11 @@ class Draw {
   /** Exact in float32, and hardly ever the same twice. */
   private _bytes(): number {
     return 1 + this._random.below(4_000_000);
+  }
+
+  /** As {@link _bytes}, too large to be exact in float32. */
+  private _size(): number {
+    return 2 ** 33 + this._bytes();
   }
 
   private _two<T>(of: readonly T[]): readonly [T, T] {

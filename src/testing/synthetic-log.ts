@@ -159,7 +159,7 @@ function emptyRuns(count: number) {
     waitInputs: new Float32Array(count),
     waitThread: new Float32Array(count),
     cpu: new Float32Array(count),
-    nbytes: new Float32Array(count),
+    nbytes: new Float64Array(count),
     type: new Uint32Array(count)
   };
 }

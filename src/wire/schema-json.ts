@@ -18,7 +18,7 @@ import type {
 } from './describe';
 import { LINKS } from './schema';
 import { clientWelcome } from './client-link';
-import { workerWelcome } from './worker-link';
+import { MOST_KEYS_ASKED, workerWelcome } from './worker-link';
 import { peerWelcome } from './peer-link';
 
 export type Kind = string | { readonly [word: string]: unknown };
@@ -161,6 +161,7 @@ export function schemaForPython(): SchemaForPython {
     protocol: PROTOCOL,
     roles: ROLES,
     bodyLimit: BODY_LIMIT,
+    mostKeysAsked: MOST_KEYS_ASKED,
     handshake: describeLink(HANDSHAKE, () => true),
     links: Object.fromEntries(
       Object.entries(LINKS).map(([link, directions]) => [

@@ -229,7 +229,11 @@ export const WORKER_LINK = {
         }
       }
     ),
-    release: message({}, { ids: { taskId: u32Of<OuterTaskId>() } }),
+    /**
+     * Drop these results and runs. held 0: no result is counted on there. If one is dropped all the same, `replicas` says so: what was said
+     * of it before may be read only when the task is in memory again, elsewhere.
+     */
+    release: message({}, { ids: { taskId: u32Of<OuterTaskId>(), held: 'u8' } }),
     /** Copy these results from the workers that hold them; answered by `replicas`, and not at all if that is impossible. */
     acquire: message(
       {},

@@ -142,6 +142,54 @@ describe('spans', () => {
     expect(seen.get(1)).toBe(spans);
   });
 
+  it('of all pages are those of the moment of the first, reckoned once', () => {
+    const log = new LogStore('paged');
+    const count = 2000;
+    const spans = Array.from({ length: count }, (_, i) => ({
+      id: i + 1,
+      closed: NaN
+    }));
+    ingestBlock(log, rowsToBlock(1, 'spans', spans));
+    const run = { start: 0, duration: 1 };
+    const runs = spans.map(({ id }) => ({ ...run, run: id, span: id }));
+    ingestBlock(log, rowsToBlock(2, 'runs', runs));
+    const walks = jest.spyOn(log.runZones, 'zones');
+    const question = (): [tasks: number, walks: number[]] => {
+      const counts: number[] = [];
+      let tasks = 0;
+      for (let after: number | null = 0; after !== null;) {
+        walks.mockClear();
+        const params: Record<string, unknown> = { all: true, after };
+        const page: SpansResult = ask(log, 'spans', { params });
+        tasks += page.rows.reduce((sum, { ownTasks }) => sum + ownTasks, 0);
+        counts.push(walks.mock.calls.length);
+        after = page.next ?? null;
+        if (counts.length === 1) {
+          // One more of each, and one more span.
+          const more = runs.map(each => ({
+            ...each,
+            run: each.run + seq * count
+          }));
+          ingestBlock(log, rowsToBlock(seq++, 'runs', more));
+          const opened = { id: count + seq, closed: NaN };
+          ingestBlock(log, rowsToBlock(seq++, 'spans', [opened]));
+        }
+      }
+      return [tasks, counts];
+    };
+    let seq = 3;
+    const [tasks, [first, ...rest]] = question();
+    expect(tasks).toBe(count);
+    expect(first).toBeGreaterThan(0);
+    expect(rest.length).toBeGreaterThan(1);
+    expect(rest.every(each => each === 0)).toBe(true);
+    // One that is given up after its first page is no matter to the next.
+    ask(log, 'spans', { params: { all: true, after: 0 } });
+    const last = runs.map(each => ({ ...each, run: each.run + seq * count }));
+    ingestBlock(log, rowsToBlock(seq++, 'runs', last));
+    expect(question()[0]).toBe(3 * count);
+  });
+
   it('beyond what one message holds are shown by their parents, with the same sums', () => {
     const log = new LogStore('many');
     const spans = 4000;

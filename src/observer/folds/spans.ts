@@ -149,6 +149,36 @@ export function* foldSpans(
   };
 }
 
+type SpanAccount = {
+  readonly idle: IdleAccount;
+  readonly own: Map<SpanId, SpanSums>;
+  readonly total: ReadonlyMap<SpanId, SpanSums>;
+  /** Of a page of full rows: all spans, parents first. */
+  readonly order: readonly SpanId[];
+};
+
+/** The account behind pages that are being asked for: all of a question tell of one moment, and idle time is reckoned once. */
+const paged = new WeakMap<LogStore, SpanAccount>();
+
+function* accountSpans(
+  context: FoldContext,
+  isFull: boolean
+): Slices<SpanAccount> {
+  const { log } = context;
+  const idle = yield* accountIdle({
+    log,
+    range: { from: runBegin(log), to: runEnd(context) },
+    filter: compileFilter({}, log),
+    perSpan: true
+  });
+  const own = ownSums(log, idle, isFull);
+  const total = new Map<SpanId, SpanSums>();
+  for (const span of log.spans.all()) {
+    subtree(log, span.span, own, total);
+  }
+  return { idle, own, total, order: isFull ? parentsFirst(log) : [] };
+}
+
 /** The rows, the sums that no described span owns, and the idle account behind them. */
 export function* spanRows(
   context: FoldContext,
@@ -162,17 +192,9 @@ export function* spanRows(
   readonly idle: IdleAccount;
 }> {
   const { log } = context;
-  const idle = yield* accountIdle({
-    log,
-    range: { from: runBegin(log), to: runEnd(context) },
-    filter: compileFilter({}, log),
-    perSpan: true
-  });
-  const own = ownSums(log, idle, after !== null);
-  const total = new Map<SpanId, SpanSums>();
-  for (const span of log.spans.all()) {
-    subtree(log, span.span, own, total);
-  }
+  const begun = after === null || after === 0 ? undefined : paged.get(log);
+  const account = begun ?? (yield* accountSpans(context, after !== null));
+  const { idle, own, total } = account;
   const rows: SpanRow[] = [];
   const clients = new ClientLabels(log);
   let next: number | null = null;
@@ -186,10 +208,13 @@ export function* spanRows(
       rows.push(describedRow(log, span, own, total, clients));
     }
   } else {
-    const order = parentsFirst(log);
+    const { order } = account;
     let bytes = 0;
     let at = after;
     for (; at < order.length && bytes < PAGE_BYTES; at++) {
+      if (log.spans.get(order[at]!) === undefined) {
+        continue; // it has gone since the first page
+      }
       const row = fullRow(log, order[at]!, own, total, clients);
       bytes += FULL_ROW_BYTES;
       for (const text of [...row.path, ...row.code]) {
@@ -198,6 +223,11 @@ export function* spanRows(
       rows.push(row);
     }
     next = at < order.length ? at : null;
+    if (next === null) {
+      paged.delete(log);
+    } else {
+      paged.set(log, account);
+    }
   }
   let unattributedNanoseconds = 0;
   for (const [span, sums] of own) {

@@ -18,7 +18,33 @@ const SEED = Number(
 );
 const IS_ASKED_FOR = process.env.SPANWISE_DRAWN_RUNS !== undefined;
 
+/** Runs that failed once, as they were shrunk then. */
+const FAILED_ONCE: readonly [string, DrawnRun][] = [
+  [
+    'a copy that is told of when its task was released there, and is in memory elsewhere again',
+    {
+      seed: 165935899,
+      tasks: 18,
+      steps: 94,
+      faults: [
+        'losses',
+        'stops',
+        'retirements',
+        'failures',
+        'seceding',
+        'restrictions',
+        'batches',
+        'parts'
+      ]
+    }
+  ]
+];
+
 describe('the scheduler, whatever comes', () => {
+  it.each(FAILED_ONCE)('copes with %s', (_, run) => {
+    expect(play(run).events).toBeGreaterThan(0);
+  });
+
   it(
     'gives every wanted task its right outcome and leaves nothing behind',
     () => {

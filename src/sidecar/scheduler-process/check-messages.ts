@@ -278,8 +278,9 @@ function checkFinished(
   );
   checkAscending('finished', 'row', meters.row, meters.rows, runs.rows - 1);
   checkTimes('finished', 'value', meters.value, meters.rows);
-  checkTimes('finished', 'start', runs.start, runs.rows);
-  checkAmounts('finished', 'duration', runs.duration, runs.rows);
+  checkAmounts('finished', 'cpu', meters.cpu, meters.rows);
+  checkSeconds('finished', 'start', runs.start, runs.rows, -MOST_SECONDS);
+  checkSeconds('finished', 'duration', runs.duration, runs.rows, 0);
   checkSizes('finished', 'nbytes', runs.nbytes, runs.rows);
   checkTimes('finished', 'offset', parts.offset, parts.rows);
   checkAmounts('finished', 'duration', parts.duration, parts.rows);
@@ -399,6 +400,25 @@ function checkSizes(
   for (let i = 0; i < rows; i++) {
     // Written so that NaN is refused.
     if (!(values[i]! >= 0 && values[i]! <= MOST_BYTES)) {
+      throw new BrokenFrame(`"${type}": ${column} is ${values[i]}.`);
+    }
+  }
+}
+
+/** No log lasts 30 years. */
+const MOST_SECONDS = 1e9;
+
+/** Times that are known: clients that watch runs are told of them, and what tasks take is learned. */
+function checkSeconds(
+  type: string,
+  column: string,
+  values: Float64Array,
+  rows: number,
+  least: number
+): void {
+  for (let i = 0; i < rows; i++) {
+    // Written so that NaN is refused.
+    if (!(values[i]! >= least && values[i]! <= MOST_SECONDS)) {
       throw new BrokenFrame(`"${type}": ${column} is ${values[i]}.`);
     }
   }

@@ -227,7 +227,11 @@ export class InstructionPerformer {
     const { nbytes } = core.tasks;
     workers
       .get(worker)
-      ?.link.send('release', {}, { ids: { taskId: outerIds(rows, taskIds) } });
+      ?.link.send(
+        'release',
+        {},
+        { ids: { taskId: outerIds(rows, taskIds), held } }
+      );
     for (let i = 0; i < taskIds.length; i++) {
       const task = taskIds[i]!;
       if (held[i] === 1) {

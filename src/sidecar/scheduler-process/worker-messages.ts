@@ -247,17 +247,12 @@ function takeReplicas(
   const removed = known(tables.removed.taskId, tables.removed.rows);
   if (added.length < tables.added.rows) {
     // Copies of forgotten results: the core no longer knows these ids, and would not have them dropped.
-    workers.get(worker)?.link.send(
-      'release',
-      {},
-      {
-        ids: {
-          taskId: [
-            ...tables.added.taskId.subarray(0, tables.added.rows)
-          ].filter(outer => rows.ids.resolve(outer) < 0)
-        }
-      }
-    );
+    const taskId = [
+      ...tables.added.taskId.subarray(0, tables.added.rows)
+    ].filter(outer => rows.ids.resolve(outer) < 0);
+    // (Held: nobody wants to hear that they are dropped.)
+    const held = taskId.map(() => 1);
+    workers.get(worker)?.link.send('release', {}, { ids: { taskId, held } });
   }
   const { state, nbytes } = core.tasks;
   for (const task of added) {
@@ -267,7 +262,10 @@ function takeReplicas(
     }
   }
   for (const task of removed) {
-    log.stored(worker, task, rows, StoredKind.Released, -nbytes[task]!);
+    // What is not counted there was never logged, or is logged as released.
+    if (core.tasks.holdersOf(task).includes(worker)) {
+      log.stored(worker, task, rows, StoredKind.Released, -nbytes[task]!);
+    }
   }
   cluster.handle({
     type: 'replicasChanged',

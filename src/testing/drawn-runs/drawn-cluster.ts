@@ -381,7 +381,11 @@ export class DrawnCluster {
       case 'replicas': {
         const unknown = message.added.filter(task => this._resolve(task) < 0);
         if (unknown.length > 0 && this.worker(worker) !== undefined) {
-          this._tell(worker, { type: 'release', tasks: unknown });
+          this._tell(worker, {
+            type: 'release',
+            tasks: unknown,
+            held: unknown.map(() => true)
+          });
         }
         const known = (outers: readonly number[]): DenseTaskIds =>
           ids(outers.map(task => this._resolve(task)).filter(id => id >= 0));
@@ -670,7 +674,8 @@ export class DrawnCluster {
         );
         return this._tell(instruction.worker, {
           type: 'release',
-          tasks: owners.map(task => task.outer)
+          tasks: owners.map(task => task.outer),
+          held: Array.from(instruction.held, held => held === 1)
         });
       case 'takeBack':
         return this._tell(instruction.worker, {

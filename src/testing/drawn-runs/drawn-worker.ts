@@ -39,7 +39,7 @@ export type DrawnWork = {
 
 export type ToDrawnWorker =
   | { type: 'assign'; rows: DrawnRow[] }
-  | { type: 'release'; tasks: number[] }
+  | { type: 'release'; tasks: number[]; held: boolean[] }
   | { type: 'acquire'; items: { task: number; holder: number }[] }
   | { type: 'takeBack'; runs: { task: number; runId: number }[] };
 
@@ -134,9 +134,7 @@ export class DrawnWorker {
         message.rows.forEach(row => this._assign(row));
         return;
       case 'release':
-        message.tasks.forEach(task => this._release(task));
-        message.tasks.forEach(task => this._giveUp(task, this.id));
-        return;
+        return this._releaseAll(message.tasks, message.held);
       case 'acquire':
         this._acquire(message.items);
         return;
@@ -283,6 +281,21 @@ export class DrawnWorker {
       .filter(({ taken }) => taken)
       .forEach(r => this._giveUp(r.task, this.id));
     this.flush();
+  }
+
+  private _releaseAll(
+    tasks: readonly number[],
+    held: readonly boolean[]
+  ): void {
+    const uncounted = tasks.filter(
+      (task, i) => held[i] === false && this.values.has(task)
+    );
+    tasks.forEach(task => this._release(task));
+    tasks.forEach(task => this._giveUp(task, this.id));
+    if (uncounted.length > 0) {
+      this.flush();
+      this.outbox.push({ type: 'replicas', added: [], removed: uncounted });
+    }
   }
 
   private _release(task: number): void {

@@ -189,4 +189,57 @@ describe('what a worker says', () => {
     expect(ask(MOST_KEYS_ASKED)).not.toThrow();
     expect(ask(MOST_KEYS_ASKED + 1)).toThrow('4097 ids; 4096 are the most');
   });
+
+  it.each([
+    ['start', NaN],
+    ['start', Infinity],
+    ['duration', NaN],
+    ['duration', -1],
+    ['duration', 1e10],
+    ['cpu of a meter', -0.5],
+    ['cpu of a meter', Infinity]
+  ])('says of a run only what can be: no %s of %p', (what, value) => {
+    const message = (isWrong: boolean): Message<'worker', 'up'> => {
+      const of = (name: string, right: number): number[] =>
+        isWrong && name === what ? [value] : [right];
+      const body = new FrameEncoder('worker', 'up').encodeBody(
+        'finished',
+        { firstName: 0, names: [] },
+        {
+          runs: {
+            taskId: [1],
+            runId: [1],
+            status: [0],
+            thread: [0],
+            start: of('start', 5),
+            duration: of('duration', 0.5),
+            cpu: [NaN],
+            waitInputs: [NaN],
+            waitThread: [NaN],
+            nbytes: [8],
+            inlineStart: [0],
+            inlineLength: [NONE_U32],
+            firstPart: [0],
+            type: [NONE_U32]
+          },
+          meters: {
+            row: [0],
+            function: [0],
+            span: [0],
+            label: [0],
+            unit: [0],
+            value: [0.25],
+            cpu: of('cpu of a meter', NaN)
+          }
+        }
+      );
+      return new FrameDecoder('worker', 'up').decode(body);
+    };
+    const check = (isWrong: boolean) => () =>
+      checkFromWorker(message(isWrong), 0, 1);
+    expect(check(false)).not.toThrow();
+    expect(check(true)).toThrow(
+      `"finished": ${what.replace(' of a meter', '')} is ${value}`
+    );
+  });
 });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeBlock, type Block } from '../../../records/block';
-import { CapacityState } from '../../../records/enumerations';
+import { CapacityState, StoredKind } from '../../../records/enumerations';
 import type { TableName } from '../../../records/tables';
 import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
@@ -191,6 +191,61 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
       message.type === 'report' ? message.fields.errors : []
     );
     expect(errors.at(-1)!.type).toBe('LostDependencies');
+  });
+
+  it('says of what is to be dropped whether it counted on it', async () => {
+    client.submit('a b', { want: 'a b', does: { b: 'hold' } });
+    const a = await client.outcome('a');
+    await waitFor('b has begun', () => workers().some(w => w.held.length > 0));
+    client.release('a b');
+    const told = await waitFor('both are dropped', () => {
+      const rows = workers().flatMap(worker =>
+        worker.messages('release').flatMap(({ tables: { ids } }) =>
+          Array.from(ids.taskId, (id, i) => ({
+            isA: id === a.taskId,
+            held: ids.held[i]
+          }))
+        )
+      );
+      return rows.length >= 2 ? rows : undefined;
+    });
+    expect(told).toHaveLength(2);
+    expect(told).toContainEqual({ isA: true, held: 1 });
+    expect(told).toContainEqual({ isA: false, held: 0 });
+  });
+
+  it('logs that a result is gone only where it counted on one', async () => {
+    client.submit('a', { want: 'a' });
+    const { taskId, worker: maker } = await client.outcome('a');
+    const other = workers().find(worker => worker.id !== maker)!;
+    // A copy that came and went, of which only the end was heard while the task was in memory.
+    const say = (added: number[], removed: number[]): void =>
+      other.link.send(
+        'replicas',
+        {},
+        {
+          added: { taskId: added, nbytes: added.map(() => 8) },
+          removed: { taskId: removed }
+        }
+      );
+    say([], [taskId]);
+    say([taskId], []);
+    say([], [taskId]);
+    client.link.send('flush', { request: 4 });
+    const { fields } = await client.message('flushed');
+    await waitFor('the observer has it', () =>
+      observer.blocks.some(block => block.seq === fields.seq)
+    );
+    const stored = observer
+      .rows('stored')
+      .flatMap(({ columns: { worker, kind, change } }) =>
+        Array.from(worker, (id, i) => ({ id, kind: kind[i], by: change[i]! }))
+      )
+      .filter(({ id }) => id === other.id);
+    expect(stored.map(({ kind }) => kind).sort()).toEqual(
+      [StoredKind.Replica, StoredKind.Released].sort()
+    );
+    expect(stored.reduce((sum, { by }) => sum + by, 0)).toBe(0);
   });
 
   it('tells the client which workers are paused, and why, until they go on', async () => {
