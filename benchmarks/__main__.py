@@ -179,6 +179,7 @@ PARTS = {
         "what spanwise.observe() costs, against Dask's Profiler",
         "benchmarks.local_observe",
         ("--tasks", "300", "--rounds", "2"),
+        limits=2,
     ),
     "thread-burst": Part(
         "a burst of small calls on two threads, against piscina",
@@ -188,6 +189,13 @@ PARTS = {
     ),
     "observer": Part(
         "a million runs in the observer", "observer-million.ts", ("--runs", "20000"), limits=3
+    ),
+    "observer-memory": Part(
+        "memory of an observer with a million runs, and with ten million",
+        "observer-memory.ts",
+        ("--runs", "20000", "--more-runs", "40000"),
+        limits=6,
+        is_judged_in_smoke=True,
     ),
     "panning": Part(
         "panning over a million runs in Chromium, 100 ms from the server",

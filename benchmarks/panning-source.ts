@@ -55,12 +55,24 @@ export class SyntheticSource {
       }
     );
     doorbell.close();
-    const link = await dial({
-      address: place.address,
-      secret: await secretIn(place.secretFile),
-      role: 'source',
-      build
-    });
+    const secret = await secretIn(place.secretFile);
+    return SyntheticSource.dialAt(
+      { address: place.address, secret, build },
+      name
+    );
+  }
+
+  /** As a source of the observer that listens there. */
+  static async dialAt(
+    observer: {
+      readonly address: string;
+      readonly secret: Uint8Array;
+      readonly build: string;
+    },
+    name: string
+  ): Promise<SyntheticSource> {
+    const { address, secret, build } = observer;
+    const link = await dial({ address, secret, role: 'source', build });
     const source = new SyntheticSource(link);
     link.send('open', {
       logId: `${name}-log`,

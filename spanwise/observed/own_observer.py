@@ -21,11 +21,11 @@ from functools import partial
 from spanwise.errors import ClusterError
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.node_process import NodeProcess
+from spanwise.processes.observer_budget import observer_budget
 from spanwise.processes.restarts import PATIENCE_SECONDS, Restarts
 from spanwise.processes.start_observer import start_observer
 from spanwise.wire.addresses import default_transport
 
-OBSERVER_BUDGET_BYTES = 1 << 30
 #: After so many deaths in a row, it dies of something that another start does not mend.
 #: With the pauses between them (0.2 + 0.4 + … + 12.8 s) that takes 25 s and the starts'
 #: own time.
@@ -47,6 +47,8 @@ class OwnObserver(ObserverAddress):
     ------
     ClusterError, NodeNotFound, OSError
         It could not be started.
+    ValueError
+        The setting of its budget cannot be understood.
     """
 
     def __init__(self) -> None:
@@ -61,7 +63,9 @@ class OwnObserver(ObserverAddress):
         self._settled = threading.Event()
         #: Held while the next one is started.
         self._starting = threading.Lock()
-        self.process = _start(secret)
+        #: The next ones keep as much as the first.
+        self._budget_bytes = observer_budget()
+        self.process = _start(secret, self._budget_bytes)
         super().__init__(self.process.address, secret, str(self.process.folder / "secret"))
         self._settled.set()
         # A pause ends at once if this object is forgotten, or the interpreter ends.
@@ -120,7 +124,7 @@ class OwnObserver(ObserverAddress):
             if self._closing.is_set():
                 return None
             try:
-                process = _start(self.secret, self.process)
+                process = _start(self.secret, self._budget_bytes, self.process)
             except (OSError, RuntimeError) as error:  # ClusterError and NodeNotFound too
                 return self._unless_too_often(self._restarts.failed(), str(error))
             if self._closing.is_set():
@@ -165,6 +169,6 @@ def _of(ref: weakref.ref[OwnObserver], step: Callable[[OwnObserver], float | Non
     return None if owner is None else step(owner)
 
 
-def _start(secret: bytes, predecessor: NodeProcess | None = None) -> NodeProcess:
+def _start(secret: bytes, budget_bytes: int, predecessor: NodeProcess | None = None) -> NodeProcess:
     folder = None if predecessor is None else predecessor.folder
-    return start_observer(secret, default_transport(), OBSERVER_BUDGET_BYTES, folder)
+    return start_observer(secret, default_transport(), budget_bytes, folder)

@@ -32,7 +32,11 @@ class SpanwiseExtension(ExtensionApp):  # type: ignore[misc]
         help="How processes of this machine talk: unix sockets, or TCP on loopback.",
     ).tag(config=True)
     observer_budget_bytes = Int(
-        1 << 30, help="Bytes that the observer may keep of all runs together."
+        None,
+        min=1 << 20,
+        allow_none=True,
+        help="Bytes that the observer may keep of all runs together; default: what "
+        "spanwise.observer.budget in Dask's configuration says, else 1 GiB.",
     ).tag(config=True)
     default_cluster = Bool(
         True,

@@ -20,6 +20,7 @@ from pathlib import Path
 from spanwise.errors import ClusterError
 from spanwise.processes.node import NodeNotFound
 from spanwise.processes.node_process import NodeProcess
+from spanwise.processes.observer_budget import observer_budget
 from spanwise.processes.restarts import Restarts
 from spanwise.processes.start_observer import start_observer
 from spanwise.wire.handshake import new_secret
@@ -27,7 +28,7 @@ from spanwise.wire.handshake import new_secret
 #: For so long after a failed start, the answer is the same sentence, and no start is tried.
 _RETRY_SECONDS = 2.0
 
-#: Starts an observer, blocking; raises NodeNotFound, ClusterError or OSError.
+#: Starts an observer, blocking; raises NodeNotFound, ClusterError, OSError or ValueError.
 Start = Callable[[], NodeProcess]
 
 
@@ -53,7 +54,7 @@ class Supervisor:
     Parameters
     ----------
     start : callable
-        Makes an observer; called in a thread.
+        Makes an observer; called in a thread. A ValueError says which setting is wrong.
     log : Logger
     on_running : callable, optional
         Told of each observer that has started.
@@ -115,7 +116,7 @@ class Supervisor:
             observer = await asyncio.to_thread(self._start)
         except NodeNotFound as error:
             raise self._fail("no-node", str(error)) from error
-        except ClusterError as error:
+        except (ClusterError, ValueError) as error:
             raise self._fail("no-observer", str(error)) from error
         except OSError as error:
             sentence = f"The observer could not be started: {error}"
@@ -185,11 +186,21 @@ class Supervisor:
             await asyncio.to_thread(observer.close)
 
 
-def observer_starter(parent: Path, transport: str, budget_bytes: int) -> Start:
+def observer_starter(parent: Path, transport: str, budget_bytes: int | None) -> Start:
     """What a :class:`Supervisor` calls to start the real observer.
 
     All of a server's observers, one after another, have one folder and one secret: the
     sources of the one that died find the next and send it what they still hold.
+
+    Parameters
+    ----------
+    budget_bytes
+        What each may keep; None: what Dask's configuration says when it is started.
     """
     secret = new_secret()
-    return lambda: start_observer(secret, transport, budget_bytes, parent / "observer")
+
+    def start() -> NodeProcess:
+        budget = observer_budget() if budget_bytes is None else budget_bytes
+        return start_observer(secret, transport, budget, parent / "observer")
+
+    return start

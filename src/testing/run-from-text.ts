@@ -19,7 +19,8 @@ import {
 } from '../records/enumerations';
 import type { BlockRows } from '../observer/store/column-table';
 import { ingestBlock } from '../observer/store/ingest';
-import { LogStore, type StoreBounds } from '../observer/store/log-store';
+import { LogStore } from '../observer/store/log-store';
+import type { StoreBounds } from '../observer/store/store-bounds';
 import type { TableName } from '../records/tables';
 import { rowsToBlock, type Row } from './rows-to-block';
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { rowsToBlock } from '../../testing/rows-to-block';
+import { NONE_U32 } from '../../records/enumerations';
+import { blockOfZeros, rowsToBlock } from '../../testing/rows-to-block';
 import { CHUNK_MASK, ColumnTable } from '../store/column-table';
 
 const CHUNK = CHUNK_MASK + 1;
@@ -102,8 +103,9 @@ describe('a table of the log', () => {
       [2 * CHUNK, CHUNK],
       [3 * CHUNK, 5]
     ]);
-    // Two columns of 4 bytes in four whole chunks, and the texts.
-    expect(table.nbytes).toBeGreaterThanOrEqual(4 * CHUNK * 8 + rows.length);
+    // Two columns of 4 bytes in four whole chunks, the first one's ids of 2, and the texts.
+    const least = 4 * CHUNK * 8 - 2 * CHUNK + rows.length;
+    expect(table.nbytes).toBeGreaterThanOrEqual(least);
     expect(table.nbytes).toBeLessThanOrEqual(4 * CHUNK * 8 + 4 * 2 * CHUNK);
     let dropped = 0;
     for (; table.overdue !== undefined; dropped++) {
@@ -120,6 +122,57 @@ describe('a table of the log', () => {
     expect(table.text('text', CHUNK)).toBe('');
     expect(table.text('text', 3 * CHUNK + 4)).toBe(`${(3 * CHUNK + 4) % 10}`);
     expect(table.chunkOf(3 * CHUNK)!.columns.id[0]).toBe(3 * CHUNK);
+  });
+
+  it('packs full chunks: columns of one value and small numbers take less', () => {
+    const table = new ColumnTable('runs', { mark: 'u32' }, 9 * CHUNK, [
+      'status'
+    ]);
+    const zeros = (rows: number) => {
+      const block = blockOfZeros(1, 'runs', rows);
+      for (let i = 0; i < rows; i++) {
+        block.columns['run']![i] = 70_000 + i;
+        block.columns['function']![i] = i % 300;
+        block.columns['lane']![i] = i % 8;
+        block.columns['start']![i] = i / 7;
+        block.columns['cpu']![i] = NaN;
+        block.columns['type']![i] = NONE_U32;
+      }
+      return block;
+    };
+    for (let chunk = 0; chunk < 3; chunk++) {
+      table.append(zeros(CHUNK));
+    }
+    table.append(zeros(1));
+    const [first, second, third] = table.chunks.map(({ columns }) => columns);
+    expect(first!.cpu).toBe(second!.cpu);
+    expect(third!.type).toBe(second!.type);
+    // What may still change is each chunk's own.
+    expect(first!.status).not.toBe(second!.status);
+    first!.status[3] = 255;
+    first!.mark[3] = 70_000;
+    expect([second!.status[3], second!.mark[3]]).toEqual([0, 0]);
+    expect([first!.function.BYTES_PER_ELEMENT, first!.run.length]).toEqual([
+      2,
+      CHUNK
+    ]);
+    for (const row of [0, 3, CHUNK - 1, 2 * CHUNK + 299]) {
+      const { columns } = table.chunkOf(row)!;
+      const i = row & CHUNK_MASK;
+      expect([
+        columns.run[i],
+        columns.function[i],
+        columns.lane[i],
+        columns.start[i],
+        columns.cpu[i],
+        columns.type[i],
+        columns.nbytes[i]
+      ]).toEqual([70_000 + i, i % 300, i % 8, i / 7, NaN, NONE_U32, 0]);
+    }
+    // Of the 58 bytes of a row: run 4, function 2, lane 1, status 1, start 8, mark 4.
+    const fresh = 58 * CHUNK;
+    expect(table.nbytes - fresh).toBeGreaterThanOrEqual(3 * 20 * CHUNK);
+    expect(table.nbytes - fresh).toBeLessThanOrEqual(3 * 20 * CHUNK + fresh);
   });
 
   it('keeps what is exactly at its bound, and its newest chunk whatever that is', () => {

@@ -104,6 +104,25 @@ describe('rows in zones', () => {
     expect(shown(rows, 5.5, 6)).toEqual([]);
   });
 
+  it('are shown each once while old ones are forgotten', () => {
+    for (const step of [1, 2]) {
+      const rows = new ZonedRows();
+      for (let i = 0; i < 10 * ZONE; i++) {
+        rows.push(step * i, i, i);
+      }
+      const seen: number[] = [];
+      for (const [numbers, first, end] of rows.zones(0, Infinity)) {
+        seen.push(numbers[first]! / step / ZONE, end - first);
+        if (seen.length === 4) {
+          // Six of ten zones: the others move to the front.
+          rows.dropBelow(step * 6 * ZONE);
+          rows.push(step * 10 * ZONE, 1e6, 1e6);
+        }
+      }
+      expect(seen).toEqual([0, 1, 6, 7, 8, 9].flatMap(zone => [zone, ZONE]));
+    }
+  });
+
   it('take room for those that are kept, however many went by', () => {
     const rows = new ZonedRows();
     for (let row = 0; row < 200 * ZONE; row++) {

@@ -55,4 +55,63 @@ describe('an index of ids', () => {
       )
     );
   });
+
+  it('takes less for ids whose rows are in order, or near each other', () => {
+    const bytesOf = (rowOf: (id: number) => number, count = 3 * PAGE) => {
+      const index = new IdIndex();
+      for (let id = 0; id < count; id++) {
+        index.set(id, rowOf(id));
+      }
+      for (let id = 0; id < count; id++) {
+        if (index.get(id) !== rowOf(id)) {
+          throw new Error(`${id} is at ${index.get(id)}`);
+        }
+      }
+      return index.nbytes;
+    };
+    // The last page, and the one before its second half, are as they came.
+    expect(bytesOf(id => id + 9)).toBe(PAGE * 4);
+    expect(bytesOf(id => id ^ 1)).toBe(2 * PAGE * 2 + PAGE * 4);
+    expect(bytesOf(id => id * 16)).toBe(2 * PAGE * 2 + PAGE * 4);
+    expect(bytesOf(id => id * 17)).toBe(3 * PAGE * 4);
+  });
+
+  it('answers later rows of ids whose page was packed, and drops it', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom<(id: number) => number>(
+          id => id,
+          id => id ^ 5
+        ),
+        fc.array(fc.tuple(fc.nat(2 * PAGE - 1), fc.nat(9 * PAGE)), {
+          maxLength: 5
+        }),
+        (rowOf, later) => {
+          const index = new IdIndex();
+          const rows = new Map<number, number>();
+          for (let id = 0; id < 2 * PAGE; id++) {
+            rows.set(id, rowOf(id));
+            index.set(id, rowOf(id));
+          }
+          for (const [id, row] of later) {
+            rows.set(id, row);
+            index.set(id, row);
+          }
+          for (const [id, row] of rows) {
+            if (index.get(id) !== row) {
+              throw new Error(`${id} is at ${index.get(id)}`);
+            }
+          }
+          const most = Math.max(
+            ...[...rows].filter(([id]) => id < PAGE).map(([, row]) => row)
+          );
+          index.dropBelow(most);
+          expect(index.get(0)).toBe(rows.get(0));
+          index.dropBelow(most + 1);
+          expect(index.get(0)).toBe(-1);
+        }
+      ),
+      { numRuns: 20 }
+    );
+  });
 });

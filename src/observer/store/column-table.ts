@@ -5,6 +5,7 @@ import {
 } from '../../records/block';
 import { decodeText } from '../../records/decode-text';
 import { TABLES, type ColumnType, type TableName } from '../../records/tables';
+import { packedColumn } from './packed-column';
 
 /**
  * One table of the record log in memory: chunks of typed arrays, oldest chunk dropped first when the table's bound is reached.
@@ -15,7 +16,8 @@ import { TABLES, type ColumnType, type TableName } from '../../records/tables';
  *     ├─ dropped chunks ────────────────────┼─ chunk k ─┼─ k+1 ─┤
  *
  * A full chunk holds 65,536 rows, so that row → (chunk, index) is a shift and a mask. The newest chunk starts small and doubles: a log of
- * forty rows does not cost a full chunk in each of two dozen tables.
+ * forty rows does not cost a full chunk in each of two dozen tables. A full chunk that is not the newest any more is packed: from then on
+ * only columns that were named may be written to.
  */
 export const CHUNK_SHIFT = 16;
 const CHUNK_ROWS = 1 << CHUNK_SHIFT;
@@ -55,6 +57,8 @@ type Chunk<C> = {
   columns: C;
   /** Text column → its bytes, one row after another. */
   texts: Readonly<Record<string, Uint8Array>>;
+  /** Bytes that it takes once it is packed. */
+  packedBytes?: number;
 };
 
 export class ColumnTable<
@@ -64,6 +68,7 @@ export class ColumnTable<
   private readonly _types: [string, ColumnType][];
   private readonly _textColumns: string[];
   private readonly _derived: Set<string>;
+  private readonly _changing: Set<string>;
   private _chunks: Chunk<ColumnsOf<T> & ArraysOf<X>>[] = [];
   private _firstChunk = 0;
   private _capacity = 0;
@@ -73,16 +78,19 @@ export class ColumnTable<
    * @param name - the table's name in the record log.
    * @param derived - further columns that the observer fills in itself; new rows hold 0.
    * @param bound - rows to keep; the record log's bound if left out.
+   * @param changing - columns of the log's own whose values may change later, as those of derived ones do.
    */
   constructor(
     readonly name: T,
     derived: X = {} as X,
-    readonly bound: number = TABLES[name].bound.rows
+    readonly bound: number = TABLES[name].bound.rows,
+    changing: readonly string[] = []
   ) {
     const own = Object.entries(TABLES[name].columns) as [string, ColumnType][];
     this._types = [...own, ...Object.entries(derived)];
     this._textColumns = own.filter(([, t]) => t === 'text').map(([c]) => c);
     this._derived = new Set(Object.keys(derived));
+    this._changing = new Set([...Object.keys(derived), ...changing]);
   }
 
   /** The oldest row that is still here. */
@@ -104,6 +112,10 @@ export class ColumnTable<
   get nbytes(): number {
     let nbytes = 0;
     for (const chunk of this._chunks) {
+      if (chunk.packedBytes !== undefined) {
+        nbytes += chunk.packedBytes;
+        continue;
+      }
       for (const [name] of this._types) {
         nbytes += (chunk.columns as Record<string, AnyColumn>)[name]!
           .byteLength;
@@ -182,6 +194,9 @@ export class ColumnTable<
       last.columns = this._columns(old) as typeof last.columns;
       return last;
     }
+    if (last !== undefined) {
+      this._pack(last);
+    }
     this._capacity =
       last === undefined
         ? Math.min(
@@ -199,6 +214,29 @@ export class ColumnTable<
     };
     this._chunks.push(chunk);
     return chunk;
+  }
+
+  /** Whoever holds the chunk's old arrays reads the same values there. */
+  private _pack(chunk: Chunk<ColumnsOf<T> & ArraysOf<X>>): void {
+    const columns: Record<string, AnyColumn> = { ...chunk.columns };
+    const texts: Record<string, Uint8Array> = {};
+    let packedBytes = 0;
+    for (const name of this._textColumns) {
+      const end = columns[name]![chunk.rows - 1]!;
+      texts[name] = chunk.texts[name]!.slice(0, end);
+      packedBytes += end;
+    }
+    for (const [name] of this._types) {
+      const column = columns[name]!;
+      const packed = this._changing.has(name)
+        ? { column, nbytes: column.byteLength }
+        : packedColumn(column);
+      columns[name] = packed.column;
+      packedBytes += packed.nbytes;
+    }
+    chunk.columns = columns as typeof chunk.columns;
+    chunk.texts = texts;
+    chunk.packedBytes = packedBytes;
   }
 
   private _columns(

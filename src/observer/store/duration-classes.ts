@@ -1,4 +1,4 @@
-import { grownColumn, nextCapacity } from '../../base/growable-columns';
+import { grownColumn, tightCapacity } from '../../base/growable-columns';
 
 /** Rows per entry of the zone map. */
 const ZONE_SHIFT = 8;
@@ -21,14 +21,18 @@ function durationClass(seconds: number): number {
 /**
  * Row numbers in the order in which they came, with the extent in time of each 256 of them, so that a range of time is found by looking
  * at the zones. Rows of one duration class come nearly in the order of time (a run is reported when it stops, and durations differ by less
- * than a factor of two), so zones are narrow however long other runs take.
+ * than a factor of two), so zones are narrow however long other runs take. Rows of which none is left out are not kept one by one.
  */
 export class ZonedRows {
-  private _rows = new Uint32Array(16);
+  /** null while each row follows the one before it: then row i is `_firstRow` + i. */
+  private _rows: Uint32Array | null = null;
+  private _firstRow = 0;
   private _from = new Float64Array(1);
   private _to = new Float64Array(1);
   private _length = 0;
   private _firstZone = 0;
+  /** Zones before those that the arrays hold. */
+  private _goneZones = 0;
 
   get isEmpty(): boolean {
     return this._firstZone * ZONE_ROWS >= this._length;
@@ -42,15 +46,13 @@ export class ZonedRows {
     if (Number.isNaN(from) || Number.isNaN(to)) {
       return;
     }
-    if (this._length === this._rows.length) {
-      const capacity = nextCapacity(this._length, this._length + 1);
-      this._rows = grownColumn(this._rows, capacity);
-      const zones = Math.max(1, capacity >> ZONE_SHIFT);
+    this._note(row);
+    const zone = this._length >> ZONE_SHIFT;
+    if (zone === this._from.length) {
+      const zones = tightCapacity(zone, zone + 1);
       this._from = grownColumn(this._from, zones);
       this._to = grownColumn(this._to, zones);
     }
-    const zone = this._length >> ZONE_SHIFT;
-    this._rows[this._length] = row;
     if (this._length++ % ZONE_ROWS === 0) {
       this._from[zone] = from;
       this._to[zone] = to;
@@ -62,6 +64,32 @@ export class ZonedRows {
     if (to > this._to[zone]!) {
       this._to[zone] = to;
     }
+  }
+
+  /** Row i of the list, which has i rows so far. */
+  private _note(row: number): void {
+    const length = this._length;
+    if (this._rows === null) {
+      if (length === 0) {
+        this._firstRow = row;
+      }
+      if (row === this._firstRow + length) {
+        return;
+      }
+      this._rows = this._listed(0, length, tightCapacity(0, length + 1));
+    } else if (length === this._rows.length) {
+      this._rows = grownColumn(this._rows, tightCapacity(length, length + 1));
+    }
+    this._rows[length] = row;
+  }
+
+  /** Rows first … end − 1 of the list, in an array with room for so many. */
+  private _listed(first: number, end: number, capacity: number): Uint32Array {
+    const rows = new Uint32Array(capacity);
+    for (let i = first; i < end; i++) {
+      rows[i - first] = this._firstRow + i;
+    }
+    return rows;
   }
 
   /** At most how many rows the zones of {@link ZonedRows.zones} hold. */
@@ -78,11 +106,18 @@ export class ZonedRows {
 
   /** Zones that reach into [from, to): `visit(rows, first, end)`; rows[first…end) may hold some that do not. */
   *zones(from: number, to: number): Generator<[Uint32Array, number, number]> {
-    const zones = Math.ceil(this._length / ZONE_ROWS);
-    for (let zone = this._firstZone; zone < zones; zone++) {
+    const endZone = this._goneZones + Math.ceil(this._length / ZONE_ROWS);
+    // Counted since the first one ever: zones may go while who asks does something else.
+    for (let at = this._goneZones + this._firstZone; at < endZone; at++) {
+      const zone = at - this._goneZones;
       if (this._from[zone]! < to && this._to[zone]! >= from) {
         const first = zone * ZONE_ROWS;
-        yield [this._rows, first, Math.min(first + ZONE_ROWS, this._length)];
+        const end = Math.min(first + ZONE_ROWS, this._length);
+        if (this._rows === null) {
+          yield [this._listed(first, end, end - first), 0, end - first];
+        } else {
+          yield [this._rows, first, end];
+        }
       }
     }
   }
@@ -93,7 +128,7 @@ export class ZonedRows {
     while (this._firstZone < zones) {
       const first = this._firstZone * ZONE_ROWS;
       for (let i = first; i < first + ZONE_ROWS; i++) {
-        if (this._rows[i]! >= row) {
+        if ((this._rows?.[i] ?? this._firstRow + i) >= row) {
           this._compact();
           return;
         }
@@ -109,10 +144,12 @@ export class ZonedRows {
     if (forgotten === 0 || forgotten * 2 < this._length) {
       return;
     }
-    this._rows = this._rows.slice(forgotten);
+    this._rows = this._rows?.slice(forgotten) ?? null;
+    this._firstRow += forgotten;
     this._from = this._from.slice(this._firstZone);
     this._to = this._to.slice(this._firstZone);
     this._length -= forgotten;
+    this._goneZones += this._firstZone;
     this._firstZone = 0;
   }
 }

@@ -15,6 +15,7 @@ import { RetiredCells } from './retired-cells';
 import type { PartFigures } from './run-book';
 import { SpanFigures } from './span-figures';
 import { SpanTree } from './span-tree';
+import type { StoreBounds } from './store-bounds';
 import { FunctionSlots } from '../function-slots';
 import { TABLES, type TableName } from '../../records/tables';
 
@@ -37,12 +38,6 @@ type MemoryRunRow = {
   readonly stopped: number;
   readonly label: string;
 };
-export type StoreBounds = {
-  readonly runs?: number;
-  readonly parts?: number;
-  readonly fine?: number;
-  readonly meters?: number;
-};
 
 /**
  * Everything the observer knows of one log: the tables, and what is kept up to date row by row because every question needs it (indices,
@@ -50,23 +45,23 @@ export type StoreBounds = {
  * told.
  */
 export class LogStore {
-  readonly nodes = new ColumnTable('nodes');
-  readonly edges = new ColumnTable('edges');
+  readonly nodes: ColumnTable<'nodes'>;
+  readonly edges: ColumnTable<'edges'>;
   readonly runs: ColumnTable<'runs'>;
   /** previous: 1 + the row of the run's part before this one (0: none). runRow: 1 + the row of the run (0: it is not here yet). */
   readonly parts: ColumnTable<'parts', { previous: 'u32'; runRow: 'u32' }>;
   readonly fine: ColumnTable<'fine'>;
   /** previous: 1 + the row before this one of the same run (0: none). */
   readonly meters: ColumnTable<'meters', { previous: 'u32' }>;
-  readonly totals = new ColumnTable('totals');
-  readonly stacks = new ColumnTable('stacks');
-  readonly frames = new ColumnTable('frames');
-  readonly samples = new ColumnTable('samples');
-  readonly memory = new ColumnTable('memory');
-  readonly stored = new ColumnTable('stored');
-  readonly memorySamples = new ColumnTable('memorySamples');
-  readonly transfers = new ColumnTable('transfers');
-  readonly events = new ColumnTable('events');
+  readonly totals: ColumnTable<'totals'>;
+  readonly stacks: ColumnTable<'stacks'>;
+  readonly frames: ColumnTable<'frames'>;
+  readonly samples: ColumnTable<'samples'>;
+  readonly memory: ColumnTable<'memory'>;
+  readonly stored: ColumnTable<'stored'>;
+  readonly memorySamples: ColumnTable<'memorySamples'>;
+  readonly transfers: ColumnTable<'transfers'>;
+  readonly events: ColumnTable<'events'>;
 
   readonly names = new Map<number, string>();
   /** Names of groups: the only kind of name that every graph adds to. */
@@ -84,20 +79,20 @@ export class LogStore {
   readonly gaps: GapRow[] = [];
   header: Readonly<Record<string, unknown>> = {};
 
-  readonly nodeRows = new IdIndex();
-  readonly runRows = new IdIndex();
+  readonly nodeRows: IdIndex;
+  readonly runRows: IdIndex;
   /** Run id → its newest part row. */
-  readonly lastParts = new IdIndex();
+  readonly lastParts: IdIndex;
   /** Run id → its newest row of `meters`. */
-  readonly lastMeters = new IdIndex();
+  readonly lastMeters: IdIndex;
   /** Runs of fused tasks, by their last part that computes: those that consist of several executions. */
-  readonly fusedRuns = new IdIndex();
+  readonly fusedRuns: IdIndex;
   /** Run id → the row of `events` that says how it failed. */
-  readonly failureRows = new IdIndex();
+  readonly failureRows: IdIndex;
   /** Worker → the row of `events` that says why it paused last. */
   readonly pauseRows = new Map<number, number>();
-  readonly stackRows = new IdIndex();
-  readonly frameRows = new IdIndex();
+  readonly stackRows: IdIndex;
+  readonly frameRows: IdIndex;
 
   /** Colours of functions, and of the files of profile frames. */
   readonly slots = new FunctionSlots();
@@ -156,14 +151,39 @@ export class LogStore {
     readonly logId: string,
     bounds: StoreBounds = {}
   ) {
-    this.runs = new ColumnTable('runs', {}, bounds.runs);
+    const table = <T extends keyof StoreBounds & TableName>(
+      name: T,
+      changing: readonly string[] = []
+    ): ColumnTable<T> => new ColumnTable(name, {}, bounds[name], changing);
+    this.nodes = table('nodes');
+    this.edges = table('edges');
+    // (a run that a later row replaces)
+    this.runs = table('runs', ['status']);
     this.parts = new ColumnTable(
       'parts',
       { previous: 'u32', runRow: 'u32' },
       bounds.parts
     );
-    this.fine = new ColumnTable('fine', {}, bounds.fine);
+    this.fine = table('fine');
     this.meters = new ColumnTable('meters', { previous: 'u32' }, bounds.meters);
+    this.totals = table('totals');
+    this.stacks = table('stacks');
+    this.frames = table('frames');
+    this.samples = table('samples');
+    this.memory = table('memory');
+    this.stored = table('stored');
+    this.memorySamples = table('memorySamples');
+    this.transfers = table('transfers');
+    this.events = table('events');
+    const index = (): IdIndex => new IdIndex(bounds.pages);
+    this.nodeRows = index();
+    this.runRows = index();
+    this.lastParts = index();
+    this.lastMeters = index();
+    this.fusedRuns = index();
+    this.failureRows = index();
+    this.stackRows = index();
+    this.frameRows = index();
   }
 
   name(id: number): string {

@@ -1,4 +1,8 @@
 /** All clusters that the observer knows, live and ended. In the observer process. */
+import {
+  boundsFor,
+  DEFAULT_BUDGET_BYTES
+} from '../../observer/store/store-bounds';
 import type { ClusterInfo } from '../../wire/panel-link';
 import { Answers } from './answers';
 import { ObservedCluster, type OpenFields } from './observed-cluster';
@@ -15,7 +19,6 @@ const LOST_AFTER_MILLISECONDS = 10_000;
 const LOOK_MILLISECONDS = 25;
 const TELL_AFTER_MILLISECONDS = 150;
 const LATER_LOOK_MILLISECONDS = 250;
-const DEFAULT_BUDGET_BYTES = 2 ** 30;
 /** Indices, totals and caches beside the tables, as a share of them (measured with a million runs). */
 const OVERHEAD = 1.6;
 /** Ended clusters with their history: panels are sent the list of all, half a kilobyte each, in one message. */
@@ -77,7 +80,7 @@ export class Clusters {
       known.cluster.reopened(open);
       return known.cluster;
     }
-    const cluster = new ObservedCluster(open);
+    const cluster = new ObservedCluster(open, boundsFor(this._budgetBytes));
     this._entries.delete(open.clusterId);
     this._forgotten = this._forgotten.filter(
       info => info.cluster !== open.clusterId
@@ -129,7 +132,6 @@ export class Clusters {
    * tables.
    */
   keepBudget(): void {
-    const budget = this._options.budgetBytes ?? DEFAULT_BUDGET_BYTES;
     const sizes = [...this._entries].map(([id, { cluster }]) => ({
       id,
       cluster,
@@ -143,7 +145,7 @@ export class Clusters {
     for (const [i, { id, cluster, nbytes }] of oldestFirst
       .slice(0, sizes.length - 1)
       .entries()) {
-      if (sum <= budget && i >= surplus) {
+      if (sum <= this._budgetBytes && i >= surplus) {
         return;
       }
       sum -= nbytes;
@@ -168,6 +170,10 @@ export class Clusters {
     this._listeners.clear();
     // From now on a link that closes starts no timer.
     this._entries.clear();
+  }
+
+  private get _budgetBytes(): number {
+    return this._options.budgetBytes ?? DEFAULT_BUDGET_BYTES;
   }
 
   private _clearTimer(id: string): void {

@@ -9,7 +9,8 @@ import {
 import { ingestBlock, ingestBroken } from '../../observer/store/ingest';
 import type { ClientRow } from '../../observer/store/cluster-clients';
 import { blockRows } from '../../observer/store/block-rows';
-import { LogStore, type StoreBounds } from '../../observer/store/log-store';
+import { LogStore } from '../../observer/store/log-store';
+import type { StoreBounds } from '../../observer/store/store-bounds';
 import { decodeBlock } from '../../records/block';
 import type {
   ClusterClient,

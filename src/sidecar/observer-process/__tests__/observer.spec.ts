@@ -453,6 +453,26 @@ describe('the observer', () => {
 });
 
 describe('the observer’s memory', () => {
+  it.each([
+    [undefined, 2_000_000],
+    [2 ** 28, 2_000_000],
+    [4 * 2 ** 30, 12_000_000]
+  ])('of %p bytes lets a cluster keep %d runs', async (budgetBytes, most) => {
+    const fixture = await ObserverFixture.start(
+      budgetBytes === undefined ? {} : { budgetBytes }
+    );
+    try {
+      const source = await fixture.source();
+      await source.open('c1');
+      const { store } = fixture.observer.clusters.get('c1')!.cluster;
+      expect(store.runs.bound).toBe(most);
+      expect(store.parts.bound).toBe(most);
+      expect(store.nodes.bound).toBe(most);
+    } finally {
+      await fixture.close();
+    }
+  });
+
   it('drops the history that ended first, and says so', async () => {
     const fixture = await ObserverFixture.start({ budgetBytes: 1000 });
     try {
