@@ -30,7 +30,7 @@ import msgpack
 
 from spanwise.local.lane_watch import LaneWatch
 from spanwise.local.meter import Lane, Meter
-from spanwise.local.work import Done, Taken, Work
+from spanwise.local.work import Taken, Work
 from spanwise.measure.names import Names
 from spanwise.measure.opened import Opened
 
@@ -80,8 +80,7 @@ def _arrived(
     what: Any,
 ) -> RemoteWork:
     away = _away(place, os.getpid())
-    work = Work(number, function, span, submitted)
-    work.ready = ready
+    work = Work(number, function, span, submitted, ready)
     if is_taken:
         template, literals, inputs = what
         work.taken = Taken(Opened(template, away.names), literals, inputs)
@@ -190,7 +189,7 @@ class Away:
             self._watch.add(lane)
         return lane
 
-    def _done(self, done: Done) -> None:
+    def _done(self, done: tuple[Any, ...]) -> None:
         self._worked = perf_counter()
         with self._writing:
             # Sent together with the sampler's data: the process may end before the

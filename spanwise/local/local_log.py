@@ -14,6 +14,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from operator import sub
 from time import perf_counter
 from typing import Any
 
@@ -21,8 +22,9 @@ from spanwise.graph.attribution import Attribution
 from spanwise.graph.dictionaries import BoundedTexts, Spans
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import PartNaming, outer_key
+from spanwise.graph.provenance import Source
 from spanwise.local.log_ids import ProcessIds
-from spanwise.local.work import Done, Work
+from spanwise.local.work import Counted, Done
 from spanwise.measure.meters import Metered
 from spanwise.measure.parts import Part
 from spanwise.processes.this_process import kernel_id, notebook_path, versions
@@ -201,86 +203,136 @@ class LocalLog:
 
     def tasks(
         self, keys: Iterable[Any], dsk: Mapping[Any, Any], attribution: Attribution, now: float
-    ) -> dict[Any, Work]:
+    ) -> Counted:
         """Tasks that will run; returns how each is counted."""
         id_of, group_of, cut = self.names.id_of, self.names.group, self._texts.cut
-        span_id = self.spans.id
-        submitted = self.since(now)
-        works: dict[Any, Work] = {}
-        nodes: list[tuple[Any, ...]] = []
-        edges: list[tuple[int]] = []
+        groups: list[int] = []
+        functions: list[int] = []
+        spans: list[int] = []
+        origins: list[int] = []
+        suffixes: list[str] = []
+        # Neighbours in a graph mostly have one function, one group and one source.
+        group: str | None = None
+        function: str | None = None
+        source: Source | None = None
+        function_id = span = origin = group_id = 0
         with self.lock:
-            cuts = []
-            for number, key in enumerate(keys, self._next_node):
-                group, rest, function = cut(key)
-                cuts.append((group, rest))
-                source = attribution.of(outer_key(key, dsk[key]))
-                works[key] = Work(number, id_of(function), span_id(source.span), now)
-                if source.span is None:
-                    works[key].origin = ORIGIN_DEFAULT
-                else:
-                    works[key].origin = ORIGIN_USER if source.exact else ORIGIN_INFERRED
+            first = self._next_node
+            numbers = {key: number for number, key in enumerate(keys, first)}
+            for key in numbers:
+                own_group, rest, own_function = cut(key)
+                if own_function != function:
+                    function, function_id = own_function, id_of(own_function)
+                own_source = attribution.of(outer_key(key, dsk[key]))
+                if own_source is not source:
+                    source = own_source
+                    span, origin = self.spans.id(source.span), _origin_of(source)
+                if own_group != group:
+                    group_id, kept = group_of(own_group, rest)
+                    # (there may be no room for it: then the rest is the whole text)
+                    group = own_group if kept is rest else None
+                    rest = kept
+                groups.append(group_id)
+                functions.append(function_id)
+                spans.append(span)
+                origins.append(origin)
+                suffixes.append(rest)
             self.write_new_spans()
-            first_edge = self._next_edge
-            for (key, work), (group, rest) in zip(works.items(), cuts, strict=True):
-                group_id, rest = group_of(group, rest)
-                nodes.append(
-                    (
-                        work.number,
-                        group_id,
-                        work.function,
-                        work.span,
-                        work.origin,
-                        submitted,
-                        first_edge + len(edges),
-                        rest,
-                    )
-                )
-                edges += [(works[each].number,) for each in dsk[key].dependencies if each in works]
-            self._next_node += len(nodes)
+            edges: list[int] = []
+            first_edges: list[int] = []
+            for key in numbers:
+                first_edges.append(self._next_edge + len(edges))
+                for each in dsk[key].dependencies:
+                    if each in numbers:
+                        edges.append(numbers[each])
+            count = len(numbers)
+            self._next_node += count
             self._next_edge += len(edges)
-            self._writer.extend("nodes", nodes)
-            self._writer.extend("edges", edges)
-        return works
+            nodes = {
+                "node": range(first, first + count),
+                "group": groups,
+                "function": functions,
+                "span": spans,
+                "origin": origins,
+                "submitted": [self.since(now)] * count,
+                "firstEdge": first_edges,
+                "suffix": suffixes,
+            }
+            self._writer.extend_columns("nodes", nodes)
+            self._writer.extend_columns("edges", {"node": edges})
+        return Counted(numbers, first, functions, spans)
 
-    def done(self, ended: Iterable[tuple[Done, int]], ids: ProcessIds | None = None) -> None:
-        """Executions that have ended, each with its lane; `ids` if another process ran them."""
-        runs: list[tuple[Any, ...]] = []
+    def done(
+        self,
+        ended: list[Any],
+        lanes: Callable[[int], int] | None = None,
+        ids: ProcessIds | None = None,
+    ) -> None:
+        """Executions that have ended, the values of a `Done` each, one behind the other.
+
+        `lanes` and `ids` if another process ran them.
+        """
+        (
+            places,
+            nodes,
+            functions,
+            spans,
+            statuses,
+            submitted,
+            readies,
+            starts,
+            durations,
+            cpus,
+            sizes,
+            parts,
+            texts,
+            meters,
+        ) = (ended[place :: len(Done._fields)] for place in range(len(Done._fields)))
+        count = len(nodes)
+        # (no input comes after the start, whatever the clocks say)
+        readies = [*map(max, submitted, map(min, readies, starts))]
         with self.lock:
-            for done, lane in ended:
-                run = self._next_run
-                self._next_run += 1
-                start = self.since(done.start)
-                ready = max(done.submitted, min(done.ready, done.start))
-                runs.append(
-                    (
-                        run,
-                        done.node,
-                        done.function,
-                        done.span,
-                        lane,
-                        done.status,
-                        1,  # attempt: nothing is run twice
-                        start,
-                        done.duration,
-                        ready - done.submitted,
-                        0.0,
-                        done.start - ready,
-                        done.cpu,
-                        done.nbytes,
-                        NONE_U32,  # its type is not looked at
-                    )
-                )
-                if done.parts:
-                    self._writer.extend("parts", _part_rows(run, done.parts, ids))
-                if done.meters:
-                    self._writer.extend("meters", self._meter_rows(run, done.meters, ids))
-                if done.status == RUN_FAILED:
-                    kind = self.names.id_of("task-failed")
-                    stop = start + done.duration
-                    text = done.text or ""
-                    self._writer.add("events", stop, kind, NONE_U16, done.span, run, text)
-            self._writer.extend("runs", runs)
+            first = self._next_run
+            runs = range(first, first + count)
+            self._next_run += count
+            began = self.start
+            since = [start - began for start in starts]
+            columns = {
+                "run": runs,
+                "node": nodes,
+                "function": functions,
+                "span": spans,
+                "lane": places if lanes is None else [*map(lanes, places)],
+                "status": statuses,
+                # (nothing is run twice)
+                "attempt": [1] * count,
+                "start": since,
+                "duration": durations,
+                "waitReady": [*map(sub, readies, submitted)],
+                "waitInputs": [0.0] * count,
+                "waitThread": [*map(sub, starts, readies)],
+                "cpu": cpus,
+                "nbytes": sizes,
+                # (it is not looked at)
+                "type": [NONE_U32] * count,
+            }
+            if any(parts):
+                for run, some in zip(runs, parts, strict=True):
+                    if some:
+                        self._writer.extend("parts", _part_rows(run, some, ids))
+            if any(meters):
+                for run, told in zip(runs, meters, strict=True):
+                    if told:
+                        self._writer.extend("meters", self._meter_rows(run, told, ids))
+            if RUN_FAILED in statuses:
+                for run, status in zip(runs, statuses, strict=True):
+                    if status == RUN_FAILED:
+                        place = run - first
+                        stop = since[place] + durations[place]
+                        kind = self.names.id_of("task-failed")
+                        text = texts[place] or ""
+                        self._writer.add("events", stop, kind, NONE_U16, spans[place], run, text)
+            self._writer.extend_columns("runs", columns)
 
     def _meter_rows(
         self, run: int, meters: Iterable[Metered], ids: ProcessIds | None
@@ -378,6 +430,13 @@ class LocalLog:
     def newest(self) -> int:
         """The number of the newest block."""
         return self._writer.seq
+
+
+def _origin_of(source: Source) -> int:
+    """How the span of a task is known, as in the table `nodes`."""
+    if source.span is None:
+        return ORIGIN_DEFAULT
+    return ORIGIN_USER if source.exact else ORIGIN_INFERRED
 
 
 def _part_rows(

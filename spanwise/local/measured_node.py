@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from spanwise.graph.private_dask import GraphNode
 from spanwise.local.away import remote_work
 from spanwise.local.meter import Meter
 from spanwise.local.work import Work
@@ -75,8 +74,8 @@ class MeasuredNode:
         return node.substitute(subs, key=key)
 
 
-def measured(node: GraphNode, work: Work, meter: Meter, place: str | None) -> Any:
-    """Return a node that runs `node` through `meter`.
+def measured(work: Work, meter: Meter, place: str | None) -> Any:
+    """Return a node that runs the task through `meter`.
 
     Parameters
     ----------
@@ -84,9 +83,9 @@ def measured(node: GraphNode, work: Work, meter: Meter, place: str | None) -> An
         Where processes write their measurements; None if threads of this process run the
         task.
     """
+    node: Any = work.node
     cls = _measured_class(node.__class__)
     made = cls.__new__(cls)
-    work.node = node
     made._spanwise_work = work
     made._spanwise_meter = meter
     made._spanwise_place = place

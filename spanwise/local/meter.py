@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from time import perf_counter, thread_time
 from typing import Any
 
-from spanwise.local.work import Done, Work
+from spanwise.local.work import Work
 from spanwise.measure.clocks import CoreWait
 from spanwise.measure.meters import Metered, metered, without_seconds
 from spanwise.measure.parts import Part
@@ -53,6 +53,7 @@ class Lane:
         "core_wait",
         "ended",
         "heard",
+        "hearing",
         "ident",
         "marked",
         "metered",
@@ -83,6 +84,7 @@ class Lane:
         self.marked = 0.0
         #: What the task measures itself, and what of it belongs to parts that have ended.
         self.heard = Heard()
+        self.hearing = Hearing(self.heard)
         self.metered: list[Metered] = []
 
     def take_metered(
@@ -98,10 +100,11 @@ class Lane:
 
 
 class _Here(threading.local):
-    """What this thread is doing."""
+    """The lane that this thread had last, and whose it was then; its row says if it has a task."""
 
-    def __init__(self) -> None:
-        self.depth = 0
+    lane: Lane | None = None
+    threads: Any = None
+    base = -1
 
 
 class Meter:
@@ -112,10 +115,12 @@ class Meter:
     lane_of
         The calling thread's lane, for a task.
     done
-        Takes what was measured, in the task's thread.
+        Takes what was measured, the values of a `Done`, in the task's thread.
     """
 
-    def __init__(self, lane_of: Callable[[Work], Lane], done: Callable[[Done], None]) -> None:
+    def __init__(
+        self, lane_of: Callable[[Work], Lane], done: Callable[[tuple[Any, ...]], None]
+    ) -> None:
         self._lane_of = lane_of
         self._done = done
         self._sizes = Sizes()
@@ -125,7 +130,8 @@ class Meter:
 
     def is_busy_here(self) -> bool:
         """Whether the calling thread is in the middle of a task."""
-        return self._here.depth > 0
+        lane = self._here.lane
+        return lane is not None and lane.row is not None
 
     def run(self, work: Work, values: Mapping[Any, Any]) -> Any:
         """Run a task with the values of its inputs; return its result.
@@ -136,32 +142,39 @@ class Meter:
             What the task raises.
         """
         here = self._here
-        if self.closed or here.depth or os.getpid() != self._pid:
+        lane = here.lane
+        is_busy = lane is not None and lane.row is not None
+        if is_busy or self.closed or os.getpid() != self._pid:
             return work.node(values)
-        try:
-            lane = self._lane_of(work)
-        except Exception as error:  # noqa: BLE001 (said; the task runs all the same)
-            self.closed = True
-            tell(
-                f"Spanwise cannot measure tasks here ({type(error).__name__}: {error}).",
-            )
-            return work.node(values)
-        wait = lane.core_wait
-        assert wait is not None
+        threads = work.threads
+        if (
+            lane is None
+            or threads is None
+            or threads is not here.threads
+            or threads.base != here.base
+        ):
+            try:
+                lane = here.lane = self._lane_of(work)
+                here.threads, here.base = threads, -1 if threads is None else threads.base
+            except Exception as error:  # noqa: BLE001 (said; the task runs all the same)
+                self.closed = True
+                tell(
+                    f"Spanwise cannot measure tasks here ({type(error).__name__}: {error}).",
+                )
+                return work.node(values)
         row = (work.number, work, 0, 0, 0, work.function, work.span)
         parts: list[Part] | None = None
         taken = work.taken
         inputs = [] if taken is None else [values[key] for key in taken.inputs]
         lane.began_cpu = begin = thread_time()
         lane.clock = lane.began = lane.busy_since = start = perf_counter()
-        if start - lane.marked > LONG_SECONDS:
+        if start - lane.marked > LONG_SECONDS and lane.core_wait is not None:
             # (3 us: of short tasks only now and then)
-            wait.mark()
+            lane.core_wait.mark()
             lane.marked = start
         try:
-            here.depth = 1
             lane.row = row
-            with Hearing(lane.heard):
+            with lane.hearing:
                 if taken is None:
                     value = work.node(values)
                 else:
@@ -199,10 +212,10 @@ class Meter:
                 tell_end(lane, stop, begin + cpu)
         finally:
             lane.row = lane.part = None
-            here.depth = 0
         if parts is None and stop - start >= LONG_SECONDS:
             # Carries how long the thread waited for a core.
-            waited = wait.mark()
+            assert lane.core_wait is not None
+            waited = lane.core_wait.mark()
             parts = [
                 (
                     KIND_COMPUTE,
@@ -237,8 +250,8 @@ def _done(
     parts: list[Part] | None,
     text: str | None,
     meters: list[Metered] | None,
-) -> Done:
-    return Done(
+) -> tuple[Any, ...]:
+    return (
         lane.number,
         work.number,
         work.function,

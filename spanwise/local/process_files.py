@@ -12,6 +12,7 @@ import os
 import re
 import struct
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -194,8 +195,7 @@ class ProcessFiles:
         log, ids = self._log, file.ids
         kind, *values = record
         if kind == DONE:
-            done = Done(*values)
-            log.done([(done, self._lane(file, done.lane))], ids)
+            log.done(list(Done(*values)), partial(self._lane, file), ids)
         elif kind == NAMES:
             ids.names.extend(map(log.name_id, values[0]))
         elif kind == RUNNING:

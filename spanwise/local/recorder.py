@@ -11,7 +11,6 @@ import os
 import shutil
 import tempfile
 import threading
-from collections import deque
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -28,7 +27,7 @@ from spanwise.local.meter import Lane, Meter
 from spanwise.local.observed_pools import ObservedPools
 from spanwise.local.observer_link import ObserverLink
 from spanwise.local.replay_ring import LogGap
-from spanwise.local.work import Done, Work
+from spanwise.local.work import Work
 from spanwise.measure.memory import ProcessMemory
 from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
@@ -68,8 +67,9 @@ class Recorder:
         self._link: ObserverLink | None = None
         self.log = LocalLog(name, self._push)
         self.locked_names = LockedNames(self.log)
-        self.meter = Meter(self._lane_of, self._take_done)
-        self._done: deque[Done] = deque()
+        #: The values of each `Done`, one behind the other.
+        self._done: list[Any] = []
+        self.meter = Meter(self._lane_of, self._done.extend)
         self._here = threading.local()
         #: Around lanes and the number of runs.
         self._lock = threading.RLock()
@@ -131,9 +131,6 @@ class Recorder:
             self._runs -= 1
 
     # -- tasks end (in their threads) ---------------------------------------
-
-    def _take_done(self, done: Done) -> None:
-        self._done.append(done)
 
     def _lane_of(self, work: Work) -> Lane:
         threads: Threads = work.threads or self._elsewhere
@@ -204,11 +201,12 @@ class Recorder:
 
     def _write_rows(self, now: float) -> None:
         """Turn what has been measured into rows."""
-        ended = []
-        for _ in range(len(self._done)):
-            done = self._done.popleft()
-            ended.append((done, done.lane))
-        if ended:
+        done = self._done
+        # (threads add to its end meanwhile)
+        count = len(done)
+        if count:
+            ended = done[:count]
+            del done[:count]
             self.log.done(ended)
         for row in self._watch.running(now):
             self.log.running(*row)

@@ -29,7 +29,7 @@ from spanwise.local.lanes import Processes, Threads
 from spanwise.local.measured_node import MeasuredNode, measured, original, retire
 from spanwise.local.pool_facts import PoolFacts, UnknownPool, loop_variables, pool_facts
 from spanwise.local.recorder import Recorder
-from spanwise.local.work import TakingApart, Work, is_fused
+from spanwise.local.work import Counted, TakingApart, Work, is_fused
 from spanwise.notices import tell
 
 P = ParamSpec("P")
@@ -40,8 +40,10 @@ class _Run:
 
     Attributes
     ----------
-    works
-        Tasks that are still to run, and how they are counted.
+    counted
+        How its tasks are counted.
+    ready
+        When the last input of a task came; of the others none has.
     replaced
         Measured nodes that stand in the graph.
     """
@@ -50,7 +52,8 @@ class _Run:
         self.facts = facts
         self.attribution = attribution
         self.began = perf_counter()
-        self.works: dict[Any, Work] = {}
+        self.counted = Counted({}, 0, [], [])
+        self.ready: dict[Any, float] = {}
         self.replaced: dict[Any, MeasuredNode] = {}
         self.taking: TakingApart
         self.threads: Threads | None = None
@@ -97,6 +100,7 @@ class ObservedRuns(Callback):
         self.closed = False
         self.owner = owner
         self._recorder = recorder
+        self._meter = recorder.meter
         self._written = written
         #: By the id of its graph; each thread has its own ones.
         self._runs: dict[int, _Run] = {}
@@ -185,7 +189,7 @@ class ObservedRuns(Callback):
 
     def _begin(self, run: _Run, dsk: Mapping[Any, Any], keys: list[Any]) -> None:
         recorder, facts = self._recorder, run.facts
-        run.works = recorder.log.tasks(keys, dsk, run.attribution, run.began)
+        run.counted = recorder.log.tasks(keys, dsk, run.attribution, run.began)
         run.taking = TakingApart(recorder.log.part_names(run.attribution), recorder.locked_names)
         if facts.has_processes:
             run.processes = recorder.begin_processes(facts.owner, facts.size, run.began)
@@ -203,40 +207,57 @@ class ObservedRuns(Callback):
         if processes is not None:
             self._recorder.end_processes(processes, now)
 
-    @_harmless
+    # Called for each task: they are harmless by themselves.
+
     def _pretask(self, key: Any, dsk: dict[Any, Any], state: Mapping[str, Any]) -> None:
         run = self._runs.get(id(dsk))
-        if run is None:
+        if run is None or self.closed:
             return
-        work = run.works.get(key)
-        node = dsk[key]
-        if work is None or not isinstance(node, GraphNode):
-            return
-        work.threads = run.threads
-        recorder = self._recorder
-        if is_fused(node):
-            with recorder.log.lock:
-                work.taken = run.taking.take(node)
-                recorder.log.write_new_spans()
-        made = dsk[key] = measured(node, work, recorder.meter, run.place)
-        run.replaced[key] = made
+        try:
+            numbers, first, functions, spans = run.counted
+            number = numbers.get(key)
+            node = dsk[key]
+            if number is None or not isinstance(node, GraphNode):
+                return
+            began = run.began
+            place = number - first
+            work = Work(
+                number,
+                functions[place],
+                spans[place],
+                began,
+                run.ready.pop(key, began),
+                node,
+                run.threads,
+            )
+            if is_fused(node):
+                log = self._recorder.log
+                with log.lock:
+                    work.taken = run.taking.take(node)
+                    log.write_new_spans()
+            dsk[key] = run.replaced[key] = measured(work, self._meter, run.place)
+        except Exception as error:  # noqa: BLE001 (said; the run goes on)
+            self.give_up(error)
 
-    @_harmless
     def _posttask(
         self, key: Any, value: Any, dsk: dict[Any, Any], state: Any, worker_id: Any
     ) -> None:
         run = self._runs.get(id(dsk))
-        if run is None:
+        if run is None or self.closed:
             return
-        now = perf_counter()
-        works = run.works
-        works.pop(key, None)
-        for each in state["dependents"][key]:
-            work = works.get(each)
-            if work is not None:
-                # The last of its inputs says when it became ready.
-                work.ready = now
-        self._put_back(run, key, dsk)
+        try:
+            numbers = run.counted.numbers
+            numbers.pop(key, None)
+            dependents = state["dependents"][key]
+            if dependents:
+                now, ready = perf_counter(), run.ready
+                for each in dependents:
+                    if each in numbers:
+                        # The last of its inputs says when it became ready.
+                        ready[each] = now
+            self._put_back(run, key, dsk)
+        except Exception as error:  # noqa: BLE001 (said; the run goes on)
+            self.give_up(error)
 
     def _finish(self, dsk: dict[Any, Any], state: Any, errored: bool) -> None:
         if self.closed:

@@ -12,7 +12,6 @@ from spanwise.measure.meters import Metered
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
 from spanwise.measure.stacks import TextIds
-from spanwise.records.enumerations import ORIGIN_DEFAULT
 
 #: So many templates of a run are kept, for later tasks of the same shape.
 TEMPLATES = 1_000
@@ -28,6 +27,10 @@ def is_fused(node: GraphNode) -> bool:
 
 class Done(NamedTuple):
     """One execution as it was measured; times are perf_counter seconds.
+
+    On its way to the log it is a plain tuple, or its values lie in a list behind those of others:
+    thousands of objects that wait for the watch thread would have Python's collector walk
+    through all that there are.
 
     Attributes
     ----------
@@ -74,17 +77,38 @@ class Taken:
         self.inputs = inputs
 
 
-class Work:
-    """The task that a measured node stands for.
+class Counted(NamedTuple):
+    """How the tasks of a run are counted: ids of the log.
+
+    No object for each task: Python's collector walks through all objects when enough were made.
 
     Attributes
     ----------
-    node
-        The task as Dask made it.
+    numbers
+        Of each task, by key.
+    first
+        The least of these numbers.
+    functions, spans
+        Of each task, from the first one on.
+    """
+
+    numbers: dict[Any, int]
+    first: int
+    functions: list[int]
+    spans: list[int]
+
+
+class Work:
+    """The task that a measured node stands for, from when it is handed out.
+
+    Attributes
+    ----------
     number, function, span
         Ids of the log.
     submitted, ready
         perf_counter seconds: when the run began, when the last input was there.
+    node
+        The task as Dask made it.
     taken
         For fused nodes.
     threads
@@ -95,7 +119,6 @@ class Work:
         "function",
         "node",
         "number",
-        "origin",
         "ready",
         "span",
         "submitted",
@@ -103,17 +126,24 @@ class Work:
         "threads",
     )
 
-    def __init__(self, number: int, function: int, span: int, submitted: float) -> None:
+    def __init__(
+        self,
+        number: int,
+        function: int,
+        span: int,
+        submitted: float,
+        ready: float,
+        node: Any = None,
+        threads: Any = None,
+    ) -> None:
         self.number = number
         self.function = function
         self.span = span
-        #: How the span is known, as in the table `nodes`.
-        self.origin = ORIGIN_DEFAULT
         self.submitted = submitted
-        self.ready = submitted
-        self.node: Callable[[Mapping[Any, Any]], Any]
+        self.ready = ready
+        self.node: Callable[[Mapping[Any, Any]], Any] = node
         self.taken: Taken | None = None
-        self.threads: Any = None
+        self.threads = threads
 
     def called(self) -> object:
         """What the task calls."""

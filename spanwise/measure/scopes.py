@@ -87,7 +87,8 @@ class Scope:
     heard
         Of the task that runs, if one does.
     inner
-        Seconds of the events so far, of the innermost meter that is open here.
+        Seconds of the events so far; of a root since its task began, of any other scope those of
+        the meter that it was made for.
     seconds
         Of a root, those of `heard`.
     """
@@ -128,33 +129,47 @@ HERE = _Here()
 
 
 class Hearing:
-    """While it is entered, `heard` gets what code in this thread measures, as others do."""
+    """While it is entered, `heard` gets what code in this thread measures, as others do.
 
-    __slots__ = ("_heard", "_outer", "_root", "_token")
+    It may be entered again when it was left.
+    """
+
+    __slots__ = ("_heard", "_outer", "_outer_root", "_root", "_token", "_usual")
 
     def __init__(self, heard: Heard) -> None:
         self._heard = heard
+        self._usual = self._root = _root(Scope(heard=heard), heard)
 
     def __enter__(self) -> None:
-        outer = SCOPE.get()
-        root = Scope(outer.callbacks, outer.keys, self._heard)
-        root.seconds = self._heard.seconds
-        self._outer = (outer, HERE.root)
+        self._outer = outer = SCOPE.get()
+        if outer is NOWHERE:
+            # Nobody else hears of it, so that one scope does for all times.
+            root = self._usual
+            root.inner = 0.0
+        else:
+            root = _root(Scope(outer.callbacks, outer.keys, self._heard), self._heard)
         self._root = root
         self._token = SCOPE.set(root)
+        self._outer_root = HERE.root
         HERE.root = None if outer.callbacks else root
 
     def __exit__(self, *_: object) -> None:
-        outer, HERE.root = self._outer
+        HERE.root = self._outer_root
         SCOPE.reset(self._token)
+        outer = self._outer
         if outer is not NOWHERE:
             outer.inner += self._root.inner
+            self._outer = NOWHERE
+
+
+def _root(scope: Scope, heard: Heard) -> Scope:
+    scope.seconds = heard.seconds
+    return scope
 
 
 def listen(heard: Heard) -> None:
     """From now on `heard` gets what code in this thread measures."""
-    root = Scope(heard=heard)
-    root.seconds = heard.seconds
+    root = _root(Scope(heard=heard), heard)
     SCOPE.set(root)
     HERE.root = root
 

@@ -7,11 +7,15 @@ before spans, nodes before runs before parts).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from spanwise.records.block import encode_block
-from spanwise.records.tables import record_tables
+from spanwise.records.tables import RecordTable, record_tables
+
+#: A table's columns by name.
+Columns = Mapping[str, Sequence[Any]]
 
 #: Every row is sealed within this time …
 SEAL_SECONDS = 0.05
@@ -49,6 +53,8 @@ class LogWriter:
         self._emit = emit
         self._tables = sorted(record_tables().values(), key=lambda table: table.number)
         self._rows: dict[str, list[tuple[Any, ...]]] = {table.name: [] for table in self._tables}
+        #: More of them, in batches, behind the rows above.
+        self._columns: dict[str, list[Columns]] = {table.name: [] for table in self._tables}
         self._open_since: float | None = None
         #: Of the newest sealed block; 0 before the first.
         self.seq = 0
@@ -61,14 +67,25 @@ class LogWriter:
         """Add rows, each in the order of the table's columns."""
         self._rows[table].extend(rows)
 
+    def extend_columns(self, table: str, columns: Columns) -> None:
+        """Add many rows: all columns of the table, of one length, which nobody changes any more.
+
+        They cost Python's collector nothing, which walks through all that there is when enough
+        tuples have been made. They come behind the table's other rows.
+        """
+        self._columns[table].append(columns)
+
     def commit(self, now: float) -> None:
         """Seal what is due; `now` is seconds of any steady clock."""
-        counts = [len(rows) for rows in self._rows.values()]
-        if not any(counts):
+        most = max(map(len, self._rows.values()))
+        for batches in self._columns.values():
+            if batches:
+                most = max(most, sum(map(_rows_of, batches)))
+        if not most:
             return
         if self._open_since is None:
             self._open_since = now
-        if max(counts) >= SEAL_ROWS or now >= self._open_since + SEAL_SECONDS:
+        if most >= SEAL_ROWS or now >= self._open_since + SEAL_SECONDS:
             self.seal()
 
     def seal(self) -> int:
@@ -81,14 +98,29 @@ class LogWriter:
         """
         self._open_since = None
         for table in self._tables:
-            rows = self._rows[table.name]
-            if not rows:
-                continue
-            self._rows[table.name] = []
-            for first in range(0, len(rows), SEAL_ROWS):
-                some = rows[first : first + SEAL_ROWS]
-                columns = dict(zip(table.columns, zip(*some, strict=True), strict=True))
+            for count, columns in self._take(table):
                 self.seq += 1
                 data = encode_block(self.seq, table.name, columns)
-                self._emit(SealedBlock(self.seq, table.number, len(some), data))
+                self._emit(SealedBlock(self.seq, table.number, count, data))
         return self.seq
+
+    def _take(self, table: RecordTable) -> Iterator[tuple[int, Columns]]:
+        """What is open of a table, and how many rows, in pieces for a block each."""
+        rows, self._rows[table.name] = self._rows[table.name], []
+        batches, self._columns[table.name] = self._columns[table.name], []
+        for first in range(0, len(rows), SEAL_ROWS):
+            some = rows[first : first + SEAL_ROWS]
+            columns = dict(zip(table.columns, zip(*some, strict=True), strict=True))
+            yield len(some), columns
+        if len(batches) > 1:
+            batches = [
+                {name: [*chain(*(each[name] for each in batches))] for name in table.columns}
+            ]
+        for whole in batches:
+            for first in range(0, _rows_of(whole), SEAL_ROWS):
+                piece = {name: each[first : first + SEAL_ROWS] for name, each in whole.items()}
+                yield _rows_of(piece), piece
+
+
+def _rows_of(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
