@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,12 @@ import pytest
 
 import spanwise
 from spanwise import Client
+from spanwise.metrics import context_meter
+from spanwise.tests import test_machinery
 from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.marks import now_of
-from spanwise.tests.processes import LIMIT_SECONDS
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.tests.test_machinery import Looks, Server, linux_only
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +49,84 @@ def test_q01_the_times_of_the_disk_are_the_schedulers_too() -> None:
         assert parts, "something was spilled"
         for part in parts:
             assert before - 0.1 - lost <= part["start"] <= part["stop"] <= after + 0.1 + lost
+
+
+@linux_only
+def test_q03_a_thread_is_left_out_by_its_clock_and_by_no_files_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There a stack is left out if its innermost file is called `selectors.py`."""
+    code = test_machinery.burn.__code__.replace(co_filename="/of/a/user/selectors.py")
+    monkeypatch.setattr(test_machinery, "burn", FunctionType(code, {"time": time}))
+    server = Server()
+    try:
+        looks = Looks(server)
+        looks.look()
+        looks.rest()
+        server.told.put(1.0)
+
+        def at_work() -> bool:
+            looks.look()
+            return looks.counted("burn") > 0
+
+        wait_until("work to be seen", at_work)
+        assert server.done.acquire(timeout=LIMIT_SECONDS)
+    finally:
+        server.end()
+
+
+def sum_of(*arrays: Any) -> float:
+    return float(sum(each.sum() for each in arrays))
+
+
+def test_q14_nothing_waits_for_a_side_thread_and_all_of_a_run_is_accounted_for() -> None:
+    """There `offload` is the wait for a side thread, and told as next to nothing."""
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        here, there = client.nthreads()
+        arrays = [
+            client.submit(np.full, 2_000_000, n, pure=False, workers=[here]) for n in range(4)
+        ]
+        client.submit(sum_of, *arrays, workers=[there]).result(timeout=LIMIT_SECONDS)
+        metrics = client.fine_metrics(function="sum_of")
+        assert {"offload", "compress"}.isdisjoint(key[2] for key in client.fine_metrics())
+        (record,) = [each for each in client.get_task_stream() if each["key"].startswith("sum_of")]
+        held = max(each["stop"] for each in record["startstops"]) - min(
+            each["start"] for each in record["startstops"] if each["action"] != "transfer"
+        )
+        # No second is anywhere else: those of the run's activities are the run's.
+        assert metrics.summary["attributedNanoseconds"] / 1e9 >= held - 1e-3
+        assert sum(
+            value
+            for key, value in metrics.items()
+            if key[0] == "execute" and key[1] == "sum_of" and key[3] == "seconds"
+        ) == pytest.approx(metrics.summary["attributedNanoseconds"] / 1e9, abs=1e-6)
+
+
+def tells_one_row(number: int) -> int:
+    context_meter.digest_metric("told", 1, "rows")
+    return number
+
+
+def test_q15_no_figure_is_lost_or_counted_twice_where_a_link_breaks() -> None:
+    """There what a failed heartbeat carried is lost; here it is sent until it has been heard."""
+    with Client(n_workers=1, threads_per_worker=1) as client:
+
+        def told() -> float:
+            return client.fine_metrics(unit="rows").by_activity("rows").get("told", 0.0)
+
+        client.gather(client.map(tells_one_row, range(20), pure=False))
+        assert told() == 20
+        observer: Any = client._observed.find()
+        os.kill(observer.process.process.pid, signal.SIGKILL)
+        client.gather(client.map(tells_one_row, range(30), pure=False))
+        wait_until("all to be told", lambda: told() >= 50)
+        assert told() == 50
+        assert (
+            client.fine_metrics(function="tells_one_row", unit="count").by_activity("count")[
+                "compute"
+            ]
+            == 50
+        )
 
 
 def kills_its_worker_once(mark: Path) -> str:

@@ -160,7 +160,7 @@ def test_only_the_block_counts(client: Client, tmp_path: Path) -> None:
     assert read(tmp_path / "report.html")["Task Stream"]["records"]["key"] == ["within"]
 
 
-def test_an_empty_block_says_why_it_has_nothing(client: Client, tmp_path: Path) -> None:
+def test_q12_an_empty_block_says_why_it_has_nothing(client: Client, tmp_path: Path) -> None:
     with performance_report(tmp_path / "report.html"):
         pass
     sections = read(tmp_path / "report.html")
@@ -210,15 +210,17 @@ def test_code_is_the_blocks_or_its_callers(client: Client, tmp_path: Path) -> No
     assert code(10_000) == "<Code not available>"
 
 
-def test_names_are_text(client: Client, tmp_path: Path) -> None:
+def test_q13_names_and_code_are_text(client: Client, tmp_path: Path) -> None:
     def evil() -> None:
         spin(0.05)
 
     evil.__name__ = EVIL
     with performance_report(tmp_path / "report.html"), span(EVIL):
-        client.submit(evil, key=f"x{EVIL}").result()
+        client.submit(evil, key=f"x{EVIL}").result()  # </script><b>of the code</b>
     html = (tmp_path / "report.html").read_text("utf-8")
     assert EVIL not in html
+    assert "<b>of the code" not in html
+    assert "<b>of the code" in sections_of(html)["Calling Code"]["text"]
     assert f"x{EVIL}" in sections_of(html)["Task Stream"]["records"]["key"]
     assert EVIL in [row[0] for row in values(sections_of(html)["Spans"])]
 
