@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 
@@ -198,6 +199,45 @@ def test_cpu_of_a_cpu_bound_mix(client: Client) -> None:
     # What the kernel counts of the threads that run tasks is theirs but for what lies between.
     assert shown <= by_threads
     assert shown >= 0.95 * by_threads
+
+
+def sort_arrays(seconds: float) -> None:
+    """Keep the thread on a core for ``seconds`` of its CPU time, mostly without the GIL."""
+    numbers = np.random.default_rng(0).random(100_000)
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        np.sort(numbers)
+
+
+def ticks_of_executor(dask_worker: Any) -> float:
+    """Seconds on a core of a worker's one thread for tasks, in whole ticks of the kernel."""
+    (executor,) = dask_worker._worker.executors
+    text = Path(f"/proc/self/task/{executor.native_id}/stat").read_text()
+    # (behind the thread's name, which may hold anything)
+    user, system = text.rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def test_cpu_of_each_function_is_that_of_its_thread(client: Client) -> None:
+    """Each function has a worker, whose one thread runs nothing else."""
+    pinned = dict(zip(client.nthreads(), (spin, sort_arrays), strict=True))
+    client.gather([client.submit(f, 0.0, workers=[a], pure=False) for a, f in pinned.items()])
+    before = client.run(ticks_of_executor)
+    with span("pinned"):
+        futures = [
+            client.submit(function, 0.4, workers=[address], pure=False)
+            for address, function in pinned.items()
+            for _ in range(8)
+        ]
+    client.gather(futures)
+    after = client.run(ticks_of_executor)
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    for address, function in pinned.items():
+        metrics = client.fine_metrics(span="pinned", function=function.__name__)
+        shown = metrics.by_activity()["thread-cpu"]
+        by_kernel = after[address] - before[address]
+        assert shown >= 8 * 0.4
+        assert shown == pytest.approx(by_kernel, abs=0.03 * by_kernel + 2 * tick)
 
 
 def cpu_of_executors(dask_worker: Any) -> float:
