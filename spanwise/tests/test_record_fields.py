@@ -291,6 +291,16 @@ def test_what_a_task_s_last_run_left_counts_once() -> None:
     assert (found["start"], found["stop"]) == (17.0, 40.0)
     assert groups["x-2"]["states"] == {"memory": 0, "erred": 1}
     assert (groups["x-2"]["stop"], found["prefix"]) == (None, "x")
+    # In the order of their ends, whatever that of the records is.
+    averaged = [run(("x-1", number), end) for number, end in enumerate((90.0, 80.0, 70.0))]
+    for each, seconds in zip(averaged, (5.0, 10.0, 3.0), strict=True):
+        each["startstops"][2]["start"] = each["startstops"][2]["stop"] - seconds
+    assert task_prefixes(averaged)["x"]["duration_average"] == ((3.0 + 10.0) / 2 + 5.0) / 2
+    # One that ended its computing before another, and the rest of it after.
+    late = run(("x-1", 7), 30.0)
+    late["startstops"][1] |= {"start": 80.0, "stop": 90.0}
+    assert task_groups([run(("x-1", 8), 50.0), late])["x-1"]["stop"] == 50.0
+    assert task_groups([run(("x-1", 8), 50.0)])["x-1"]["types"] == set()
     prefix = task_prefixes(records)["x"]
     assert prefix["groups"] == ["x-1", "x-2"]
     assert prefix["states"] == {"memory": 2, "erred": 1}

@@ -133,34 +133,37 @@ def test_attempts_count_from_one(client: Client, tmp_path: Path) -> None:
     assert sorted(row["attempt"] for row in table) == [1, 2, 3]
 
 
-def test_a_run_cut_by_a_page_is_one_record() -> None:
-    def page(run: int, kinds: list[int]) -> dict[str, Any]:
-        return {
-            "names": ["transfer", "compute", "f", "w", "ok"],
-            "spans": [[]],
-            "run": [run],
-            "key": ["k"],
-            "function": [2],
-            "span": [0],
-            "lanes": [{"worker": "w", "address": "", "why": "", "thread": 0, "ident": None}],
-            "errors": [],
-            "marks": [],
-            "lane": [0],
-            "status": [4],
-            "type": [None],
-            "attempt": [1],
-            "start": [1.0],
-            "duration": [2.0],
-            "nbytes": [None],
-            "parts": [len(kinds)],
-            "partKind": kinds,
-            "partFrom": [3] * len(kinds),
-            "partFunction": [2] * len(kinds),
-            "partSpan": [0] * len(kinds),
-            "partOffset": [0.0] * len(kinds),
-            "partDuration": [1.0] * len(kinds),
-        }
+def page(run: int, kinds: list[int], **changes: Any) -> dict[str, Any]:
+    """A page of one run."""
+    return {
+        "names": ["transfer", "compute", "f", "w", "ok"],
+        "spans": [[]],
+        "run": [run],
+        "key": ["k"],
+        "function": [2],
+        "span": [0],
+        "lanes": [{"worker": "w", "address": "", "why": "", "thread": 0, "ident": None}],
+        "errors": [],
+        "marks": [],
+        "lane": [0],
+        "status": [4],
+        "type": [None],
+        "attempt": [1],
+        "start": [1.0],
+        "duration": [2.0],
+        "nbytes": [None],
+        "parts": [len(kinds)],
+        "partKind": kinds,
+        "partFrom": [3] * len(kinds),
+        "partFunction": [2] * len(kinds),
+        "partSpan": [0] * len(kinds),
+        "partOffset": [0.0] * len(kinds),
+        "partDuration": [1.0] * len(kinds),
+        **changes,
+    }
 
+
+def test_a_run_cut_by_a_page_is_one_record() -> None:
     records = TaskRecords(100.0)
     records.add(page(7, [0, 0]))
     records.add(page(7, [0, 1]))
@@ -171,6 +174,56 @@ def test_a_run_cut_by_a_page_is_one_record() -> None:
     assert whole["startstops"][0]["stop"] == 103.0
     # A worker without an address is named by its name.
     assert (whole["worker"], whole["thread"], whole["type"]) == ("w", None, None)
+
+
+def ended(status: str, **changes: Any) -> dict[str, Any]:
+    """The record of a run that ended so, by the page's last name."""
+    records = TaskRecords(100.0)
+    names = ["transfer", "compute", "f", "w", status, *changes.pop("more", ())]
+    records.add(page(1, [1], names=names, **changes))
+    (record,) = records.in_order_of_start()
+    return record
+
+
+@pytest.mark.parametrize(
+    "name, found, typename",
+    [
+        ("builtins:int", int, "int"),
+        ("builtins:NoneType", type(None), "NoneType"),
+        # (classes that say that they are of builtins, and are not there, or are no class)
+        ("builtins:function", None, "function"),
+        ("builtins:print", None, "print"),
+        ("numpy:ndarray", np.ndarray, "numpy.ndarray"),
+        ("spanwise.client.client:Client", Client, "spanwise.client.client.Client"),
+        ("__main__:Mine", None, "__main__.Mine"),
+        (":Nameless", None, "Nameless"),
+        ("m:f.<locals>.Local", None, "m.Local"),
+        ("m:Cut…", None, "m.Cut…"),
+        ("nothing", None, None),
+    ],
+)
+def test_a_class_is_a_pickle_where_it_can_be_imported_by_name(
+    name: str, found: Any, typename: str | None
+) -> None:
+    record = ended("ok", more=[name], type=[5])
+    assert record["typename"] == typename
+    assert record["type"] == (None if found is None else Pickled(found))
+    assert ended("ok")["typename"] is None
+
+
+def test_what_was_raised_is_what_follows_the_last_frame() -> None:
+    head = "Traceback (most recent call last):"
+    first = f"{head}\n  File 1\n    code\nOSError: before\n"
+    last = f"{head}\n  File 2\nValueError: two\n  lines\nof it\n"
+    between = "\nThe above exception was the direct cause of the following exception:\n\n"
+    text = first + between + last
+    record = ended("failed", errors=[[0, text]])
+    assert record["exception_text"] == "ValueError: two\n  lines\nof it"
+    assert record["traceback_text"] == text
+    # Cut in its middle, or a line alone.
+    for said in ("…\n  File 2\nOSError: x\n", "OSError: x", head + "\n  File\nOSError: x\n"):
+        assert ended("failed", errors=[[0, said]])["exception_text"] == "OSError: x"
+    assert ended("failed", errors=[])["exception_text"] == ""
 
 
 def test_every_column_of_a_page_is_where_it_belongs() -> None:

@@ -149,6 +149,7 @@ def test_a_report_says_of_each_run_what_belongs_to_it():
     missing, failed = (7, 70), (8, 80)
     report.add_meters([Metered(3, 31, "seen", "seconds", 1.5, 0.25)])
     report.runs.append((1, 10, RUN_OK, *(0,) * 11))
+    report.missing.append((4, 40))
     report.add_missing(*missing, [(5, 50), (6, 60)], now=100.0)
     report.add_meters(
         [Metered(4, 41, "read", "bytes", 8.0, nan), Metered(9, 91, "told", "count", 2.0, nan)]
@@ -171,7 +172,7 @@ def test_a_report_says_of_each_run_what_belongs_to_it():
         [2, 4, 41, "read", "bytes", 8.0],
         [2, 9, 91, "told", "count", 2.0],
     ]
-    assert tables["missing"] == [(5, 50), (6, 60)]
+    assert tables["missing"] == [(4, 40), (5, 50), (6, 60)]
     assert tables["parts"] == [("part",), ("other part",)]
     assert [row[:2] for row in tables["runs"]] == [(1, 10), missing, (2, 20), failed, (9, 90)]
     for row, status, now, parts in (
