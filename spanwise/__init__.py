@@ -46,6 +46,7 @@ _PUBLIC: dict[str, str] = {
     "Semaphore": "spanwise.shared.semaphore",
     "Variable": "spanwise.shared.variable",
     "PipInstall": "spanwise.plugins",
+    "SchedulerPlugin": "spanwise.plugins",
     "Security": "spanwise.client.security",
     "UploadDirectory": "spanwise.plugins",
     "UploadFile": "spanwise.plugins",

@@ -55,6 +55,74 @@ class WorkerPlugin:
         """Never called: workers are not told the keys of their tasks."""
 
 
+class SchedulerPlugin:
+    """Is told what happens to tasks, workers and clients, in the client's own process.
+
+    Register an instance with :meth:`spanwise.Client.register_plugin`. Its hooks are called in a
+    thread of their own, one after another, in the order in which things happened; each may be a
+    coroutine function. One that raises is told of, and the plugin removed.
+
+    Attributes
+    ----------
+    name : str
+        Optional: its name if none is given when it is registered.
+    idempotent : bool
+        Registering another one of its name does nothing.
+    """
+
+    idempotent: bool = False
+
+    def start(self, scheduler: Any) -> Any:
+        """Run when the plugin is registered; if it raises, the plugin is not added."""
+
+    def before_close(self) -> Any:
+        """Run before `close`."""
+
+    def close(self) -> Any:
+        """Run when the client is closed or its cluster ends, not when it is unregistered."""
+
+    def update_graph(
+        self,
+        scheduler: Any,
+        *,
+        client: str,
+        keys: set[Any],
+        tasks: list[Any],
+        annotations: dict[str, dict[Any, Any]],
+        priority: dict[Any, tuple[int, ...]],
+        stimulus_id: str,
+        **kwargs: Any,
+    ) -> Any:
+        """Run when a client has submitted a graph, or a part of a large one."""
+
+    def restart(self, scheduler: Any) -> Any:
+        """Run when workers are restarted."""
+
+    def transition(
+        self, key: Any, start: str, finish: str, *args: Any, stimulus_id: str, **kwargs: Any
+    ) -> Any:
+        """Run when a task has gone from one state to another."""
+
+    def add_worker(self, scheduler: Any, worker: str) -> Any:
+        """Run when a worker has joined."""
+
+    def remove_worker(self, scheduler: Any, worker: str, *, stimulus_id: str, **kwargs: Any) -> Any:
+        """Run when a worker has left, and its tasks have moved."""
+
+    def add_client(self, scheduler: Any, client: str) -> Any:
+        """Run when a client has come."""
+
+    def remove_client(self, scheduler: Any, client: str) -> Any:
+        """Run when a client has gone."""
+
+    def log_event(self, topic: str, msg: Any) -> Any:
+        """Run for each event that is logged under a topic."""
+
+    def valid_workers_downscaling(self, scheduler: Any, workers: Any) -> Any:
+        """Never called: Spanwise chooses the workers that leave."""
+        return workers
+
+
 class UploadFile(WorkerPlugin):
     """Puts a file into each worker's `local_directory`, where modules are looked for first.
 

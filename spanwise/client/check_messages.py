@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spanwise.records.enumerations import REPORT_CANCELLED, REPORT_MEMORY
+from spanwise.records.enumerations import NONE_U32, REPORT_CANCELLED, REPORT_MEMORY
 from spanwise.wire.content import (
     broken,
     check_ascending,
@@ -50,9 +50,61 @@ def check_from_scheduler(message: Message) -> None:
     elif kind == "ran":
         check_moments(message, "runs.start", column(message, "runs", "start"))
         check_lengths(message, "runs.duration", column(message, "runs", "duration"))
+    elif kind == "happened":
+        _check_happened(message)
     elif kind == "memoryRunEnded":
         check_moments(message, "samples.t", column(message, "samples", "t"))
         check_sizes(message, "samples.bytes", column(message, "samples", "bytes"))
+
+
+def _check_happened(message: Message) -> None:
+    fields, nbytes = message.fields, sum(map(len, message.blobs[:1]))
+    check_ascending(message, "keys.end", column(message, "keys", "end"), nbytes)
+    rows = {name: message.table(name).rows for name in ("moves", "runs", "parts", "tasks")}
+    keys, texts = message.table("keys").rows, len(fields["texts"])
+    for table, name, end in (
+        ("moves", "key", keys),
+        ("moves", "stimulus", texts),
+        ("runs", "type", texts),
+        ("tasks", "key", keys),
+        ("inputs", "key", keys),
+    ):
+        _check_places(message, f"{table}.{name}", column(message, table, name), end)
+    for name, end in (("run", rows["runs"]), ("failure", len(fields["failures"]))):
+        found = [each for each in column(message, "moves", name) if each != NONE_U32]
+        _check_places(message, f"moves.{name}", found, end)
+    for name in ("from", "to"):
+        _check_places(message, f"moves.{name}", column(message, "moves", name), 8)
+    check_ascending(message, "runs.firstPart", column(message, "runs", "firstPart"), rows["parts"])
+    inputs = message.table("inputs").rows
+    check_ascending(message, "tasks.firstInput", column(message, "tasks", "firstInput"), inputs)
+    for name in ("members", "graphs"):
+        before = [each["before"] for each in fields[name]]
+        check_ascending(message, f"{name}.before", before, rows["moves"])
+    graphs = fields["graphs"]
+    check_ascending(message, "graphs.firstTask", [g["firstTask"] for g in graphs], rows["tasks"])
+    orders = [each["order"] for each in graphs]
+    check_ascending(message, "graphs.order", orders, len(fields["members"]))
+    for index, graph in enumerate(graphs):
+        last = graphs[index + 1]["firstTask"] if index + 1 < len(graphs) else rows["tasks"]
+        said = column(message, "tasks", "restriction")[graph["firstTask"] : last]
+        _check_places(message, "tasks.restriction", said, len(graph["restrictions"]) + 1)
+    for each in fields["failures"]:
+        check_blob(message, "failures.blob", each["blob"])
+        _check_places(message, "failures.cause", [each["cause"]], keys)
+    for each in fields["members"]:
+        if each["what"].endswith("-worker") and each["worker"] is None:
+            raise broken(message, "members.worker", "there is none")
+        if each["what"] == "log-event":
+            check_blob(message, "members.blob", max(0, each["blob"]))
+    check_moments(message, "moves.t", column(message, "moves", "t"))
+    check_moments(message, "runs.start", column(message, "runs", "start"))
+    check_sizes(message, "runs.nbytes", column(message, "runs", "nbytes"))
+
+
+def _check_places(message: Message, name: str, places: Sequence[float], end: int) -> None:
+    if any(each >= end for each in places):
+        raise broken(message, name, f"there are {end}")
 
 
 def _check_events(message: Message) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 from spanwise.errors import AbsentAttribute, AbsentImport
 
-_LAYER = "nothing to plug in: the scheduler is no Python process"
 _ALONE = "use distributed: Spanwise starts its own processes on this machine"
 _SECRET = "nothing to set: connections are authenticated by the cluster's secret"
 _AGAIN = "call the function here: the exception's traceback shows the task's frames"
@@ -36,7 +35,6 @@ CLIENT: dict[str, str] = {
     "scheduler_file": "write_scheduler_file(), or the path that was given",
     "security": _SECRET,
     "sync": "asyncio.run() for coroutines of your own",
-    "unregister_scheduler_plugin": _LAYER,
 }
 
 #: Names of `distributed.LocalCluster`, also those that its instances alone have.
@@ -92,7 +90,6 @@ MODULE: dict[str, str] = {
     "NannyPlugin": "Client.run() prepares the workers",
     "SSHCluster": _ALONE,
     "Scheduler": _ALONE,
-    "SchedulerPlugin": _LAYER,
     "SpecCluster": "Client(n_workers=…, threads_per_worker=…)",
     "Status": "Client.status is a text",
     "SubprocessCluster": "Client(n_workers=…, threads_per_worker=…)",
@@ -132,7 +129,10 @@ NOTES: dict[str, str] = {
     "Client.get_versions": "the scheduler has no packages but `spanwise`",
     "Client.nbytes": "of results in memory only",
     "Client.story": "the scheduler's alone, of keys that this client holds",
-    "Client.register_plugin": "for workers alone; one whose `setup` fails is not kept",
+    "Client.register_plugin": "for workers, and for plugins that watch the scheduler from here; "
+    "one whose `setup` fails is not kept",
+    "SchedulerPlugin": "runs in the client's process, see docs/scheduler-plugins.md; "
+    "`valid_workers_downscaling` is never called",
     "Client.wait_for_workers": _WAITS_FOR_WORKERS,
     "Client.write_scheduler_file": "for Spanwise's own clients; as often as wanted",
     "Client.upload_file": "a file of the same name takes the place of the one before",

@@ -125,3 +125,9 @@ class Submitting(Protocol):
     def submit(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 
     def map(self, func: Callable[..., Any], *iterables: Any, **kwargs: Any) -> Any: ...
+
+
+class Watching(Asking, Protocol):
+    """A session, as scheduler plugins see it."""
+
+    cluster_id: str

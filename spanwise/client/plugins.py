@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from spanwise.client.arguments import shown
 from spanwise.client.reason import open_error
 from spanwise.client.session import dump
-from spanwise.client.their_plugins import ours_of
+from spanwise.client.their_plugins import is_scheduler_plugin, ours_of
 from spanwise.errors import ClusterError
 from spanwise.notices import warn_asker
-from spanwise.plugins import UploadFile, WorkerCallback, WorkerPlugin
+from spanwise.plugins import SchedulerPlugin, UploadFile, WorkerCallback, WorkerPlugin
 
 if TYPE_CHECKING:
     from spanwise.client.session import Session
@@ -27,15 +27,22 @@ class PluginMethods:
         def _call(self, function: Callable[..., Any], *args: Any) -> Any: ...
 
     def register_plugin(
-        self, plugin: WorkerPlugin, name: str | None = None, idempotent: bool | None = None
+        self,
+        plugin: WorkerPlugin | SchedulerPlugin,
+        name: str | None = None,
+        idempotent: bool | None = None,
     ) -> Any:
         """Set up a plugin on all workers, and on each that joins before its first task.
+
+        A :class:`SchedulerPlugin` is told here, in the client's process, what happens from now
+        on; one of `distributed` will do too. It is not copied.
 
         Parameters
         ----------
         plugin
-            A :class:`WorkerPlugin`. `UploadFile`, `UploadDirectory`, `Environ` and `PipInstall` of
-            `distributed` do what Spanwise's own do.
+            A :class:`WorkerPlugin` or a :class:`SchedulerPlugin`. `UploadFile`,
+            `UploadDirectory`, `Environ` and `PipInstall` of `distributed` do what Spanwise's own
+            do.
         name
             Default: the plugin's `name`, or one of its class and a random number. A plugin that
             has the name already is torn down first.
@@ -45,12 +52,13 @@ class PluginMethods:
         Returns
         -------
         dict
-            Worker address to ``{"status": "OK"}``.
+            Worker address to ``{"status": "OK"}``; None of a scheduler plugin.
 
         Raises
         ------
         BaseException
-            What `setup` raised on a worker; the plugin is torn down everywhere then.
+            What `setup` raised on a worker; the plugin is torn down everywhere then. What `start`
+            of a scheduler plugin raised; it is not added then.
         ClusterError
             There is no room for it: 1,000 plugins of 256 MiB together.
         KeyboardInterrupt
@@ -67,7 +75,23 @@ class PluginMethods:
             name = getattr(plugin, "name", None)
         if name is None:
             name = f"{type(plugin).__name__}-{uuid.uuid4()}"
+        if is_scheduler_plugin(plugin):
+            return self._call(_add, self, plugin, str(name), idempotent)
         return self._call(_register, self._session, dump(plugin), str(name), idempotent)
+
+    def unregister_scheduler_plugin(self, name: str) -> Any:
+        """Tell a plugin no more, once it was told of what has happened so far.
+
+        Parameters
+        ----------
+        name
+
+        Raises
+        ------
+        ValueError
+            This client has no scheduler plugin of this name.
+        """
+        return self._call(self._session.scheduler_plugins.remove, str(name))
 
     def register_worker_plugin(
         self, plugin: WorkerPlugin, name: str | None = None, nanny: bool | None = None
@@ -134,6 +158,8 @@ class PluginMethods:
 
 
 def _check_plugin(plugin: Any) -> None:
+    if is_scheduler_plugin(plugin):
+        return
     if isinstance(plugin, WorkerPlugin):
         if type(plugin).transition is not WorkerPlugin.transition:
             warn_asker(
@@ -142,15 +168,20 @@ def _check_plugin(plugin: Any) -> None:
             )
         return
     bases = {base.__name__ for base in type(plugin).__mro__}
-    for other in bases & {"SchedulerPlugin", "NannyPlugin"}:
+    if "NannyPlugin" in bases:
         raise NotImplementedError(
-            f"Spanwise has no {other}: its scheduler is no Python process, and watches the "
-            "workers itself. Use WorkerPlugin."
+            "Spanwise has no NannyPlugin: its scheduler watches the workers itself. Use "
+            "WorkerPlugin."
         )
     raise TypeError(
         f"register_plugin() takes an instance of a subclass of spanwise.WorkerPlugin, not "
         f"{shown(plugin)}. Registering duck-typed plugins is not allowed."
     )
+
+
+def _add(client: Any, plugin: Any, name: str, idempotent: bool) -> None:
+    address = getattr(client._private, "address", "")
+    client._session.scheduler_plugins.add(name, plugin, idempotent, address)
 
 
 def _register(session: Session, blob: bytes, name: str, idempotent: bool) -> dict[str, Any]:

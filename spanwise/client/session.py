@@ -40,6 +40,7 @@ from spanwise.client.gathering import Gathering
 from spanwise.client.imported import imported_modules
 from spanwise.client.peers import Peers
 from spanwise.client.reason import FoundHere, cancelled
+from spanwise.client.scheduler_plugins import SchedulerPlugins
 from spanwise.errors import (
     ClusterError,
     SchedulerLost,
@@ -87,6 +88,7 @@ ANSWER_TO = {
     "copy": "copied",
     "plugin": "pluginDone",
     "follow": "followed",
+    "watchScheduler": "watched",
 }
 
 #: Dropped futures are collected for this long before the scheduler is told: a loop
@@ -201,6 +203,7 @@ class Session:
         self.peers = Peers(secret, welcome.get("client", 0))
         self._gathering = Gathering(self)
         self.subscriptions = Subscriptions(self)
+        self.scheduler_plugins = SchedulerPlugins(self)
         self.shared = SharedRequests(self.send)
         #: Who is told of the runs of this client's tasks.
         self._run_watchers: list[Callable[[int, Run], None]] = []
@@ -1052,6 +1055,8 @@ class Session:
             "event": self.subscriptions.came,
             "shared": self.shared.came,
             "ran": self._on_ran,
+            "watched": self._on_watched,
+            "happened": self.scheduler_plugins.came,
         }
         try:
             self._link.look_over(check_from_scheduler)
@@ -1077,6 +1082,7 @@ class Session:
             raise
         finally:
             self.subscriptions.close()
+            self.scheduler_plugins.end()
             # Ends the releaser, which would otherwise keep a forgotten client for ever.
             self._dropped.put(None)
 
@@ -1144,6 +1150,11 @@ class Session:
 
     def _on_answer(self, message: Message) -> None:
         self._answer(message, message.fields["request"])
+
+    def _on_watched(self, message: Message) -> None:
+        # First: what happens next comes behind it.
+        self.scheduler_plugins.came(message)
+        self._on_answer(message)
 
     def _on_memory_run(self, message: Message) -> None:
         self._answer(message, -message.fields["run"])
@@ -1332,6 +1343,7 @@ class Session:
         self._reader.join(CLOSE_SECONDS)
         self._dropped.put(None)
         self._releaser.join(CLOSE_SECONDS)
+        self.scheduler_plugins.close()
         self.peers.close()
 
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from spanwise.client.distributed_names import MODULE
-from spanwise.plugins import Environ, PipInstall, UploadDirectory, UploadFile, WorkerPlugin
+from spanwise.plugins import (
+    Environ,
+    PipInstall,
+    SchedulerPlugin,
+    UploadDirectory,
+    UploadFile,
+    WorkerPlugin,
+)
 
 
 def ours_of(plugin: Any) -> Any:
@@ -37,6 +44,14 @@ def ours_of(plugin: Any) -> Any:
     raise NotImplementedError(
         f"register_plugin() is given {name} of distributed, which Spanwise has not. "
         f"Instead: {instead}."
+    )
+
+
+def is_scheduler_plugin(plugin: Any) -> bool:
+    """Whether it is an instance of ours, or of a class that is derived from theirs."""
+    return isinstance(plugin, SchedulerPlugin) or any(
+        base.__name__ == "SchedulerPlugin" and base.__module__.split(".")[0] == "distributed"
+        for base in type(plugin).__mro__
     )
 
 

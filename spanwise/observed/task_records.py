@@ -104,7 +104,7 @@ class TaskRecords:
                 "startstops": startstops,
             }
             if said == "ok":
-                record |= _type_fields(None if kind is None else names[kind])
+                record |= type_fields(None if kind is None else names[kind])
                 record["metadata"] = {}
             elif said == "failed":
                 record |= _error_fields(errors.get(row_number, ""))
@@ -164,7 +164,8 @@ class TaskRecords:
         return sorted(records, key=lambda record: record["startstops"][0]["start"])
 
 
-def _type_fields(name: str | None) -> dict[str, Any]:
+def type_fields(name: str | None) -> dict[str, Any]:
+    """A class by its name in the log: what records and plugins tell of it."""
     pickled, typename = _type_of(name or "")
     return {"type": pickled, "typename": typename}
 

@@ -101,6 +101,9 @@ _TESTS: dict[str, dict[str, str]] = {
         "test_uploaded_modules_are_imported_anew": "UploadFile",
         "test_callbacks_and_environ": "Client.register_worker_callbacks",
     },
+    "test_scheduler_plugins.py": {
+        "test_names_are_given_and_taken": "Client.unregister_scheduler_plugin",
+    },
     "test_queries.py": {
         "test_an_alias_has_the_place_of_what_it_stands_for": "Client.has_what Client.who_has",
         "test_asynchronous": "Client.processing",

@@ -193,8 +193,8 @@ def test_what_is_no_plugin_is_refused(cluster: Client, theirs: distributed.Clien
     for client, wrong in ((cluster, Marks), (cluster, Duck()), (theirs, TheirMarks)):
         with pytest.raises(TypeError):
             client.register_plugin(wrong)
-    with pytest.raises(NotImplementedError, match="no SchedulerPlugin"):
-        cluster.register_plugin(distributed.SchedulerPlugin())  # type: ignore[arg-type]
+    with pytest.raises(NotImplementedError, match="no NannyPlugin"):
+        cluster.register_plugin(distributed.NannyPlugin())  # type: ignore[arg-type]
 
     class Watches(WorkerPlugin):
         def transition(self, key: Any, start: Any, finish: Any, **kwargs: Any) -> None: ...

@@ -303,7 +303,6 @@ def spin_seconds(seconds: float) -> float:
     return began
 
 
-@waits_for("step 10: scheduler plugins", ImportError)
 def test_d10_scheduler_plugin_is_told_of_every_task(client: Client) -> None:
     from spanwise.diagnostics import SchedulerPlugin
 

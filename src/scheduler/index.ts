@@ -9,5 +9,6 @@ export { NONE } from './edge-table';
 export type { TaskTable } from './task-table';
 export type { Amounts } from './worker-resources';
 export { InvalidTransition } from './transitions';
-export type { StoryLine } from './transition-log';
+export type { MoveListener, StoryLine } from './transition-log';
+export { placeIn } from './rank';
 export type { UnrunFailure } from './unrun-failures';

@@ -30,7 +30,7 @@ import {
   prioritiesAmongClients,
   shipHeldBack
 } from './tasks-ahead';
-import type { StoryLine } from './transition-log';
+import type { MoveListener, StoryLine } from './transition-log';
 import { settle } from './transitions';
 import type { UnrunFailure } from './unrun-failures';
 import { validateState } from './validate-state';
@@ -231,6 +231,16 @@ export class Scheduler {
   /** What ended without a worker telling of it, in the events since the last call; of each event the first thousand. */
   takeUnrunFailures(): readonly UnrunFailure[] {
     return this._state.unrunFailures.take();
+  }
+
+  /** The number of the last event. */
+  get event(): number {
+    return this._state.log.event;
+  }
+
+  /** Has a listener told of every move from now on, or (null) nobody. */
+  listen(listener: MoveListener | null): void {
+    this._state.log.onMove = listener;
   }
 
   /** The newest moves of a task, oldest first. */

@@ -11,6 +11,13 @@ export type StoryLine = {
   readonly at: number;
 };
 
+/** Told of a move while the task's columns are still those of before. */
+export type MoveListener = (
+  task: number,
+  from: TaskState,
+  to: TaskState
+) => void;
+
 /**
  * The newest transitions, in a ring of typed arrays: 17 bytes each, nothing allocated while running.
  */
@@ -26,6 +33,8 @@ export class TransitionLog {
   private _currentCause = 0;
   private _currentEvent = 0;
   private _currentAt = 0;
+  /** Hears of each move before it is made; null: nobody listens. */
+  onMove: MoveListener | null = null;
 
   /** @param _capacity - how many transitions are kept. */
   constructor(private readonly _capacity: number) {
@@ -65,6 +74,9 @@ export class TransitionLog {
     this._cause[row] = this._currentCause;
     this._event[row] = this._currentEvent;
     this._at[row] = this._currentAt;
+    if (this.onMove !== null) {
+      this.onMove(task, from, to);
+    }
   }
 
   /** The kept transitions of one task (of all its id's owners), oldest first. */

@@ -265,6 +265,12 @@ export class EmbeddedClusterLog extends SourceLog {
     }
   }
 
+  /** What a worker calls by this number. */
+  workerName(worker: number, id: number): string {
+    const names = this._workers.get(worker)?.names;
+    return names === undefined ? '' : this.names.text(names.logId(id));
+  }
+
   /** How many names a worker has coined. */
   coinedBy(worker: number): number {
     return this._workers.get(worker)?.names.size ?? 0;

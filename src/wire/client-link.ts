@@ -78,6 +78,15 @@ const worker = v.looseObject({
   names: v.optional(v.array(text), [])
 });
 
+/** A worker, as scheduler plugins are told of it. */
+const memberWorker = v.object({
+  id: u16,
+  address: text,
+  name: text,
+  threads: u16,
+  memoryLimit: v.number()
+});
+
 export const CLIENT_LINK = {
   up: {
     /** A graph, or a piece of one (`last` false: more of the same generation follows). */
@@ -194,6 +203,8 @@ export const CLIENT_LINK = {
     ),
     /** Whether the client wants a `ran` for runs of tasks whose results it waits for, from now on. */
     watchRuns: message({ on: flag }),
+    /** Whether the client wants a `happened` for what happens to tasks, workers and clients, of all clients, from now on. → `watched` */
+    watchScheduler: message({ request: u32, on: flag }),
     /** Data that was already put to workers on their peer doors. */
     scattered: message(
       { ...NEW_NAMES, spans, keysBlob: v.optional(blobOrNone, -1) },
@@ -337,6 +348,125 @@ export const CLIENT_LINK = {
           start: f64Of<Seconds>(),
           duration: f64Of<Seconds>()
         }
+      }
+    ),
+    /** The workers and clients that were there when the client began to watch. */
+    watched: message({
+      request: u32,
+      workers: v.array(memberWorker),
+      clients: v.array(u16)
+    }),
+    /**
+     * What happened, in order. `before`: how many of `moves` came before a member or a graph; `order` of a graph: how many members did. Blob
+     * 0: the texts of the keys; others: errors. States are numbered as in the scheduler: forgotten 0, released 1, waiting 2, no-worker 3,
+     * queued 4, processing 5, memory 6, erred 7. lost: the client was too slow, and nothing more comes.
+     */
+    happened: message(
+      {
+        lost: v.optional(flag, false),
+        texts: v.optional(v.array(text), []),
+        members: v.optional(
+          v.array(
+            v.object({
+              before: u32,
+              what: v.picklist([
+                'add-worker',
+                'remove-worker',
+                'add-client',
+                'remove-client',
+                'restart',
+                'log-event'
+              ]),
+              client: v.optional(u16, 0),
+              stimulus: text,
+              why: v.optional(text, ''),
+              expected: v.optional(flag, true),
+              worker: v.optional(v.nullable(memberWorker), null),
+              /** Of log-event; the blob is the message, as msgpack. */
+              topic: v.optional(text, ''),
+              blob: v.optional(blobOrNone, -1)
+            })
+          ),
+          []
+        ),
+        graphs: v.optional(
+          v.array(
+            v.object({
+              before: u32,
+              order: u32,
+              client: u16,
+              stimulus: text,
+              generation: u32,
+              firstTask: u32,
+              restrictions: v.optional(
+                v.array(
+                  v.object({
+                    workers: v.optional(
+                      v.nullable(v.array(v.union([u16, text]))),
+                      null
+                    ),
+                    allowOther: v.optional(flag, false),
+                    resources: v.optional(amounts)
+                  })
+                ),
+                []
+              )
+            })
+          ),
+          []
+        ),
+        /** `isOwn`: it failed itself; else `cause` did. */
+        failures: v.optional(
+          v.array(
+            v.object({
+              cause: u32,
+              type: text,
+              message: text,
+              text,
+              blob: blobOrNone,
+              isOwn: flag
+            })
+          ),
+          []
+        )
+      },
+      {
+        moves: {
+          key: 'u32',
+          from: 'u8',
+          to: 'u8',
+          worker: 'u16',
+          t: f64Of<Seconds>(),
+          stimulus: 'u32',
+          run: 'u32',
+          failure: 'u32'
+        },
+        runs: {
+          ident: 'f64',
+          start: f64Of<Seconds>(),
+          duration: f64Of<Seconds>(),
+          nbytes: f64Of<Bytes>(),
+          type: 'u32',
+          firstPart: 'u32'
+        },
+        parts: {
+          kind: 'u8',
+          offset: f64Of<Seconds>(),
+          duration: f64Of<Seconds>(),
+          from: 'u16'
+        },
+        /** Of `graphs`: from `firstTask` of one to that of the next. place: in the order of all; 0: not known yet. */
+        tasks: {
+          key: 'u32',
+          wanted: 'u8',
+          retries: 'u8',
+          userPriority: 'i32',
+          restriction: 'u16',
+          place: 'f64',
+          firstInput: 'u32'
+        },
+        inputs: { key: 'u32' },
+        keys: { end: 'u32' }
       }
     ),
     /** No task needs these templates. The client answers `forget` for those that no graph after `generation` has named. */

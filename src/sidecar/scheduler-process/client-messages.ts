@@ -18,6 +18,7 @@ import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
 import { answerTo, heldAt, statesBySpan, storyOf } from './questions';
 import { NO_ROW, type Refusal } from './report-message';
+import { factsOf } from './scheduler-watchers';
 import { NO_TASK } from './task-rows';
 import type { Command, Done } from './worker-control';
 import type { WorkerSession } from './worker-session';
@@ -73,6 +74,8 @@ export interface IClientHost {
     why: string,
     isReplaced: boolean
   ): void;
+  /** The clients that are connected. */
+  clientNumbers(): number[];
   /** How many other clients are connected: those who compute, not a Jupyter server. */
   othersThan(client: ClientSession): number;
   /**
@@ -137,6 +140,7 @@ export class ClientSession {
     rows.removeClient(this.id);
     this._cluster.follows.clientLeft(this.id);
     this._cluster.runWatchers.clientLeft(this.id);
+    this._cluster.watchers.clientLeft(this.id);
     this._cluster.copies.clientLeft(this.link);
     this._cluster.moves++;
     this._cluster.handle({
@@ -198,6 +202,8 @@ export class ClientSession {
           this.link,
           message.fields.on
         );
+      case 'watchScheduler':
+        return this._watchScheduler(message.fields);
       case 'scattered':
         return this._scattered(message);
       case 'discard':
@@ -214,6 +220,9 @@ export class ClientSession {
         if (others > 0) {
           this.link.send('done', { request, workers: [], others });
           return;
+        }
+        if (message.fields.what === 'restart') {
+          this._cluster.events.restarted(this.id);
         }
         return this._host.command(message.fields, (workers, sentence) =>
           this.link.send('done', { request, workers: [...workers], sentence })
@@ -265,6 +274,21 @@ export class ClientSession {
     }
   }
 
+  private _watchScheduler({
+    request,
+    on
+  }: Message<'client', 'up', 'watchScheduler'>['fields']): void {
+    const { watchers, workers } = this._cluster;
+    watchers.watch(this.id, this.link, on);
+    this.link.send('watched', {
+      request,
+      workers: [...workers.values()]
+        .filter(session => session.isReady)
+        .map(factsOf),
+      clients: this._host.clientNumbers()
+    });
+  }
+
   private _submit(message: Message<'client', 'up', 'submit'>): void {
     const { fields, tables, blobs } = message;
     const cluster = this._cluster;
@@ -301,7 +325,14 @@ export class ClientSession {
     if (submission.newlyWanted.length > 0) {
       this._wants(arrayOf(Int32Array, submission.newlyWanted));
     }
+    const { events } = cluster;
+    if (events.isHeard) {
+      events.submitted(submission.event);
+    }
     cluster.handle(submission.event);
+    if (events.isHeard) {
+      events.ordered();
+    }
     for (const [clientId, task] of submission.alsoWanted) {
       this._reportPresent(clientId, task);
     }

@@ -147,6 +147,7 @@ export class ClientRoster {
     this._sessions.set(id, session);
     this._links.set(id, link);
     this._logUser(session, null);
+    this._cluster.events.clientCame(id);
     this.waiting.came();
     link.start({
       messages: batch => this._host.gather(() => this._take(session, batch)),
@@ -305,6 +306,7 @@ export class ClientRoster {
       return;
     }
     session.leave();
+    this._cluster.events.clientLeft(session.id);
     if (this.isOwner(session)) {
       this._host.ownerLeft();
       return;

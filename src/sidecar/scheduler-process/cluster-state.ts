@@ -16,6 +16,8 @@ import { Copies } from './copies';
 import { Follows } from './follows';
 import { describe, type InlineResult, type TaskError } from './report-message';
 import { RunWatchers } from './run-watchers';
+import { SchedulerWatchers } from './scheduler-watchers';
+import { TaskEvents } from './task-events';
 import { TaskRows } from './task-rows';
 import { WorkerRequests } from './worker-requests';
 import { Holds, HOLDER } from './holds';
@@ -41,6 +43,10 @@ export class ClusterState {
   readonly follows = new Follows(this);
   readonly copies: Copies;
   readonly runWatchers: RunWatchers;
+  readonly events = new TaskEvents(this);
+  readonly watchers = new SchedulerWatchers(this.events);
+  /** The kind of the last event. */
+  eventType = '';
   /** Of all clients. Spans beyond count to their parents. */
   readonly spanNumbers = new SpanNumbers(LARGEST_U16 - 1);
   readonly memoryRunNumbers = new SharedNumbers(LARGEST_U32);
@@ -96,6 +102,8 @@ export class ClusterState {
       gather,
       this.holds
     );
+    this.shared.onEvent = (topic, content) =>
+      this.events.logged(topic, content);
     this.copies = new Copies(this, gather);
     this.runWatchers = new RunWatchers(this.rows);
     this.log = new EmbeddedClusterLog(start, emit, isRecording);
@@ -107,6 +115,7 @@ export class ClusterState {
   }
 
   handle(event: SchedulerEvent): void {
+    this.eventType = event.type;
     this.core.handle(event);
     for (const failure of this.core.takeUnrunFailures()) {
       this._logUnrun(failure);

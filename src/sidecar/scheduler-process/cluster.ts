@@ -258,6 +258,10 @@ export class Cluster implements IRosterHost {
     }
   }
 
+  clientNumbers(): number[] {
+    return [...this._clients.links.keys()];
+  }
+
   othersThan(client: ClientSession): number {
     return this._clients.othersThan(client);
   }
@@ -565,6 +569,7 @@ export class Cluster implements IRosterHost {
     if (also.size > 0) {
       this._also = new Map();
     }
+    this._state.events.flush();
     this._performer.perform(this._clients.links, also);
     this._writeLog();
     this._performer.giveBackIds();

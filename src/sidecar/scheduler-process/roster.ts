@@ -319,6 +319,7 @@ export class Roster {
     session.logCapacity(this._cluster.log, this._cluster.clock());
     this._host.workersChanged();
     const { at } = this._cluster;
+    this._cluster.events.workerCame(session);
     this._cluster.handle({
       type: 'workerJoined',
       at,
@@ -446,6 +447,7 @@ export class Roster {
         why: hasDied ? (isHopeless ? 'hopeless' : 'died') : 'closed'
       });
       this._cluster.leaving = null;
+      this._cluster.events.workerLeft(session, why, !hasDied);
     }
     if (workers.size === 0) {
       this._onEmpty?.();

@@ -37,6 +37,8 @@ export class SharedState {
   private readonly _lost = new Map<Client, number>();
 
   readonly plugins: Plugins;
+  /** Hears of all events; the content is msgpack. */
+  onEvent: ((topic: string, content: Uint8Array) => void) | null = null;
   private readonly _primitives = new Primitives<Sharer>(
     (sharer, request, answer) => this._answer(sharer, request, answer),
     SHARED_LIMITS,
@@ -151,6 +153,7 @@ export class SharedState {
     // A copy: a view would keep the whole message for as long as the event.
     const content = blobs[0]!.slice();
     for (const topic of fields.topics) {
+      this.onEvent?.(topic, content);
       for (const client of this._topics.log(topic, t, content)) {
         this._tell(client, topic, t, content);
       }

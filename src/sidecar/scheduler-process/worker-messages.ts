@@ -231,7 +231,14 @@ function takeFinished(
         : NO_TASK
     );
   }
+  const { events } = cluster;
+  if (events.isHeard) {
+    events.ends(cluster.workers.get(worker), message, tasks, isPresent);
+  }
   cluster.handle(translateFinished(message, worker, tasks, rows, cluster.at));
+  if (events.isHeard) {
+    events.ended();
+  }
   return { worker, message, tasks };
 }
 
@@ -287,6 +294,9 @@ function takeMeasured(
     outer === NONE_U32 ? NO_TASK : rows.ids.resolve(outer);
   log.workerNames(worker, fields.firstName, fields.names);
   const { memory, frames, stacks, samples, running, transfers } = tables;
+  for (let i = 0; i < tables.threads.rows; i++) {
+    session.idents.set(tables.threads.thread[i]!, tables.threads.ident[i]!);
+  }
   if (memory.rows > 0) {
     const last = memory.rows - 1;
     session.memory = {

@@ -48,6 +48,8 @@ export class WorkerSession {
   clock: ClockAccount = { offset: 0, within: 0 };
   /** Thread → the task that has run there for some time, as far as it has said. */
   readonly running = new Map<number, DenseTaskId>();
+  /** Thread → its number in the system. */
+  readonly idents = new Map<number, number>();
 
   constructor(
     readonly link: AcceptedLink<'worker'>,

@@ -257,6 +257,109 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
         }
       }
     ),
+    watchScheduler: sample(
+      'from now on the client is told of everything that happens',
+      'client',
+      'up',
+      'watchScheduler',
+      { request: 9, on: true }
+    ),
+    watched: sample(
+      'a worker and a client are there',
+      'client',
+      'down',
+      'watched',
+      {
+        request: 9,
+        workers: [
+          {
+            id: 0,
+            address: 'unix:/run/worker-0',
+            name: 'worker-0',
+            threads: 2,
+            memoryLimit: 1e9
+          }
+        ],
+        clients: [0]
+      }
+    ),
+    happened: sample(
+      'a worker joins and a graph comes, whose task has run and failed',
+      'client',
+      'down',
+      'happened',
+      {
+        texts: ['update-graph-3', 'tasksFinished-4', 'builtins:int'],
+        members: [
+          {
+            before: 0,
+            what: 'add-worker',
+            stimulus: 'add-worker-1',
+            worker: {
+              id: 0,
+              address: 'unix:/run/worker-0',
+              name: 'worker-0',
+              threads: 2,
+              memoryLimit: 1e9
+            }
+          }
+        ],
+        graphs: [
+          {
+            before: 0,
+            order: 1,
+            client: 0,
+            stimulus: 'update-graph-3',
+            generation: 1,
+            firstTask: 0,
+            restrictions: [{ workers: [0] }]
+          }
+        ],
+        failures: [
+          {
+            cause: 0,
+            type: 'ValueError',
+            message: 'no',
+            text: 'ValueError: no',
+            blob: -1,
+            isOwn: true
+          }
+        ]
+      },
+      {
+        moves: {
+          key: [0, 1],
+          from: [1, 5],
+          to: [2, 7],
+          worker: [NONE_U16, 0],
+          t: [1000.5, 1001],
+          stimulus: [0, 1],
+          run: [NONE_U32, 0],
+          failure: [NONE_U32, 0]
+        },
+        runs: {
+          ident: [140001],
+          start: [1000.5],
+          duration: [0.25],
+          nbytes: [28],
+          type: [2],
+          firstPart: [0]
+        },
+        parts: { kind: [4], offset: [0], duration: [0.25], from: [NONE_U16] },
+        tasks: {
+          key: [0, 1],
+          wanted: [0, 1],
+          retries: [0, 2],
+          userPriority: [0, -1],
+          restriction: [0, 1],
+          place: [1099511627776, 1099511627777],
+          firstInput: [0, 0]
+        },
+        inputs: { key: [0] },
+        keys: { end: [3, 6] }
+      },
+      [Uint8Array.from([97, 45, 49, 98, 45, 49])]
+    ),
     answer: sample(
       'two tasks, of which one has two names and lies at two workers, and one runs; the last page',
       'client',

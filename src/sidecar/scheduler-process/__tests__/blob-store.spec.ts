@@ -136,6 +136,10 @@ class World implements IClientHost {
     );
   }
 
+  clientNumbers(): number[] {
+    return [];
+  }
+
   othersThan(): number {
     return 0;
   }

@@ -1,0 +1,299 @@
+"""Scheduler plugins run in the client's process, and are told what happens in order."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import distributed
+import pytest
+
+import spanwise
+from spanwise import Client, SchedulerPlugin
+from spanwise.client import scheduler_plugins
+from spanwise.tests.processes import wait_until
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def fail(text: str) -> None:
+    raise ValueError(text)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        yield client
+
+
+class Notes(SchedulerPlugin):
+    """Writes down every call."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.states: list[tuple[Any, str]] = []
+        self.scheduler: Any = None
+
+    def start(self, scheduler: Any) -> None:
+        self.scheduler = scheduler
+        self.calls.append(("start", (), {}))
+
+    def transition(self, key: Any, start: str, finish: str, *args: Any, **facts: Any) -> None:
+        self.calls.append(("transition", (key, start, finish), facts))
+        self.states.append((key, self.scheduler.tasks[key].state))
+
+    def update_graph(self, scheduler: Any, **facts: Any) -> None:
+        self.calls.append(("update_graph", (), facts))
+
+    def add_worker(self, scheduler: Any, worker: str) -> None:
+        assert worker in scheduler.workers
+        self.calls.append(("add_worker", (worker,), {}))
+
+    def remove_worker(self, scheduler: Any, worker: str, **facts: Any) -> None:
+        assert worker not in scheduler.workers
+        self.calls.append(("remove_worker", (worker,), facts))
+
+    def add_client(self, scheduler: Any, client: str) -> None:
+        self.calls.append(("add_client", (client,), {}))
+
+    def remove_client(self, scheduler: Any, client: str) -> None:
+        self.calls.append(("remove_client", (client,), {}))
+
+    def restart(self, scheduler: Any) -> None:
+        self.calls.append(("restart", (), {}))
+
+    async def log_event(self, topic: str, msg: Any) -> None:
+        await asyncio.sleep(0)
+        self.calls.append(("log_event", (topic, msg), {}))
+
+    async def before_close(self) -> None:
+        self.calls.append(("before_close", (), {}))
+
+    async def close(self) -> None:
+        self.calls.append(("close", (), {}))
+
+    def of(self, hook: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+        return [(args, facts) for name, args, facts in self.calls if name == hook]
+
+    def path(self, key: Any) -> list[str]:
+        """The states that a task has been in."""
+        moves = [args[1:] for args, _ in self.of("transition") if args[0] == key]
+        for before, after in itertools.pairwise(moves):
+            assert before[1] == after[0]
+        return [moves[0][0], *(finish for _, finish in moves)]
+
+
+def test_transitions_come_in_order_with_what_is_known(client: Client) -> None:
+    notes = Notes()
+    assert client.register_plugin(notes, name="notes") is None
+    assert set(notes.scheduler.workers) == set(client.scheduler_info()["workers"])
+    first = client.submit(add, 1, 2, key="first")
+    second = client.submit(add, first, 3, key=("second", 0))
+    bad = client.submit(fail, "no", key="bad")
+    after = client.submit(add, bad, 1, key="after")
+    spanwise.wait([second, after])
+    client.unregister_scheduler_plugin("notes")
+    assert notes.path("first") == ["released", "waiting", "processing", "memory"]
+    assert notes.path(("second", 0)) == ["released", "waiting", "processing", "memory"]
+    assert notes.path("bad") == ["released", "waiting", "processing", "erred"]
+    assert notes.path("after")[-2:] == ["released", "erred"]
+    moves = notes.of("transition")
+    assert [state for _, state in notes.states] == [args[2] for args, _ in moves]
+    facts = {args[0]: facts for args, facts in notes.of("transition") if args[1] == "processing"}
+    good = facts["first"]
+    assert good["worker"] in notes.scheduler.workers
+    assert good["typename"] == "int" and good["nbytes"] > 0 and isinstance(good["thread"], int)
+    (part,) = [each for each in good["startstops"] if each["action"] == "compute"]
+    assert part["start"] <= part["stop"]
+    wrong = facts["bad"]
+    assert isinstance(wrong["exception"], ValueError) and wrong["cause"] == "bad"
+    assert "fail" in wrong["traceback_text"] and wrong["exception_text"] == "ValueError('no')"
+    (failed,) = [facts for args, facts in moves if args[0] == "after" and args[2] == "erred"]
+    assert failed["cause"] == "bad" and "exception" not in failed
+    graphs = {key: facts for _, facts in notes.of("update_graph") for key in facts["tasks"]}
+    assert graphs["first"]["keys"] == {"first"}
+    assert notes.scheduler.tasks["second", 0].dependencies == {notes.scheduler.tasks["first"]}
+
+
+def test_members_graphs_and_events_are_told(client: Client) -> None:
+    notes = Notes()
+    client.register_plugin(notes, name="members")
+    client.log_event("mine", {"a": 1})
+    future = client.submit(add, 1, 2, priority=3, retries=2, key="urgent", pure=False)
+    future.result()
+    with Client(client.cluster.scheduler_address, set_as_default=False):
+        wait_until("another client", lambda: notes.of("add_client"))
+    wait_until("its end", lambda: notes.of("remove_client"))
+    first = next(iter(client.scheduler_info()["workers"]))
+    client.restart_workers([first])
+    wait_until("the worker's end", lambda: notes.of("remove_worker"))
+    wait_until("another worker", lambda: notes.of("add_worker"))
+    client.unregister_scheduler_plugin("members")
+    ((came, _),) = notes.of("add_client")
+    ((gone, _),) = notes.of("remove_client")
+    assert came == gone
+    ((left, facts),) = notes.of("remove_worker")
+    assert left == (first,) and isinstance(facts["stimulus_id"], str)
+    assert notes.of("restart")
+    assert (("mine", {"a": 1}), {}) in notes.of("log_event")
+    graph = next(facts for _, facts in notes.of("update_graph") if "urgent" in facts["tasks"])
+    assert graph["annotations"]["priority"] == {"urgent": 3}
+    assert graph["annotations"]["retries"] == {"urgent": 2}
+    assert graph["priority"]["urgent"][0] == -3
+    # Nothing is told any more.
+    calls = len(notes.calls)
+    client.submit(add, 3, 4, pure=False).result()
+    assert len(notes.calls) == calls
+
+
+HOOKS: dict[str, Callable[[Client], Any]] = {
+    "transition": lambda client: client.submit(add, 1, 5, pure=False).result(),
+    "update_graph": lambda client: client.submit(add, 1, 5, pure=False).result(),
+    "log_event": lambda client: client.log_event("thrown", 1),
+}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_plugin_that_throws_is_told_of_and_removed(client: Client, hook: str) -> None:
+    def throws(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise SystemExit(f"{hook} is wrong")
+
+    wrong = type("Wrong", (SchedulerPlugin,), {hook: throws})()
+    good = Notes()
+    client.register_plugin(wrong, name="wrong")
+    client.register_plugin(good, name="good")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        HOOKS[hook](client)
+        wait_until("it is told", lambda: [each for each in told if "wrong" in str(each.message)])
+    (said,) = [str(each.message) for each in told if "wrong" in str(each.message)]
+    assert f"failed in {hook}()" in said and f"SystemExit: {hook} is wrong" in said
+    with pytest.raises(ValueError, match="no scheduler plugin 'wrong'"):
+        client.unregister_scheduler_plugin("wrong")
+    future = client.submit(add, 2, 5, pure=False)
+    assert future.result() == 7
+    client.unregister_scheduler_plugin("good")
+    assert notes_have(good, future.key)
+
+
+def notes_have(notes: Notes, key: Any) -> bool:
+    return notes.path(key)[-1] in ("memory", "released", "forgotten")
+
+
+def test_a_start_that_throws_is_raised_and_the_plugin_not_added(client: Client) -> None:
+    class Wrong(SchedulerPlugin):
+        name = "never"
+
+        async def start(self, scheduler: Any) -> None:
+            raise KeyError("no")
+
+    with pytest.raises(KeyError):
+        client.register_plugin(Wrong())
+    with pytest.raises(ValueError, match="never"):
+        client.unregister_scheduler_plugin("never")
+    assert client.submit(add, 3, 5, pure=False).result() == 8
+
+
+def test_names_are_given_and_taken(client: Client) -> None:
+    class Named(Notes):
+        name = "named"
+        idempotent = True
+
+    first, second = Named(), Named()
+    client.register_plugin(first)
+    client.register_plugin(second)
+    assert second.scheduler is None
+    client.submit(add, 4, 5, pure=False).result()
+    client.unregister_scheduler_plugin("named")
+    assert first.of("transition")
+    with pytest.raises(ValueError):
+        client.unregister_scheduler_plugin("named")
+
+
+def test_a_plugin_of_distributed_is_taken(client: Client) -> None:
+    class Theirs(distributed.SchedulerPlugin):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.moves: list[Any] = []
+
+        def transition(self, key: Any, start: str, finish: str, **kwargs: Any) -> None:
+            self.moves.append((key, start, finish))
+
+    theirs = Theirs()
+    client.register_plugin(theirs, name="theirs")
+    future = client.submit(add, 5, 5, pure=False)
+    future.result()
+    client.unregister_scheduler_plugin("theirs")
+    assert (future.key, "processing", "memory") in theirs.moves
+
+
+def test_q17_failed_tasks_arrive_and_two_plugins_hear_the_same(client: Client) -> None:
+    one, two = Notes(), Notes()
+    client.register_plugin(one, name="one")
+    client.register_plugin(two, name="two")
+    future = client.submit(fail, "q17", pure=False)
+    spanwise.wait(future)
+    client.unregister_scheduler_plugin("one")
+    client.unregister_scheduler_plugin("two")
+    assert one.path(future.key)[:4] == ["released", "waiting", "processing", "erred"]
+    shared = [args for args, _ in two.of("transition") if args[0] == future.key]
+    assert shared == [args for args, _ in one.of("transition") if args[0] == future.key]
+
+
+def test_what_is_slower_than_its_news_is_removed(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler_plugins, "MOST_WAITING", 50)
+    go = threading.Event()
+
+    class Slow(SchedulerPlugin):
+        def transition(self, *args: Any, **kwargs: Any) -> None:
+            go.wait(60)
+
+    client.register_plugin(Slow(), name="slow")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        total = client.submit(sum, client.map(add, range(50), range(50), pure=False)).result()
+        client.submit(add, 0, 0, pure=False).result()
+        go.set()
+        wait_until("it is told", lambda: [each for each in told if "slower" in str(each.message)])
+    assert total == 2 * sum(range(50))
+    # Others may be registered afterwards.
+    notes = Notes()
+    client.register_plugin(notes, name="afterwards")
+    future = client.submit(add, 6, 5, pure=False)
+    future.result()
+    client.unregister_scheduler_plugin("afterwards")
+    assert notes_have(notes, future.key)
+
+
+def test_thousands_of_tasks_are_told_in_order(client: Client) -> None:
+    notes = Notes()
+    client.register_plugin(notes, name="many")
+    futures = client.map(add, range(5_000), range(5_000), pure=False)
+    spanwise.wait(futures)
+    client.unregister_scheduler_plugin("many")
+    moves: dict[Any, list[Any]] = {}
+    for args, _ in notes.of("transition"):
+        moves.setdefault(args[0], []).append(args[1:])
+    for future in futures:
+        path = moves[future.key]
+        assert path[0] == ("released", "waiting") and path[-1] == ("processing", "memory")
+        assert all(a[1] == b[0] for a, b in itertools.pairwise(path))
+    tasks = [key for _, facts in notes.of("update_graph") for key in facts["tasks"]]
+    assert {future.key for future in futures} <= set(tasks)
+
+
+def test_the_end_of_the_client_is_told_last() -> None:
+    notes = Notes()
+    with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as client:
+        client.register_plugin(notes)
+        future = client.submit(add, 1, 1)
+        future.result()
+    assert [name for name, *_ in notes.calls[-2:]] == ["before_close", "close"]
+    assert notes_have(notes, future.key)
