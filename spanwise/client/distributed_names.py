@@ -108,7 +108,8 @@ NOTES: dict[str, str] = {
     "Client.cancel": "what depends on the tasks follows a moment later",
     "Client.compute": "of an asynchronous client the answer is awaitable all the same",
     "Client.get_task_stream": "in the order of start; of errors and tracebacks the texts, not the "
-    "exceptions; a run that was lost with its worker is there too; see its docstring",
+    "exceptions; a run that was lost with its worker is there too; the picture is a page of "
+    "Spanwise's own; see task-records.md",
     "Client.profile": "functions at which samples end are counted; `server` is by CPU time; the "
     "picture is a page of Spanwise's own; see profile.md",
     "Client.persist": "spans and results as `distributed`'s; shuffles are always by tasks",
@@ -177,8 +178,6 @@ REFUSED: dict[str, dict[str, Any]] = {
     "Client.unregister_worker_plugin": {"nanny": True},
     "PipInstall": {"restart_workers": True},
     "UploadDirectory": {"restart_workers": True},
-    "Client.get_task_stream": {"plot": True},
-    "get_task_stream": {"plot": True},
     "Client.profile": {"scheduler": True},
     "LocalCluster.adapt": {"Adaptive": object},
     "Client.map": {"actor": True, "actors": True},

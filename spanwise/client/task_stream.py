@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from spanwise.client.current import default_client
 from spanwise.client.observed import Observed
+from spanwise.observed.page_file import Page
+from spanwise.observed.report_page import slots_of
 from spanwise.observed.task_groups import task_groups, task_prefixes
+from spanwise.observed.task_stream_page import TASK_STREAM_FILE, task_stream_page
 
-_FILE = "task-stream.html"
+if TYPE_CHECKING:
+    from spanwise.client.session import Session
 
 
 class TaskStreamMethods:
@@ -19,6 +24,7 @@ class TaskStreamMethods:
 
     if TYPE_CHECKING:
         asynchronous: bool
+        _session: Session
         _observed: Observed
 
         def _call(self, function: Callable[..., Any], *args: Any) -> Any: ...
@@ -29,7 +35,7 @@ class TaskStreamMethods:
         stop: float | str | None = None,
         count: int | None = None,
         plot: bool | str = False,
-        filename: str = _FILE,
+        filename: str | Path = TASK_STREAM_FILE,
         bokeh_resources: Any = None,
     ) -> Any:
         """Records of runs that have ended, in the order of their start.
@@ -43,13 +49,17 @@ class TaskStreamMethods:
         count
             At most this many: the first ones from `start` on, or without `start` the last
             ones (before `stop`). With both it has no effect.
-        plot, filename, bokeh_resources
-            A picture is not made: with `plot` a NotImplementedError says what to do. The others
-            count for the picture alone.
+        plot
+            True: also a page that draws the records; ``"save"``: written to `filename` too.
+        filename
+            Of ``plot="save"``, and without meaning else: one HTML file that needs neither server
+            nor network.
+        bokeh_resources
+            Without meaning: the page is not Bokeh's.
 
         Returns
         -------
-        list of dict
+        list of dict, or (list, Page) with `plot`
             One for each run; a task that was tried again has several.
 
             ``key``
@@ -72,8 +82,15 @@ class TaskStreamMethods:
             ``cause``, ``exception_text``, ``traceback_text``
                 Of runs that failed: the key, what was raised, and the traceback with it.
         """
-        refuse_picture(plot, filename, bokeh_resources)
-        return self._call(self._observed.task_stream, start, stop, count)
+        return self._call(self._task_stream, (start, stop, count), plot, filename)
+
+    def _task_stream(
+        self, selection: tuple[Any, ...], plot: bool | str, filename: str | Path
+    ) -> Any:
+        records = self._observed.task_stream(*selection)
+        if not plot:
+            return records
+        return records, _picture(self._observed, self._session.name, records, plot, filename)
 
     def task_groups(self) -> Any:
         """What all runs that have ended took, by the group of their keys.
@@ -100,21 +117,19 @@ class TaskStreamMethods:
         return self._call(lambda: task_prefixes(self._observed.task_stream()))
 
 
-def refuse_picture(plot: bool | str, filename: str, bokeh_resources: Any) -> None:
-    """Say of a picture that it is not made.
-
-    Raises
-    ------
-    NotImplementedError
-        One is asked for.
-    """
-    if plot:
-        wanted = f"{filename} is not written" if plot == "save" else "no figure is made"
-        given = "" if bokeh_resources is None else " (nor is Bokeh used)"
-        raise NotImplementedError(
-            f"get_task_stream(plot={plot!r}): {wanted}{given}. Open the Task Stream panel, which "
-            "can export, or leave out plot= and draw the records."
-        )
+def _picture(
+    asked: Observed,
+    source: str,
+    records: list[dict[str, Any]],
+    plot: bool | str,
+    filename: str | Path,
+) -> Page:
+    # Without records there is no function that needs its colour.
+    slots = slots_of(asked.fine_metrics()) if records else {}
+    page = task_stream_page(records, source, slots)
+    if plot == "save":
+        page.save(filename)
+    return page
 
 
 class _Block:
@@ -124,10 +139,12 @@ class _Block:
         #: None: the one that is current when the block begins.
         self._client = client
         self._asked: Observed | None = None
+        self._source = ""
         self._places = (0, 0)
 
     def _begin(self) -> None:
-        self._asked = default_client(self._client)._observed
+        client = default_client(self._client)
+        self._asked, self._source = client._observed, client._session.name
         self._places = self._asked.end_of_runs()
 
     def _end(self, error: BaseException | None) -> None:
@@ -183,6 +200,8 @@ class get_task_stream(_Block):
     data
         The records, as :meth:`spanwise.Client.get_task_stream` gives them, when the block has
         ended. A block that is entered again adds its own.
+    figure
+        With `plot`: the page that draws them, once the block has ended.
 
     Examples
     --------
@@ -191,15 +210,23 @@ class get_task_stream(_Block):
     >>> stream.data                                         # doctest: +SKIP
     """
 
-    def __init__(self, client: Any = None, plot: bool | str = False, filename: str = _FILE) -> None:
-        refuse_picture(plot, filename, None)
+    def __init__(
+        self,
+        client: Any = None,
+        plot: bool | str = False,
+        filename: str | Path = TASK_STREAM_FILE,
+    ) -> None:
         super().__init__(default_client(client))
         self.data: list[dict[str, Any]] = []
-        #: As long as no picture is made.
-        self.figure = None
+        self.figure: Page | None = None
+        self._plot = plot
+        self._filename = filename
 
     def _take(self, records: list[dict[str, Any]]) -> None:
         self.data += records
+        if self._plot:
+            assert self._asked is not None
+            self.figure = _picture(self._asked, self._source, self.data, self._plot, self._filename)
 
 
 class get_task_metadata(_Block):

@@ -181,9 +181,8 @@ def task_stream(
     drawn = [each for each in records if each["lane"] is not None]
     notes = []
     if len(drawn) < len(records):
-        notes.append(
-            f"{len(records) - len(drawn):,} tasks that were lost without a run are not drawn."
-        )
+        lost = len(records) - len(drawn)
+        notes.append(f"Not drawn: tasks that were lost without a run ({lost:,}).")
     shown = _longest(drawn)
     if len(shown) < len(drawn):
         left = sum(_taken(each) for each in drawn) - sum(_taken(each) for each in shown)

@@ -7,6 +7,7 @@ import operator
 import pickle
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import dask.array as da
@@ -18,6 +19,7 @@ import spanwise
 from spanwise import Client
 from spanwise.measure.names import Names
 from spanwise.measure.type_names import TypeNames, name_of_type
+from spanwise.observed.report_page import NO_TASKS, slots_of
 from spanwise.observed.task_groups import key_split_group, task_groups, task_prefixes
 
 
@@ -189,14 +191,97 @@ class Broken:
         raise OSError("it is broken")
 
 
-def test_a_picture_is_refused_before_the_block(client: Client) -> None:
-    for plot in (True, "save"):
-        with pytest.raises(NotImplementedError, match="Task Stream panel"):
-            client.get_task_stream(plot=plot)
-        with pytest.raises(NotImplementedError, match="Task Stream panel"):
-            spanwise.get_task_stream(client, plot=plot)
+def boxes_of(page: Any) -> list[tuple[str, str, str, float, float]]:
+    """Key, lane, action, start (from the first) and duration of what a page draws."""
+    (section,) = [each for each in page.content["sections"] if each["kind"] == "task-stream"]
+    records, boxes = section["records"], section["boxes"]
+    places = zip(boxes["record"], boxes["action"], boxes["start"], boxes["duration"], strict=True)
+    return [
+        (
+            records["key"][record],
+            section["lanes"][records["lane"][record]],
+            section["actions"][action],
+            start,
+            duration,
+        )
+        for record, action, start, duration in places
+    ]
+
+
+def parts_of(records: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """The same of records; the times as near as a page has them."""
+    parts = [(each, part) for each in records for part in each["startstops"]]
+    begin = min(part["start"] for _, part in parts)
+    return [
+        (
+            str(each["key"]),
+            f"{each['worker_name']} · thread {each['lane']}",
+            part["action"],
+            pytest.approx(part["start"] - begin, abs=1e-6),
+            pytest.approx(part["stop"] - part["start"], abs=1e-8),
+        )
+        for each, part in parts
+    ]
+
+
+def test_a_picture_has_each_part_of_the_records(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with spanwise.get_task_stream(client, plot=True) as stream:
+        client.submit(operator.neg, 31, pure=False).result()
+    page = stream.figure
+    assert page is not None and boxes_of(page) == parts_of(stream.data)
+    # A block that is entered again draws all.
+    with stream:
+        client.submit(operator.truediv, 1, 0, pure=False).exception()
+    assert boxes_of(stream.figure) == parts_of(stream.data) != boxes_of(page)
+    summary = stream.figure.content["sections"][-1]
+    values = {row[0]["value"]: row[1]["value"] for row in summary["rows"]}
+    assert (values["Tasks"], values["Tasks error"]) == (2, 1)
+    assert values["Duration"] == pytest.approx(
+        max(part["stop"] for each in stream.data for part in each["startstops"])
+        - min(part["start"] for each in stream.data for part in each["startstops"])
+    )
+    # Functions have the colours of panels.
+    (section, _) = stream.figure.content["sections"]
+    slots = slots_of(client.fine_metrics())
+    assert {each["name"]: each["slot"] for each in section["functions"]} == {
+        name: slots[name] for name in ("neg", "truediv")
+    }
+    assert list(tmp_path.iterdir()) == []
+
+    records, page = client.get_task_stream(count=2, plot="save")
+    assert records == client.get_task_stream(count=2)
+    assert boxes_of(page) == parts_of(records)
+    assert Path("task-stream.html").read_text("utf-8") == page.to_html()
+    client.get_task_stream(count=1, plot="save", filename="other.html", bokeh_resources=object())
     # The file is one of the picture.
-    assert client.get_task_stream(count=1, filename="none.html")
+    assert client.get_task_stream(count=1, filename="none.html") == records[-1:]
+    assert {each.name for each in tmp_path.iterdir()} == {"task-stream.html", "other.html"}
+
+
+def test_a_picture_of_nothing_says_so(client: Client) -> None:
+    records, page = client.get_task_stream(start=0, stop=0, plot=True)
+    assert records == []
+    assert page.content["sections"][0]["missing"] == NO_TASKS
+    with spanwise.get_task_stream(client, plot=True) as stream:
+        pass
+    assert stream.figure is not None
+    assert stream.figure.content["sections"][0]["missing"] == NO_TASKS
+
+
+def test_a_picture_of_an_asynchronous_client(tmp_path: Path) -> None:
+    async def run() -> tuple[Any, list[Any], Any]:
+        async with Client(n_workers=1, threads_per_worker=1, asynchronous=True) as own:
+            file = tmp_path / "block.html"
+            async with spanwise.get_task_stream(own, plot="save", filename=file) as stream:
+                await own.submit(operator.neg, 1)
+            return stream, *await own.get_task_stream(plot=True)
+
+    stream, records, page = asyncio.run(run())
+    assert boxes_of(page) == boxes_of(stream.figure) == parts_of(records)
+    assert (tmp_path / "block.html").read_text("utf-8") == stream.figure.to_html()
 
 
 def test_groups_and_prefixes_add_up_the_records(client: Client) -> None:

@@ -316,7 +316,7 @@ def test_of_too_many_tasks_the_longest_are_drawn() -> None:
     assert section["records"]["key"] == [each["key"] for each in records[1::2]]
     assert set(section["boxes"]["duration"]) == {1.0}
     assert f"{most:,} tasks that took longest, of {2 * most:,}" in section["note"]
-    assert "1 tasks that were lost without a run" in section["note"]
+    assert "tasks that were lost without a run (1)" in section["note"]
     assert {"name": "f1", "slot": 3} in section["functions"]
     size = len(Page({"title": "x", "facts": [], "sections": [section]}).to_html())
     assert size < 3_000_000

@@ -329,7 +329,6 @@ def test_d11_task_stream_around_a_block(client: Client, names: dict[str, Any]) -
     assert [record["name"] for record in stream.data] == ["add"]
 
 
-@waits_for("step 4: the picture of the task stream", NotImplementedError)
 def test_d11_picture_of_the_task_stream(client: Client) -> None:
     with get_task_stream(plot="save", filename="task-stream.html") as stream:
         client.submit(add, 1, 2).result()

@@ -1,0 +1,133 @@
+/** The HTML file of `get_task_stream`, as Python writes it, opened from the disk by a browser without network: its figures are the records'. */
+import { expect, test } from '@playwright/test';
+import { execFileSync } from 'node:child_process';
+import { pathToFileURL } from 'node:url';
+import { openOffline } from '../pages/offline-file';
+import { setting } from '../servers';
+
+const EVIL = '</script><img src=x onerror=alert(1)>\u202e';
+/** Numbers that a double holds exactly, on the clock of the wall too. */
+const BEGIN = 1_750_000_000;
+
+type Part = {
+  readonly action: string;
+  readonly start: number;
+  readonly stop: number;
+  readonly function: string;
+};
+
+/** Twelve tasks on three lanes; every third one fetches first, and one was lost without a run. */
+const RECORDS = [
+  ...Array.from({ length: 12 }, (_, n) => {
+    const start = BEGIN + Math.floor(n / 3) / 8;
+    const compute: Part = {
+      action: 'compute',
+      start,
+      stop: start + 1 / 16,
+      function: n % 2 ? EVIL : 'load'
+    };
+    const fetch: Part = {
+      ...compute,
+      action: 'transfer',
+      start: start - 1 / 64,
+      stop: start
+    };
+    return {
+      key: `${EVIL}-${n}`,
+      worker_name: `worker-${n % 3}`,
+      lane: 0,
+      status: n === 11 ? 'error' : 'OK',
+      startstops: n % 3 === 0 ? [fetch, compute] : [compute]
+    };
+  }),
+  {
+    key: 'gone',
+    worker_name: null,
+    lane: null,
+    status: 'lost',
+    startstops: [
+      { action: 'compute', start: BEGIN - 9, stop: BEGIN - 9, function: 'gone' }
+    ]
+  }
+];
+const PARTS = RECORDS.filter(({ lane }) => lane !== null).flatMap(
+  ({ startstops }) => startstops
+);
+
+const WRITE = `import json, sys
+from spanwise.observed.task_stream_page import task_stream_page
+records = json.load(sys.stdin)
+task_stream_page(records, sys.argv[2], {"load": 0, sys.argv[2]: 3}).save(sys.argv[1])`;
+
+let file: string;
+
+test.beforeAll(({}, info) => {
+  file = info.outputPath('task-stream.html');
+  execFileSync(setting('SPANWISE_TEST_PYTHON'), ['-c', WRITE, file, EVIL], {
+    input: JSON.stringify(RECORDS),
+    cwd: setting('SPANWISE_BROWSER_FOLDER'),
+    timeout: 300_000
+  });
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`has the figures of the records, in the ${colorScheme}`, async ({
+    page
+  }, info) => {
+    await page.emulateMedia({ colorScheme });
+    const record = await openOffline(page, file);
+    await expect(page.locator('#page')).toHaveAttribute('data-shown', '2');
+    await expect(page.locator('.about')).toContainText(`Of: ${EVIL}`);
+    const [stream, sums] = [0, 1].map(n => page.locator('section').nth(n));
+    await expect(stream!.locator('canvas.lanes')).toHaveAttribute(
+      'data-drawn',
+      String(PARTS.length)
+    );
+    await expect(stream!).toContainText(
+      'Not drawn: tasks that were lost without a run (1).'
+    );
+
+    await page.getByText('All parts as a table').click();
+    const heads = await stream!.locator('th').allTextContents();
+    const begin = Math.min(...PARTS.map(({ start }) => start));
+    const shown = await stream!.locator('tbody tr').evaluateAll(rows =>
+      rows.map(row =>
+        Array.from(row.children, cell => ({
+          text: cell.textContent,
+          value: Number((cell as HTMLElement).dataset['value'])
+        }))
+      )
+    );
+    expect(shown).toHaveLength(PARTS.length);
+    for (const [index, part] of PARTS.entries()) {
+      const cells = new Map(
+        heads.map((head, place) => [head, shown[index]![place]!])
+      );
+      expect(cells.get('Action')!.text).toBe(part.action);
+      expect(cells.get('From')!.value).toBeCloseTo(part.start - begin, 6);
+      expect(cells.get('Took')!.value).toBeCloseTo(part.stop - part.start, 8);
+    }
+    for (const [fact, value] of [
+      ['Duration', 3 / 8 + 1 / 16 + 1 / 64],
+      ['Tasks', 13],
+      ['compute time', 12 / 16],
+      ['transfer time', 4 / 64],
+      ['Tasks error', 1],
+      ['Tasks lost', 1]
+    ] as const) {
+      await expect(
+        sums!
+          .getByRole('row', { name: new RegExp(`^${fact} [\\d–]`) })
+          .locator('[data-value]')
+      ).toHaveAttribute('data-value', String(value));
+    }
+    expect(record).toEqual({
+      messages: [],
+      requests: [pathToFileURL(file).href]
+    });
+    await page.screenshot({
+      path: info.outputPath(`${colorScheme}.png`),
+      fullPage: true
+    });
+  });
+}
