@@ -130,6 +130,10 @@ def test_all_records_are_in_the_schedulers_time(client: Client, tmp_path: Path) 
     )
     first = looks()
     assert sorted(round(each.told) for each in first.values()) == [-3, 3]
+    delays = client.run(lambda dask_worker: dask_worker.scheduler_delay)
+    assert {where: round(delay, 1) for where, delay in delays.items()} == {
+        where: round(each.told) for where, each in first.items()
+    }
     one, other = client.has_what()
     session = client._session
 

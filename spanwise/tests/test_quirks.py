@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.marks import now_of
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.tests.test_machinery import Looks, Server, linux_only
+from spanwise.wire.clock import ClockOffset
+from spanwise.worker.worker import Worker
 
 
 @pytest.fixture(scope="module")
@@ -172,3 +175,32 @@ def test_q19_what_needs_a_task_that_failed_is_in_the_stream(client: Client) -> N
     assert {"needs", "last"}.isdisjoint(client.fine_metrics().by_function())
     runs = [each for each in client.get_task_stream() if each["attempt"] is not None]
     assert sum(each.own_tasks for each in client.spans()) == len(runs)
+
+
+def test_q21_one_late_answer_does_not_replace_what_is_known_of_the_clock() -> None:
+    """There the newest answer replaces all before, however long it took."""
+    clock = ClockOffset(1003.0001, 1000.0, 1000.0002)
+    before = clock.at(1001.0)
+    # (half a second on the way back: by itself it would say 0.25 s less)
+    clock.answered(1004.0001, 1001.0, 1001.5, lambda: 1001.5)
+    assert abs(clock.at(1012.0) - before) < 0.001
+    assert clock.within(1001.5) < 0.001
+
+
+def test_q21_the_clock_is_read_right_before_the_question_is_sent() -> None:
+    """There the time in which the worker gathers its metrics is a part of the round trip."""
+    sent: list[float] = []
+    worker = Worker(0, "w", 1, 0.0, Path())
+    worker.connect(
+        lambda kind, fields, *_: sent.append(fields["sent"]),
+        lambda _: None,
+        ClockOffset(3.0, 0.0, 0.0),
+    )
+    with worker.sending:
+        asking = threading.Thread(target=worker.ask_clock)
+        asking.start()
+        held = time.perf_counter()
+    asking.join(LIMIT_SECONDS)
+    # Not read while another thread sends something long.
+    assert sent and sent[0] >= held
+    assert worker.clock.asked_at == sent[0]

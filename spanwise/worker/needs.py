@@ -187,6 +187,7 @@ class Shown(Telling, Protocol):
     resources: dict[str, float]
     transfers: Transfers
     library: Library
+    clock: ClockOffset
 
     def entries_of(self, log: TransferLog) -> deque[dict[str, Any]]: ...
 

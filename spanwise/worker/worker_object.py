@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from spanwise.wire import plain
@@ -84,6 +85,14 @@ class WorkerObject:
     def memory_limit(self) -> float:
         """Bytes; 0: none."""
         return self._worker.memory_limit
+
+    @property
+    def scheduler_delay(self) -> float:
+        """Seconds that are added to times of its clock to get the scheduler's; 0: it is the same.
+
+        The clock is `time.perf_counter`; see docs/measures.md.
+        """
+        return self._worker.clock.at(perf_counter())
 
     # -- transfers --------------------------------------------------------
 

@@ -27,6 +27,9 @@ const OF_TASKS: ReadonlySet<FromWorker['type']> = new Set([
   'takenBack'
 ] as const);
 
+/** Of a worker whose clock's offset has changed by more than this, the log has an event. */
+const TOLD_CLOCK_SECONDS = 0.01;
+
 /** Runs that ended, for the log: written after the instructions that they led to have gone out. */
 export type FinishedRuns = {
   readonly worker: number;
@@ -136,8 +139,13 @@ export function takeWorkerMessage(
     }
     case 'askClock': {
       const { sent, offset, within } = message.fields;
-      session.link.send('clockIs', { sent, clock: cluster.clock() as Seconds });
-      session.clock = { offset, within };
+      const now = cluster.clock();
+      session.link.send('clockIs', { sent, clock: now as Seconds });
+      if (Math.abs(offset - session.loggedClockOffset) > TOLD_CLOCK_SECONDS) {
+        session.loggedClockOffset = offset;
+        const text = `${(offset * 1000).toFixed(1)} ms are added to its clock, which may be wrong by ${(within * 1000).toFixed(1)} ms.`;
+        log.event(now, 'clock-differs', worker, text);
+      }
       return null;
     }
     case 'share':

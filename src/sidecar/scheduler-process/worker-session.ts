@@ -10,11 +10,6 @@ type CapacityLog = {
   capacity(t: number, worker: number, state: CapacityState): void;
 };
 
-type ClockAccount = {
-  readonly offset: number;
-  readonly within: number;
-};
-
 export class WorkerSession {
   readonly blobs: WorkerBlobs = { templates: new Set(), chunks: new Set() };
   /** The newest launch change that it was told of. */
@@ -44,8 +39,8 @@ export class WorkerSession {
   hasWorked = false;
   /** The newest measurement. */
   memory: MemoryUse = { process: 0, managed: 0, spilled: 0, unmanagedOld: 0 };
-  /** What it adds to its clock to get the scheduler's, and by how much that may be wrong; seconds. */
-  clock: ClockAccount = { offset: 0, within: 0 };
+  /** What it adds to its clock to get the scheduler's, as the log has it; seconds. */
+  loggedClockOffset = 0;
   /** Thread → the task that has run there for some time, as far as it has said. */
   readonly running = new Map<number, DenseTaskId>();
   /** Thread → its number in the system. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeBlock, type Block } from '../../../records/block';
 import { CapacityState, StoredKind } from '../../../records/enumerations';
+import type { Seconds } from '../../../base/brand';
 import type { TableName } from '../../../records/tables';
 import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
@@ -813,6 +814,28 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     await expect(
       WireClient.join(cluster.address, Buffer.alloc(32, 8))
     ).rejects.toBeInstanceOf(HandshakeRefused);
+  });
+
+  it('has in its log what a worker adds to its clock, and when that changes', async () => {
+    const [worker] = workers();
+    // The same, the same followed a little, and a step.
+    for (const offset of [3, 3, 3.002, -5] as Seconds[]) {
+      const within = 0.0005 as Seconds;
+      worker!.link.send('askClock', { sent: 7 as Seconds, offset, within });
+    }
+    await waitFor('answers', () => worker!.messages('clockIs').length === 4);
+    client.link.send('flush', { request: 8 });
+    await client.message('flushed');
+    const texts = (): string[] =>
+      observer
+        .rows('events')
+        .flatMap(({ columns }) => columns.text.toArray())
+        .filter(text => text.includes('clock'));
+    await waitFor('both events', () => texts().length >= 2);
+    expect(texts()).toEqual([
+      '3000.0 ms are added to its clock, which may be wrong by 0.5 ms.',
+      '-5000.0 ms are added to its clock, which may be wrong by 0.5 ms.'
+    ]);
   });
 
   it('samples memory under a label', async () => {
