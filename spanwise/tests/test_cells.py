@@ -150,13 +150,22 @@ value = delayed(abs)(-3)
     kernel(write, "w")
     kernel("# read\nfuture.result()", "r")
     kernel("# compute\narray.compute() + value.compute()", "c")
-    kernel("# in a span\nwith span('mine'): (value + 1).compute()", "s")
     rows = spans_in(kernel)
     assert below(rows, "# read") == []
     (written,) = below(rows, "# write")
     assert written["own"] >= 1 + 2 + 1, "the future, the chunks, and the delayed call"
+    # What is computed in a span is of it, where it was written in none.
+    kernel("# in a span\nwith span('mine'): array.compute()", "s")
+    rows = spans_in(kernel)
     (mine,) = [row for row in rows if row["tag"] == "mine"]
-    assert mine["own"] >= 1 and mine["path"][1] == "# in a span"
+    assert mine["own"] >= 2 and mine["path"][1] == "# in a span"
+    assert below(rows, "# write")[0]["own"] == written["own"]
+    filtered = "print(sum(row['span'] == ('default',) for row in client.get_task_stream()))"
+    count = (
+        "client.fine_metrics(span=('default',), unit='count')['execute', 'abs', 'compute', 'count']"
+    )
+    assert int(kernel(filtered)) == sum(row["own"] for row in rows) - mine["own"]
+    assert float(kernel(count)) == 2
     # Written again, it is of the cell's newest run.
     kernel(write, "w")
     kernel("# compute\narray.compute()", "c")
