@@ -176,6 +176,26 @@ def test_around_a_block_the_states_of_its_tasks(client: Client) -> None:
     assert tasks.metadata == {good.key: {}, bad.key: {}}
 
 
+def test_states_are_those_of_runs_that_ended_by_themselves() -> None:
+    tasks = spanwise.get_task_metadata()
+    ended = ["OK", "lost", "cancelled", "error"]
+    records = [{"key": status, "status": status} for status in ended]
+    records += [{"key": "again", "status": status} for status in ("error", "OK", "lost")]
+    tasks._take(records)
+    assert tasks.state == {"OK": "memory", "error": "erred", "again": "memory"}
+    assert tasks.metadata == {"OK": {}, "error": {}, "again": {}}
+
+
+def test_a_block_is_of_the_client_that_it_was_given(client: Client) -> None:
+    with Client(n_workers=1, threads_per_worker=1) as other:
+        with spanwise.get_task_stream(client) as ours, spanwise.get_task_stream() as others:
+            mine = client.submit(operator.neg, 6, key="of-the-first").result()
+            theirs = other.submit(operator.neg, 7, key="of-the-current").result()
+        assert (mine, theirs) == (-6, -7)
+    assert keys(ours.data) == {"of-the-first"}
+    assert keys(others.data) == {"of-the-current"}
+
+
 def test_an_error_of_collecting_is_a_note_of_the_blocks_own(client: Client) -> None:
     stream = spanwise.get_task_stream(client)
     with pytest.raises(KeyError) as caught, stream:
