@@ -1,0 +1,63 @@
+/** The cells of a notebook as spans: arranged by them, and filtered by one that was run again. */
+import { expect, test } from '../pages/lab';
+
+const CLUSTER = 'cells';
+
+test('the sidebar arranges spans by cell', async ({ lab }, info) => {
+  const notebook = await lab.open('cells.ipynb', [
+    `from spanwise import Client, span
+client = Client(n_workers=1, threads_per_worker=2, name="${CLUSTER}")
+def row(n): return n
+def sail(n): return n`,
+    `# the rowers
+_ = client.gather(client.map(row, range(4), pure=False))`,
+    `# the sailors
+with span("sea"):
+    _ = client.gather(client.map(sail, range(6), pure=False))`,
+    `print(*sorted({(*s.path, s.own_tasks, s.code[0][0]["cell"] is not None)
+    for s in client.spans() if s.origin == "cell"}), sep="\\n")`
+  ]);
+  await lab.sidebar.show();
+  for (const cell of [0, 1, 2, 1]) {
+    await notebook.run(cell);
+  }
+  const span = (tag: string) => lab.sidebar.span(tag);
+
+  await test.step('as the program calls them, at first', async () => {
+    await expect(span('sea')).toHaveAttribute('aria-level', '1');
+    await expect(span('default')).toBeVisible();
+    await expect(span('# the rowers')).toHaveCount(0);
+  });
+
+  await test.step('by cell, the runs of one in one place', async () => {
+    await lab.sidebar.root.getByRole('radio', { name: 'By cell' }).click();
+    await expect(span('cells.ipynb')).toHaveAttribute('aria-level', '1');
+    await expect(span('# the rowers')).toHaveCount(1);
+    await expect(span('# the rowers')).toHaveAttribute('aria-level', '2');
+    await expect(span('# the rowers')).toContainText('8');
+    await expect(span('sea')).toHaveAttribute('aria-level', '3');
+    await expect(span('default')).toHaveCount(0);
+    await lab.page.screenshot({ path: info.outputPath('by-cell.png') });
+  });
+
+  await test.step('a click on a cell filters the panels', async () => {
+    await lab.sidebar.item('Fine Performance Metrics').click();
+    const panel = lab.panel('Fine Performance Metrics', CLUSTER);
+    const functions = panel.region.getByRole('list', { name: 'By function' });
+    await expect(functions).toContainText('sail');
+    await lab.sidebar.pick('# the rowers');
+    await expect(panel.chips).toContainText('cells.ipynb › # the rowers');
+    await expect(functions).toContainText('row');
+    await expect(functions).not.toContainText('sail');
+  });
+
+  await test.step('the program is told the cells', async () => {
+    await notebook.run(3);
+    expect((await notebook.output(3)).trim().split('\n')).toEqual([
+      "('cells.ipynb', '# the rowers', 4, True)",
+      "('cells.ipynb', '# the sailors', 0, True)"
+    ]);
+  });
+
+  expect(lab.troubles.errors).toEqual([]);
+});
