@@ -16,6 +16,17 @@ from spanwise.wire.content import (
 )
 from spanwise.wire.frame import Message
 
+_BYTES_OF_WORKERS = (
+    "spilled",
+    "incomingBytes",
+    "incomingTotal",
+    "outgoingBytes",
+    "outgoingTotal",
+    "process",
+    "managed",
+    "disk",
+)
+
 
 def check_from_scheduler(message: Message) -> None:
     """Raise BrokenFrame if a message says what cannot be."""
@@ -52,6 +63,9 @@ def check_from_scheduler(message: Message) -> None:
         check_lengths(message, "runs.duration", column(message, "runs", "duration"))
     elif kind == "happened":
         _check_happened(message)
+    elif kind == "answer":
+        for name in _BYTES_OF_WORKERS:
+            check_sizes(message, f"workers.{name}", column(message, "workers", name))
     elif kind == "memoryRunEnded":
         check_moments(message, "samples.t", column(message, "samples", "t"))
         check_sizes(message, "samples.bytes", column(message, "samples", "bytes"))

@@ -59,6 +59,7 @@ from spanwise.client.reason import open_error
 from spanwise.client.scatter import scatter
 from spanwise.client.session import Session, dump
 from spanwise.client.shared_cluster import SharedCluster
+from spanwise.client.system import SystemMethods
 from spanwise.client.transfers import TransferMethods
 from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.graph.collector import rare_collections
@@ -89,6 +90,7 @@ class Client(
     PluginMethods,
     MeasuredMethods,
     TransferMethods,
+    SystemMethods,
     ClusterControl,
 ):
     """A cluster on this machine, and the way to use it.
@@ -964,6 +966,10 @@ class Client(
 
     def scheduler_info(self, n_workers: int = -1, **kwargs: Any) -> dict[str, Any]:
         """The cluster, and its first workers by address.
+
+        Of each worker there is what it is, and in ``metrics`` what it has told last: its CPU and
+        memory, its host's network and disk, how many tasks it has (docs/system.md). A figure that
+        its system does not tell is None; ``metrics`` is empty while the scheduler does not answer.
 
         Parameters
         ----------

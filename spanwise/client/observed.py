@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from spanwise.client.queries import key_of
 from spanwise.client.session import Session
 from spanwise.errors import SchedulerLost
+from spanwise.graph.key_from_text import key_of
 from spanwise.notices import warn_asker
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.questions import QUERY_SECONDS, Questions

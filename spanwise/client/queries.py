@@ -22,6 +22,7 @@ from spanwise.client.futures_of import futures_of
 from spanwise.client.of_others import refuse_others
 from spanwise.client.on_workers import stacks_here, versions_here
 from spanwise.client.session import Session
+from spanwise.client.system import metrics_of_workers
 from spanwise.errors import SchedulerLost
 from spanwise.graph.key_from_text import key_of
 from spanwise.records.enumerations import NONE_U16, NONE_U32
@@ -121,6 +122,10 @@ def scheduler_info(session: Session, address: str, n_workers: int) -> dict[str, 
     rows = session.running_workers()
     workers = info_of_workers(session)
     shown = len(workers) if n_workers == -1 else max(0, n_workers)
+    if shown:
+        metrics = metrics_of_workers(session)
+        for row in workers.values():
+            row["metrics"] = metrics.get(row["id"], {})
     return {
         "type": "Scheduler",
         "id": session.cluster_id,

@@ -21,6 +21,7 @@ from spanwise.observed.bandwidth import bandwidth_of
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.profiles import PageChanged, Profile, ProfilePages
 from spanwise.observed.span_info import SpanInfo, span_filter, span_infos
+from spanwise.observed.system import system_of
 from spanwise.observed.task_records import TaskRecords
 from spanwise.observed.view_answers import checked_answer, unreadable
 from spanwise.wire.errors import LinkClosed, LinkError
@@ -303,6 +304,16 @@ class Questions:
             return bandwidth_of(answer)
         except (LookupError, TypeError, ValueError) as error:
             raise unreadable("transfers", error) from error
+
+    def system(
+        self, start: float | str | None = None, stop: float | str | None = None
+    ) -> dict[str, dict[str, list[Any]]]:
+        """What the system counted; see :meth:`spanwise.Client.system_monitor`."""
+        answer = self.query("system", time=self._range(moment(start), moment(stop)))
+        try:
+            return system_of(answer, self.log.wall_epoch)
+        except (LookupError, TypeError) as error:
+            raise unreadable("system", error) from error
 
     def _filter(self, span: Any, function: Any, worker: Any) -> dict[str, Any]:
         filter: dict[str, Any] = {}

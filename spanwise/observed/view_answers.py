@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from spanwise.errors import ClusterError
+from spanwise.observed.system import FIGURES
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.kinds import Check, compile_fields
 
@@ -63,6 +64,14 @@ _SUMS = {
     "largeBytes": {"list": "number"},
     "largeSeconds": {"list": "number"},
 }
+_LINE = {
+    "worker": {"nullable": _COUNT},
+    "name": "text",
+    "address": "text",
+    "t": {"list": "number"},
+    "seconds": {"list": "number"},
+    **{column: {"list": _UNKNOWN} for column in FIGURES.values()},
+}
 _PROFILE_PAGE = {
     "next": {"nullable": _COUNT},
     "first": _COUNT,
@@ -103,6 +112,7 @@ _VIEWS: dict[str, dict[str, Any]] = {
         "pairs": {"map": {**_SUMS, "from": _COUNTS, "to": _COUNTS}},
         "types": {"map": {**_SUMS, "type": {"list": "text"}}},
     },
+    "system": {"lines": {"list": {"map": _LINE}}},
 }
 
 

@@ -40,6 +40,8 @@ _MEASURED = (
     "running",
     "transfers",
     "threads",
+    "system",
+    "load",
 )
 
 

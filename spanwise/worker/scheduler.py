@@ -164,7 +164,7 @@ class SchedulerLink:
 
     def _flush(self, message: Message) -> None:
         self._worker.flush()
-        self._watch.send_measured()
+        self._watch.send_all()
         self._worker.send("flushed", {"request": message.fields["request"]})
 
     def _rates(self, message: Message) -> None:

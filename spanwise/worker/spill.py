@@ -111,6 +111,11 @@ class SpillStore:
         return self.files.disk_bytes
 
     @property
+    def memory_bytes(self) -> float:
+        """Bytes that what is on disk now would take in memory."""
+        return self.files.memory_bytes
+
+    @property
     def is_writing(self) -> bool:
         """Whether a result is in memory twice, as itself and as its pickle."""
         return self._writing.locked()

@@ -165,6 +165,8 @@ class SpillFiles:
         #: Lengths of all files, and of the pieces in them that may still be read.
         self.disk_bytes = 0
         self.living_bytes = 0
+        #: Bytes that the values of those pieces take in memory.
+        self.memory_bytes = 0.0
         #: Total length of all files ever written.
         self.written_bytes = 0
 
@@ -197,6 +199,7 @@ class SpillFiles:
             self._files.add(file)
             self.disk_bytes += file.disk_bytes
             self.living_bytes += file.disk_bytes
+            self.memory_bytes += sum(file.sizes)
             self.written_bytes += file.disk_bytes
         self._count_ended()
         return [Spilled(file, index) for index in range(len(pieces))]
@@ -245,6 +248,7 @@ class SpillFiles:
                     file.living -= 1
                     file.living_bytes -= nbytes
                     self.living_bytes -= nbytes
+                    self.memory_bytes -= file.sizes[index]
                     if file.living == 0:
                         self._files.discard(file)
                         self.disk_bytes -= file.disk_bytes

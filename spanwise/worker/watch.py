@@ -17,6 +17,12 @@ from typing import TYPE_CHECKING, Protocol
 from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 from spanwise.measure.memory import FreeMemory, MemoryMonitor, Thresholds, give_back_free_memory
 from spanwise.measure.sampler import INTERVAL
+from spanwise.measure.system import (
+    RESTING_SYSTEM_SECONDS,
+    SYSTEM_SECONDS,
+    SystemMonitor,
+    SystemRow,
+)
 from spanwise.records.enumerations import NONE_U32
 from spanwise.wire.rows import TASK_FUNCTION, TASK_ID, TASK_RUN_ID, TASK_SPAN
 from spanwise.worker.executor_sampler import Sampler
@@ -29,11 +35,17 @@ from spanwise.worker.tasks import Row
 if TYPE_CHECKING:
     from spanwise.worker.needs import Lane, Watched
 
+    #: A row of the table `load` behind its time: how much there is.
+    Load = tuple[int, int, int, int, int, float, int, float, float, int, float, float]
+    LoadRow = tuple[float, int, int, int, int, int, float, int, float, float, int, float, float]
+
     class Spillable(Watched, Protocol):
         """A worker, whose store the watch thread keeps in order."""
 
         @property
         def spill(self) -> SpillStore: ...
+
+        def load(self) -> Load: ...
 
         thresholds: Thresholds
 
@@ -108,6 +120,9 @@ class Watch(threading.Thread):
         #: Around what is collected and not yet sent.
         self._lock = threading.Lock()
         self._memory_rows: list[tuple[float, float, float, float, float]] = []
+        self._system = SystemMonitor()
+        self._system_rows: list[SystemRow] = []
+        self._load_rows: list[LoadRow] = []
         self._running_rows: list[tuple[int, int, int, int, int, float]] = []
         #: Thread → the row that was last reported as running there.
         self._said: dict[int, Row] = {}
@@ -159,6 +174,9 @@ class Watch(threading.Thread):
                 self._measure_memory(now)
                 before, managed = managed, self._worker.managed
                 rests = now - last_busy > RESTS_AFTER_SECONDS and managed == before
+                seconds = RESTING_SYSTEM_SECONDS if rests else SYSTEM_SECONDS
+                if self._system.is_due(now, seconds):
+                    self._look_at_system()
                 next_memory = self._next_memory(next_memory, now, rests)
                 with_samples = now >= next_samples or idle_looks > 0
                 if now >= next_samples:
@@ -207,6 +225,20 @@ class Watch(threading.Thread):
             return (now // RESTING_MEMORY_SECONDS + 1.0) * RESTING_MEMORY_SECONDS
         return max(last + self.memory_seconds, now)
 
+    def _look_at_system(self) -> None:
+        # (outside this lock: it takes that of the worker)
+        load = self._worker.load()
+        with self._lock:
+            row = self._system.row()
+            self._system_rows.append(row)
+            self._load_rows.append((row.t, *load))
+
+    def send_all(self) -> None:
+        """Send what has been collected, up to this moment; from any thread."""
+        if self._system.is_worth(perf_counter()):
+            self._look_at_system()
+        self.send_measured()
+
     def send_measured(self, with_samples: bool = True) -> None:
         """Send what has been collected."""
         worker = self._worker
@@ -216,17 +248,22 @@ class Watch(threading.Thread):
             tables = {
                 "threads": placed,
                 "memory": self._memory_rows,
+                "system": self._system_rows,
+                "load": self._load_rows,
                 "running": self._running_rows,
                 "transfers": self._fetching.rows(),
                 "fine": worker.ledger.rows(worker.names),
             }
             self._memory_rows = []
+            self._system_rows = []
+            self._load_rows = []
             self._running_rows = []
             if with_samples:
                 tables["samples"] = self.sampler.rows()
                 tables["stacks"], tables["frames"] = self.sampler.stacks.rows()
-            # The scheduler places tasks by what transfers took, also where nobody records.
-            kept = tables if self.recording else ("memory", "transfers")
+            # The scheduler places tasks by what transfers took, and tells clients how workers are,
+            # also where nobody records.
+            kept = tables if self.recording else ("memory", "transfers", "system", "load")
             tables = {name: rows for name, rows in tables.items() if rows and name in kept}
             if tables:
                 self._follow_clock(with_samples)

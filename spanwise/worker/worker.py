@@ -402,6 +402,28 @@ class Worker:
         """Bytes of results here that lie in memory of another process."""
         return self.segments.elsewhere_bytes(self)
 
+    def load(self) -> tuple[int, int, int, int, int, float, int, float, float, int, float, float]:
+        """How much there is: a row of the table `load` but for its time."""
+        table, incoming, outgoing = self.table, self.transfers.incoming, self.transfers.outgoing
+        with self.lock:
+            queued, results, fetching = len(table.queued), len(table.values), len(table.fetches)
+            ready = min(len(table.runnable), queued)
+        executing = sum(each.row is not None for each in self.executors)
+        return (
+            executing,
+            ready,
+            queued - ready,
+            results,
+            fetching,
+            self.spill.memory_bytes,
+            incoming.count,
+            incoming.nbytes,
+            float(incoming.count_total),
+            outgoing.count,
+            outgoing.nbytes,
+            float(outgoing.count_total),
+        )
+
     def ask_what_is_held(self) -> dict[str, float]:
         """Ask the scheduler what tasks hold of this worker's resources."""
         # By name: the client's folder imports this one, and most workers never need a client.

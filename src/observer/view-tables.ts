@@ -24,7 +24,8 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   'fine-metrics': [...WORK, 'fine', 'meters'],
   profile: ['samples', 'spans', 'clients'],
   memory: ['memory', 'stored', 'memoryRuns', 'memorySamples', 'workers'],
-  transfers: ['transfers', 'workers']
+  transfers: ['transfers', 'workers'],
+  system: ['system', 'workers']
 };
 
 /** Stays equal as long as the view's answer does. */

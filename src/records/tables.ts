@@ -369,8 +369,31 @@ export const TABLES = {
       cpu: f64Of<Seconds>()
     },
     bound: { rows: 2_000_000, then: 'oldest are kept only as sums' }
+  },
+  /**
+   * What the system counts for a process and its host over the `seconds` before `t`; NaN, and none for fds: it does not say. worker: none is
+   * the scheduler's process. cpu: per cent of one core. memory: resident bytes, fds: open descriptors, both at `t`. net and hostDisk: bytes
+   * a second of all on the host, disk: of this process.
+   */
+  system: {
+    number: 26,
+    columns: {
+      t: f64Of<Seconds>(),
+      worker: 'u16',
+      seconds: f64Of<Seconds>(),
+      cpu: 'f32',
+      memory: f64Of<Bytes>(),
+      fds: 'u32',
+      netRead: 'f64',
+      netWrite: 'f64',
+      diskRead: 'f64',
+      diskWrite: 'f64',
+      hostDiskRead: 'f64',
+      hostDiskWrite: 'f64'
+    },
+    bound: { rows: 200_000, then: 'oldest are dropped' }
   }
-  // Numbers that are promised: 26 system, 27 ownSamples, 28 snippets, 29 clocks.
+  // Numbers that are promised: 27 ownSamples, 28 snippets, 29 clocks.
 } as const satisfies Record<string, TableDescription>;
 
 export type TableName = keyof typeof TABLES;

@@ -104,6 +104,11 @@ export class Scheduler {
     return this._state.workers;
   }
 
+  /** Bytes a second from one worker to another, as measured last. */
+  get bandwidth(): number {
+    return this._state.bandwidth;
+  }
+
   /** Tasks that could run but lie in a queue, since no worker has room. */
   get queuedCount(): number {
     const { commonCount, waitingForResources } = this._state;

@@ -64,6 +64,24 @@ export class MeasuredLog {
     });
   }
 
+  /** What the system counts for a process; NONE_U16: the scheduler's. */
+  system(worker: number, system: MeasuredTable<'system'>): void {
+    this._copy('system', system, {
+      t: i => this._since(system.t[i]!),
+      worker: () => worker,
+      seconds: i => system.seconds[i]!,
+      cpu: i => system.cpu[i]!,
+      memory: i => system.memory[i]!,
+      fds: i => system.fds[i]!,
+      netRead: i => system.netRead[i]!,
+      netWrite: i => system.netWrite[i]!,
+      diskRead: i => system.diskRead[i]!,
+      diskWrite: i => system.diskWrite[i]!,
+      hostDiskRead: i => system.hostDiskRead[i]!,
+      hostDiskWrite: i => system.hostDiskWrite[i]!
+    });
+  }
+
   fine(worker: number, fine: MeasuredTable<'fine'>): void {
     const names = this._workers.get(worker)?.names;
     if (names === undefined) {

@@ -11,6 +11,7 @@ import { arrayOf } from '../base/typed-arrays';
 import { SeededRandom } from '../base/seeded-random';
 import { decodeBlock, type Block } from '../records/block';
 import {
+  NONE_U16,
   NONE_U32,
   PartKind,
   RunStatus,
@@ -26,7 +27,11 @@ import {
   type SpanId
 } from '../records/ids';
 import { idOf } from './ids';
-import { EmbeddedClusterLog, type TaskFacts } from '../sources';
+import {
+  EmbeddedClusterLog,
+  type MeasuredTable,
+  type TaskFacts
+} from '../sources';
 import type { FinishedTables } from '../sources/embedded-cluster';
 
 export const TICK = 1 / 64;
@@ -148,6 +153,10 @@ type MemoryFact = {
   readonly spilled: number;
   readonly unmanagedOld: number;
 };
+/** worker: NONE_U16 is the scheduler. */
+type SystemFact = Readonly<
+  Record<Exclude<keyof MeasuredTable<'system'>, 'rows'> | 'worker', number>
+>;
 type FineFact = {
   readonly t: number;
   readonly worker: number;
@@ -171,6 +180,7 @@ export type ClusterFacts = {
   readonly transfers: readonly TransferFact[];
   readonly stored: readonly StoredFact[];
   readonly memory: readonly MemoryFact[];
+  readonly system: readonly SystemFact[];
   readonly fine: readonly FineFact[];
 };
 
@@ -297,7 +307,8 @@ class Draw {
       transfers: this._transfers(workers),
       stored: this._stored(workers),
       memory: this._memory(workers),
-      fine: this._fine(workers)
+      fine: this._fine(workers),
+      system: this._system(workers)
     };
   }
 
@@ -565,6 +576,31 @@ class Draw {
             managed: this._bytes(),
             spilled: this._bytes(),
             unmanagedOld: this._bytes()
+          }))
+          .filter(({ t }) => t < left)
+      )
+      .sort((one, other) => one.t - other.t);
+  }
+
+  private _system(workers: readonly WorkerFact[]): SystemFact[] {
+    const processes = [{ worker: NONE_U16, left: Infinity }, ...workers];
+    return processes
+      .flatMap(({ worker, left }) =>
+        [200, 600, 850]
+          .map((tick, i) => ({
+            t: (tick + (worker % 100)) * TICK,
+            worker,
+            seconds: this._ticks(40, 60),
+            cpu: this._random.below(200),
+            memory: this._bytes(),
+            // (of one row not known)
+            fds: i === 1 ? NONE_U32 : this._bytes(),
+            netRead: this._bytes(),
+            netWrite: this._bytes(),
+            diskRead: this._bytes(),
+            diskWrite: this._bytes(),
+            hostDiskRead: this._bytes(),
+            hostDiskWrite: i === 2 ? NaN : this._bytes()
           }))
           .filter(({ t }) => t < left)
       )
@@ -867,7 +903,7 @@ class Teller {
   }
 
   private _measurements(): Happening[] {
-    const { threads, transfers, stored, memory, fine } = this._cluster;
+    const { threads, transfers, stored, memory, system, fine } = this._cluster;
     const { measured } = this._log;
     return [
       ...threads.map(({ worker, thread, since, ident }) => ({
@@ -921,6 +957,19 @@ class Teller {
             managed: [figures.managed],
             spilled: [figures.spilled],
             unmanagedOld: [figures.unmanagedOld]
+          })
+      })),
+      ...system.map(({ worker, ...row }) => ({
+        t: row.t,
+        order: 0,
+        tell: () =>
+          measured.system(worker, {
+            rows: 1,
+            ...(Object.fromEntries(
+              Object.entries({ ...row, t: START + row.t }).map(
+                ([name, value]) => [name, [value]]
+              )
+            ) as Record<Exclude<keyof SystemFact, 'worker'>, number[]>)
           })
       })),
       ...fine.map(row => ({

@@ -168,13 +168,13 @@ export const CLIENT_LINK = {
     /**
      * Which tasks there are, what runs them and holds their results: those named by `ids`, or all, in these states (none given: in any),
      * at this worker. Or the story of those that are named, at most 64. Or how many tasks of all clients are in which state, by the log's
-     * spans. → `answer`, a page; `after` is 0, then what the page before said.
+     * spans. Or what workers have told of themselves. → `answer`, a page; `after` is 0, then what the page before said.
      */
     question: message(
       {
         request: u32,
         about: v.optional(
-          v.picklist(['tasks', 'story', 'held', 'spans']),
+          v.picklist(['tasks', 'story', 'held', 'spans', 'workers']),
           'tasks'
         ),
         named: v.optional(flag, false),
@@ -512,6 +512,8 @@ export const CLIENT_LINK = {
         ),
         /** Of a worker: what tasks hold of its resources. */
         held: v.optional(amounts),
+        /** Of workers: bytes a second from one to another, as measured last. */
+        bandwidth: v.optional(v.number()),
         /** Counts of one page: a span and a state may come again in the next one. */
         spans: v.optional(
           v.array(
@@ -533,7 +535,40 @@ export const CLIENT_LINK = {
           keyStart: 'u32',
           keyEnd: 'u32'
         },
-        holders: { row: 'u32', worker: 'u16' }
+        holders: { row: 'u32', worker: 'u16' },
+        /**
+         * The newest that workers have told: columns as in `measured.system` and `measured.load`; process, managed and disk are `process`,
+         * `managed` and `spilled` of `measured.memory`. NaN, and none for fds: not known, or not told yet.
+         */
+        workers: {
+          worker: 'u16',
+          t: f64Of<Seconds>(),
+          seconds: f64Of<Seconds>(),
+          cpu: 'f32',
+          memory: f64Of<Bytes>(),
+          fds: 'u32',
+          netRead: 'f64',
+          netWrite: 'f64',
+          diskRead: 'f64',
+          diskWrite: 'f64',
+          hostDiskRead: 'f64',
+          hostDiskWrite: 'f64',
+          executing: 'u32',
+          ready: 'u32',
+          waiting: 'u32',
+          results: 'u32',
+          fetching: 'u32',
+          spilled: f64Of<Bytes>(),
+          incoming: 'u32',
+          incomingBytes: f64Of<Bytes>(),
+          incomingTotal: 'f64',
+          outgoing: 'u32',
+          outgoingBytes: f64Of<Bytes>(),
+          outgoingTotal: 'f64',
+          process: f64Of<Bytes>(),
+          managed: f64Of<Bytes>(),
+          disk: f64Of<Bytes>()
+        }
       }
     ),
     /**

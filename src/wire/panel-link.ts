@@ -66,8 +66,9 @@ const view = v.picklist([
   'profile',
   'memory',
   'summary',
-  'transfers'
-  // Names that are promised: own-profile, system, logs.
+  'transfers',
+  'system'
+  // Names that are promised: own-profile, logs.
 ]);
 
 /** A map whose content the receiver does not check. */
@@ -272,7 +273,8 @@ export type ViewResult =
   | ProfileResult
   | MemoryResult
   | SummaryResult
-  | TransfersResult;
+  | TransfersResult
+  | SystemResult;
 
 /**
  * view `spans`: every span of the cluster with its own and its subtree's figures; rows in order of first appearance, parents before children.
@@ -551,6 +553,38 @@ type TransferSum = {
   readonly largeBytes: number;
   readonly largeSeconds: number;
 };
+
+/**
+ * view `system`: what the system counts for each process, as the log's table has it; the scheduler's first. A point stands for the seconds
+ * before `t`; where there are fewer points than rows, rates are means and `memory` and `fds` the highest of neighbours. null: not known.
+ */
+export type SystemResult = {
+  readonly view: 'system';
+  readonly lines: readonly SystemLine[];
+  /** Processes that were left out. */
+  readonly dropped: number;
+};
+export type SystemLine = {
+  /** null: the scheduler. */
+  readonly worker: number | null;
+  readonly name: string;
+  readonly address: string;
+  /** The log's, of which the points are made. */
+  readonly rows: number;
+  readonly t: readonly number[];
+  readonly seconds: readonly number[];
+} & Readonly<Record<SystemFigure, readonly (number | null)[]>>;
+/** cpu: per cent of one core; memory: bytes; fds: how many; all others: bytes a second. */
+type SystemFigure =
+  | 'cpu'
+  | 'memory'
+  | 'fds'
+  | 'netRead'
+  | 'netWrite'
+  | 'diskRead'
+  | 'diskWrite'
+  | 'hostDiskRead'
+  | 'hostDiskWrite';
 
 export type ActivitySeconds = Readonly<Record<string, number>>;
 /**

@@ -41,7 +41,8 @@ const READERS = {
   },
   memory: { measure: textOf, show: textOf },
   summary: {},
-  transfers: {}
+  transfers: {},
+  system: {}
 } as const satisfies Record<ViewName, Readonly<Record<string, Reader>>>;
 
 export type ParamsOf<V extends ViewName> = {

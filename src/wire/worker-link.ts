@@ -158,7 +158,40 @@ export const WORKER_LINK = {
         type: 'u32'
       },
       /** From `t` on this thread of the process, by the operating system's number, runs the tasks of `thread`. */
-      threads: { t: f64Of<Seconds>(), thread: 'u16', ident: 'f64' }
+      threads: { t: f64Of<Seconds>(), thread: 'u16', ident: 'f64' },
+      system: {
+        t: f64Of<Seconds>(),
+        seconds: f64Of<Seconds>(),
+        cpu: 'f32',
+        memory: f64Of<Bytes>(),
+        fds: 'u32',
+        netRead: 'f64',
+        netWrite: 'f64',
+        diskRead: 'f64',
+        diskWrite: 'f64',
+        hostDiskRead: 'f64',
+        hostDiskWrite: 'f64'
+      },
+      /**
+       * How much there is at `t`, with each row of `system`; not of the log. Tasks that run, that could run, that wait for inputs; results
+       * kept and coming; spilled: what the results on disk take in memory. Requests for results of others (incoming) and by others
+       * (outgoing) that are open, their bytes, and how many requests there were in all.
+       */
+      load: {
+        t: f64Of<Seconds>(),
+        executing: 'u32',
+        ready: 'u32',
+        waiting: 'u32',
+        results: 'u32',
+        fetching: 'u32',
+        spilled: f64Of<Bytes>(),
+        incoming: 'u32',
+        incomingBytes: f64Of<Bytes>(),
+        incomingTotal: 'f64',
+        outgoing: 'u32',
+        outgoingBytes: f64Of<Bytes>(),
+        outgoingTotal: 'f64'
+      }
     }),
     /** These runs leave the worker's threads to others, and go on beside them; or (`back`) hold a thread again. */
     seceded: message(

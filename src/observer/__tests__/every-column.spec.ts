@@ -6,6 +6,8 @@
 import { DEFAULT_SPAN } from '../../records/ids';
 import {
   MEMORY_MEASURES,
+  NONE_U16,
+  NONE_U32,
   PartKind,
   RunStatus,
   SpanOrigin,
@@ -179,6 +181,7 @@ const EXPECTED: Partial<
       .map(({ task, ...row }) => ({ ...row, firstNode: task.node, status: 0 })),
   stored: ({ stored }) => stored.map(row => ({ ...row })),
   memory: ({ memory }) => memory.map(row => ({ ...row })),
+  system: ({ system }) => system.map(row => ({ ...row })),
   fine: ({ fine }) =>
     [...fine]
       .sort((one, other) => one.t - other.t)
@@ -882,6 +885,41 @@ describe('every column of a drawn cluster', () => {
         )
       );
       expect(limits!.memoryLimit).toBe(sum(living, each => each.memoryLimit));
+    }
+  });
+
+  it('is in what the system counted for each process', () => {
+    const unknown = (value: number): number | null =>
+      Number.isNaN(value) || value === NONE_U32 ? null : value;
+    for (const { facts, log } of drawn) {
+      const { lines, dropped } = ask(log, 'system', { now: END });
+      const processes = [
+        { worker: NONE_U16, name: 'scheduler', address: '' },
+        ...facts.workers
+      ];
+      expect(dropped).toBe(0);
+      expect(lines).toEqual(
+        processes
+          .map(({ worker, name, address }) => {
+            const rows = facts.system.filter(row => row.worker === worker);
+            const columns = Object.keys(rows[0] ?? {}).filter(
+              column => column !== 'worker'
+            ) as Exclude<keyof (typeof rows)[number], 'worker'>[];
+            return {
+              worker: worker === NONE_U16 ? null : worker,
+              name,
+              address,
+              rows: rows.length,
+              ...Object.fromEntries(
+                columns.map(column => [
+                  column,
+                  rows.map(row => unknown(row[column]))
+                ])
+              )
+            };
+          })
+          .filter(({ rows }) => rows > 0)
+      );
     }
   });
 

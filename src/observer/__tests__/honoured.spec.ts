@@ -20,7 +20,7 @@ const SPAN_X = 1;
 const SPAN_Y = 2;
 
 type Drawn = Readonly<
-  Record<'runs' | 'parts' | 'fine' | 'samples' | 'transfers', Row[]>
+  Record<'runs' | 'parts' | 'fine' | 'samples' | 'transfers' | 'system', Row[]>
 > & {
   readonly stored: Row[];
 };
@@ -36,6 +36,7 @@ function drawn(seed: number): { rows: Drawn; log: LogStore } {
     fine: [],
     samples: [],
     transfers: [],
+    system: [],
     stored: []
   };
   const clock = [0, 0];
@@ -101,6 +102,12 @@ function drawn(seed: number): { rows: Drawn; log: LogStore } {
       bytes: pick([1e5, 2e6]),
       type: NONE
     });
+    rows.system.push({
+      t: start + pick([0.25, 0.5]),
+      worker: pick([0, 1, 0xffff]),
+      seconds: pick([0.25, 1]),
+      diskWrite: pick([8, 64])
+    });
     const outside = { context: id('get-data'), activity: id('network') };
     rows.fine.push({
       ...outside,
@@ -151,7 +158,8 @@ function drawn(seed: number): { rows: Drawn; log: LogStore } {
       }))
     ],
     ['stored', rows.stored],
-    ['transfers', rows.transfers]
+    ['transfers', rows.transfers],
+    ['system', rows.system]
   ] as const;
   tables.forEach(([table, of], i) =>
     ingestBlock(log, rowsToBlock(i + 1, table, of as Row[]))
@@ -355,6 +363,25 @@ const checks: Readonly<
       sum(wanted.map(row => Number(row['bytes'])))
     );
   },
+  system: (used, rows, log, asked) => {
+    const { result } = answer(log, 'system', asked);
+    if (result.view !== 'system') {
+      throw new Error(result.view);
+    }
+    const wanted = rows.system.filter(
+      ({ t, seconds, worker }) =>
+        (!used.includes('worker') || worker === 1) &&
+        (!used.includes('time') ||
+          (Number(t) > RANGE.from && Number(t) - Number(seconds) < RANGE.to))
+    );
+    const bytes = ({ seconds, diskWrite }: Row): number =>
+      Number(seconds) * Number(diskWrite);
+    const told = result.lines.flatMap(line =>
+      line.seconds.map((seconds, i) => seconds * line.diskWrite[i]!)
+    );
+    expect(sum(result.lines.map(line => line.rows))).toBe(wanted.length);
+    expect(sum(told)).toBeCloseTo(sum(wanted.map(bytes)), 6);
+  },
   'memory: others': (used, _rows, log, asked) => {
     const { result } = answer(log, 'memory', asked);
     if (result.view !== 'memory') {
@@ -442,7 +469,8 @@ describe('a view that says "exact"', () => {
     ['samples', 'profile', NARROW.span, /oldest samples/],
     ['memory', 'memory', NARROW.worker, /measurements of memory/],
     ['memorySamples', 'memory', {}, /samples of recorded runs/],
-    ['transfers', 'transfers', {}, /oldest transfers/]
+    ['transfers', 'transfers', {}, /oldest transfers/],
+    ['system', 'system', {}, /oldest figures of processes/]
   ] as const)('ends when rows are gone: %s, %s', (table, view, filter, why) => {
     const { log: long } = drawn(6);
     expect(answer(long, view, { filter }).honoured.how).toBe('exact');

@@ -469,6 +469,7 @@ describe('the rows of a table', () => {
       'stored',
       'memorySamples',
       'transfers',
+      'system',
       'events'
     ] as const) {
       const log = logWith([table, [{}, {}]], [table, [{}]]);

@@ -153,6 +153,7 @@ describe('a log', () => {
       'stored',
       'memorySamples',
       'transfers',
+      'system',
       'events'
     ] as const satisfies TableName[];
     let sum = 0;

@@ -6,6 +6,7 @@ import { foldProfile } from './profile';
 import { foldRecords } from './records';
 import { foldSpans } from './spans';
 import { foldSummary } from './summary';
+import { foldSystem } from './system';
 import { foldTaskStream } from './task-stream';
 import { foldTasks } from './tasks';
 import { foldTransfers } from './transfers';
@@ -41,5 +42,7 @@ export function foldView(
       return foldSummary(context);
     case 'transfers':
       return foldTransfers(context);
+    case 'system':
+      return foldSystem(context);
   }
 }

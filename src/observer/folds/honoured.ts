@@ -22,6 +22,9 @@ const wholeRun = notFiltered('These figures are of the whole run.');
 const wholeTransfers = notFiltered(
   'What workers fetch of each other is wanted by tasks of any span: it is shown whole.'
 );
+const wholeProcess = notFiltered(
+  'What the system counts for a process is of all that it does.'
+);
 const processMemory = notFiltered(
   'The memory of a process has no owner: it is shown whole.'
 );
@@ -112,6 +115,13 @@ export const HONOURED: Readonly<
     function: wholeTransfers,
     worker: WHOLLY,
     status: wholeTransfers
+  },
+  system: {
+    time: WHOLLY,
+    span: wholeProcess,
+    function: wholeProcess,
+    worker: WHOLLY,
+    status: wholeProcess
   }
 };
 
@@ -138,6 +148,7 @@ const EXCEPTIONS = {
   ),
   storedDropped: approximate('The oldest changes of results are forgotten.'),
   transfers: approximate('The oldest transfers are forgotten.'),
+  system: approximate('The oldest figures of processes are forgotten.'),
   recordedRuns: approximate('Recorded runs are of the whole cluster.')
 } as const satisfies Record<string, Rule>;
 
@@ -151,7 +162,8 @@ type BoundedTable =
   | 'samples'
   | 'memory'
   | 'memorySamples'
-  | 'transfers';
+  | 'transfers'
+  | 'system';
 
 /** The tables whose rows a view reads, always or under any condition. Totals forget nothing, so they are not listed. */
 const FROM_ROWS: Readonly<
@@ -172,7 +184,8 @@ const FROM_ROWS: Readonly<
   'memory: others': { always: ['memory', 'memorySamples'], narrowed: [] },
   spans: { always: [], narrowed: [] },
   summary: { always: [], narrowed: [] },
-  transfers: { always: ['transfers'], narrowed: [] }
+  transfers: { always: ['transfers'], narrowed: [] },
+  system: { always: ['system'], narrowed: [] }
 };
 
 function goneRows(

@@ -20,6 +20,7 @@ const TIMES: Partial<Record<TableName, readonly string[]>> = {
   memoryRuns: ['interval', 'start'],
   memorySamples: ['t'],
   transfers: ['start'],
+  system: ['t', 'seconds'],
   events: ['t'],
   gaps: ['from', 'to']
 };
@@ -51,7 +52,17 @@ const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
   memory: ['process', 'managed', 'spilled', 'unmanagedOld'],
   stored: ['change'],
   memorySamples: ['bytes'],
-  transfers: ['bytes']
+  transfers: ['bytes'],
+  system: [
+    'cpu',
+    'memory',
+    'netRead',
+    'netWrite',
+    'diskRead',
+    'diskWrite',
+    'hostDiskRead',
+    'hostDiskWrite'
+  ]
 };
 /** 2^80: more bytes or nanoseconds than there can be, and few enough that sums stay finite. */
 const MOST_AMOUNT = 2 ** 80;

@@ -137,6 +137,10 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
   },
   memorySamples: (log, block) => appended(log, log.memorySamples, block),
   transfers: (log, block) => appended(log, log.transfers, block),
+  system: (log, block) => {
+    appended(log, log.system, block);
+    noteNewest(log, columnsOf(block).t);
+  },
   events: ingestEvents,
   clients: (log, block) => {
     rowsOf(block).forEach(row => log.clients.set(row));

@@ -61,6 +61,7 @@ export class LogStore {
   readonly stored: ColumnTable<'stored'>;
   readonly memorySamples: ColumnTable<'memorySamples'>;
   readonly transfers: ColumnTable<'transfers'>;
+  readonly system: ColumnTable<'system'>;
   readonly events: ColumnTable<'events'>;
 
   readonly names = new Map<number, string>();
@@ -174,6 +175,7 @@ export class LogStore {
     this.stored = table('stored');
     this.memorySamples = table('memorySamples');
     this.transfers = table('transfers');
+    this.system = table('system');
     this.events = table('events');
     const index = (): IdIndex => new IdIndex(bounds.pages);
     this.nodeRows = index();
@@ -346,6 +348,7 @@ export class LogStore {
       this.stored,
       this.memorySamples,
       this.transfers,
+      this.system,
       this.events
     ].reduce((sum, table) => sum + table.nbytes, this.retired.nbytes);
   }

@@ -24,6 +24,7 @@ const GROWING = [
   'stored',
   'memorySamples',
   'transfers',
+  'system',
   'events'
 ] as const satisfies readonly TableName[];
 type GrowingTable = (typeof GROWING)[number];

@@ -192,13 +192,15 @@ export function checkFromWorker(
     checkNames('finished', message.fields.firstName & ~COINED, names);
     checkFinished(message, threads);
   } else if (message.type === 'measured') {
-    const { samples, running, threads: changed } = message.tables;
+    const { samples, running, system, threads: changed } = message.tables;
     checkNames('measured', message.fields.firstName & ~COINED, names);
     checkThreads('measured', samples.thread, samples.rows, threads);
     checkThreads('measured', running.thread, running.rows, threads);
     checkThreads('measured', changed.thread, changed.rows, threads);
     checkTimes('measured', 't', changed.t, changed.rows);
     checkAmounts('measured', 'ident', changed.ident, changed.rows);
+    checkTimes('measured', 't', system.t, system.rows);
+    checkAmounts('measured', 'seconds', system.seconds, system.rows);
   } else if (message.type === 'seceded') {
     const { seconds, rows } = message.tables.tasks;
     checkAmounts('seceded', 'seconds', seconds, rows);

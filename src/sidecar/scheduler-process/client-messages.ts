@@ -16,7 +16,13 @@ import { checkFromClient, type ComingGraph } from './check-messages';
 import { ClientBlobs, ClientSpans, ClientTasks } from './client-scope';
 import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
-import { answerTo, heldAt, statesBySpan, storyOf } from './questions';
+import {
+  answerTo,
+  heldAt,
+  statesBySpan,
+  storyOf,
+  workersOf
+} from './questions';
 import { NO_ROW, type Refusal } from './report-message';
 import { factsOf } from './scheduler-watchers';
 import { NO_TASK } from './task-rows';
@@ -620,6 +626,11 @@ export class ClientSession {
     if (about === 'spans') {
       const answer = statesBySpan(this._cluster, question.fields);
       this.link.send('answer', { request, ...answer });
+      return;
+    }
+    if (about === 'workers') {
+      const { fields, tables } = workersOf(this._cluster, question.fields);
+      this.link.send('answer', { request, ...fields }, tables);
       return;
     }
     const { next, page } = answerTo(this._cluster, this.tasks, question);

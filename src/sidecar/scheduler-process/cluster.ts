@@ -8,7 +8,7 @@
  * One turn of the event loop takes in everything that the sockets had; no timer is on this path. The timers here seal the log, sample
  * memory and limit waiting.
  */
-import { CapacityState } from '../../records/enumerations';
+import { CapacityState, NONE_U16 } from '../../records/enumerations';
 import { randomUUID } from 'node:crypto';
 import {
   type ClusterSettings,
@@ -25,6 +25,7 @@ import { IdleWatch, idleTime } from './idle-watch';
 import { MemoryRuns } from './memory-runs';
 import { NameKeeper } from './name-keeper';
 import { OutsideWorkers } from './outside-workers';
+import { OwnSystem } from './own-system';
 import { ObserverLink, type EndReason } from '../../link/observer-link';
 import type { Refusal } from './report-message';
 import {
@@ -36,7 +37,8 @@ import { Roster, type IRosterHost, type Phase } from './roster';
 import { StallWatch } from './stall-watch';
 import type { FinishedRuns } from './worker-messages';
 import { WorkerControl, type Command, type Done } from './worker-control';
-import type { WorkerSession } from './worker-session';
+import type { MeasuredTable } from '../../sources';
+import type { SystemUse, WorkerSession } from './worker-session';
 
 /** Why a cluster of the Jupyter server ends with it. */
 const JUPYTER_ENDS = 'the Jupyter server that started it has ended';
@@ -83,6 +85,8 @@ export class Cluster implements IRosterHost {
   private readonly _idle: IdleWatch;
   /** The numbers of clients that have been welcomed and whose links have not come yet. */
   private readonly _admitted = new WeakMap<Intro, number>();
+  /** Null: nobody would read it. */
+  private readonly _system: OwnSystem | null;
   private _phase: Phase = 'starting';
   /** Counts what clients say. */
   private _uses = 0;
@@ -140,6 +144,14 @@ export class Cluster implements IRosterHost {
     this.memoryRuns = new MemoryRuns(this._state.log, clock, () =>
       [...this._state.workers.values()].map(session => session.memory)
     );
+    const { measured } = this._state.log;
+    this._system = isRecorded(settings)
+      ? new OwnSystem(
+          clock,
+          () => this._idle.isBusy,
+          row => this.gather(() => measured.system(NONE_U16, columnsOf(row)))
+        )
+      : null;
     this.ended = new Promise(resolve => (this._resolveEnded = resolve));
   }
 
@@ -171,6 +183,7 @@ export class Cluster implements IRosterHost {
     const stopped = sessions.filter(isStopped).map(({ id }) => id);
     const asked = sessions.filter(session => !isStopped(session));
     requests.flush(asked, limit, unanswered => {
+      this._system?.look();
       // The workers' answers belong to this turn: they are in the log when the turn is over.
       setImmediate(() => {
         const seq = log.seal(clock());
@@ -376,6 +389,7 @@ export class Cluster implements IRosterHost {
     this._control.close();
     this._stalls.close();
     this._idle.close();
+    this._system?.close();
     this._state.shared.close();
     this._state.copies.close();
     for (const { id, link } of workers.values()) {
@@ -638,6 +652,15 @@ function stoppedSentence(workers: readonly number[]): string {
   const names = workers.map(worker => `worker-${worker}`).join(', ');
   const verb = workers.length === 1 ? 'is' : 'are';
   return `${names} ${verb} stopped (SIGSTOP or a debugger): what ran there last is missing in these figures.`;
+}
+
+/** A row as a table of one. */
+function columnsOf(row: SystemUse): MeasuredTable<'system'> {
+  const columns = Object.entries(row).map(([name, value]) => [name, [value]]);
+  return {
+    rows: 1,
+    ...Object.fromEntries(columns)
+  } as MeasuredTable<'system'>;
 }
 
 /** Without an observer nobody would ever read the log. */

@@ -40,15 +40,20 @@ export class IdleWatch {
     clearInterval(this._timer);
   }
 
+  /** There are tasks to be done. Those that nobody can run are too: a worker may come for them. So are those that have left their threads. */
+  get isBusy(): boolean {
+    const { core } = this._cluster;
+    return (
+      core.queuedCount > 0 ||
+      core.unplacedCount > 0 ||
+      core.workers.all.some(({ underWayCount }) => underWayCount > 0)
+    );
+  }
+
   private _look(): void {
     const { core, clock } = this._cluster;
     const now = clock();
-    // Tasks that nobody can run are work too: a worker may come for them. So are those that have left their threads.
-    const isBusy =
-      this._host.isHeld ||
-      core.queuedCount > 0 ||
-      core.unplacedCount > 0 ||
-      core.workers.all.some(({ underWayCount }) => underWayCount > 0);
+    const isBusy = this._host.isHeld || this.isBusy;
     const seen = `${core.stepsAhead} ${this._host.clientsSeen}`;
     if (isBusy || seen !== this._seen) {
       this._seen = seen;

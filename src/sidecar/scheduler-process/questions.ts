@@ -12,6 +12,7 @@ import type { TaskStateWord } from '../../wire/task-states';
 import type { Message } from '../../wire/schema';
 import type { ClientTasks } from './client-scope';
 import type { ClusterState } from './cluster-state';
+import type { SystemUse, WorkerLoad } from './worker-session';
 
 type Question = Message<'client', 'up', 'question'>;
 
@@ -22,6 +23,55 @@ const MOST_KEY_BYTES = 1 << 20;
 /** Tasks whose story is looked for, each in some 0.1 ms, and lines of their stories. */
 const MOST_STORIES = 64;
 const MOST_LINES = 4_096;
+
+/** Workers on a page. */
+const MOST_WORKERS = 1_024;
+
+type WorkerRow = SystemUse &
+  WorkerLoad & {
+    readonly worker: number;
+    readonly process: number;
+    readonly managed: number;
+    readonly disk: number;
+  };
+type WorkerColumns = { readonly [C in keyof WorkerRow]: number[] };
+
+const NOT_TOLD: SystemUse = {
+  t: NaN,
+  seconds: NaN,
+  cpu: NaN,
+  memory: NaN,
+  fds: NONE_U32,
+  netRead: NaN,
+  netWrite: NaN,
+  diskRead: NaN,
+  diskWrite: NaN,
+  hostDiskRead: NaN,
+  hostDiskWrite: NaN
+};
+const NO_LOAD: WorkerLoad = {
+  t: NaN,
+  executing: 0,
+  ready: 0,
+  waiting: 0,
+  results: 0,
+  fetching: 0,
+  spilled: 0,
+  incoming: 0,
+  incomingBytes: 0,
+  incomingTotal: 0,
+  outgoing: 0,
+  outgoingBytes: 0,
+  outgoingTotal: 0
+};
+const NO_ROW: WorkerRow = {
+  ...NO_LOAD,
+  ...NOT_TOLD,
+  worker: 0,
+  process: 0,
+  managed: 0,
+  disk: 0
+};
 
 const STATES: Readonly<Record<TaskStateWord, TaskState>> = {
   released: TaskState.Released,
@@ -117,6 +167,41 @@ export function heldAt(
       held
     ])
   );
+}
+
+/** How workers are, from the one numbered `after` on, as far as they have told. */
+export function workersOf(
+  { core, workers }: ClusterState,
+  { after }: Question['fields']
+): {
+  readonly fields: { next: number | null; bandwidth: number };
+  readonly tables: { workers: WorkerColumns };
+} {
+  const sessions = [...workers.values()]
+    .filter(({ id }) => id >= after)
+    .sort((one, other) => one.id - other.id);
+  const rows = sessions
+    .slice(0, MOST_WORKERS)
+    .map(({ id, system, load, memory }): WorkerRow => ({
+      worker: id,
+      ...(load ?? NO_LOAD),
+      ...(system ?? NOT_TOLD),
+      process: memory.process,
+      managed: memory.managed,
+      disk: memory.spilled
+    }));
+  const names = Object.keys(NO_ROW) as (keyof WorkerRow)[];
+  return {
+    fields: {
+      next: sessions[MOST_WORKERS]?.id ?? null,
+      bandwidth: core.bandwidth
+    },
+    tables: {
+      workers: Object.fromEntries(
+        names.map(name => [name, rows.map(row => row[name])])
+      ) as WorkerColumns
+    }
+  };
 }
 
 /** What moved the tasks that are asked for, as far as the scheduler remembers it; oldest first. */

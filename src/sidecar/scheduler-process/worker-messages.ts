@@ -314,6 +314,8 @@ function takeMeasured(
       unmanagedOld: memory.unmanagedOld[last]!
     };
   }
+  session.system = newestOf(tables.system) ?? session.system;
+  session.load = newestOf(tables.load) ?? session.load;
   for (let i = 0; i < running.rows; i++) {
     const task = taskOf(running.taskId[i]!);
     if (task === NO_TASK) {
@@ -329,6 +331,7 @@ function takeMeasured(
   }
   const { measured } = log;
   measured.memory(worker, memory);
+  measured.system(worker, tables.system);
   measured.fine(worker, tables.fine);
   measured.profile(worker, frames, stacks, samples);
   measured.threads(worker, tables.threads);
@@ -341,4 +344,18 @@ function takeMeasured(
     bytes: transfers.bytes.slice(0, transfers.rows),
     seconds: transfers.duration.slice(0, transfers.rows)
   });
+}
+
+/** The last row of a table as an object; null: it has none. */
+function newestOf<C extends { readonly rows: number }>(
+  table: C
+): { readonly [N in Exclude<keyof C, 'rows'>]: number } | null {
+  const { rows, ...columns } = table;
+  return rows === 0
+    ? null
+    : (Object.fromEntries(
+        Object.entries(columns as Record<string, ArrayLike<number>>).map(
+          ([name, column]) => [name, column[rows - 1]!]
+        )
+      ) as { readonly [N in Exclude<keyof C, 'rows'>]: number });
 }

@@ -2,9 +2,18 @@
 import { CapacityState } from '../../records/enumerations';
 import type { DenseTaskId } from '../../records/ids';
 import type { MemoryUse } from '../../records/memory-measures';
+import type { TablesOf } from '../../wire/schema';
 import type { WorkerIntro } from '../../wire/worker-link';
 import type { AcceptedLink } from '../../link/door';
 import type { WorkerBlobs } from './blob-store';
+
+type Measured = TablesOf<'worker', 'up', 'measured'>;
+/** A row of a table of the message `measured`. */
+type RowOf<T extends 'system' | 'load'> = {
+  readonly [C in Exclude<keyof Measured[T], 'rows'>]: number;
+};
+export type SystemUse = RowOf<'system'>;
+export type WorkerLoad = RowOf<'load'>;
 
 type CapacityLog = {
   capacity(t: number, worker: number, state: CapacityState): void;
@@ -41,6 +50,9 @@ export class WorkerSession {
   memory: MemoryUse = { process: 0, managed: 0, spilled: 0, unmanagedOld: 0 };
   /** What it adds to its clock to get the scheduler's, as the log has it; seconds. */
   loggedClockOffset = 0;
+  /** The newest row of what the system counts for it, and of how much it has to do; null: none yet. */
+  system: SystemUse | null = null;
+  load: WorkerLoad | null = null;
   /** Thread → the task that has run there for some time, as far as it has said. */
   readonly running = new Map<number, DenseTaskId>();
   /** Thread → its number in the system. */

@@ -1,4 +1,9 @@
-import { NONE_U32, RunStatus, StoredKind } from '../../records/enumerations';
+import {
+  NONE_U16,
+  NONE_U32,
+  RunStatus,
+  StoredKind
+} from '../../records/enumerations';
 import type { DenseTaskId, OuterTaskId } from '../../records/ids';
 import { idOf, spanIds } from '../../testing/ids';
 import { logRows } from '../../testing/log-rows';
@@ -86,6 +91,32 @@ describe('what a worker measures', () => {
     expect(tables.memory).toEqual([
       { worker: 4, t: 1.5, ...row },
       { worker: 4, t: 2.25, ...row, process: 9, spilled: 0 }
+    ]);
+  });
+
+  it('is what the system counts for a worker, and for the scheduler', () => {
+    const row = {
+      seconds: 0.5,
+      cpu: 75,
+      memory: 5,
+      fds: 6,
+      netRead: 7,
+      netWrite: 8,
+      diskRead: 9,
+      diskWrite: 10,
+      hostDiskRead: 11,
+      hostDiskWrite: 12
+    };
+    log.measured.system(
+      4,
+      sent<'system'>({ t: 101.5, ...row }, { t: 102, ...row, fds: NONE_U32 })
+    );
+    log.measured.system(NONE_U16, sent<'system'>({ t: 102.5, ...row, cpu: 3 }));
+    log.seal(103);
+    expect(tables.system).toEqual([
+      { worker: 4, t: 1.5, ...row },
+      { worker: 4, t: 2, ...row, fds: NONE_U32 },
+      { worker: NONE_U16, t: 2.5, ...row, cpu: 3 }
     ]);
   });
 

@@ -379,6 +379,81 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       },
       [new TextEncoder().encode('inc-0inc-1')]
     ),
+    workersAnswer: sample(
+      'what two workers have told, one of which has told nothing yet; more follow',
+      'client',
+      'down',
+      'answer',
+      { request: 7, next: 9, bandwidth: 5e8 },
+      {
+        workers: {
+          worker: [0, 4],
+          t: [1000.5, 0.25],
+          seconds: [0.5, 0.25],
+          cpu: [187.5, 0.25],
+          memory: [2e8, 0.25],
+          fds: [29, NONE_U32],
+          netRead: [1e3, 0.25],
+          netWrite: [2e3, 0.25],
+          diskRead: [0, 0.25],
+          diskWrite: [4e6, 0.25],
+          hostDiskRead: [0.25, 0.25],
+          hostDiskWrite: [0.25, 0.25],
+          executing: [2, 0],
+          ready: [5, 0],
+          waiting: [1, 0],
+          results: [40, 0],
+          fetching: [3, 0],
+          spilled: [1e6, 0],
+          incoming: [1, 0],
+          incomingBytes: [3e5, 0],
+          incomingTotal: [12, 0],
+          outgoing: [0, 0],
+          outgoingBytes: [0, 0],
+          outgoingTotal: [2 ** 33, 0],
+          process: [1.5e8, 0],
+          managed: [1e8, 0],
+          disk: [9e5, 0]
+        }
+      }
+    ),
+    system: sample(
+      'what a system counts for a process, and how much there is',
+      'worker',
+      'up',
+      'measured',
+      {},
+      {
+        system: {
+          t: [1000.5],
+          seconds: [0.5],
+          cpu: [187.5],
+          memory: [2e8],
+          fds: [29],
+          netRead: [1e3],
+          netWrite: [2e3],
+          diskRead: [0],
+          diskWrite: [4e6],
+          hostDiskRead: [0.25],
+          hostDiskWrite: [0.25]
+        },
+        load: {
+          t: [1000.5],
+          executing: [2],
+          ready: [5],
+          waiting: [1],
+          results: [40],
+          fetching: [3],
+          spilled: [1e6],
+          incoming: [1],
+          incomingBytes: [3e5],
+          incomingTotal: [12],
+          outgoing: [0],
+          outgoingBytes: [0],
+          outgoingTotal: [2 ** 33]
+        }
+      }
+    ),
     command: sample(
       'two workers are to go, once others have their results',
       'client',

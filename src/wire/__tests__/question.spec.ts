@@ -26,7 +26,8 @@ const KNOWN: Readonly<Record<ViewName, Readonly<Record<string, Kind>>>> = {
   },
   memory: { measure: 'text', show: 'text' },
   summary: {},
-  transfers: {}
+  transfers: {},
+  system: {}
 };
 type Kind = 'text' | 'texts' | 'flag' | 'number' | 'pair';
 const VIEWS = Object.keys(KNOWN) as ViewName[];
