@@ -19,6 +19,7 @@ from spanwise.observed import report_page as sections
 from spanwise.observed.page_file import Page
 from spanwise.observed.profile_page import profile_section
 from spanwise.observed.report_page import Section
+from spanwise.observed.system import SCHEDULER
 from spanwise.observed.view_answers import unreadable
 
 _NO_CODE = "<Code not available>"
@@ -192,6 +193,12 @@ def _page(client: Any, start: float, stop: float, code: str) -> Page:
             sections.bandwidth,
         ),
         *drawn(
+            "system",
+            sections.SYSTEM_TITLES,
+            lambda: asked.system(start, stop),
+            lambda system: sections.system(system, start, stop - start, _hosts(session)),
+        ),
+        *drawn(
             "memory",
             sections.MEMORY_TITLES,
             lambda: _memory(asked, start - clock, stop - clock),
@@ -226,6 +233,12 @@ def _facts(client: Any, records: Any) -> list[tuple[str, sections.Cell]]:
         ("Memory limit", sections.nbytes(info["total_memory"])),
         *((f"{name} version", sections.word(version)) for name, version in own.items()),
     ]
+
+
+def _hosts(session: Any) -> dict[str, str]:
+    """Process → host; the scheduler runs where the oldest worker of its own does."""
+    hosts = {row["address"]: str(row["host"]) for row in session.running_workers()}
+    return {SCHEDULER: next(iter(hosts.values())), **hosts} if hosts else {}
 
 
 def _memory(asked: Any, begin: float, end: float) -> list[Section]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
+from math import isfinite, log2
 from typing import Any
 
 from dask.utils import format_bytes, format_time
@@ -17,6 +17,7 @@ from spanwise.observed.questions import DIVIDING_CONTEXTS, IDLE, FineMetrics
 from spanwise.observed.span_info import SpanInfo
 
 Section = dict[str, Any]
+Chart = dict[str, Any]
 Cell = dict[str, Any]
 Record = Mapping[str, Any]
 
@@ -370,6 +371,163 @@ def bandwidth(found: Mapping[str, Any]) -> list[Section]:
     ]
 
 
+def curves(
+    section: Section, duration: float, lines: Sequence[str], charts: Iterable[Chart]
+) -> Section:
+    """A section of figures over time, with the table that it was until now.
+
+    Parameters
+    ----------
+    lines
+        What the lines of the charts are of.
+    """
+    shown = [chart for chart in charts if any(_has_value(line) for line in chart["lines"])]
+    return {
+        **section,
+        "kind": "curves",
+        "seconds": duration,
+        "lines": list(lines),
+        "charts": shown,
+    }
+
+
+def _has_value(line: Mapping[str, Any]) -> bool:
+    return any(value is not None for value in line["value"])
+
+
+def _line(
+    number: int,
+    times: Iterable[float],
+    values: Iterable[float | None],
+    begin: float,
+    spans: Sequence[float] | None = None,
+) -> dict[str, Any]:
+    """A line of a chart, with times from the report's begin on."""
+    line: dict[str, Any] = {
+        "line": number,
+        "t": [round(t - begin, 6) for t in times],
+        "value": list(values),
+    }
+    return line if spans is None else {**line, "span": [round(each, 6) for each in spans]}
+
+
+def _chart(title: str, unit: str, lines: Iterable[dict[str, Any]]) -> Chart:
+    """A chart; of bytes, in the unit that its highest value has in words."""
+    drawn = list(lines)
+    per = 1.0
+    if unit.startswith("B"):
+        highest = max((value or 0.0 for line in drawn for value in line["value"]), default=0.0)
+        power = min(int(log2(highest) // 10), 4) if highest >= 1 else 0
+        per, unit = 1024.0**power, ("B", "kiB", "MiB", "GiB", "TiB")[power] + unit[1:]
+    return {"title": title, "unit": unit, "per": per, "lines": drawn}
+
+
+SYSTEM_TITLES = ("System",)
+#: Title, unit, and figure of `client.system_monitor()`; of a process, and of its host.
+_OF_PROCESSES = (
+    ("CPU", "%", "cpu"),
+    ("Resident memory", "B", "memory"),
+    ("Read from disk", "B/s", "disk_io.read_bps"),
+    ("Written to disk", "B/s", "disk_io.write_bps"),
+    ("Descriptors", "", "num_fds"),
+)
+_OF_HOSTS = (
+    ("Received by the host", "B/s", "host_net_io.read_bps"),
+    ("Sent by the host", "B/s", "host_net_io.write_bps"),
+    ("Read from the host’s disks", "B/s", "host_disk_io.read_bps"),
+    ("Written to the host’s disks", "B/s", "host_disk_io.write_bps"),
+)
+
+
+def system(
+    found: Mapping[str, Mapping[str, Sequence[Any]]],
+    begin: float,
+    duration: float,
+    hosts: Mapping[str, str],
+) -> list[Section]:
+    """What the system counted for processes and hosts.
+
+    Parameters
+    ----------
+    found
+        As `client.system_monitor()` gives it.
+    begin
+        Wall clock.
+    hosts
+        Process → its host, as far as that is known.
+    """
+    names = list(found)
+    # All processes of a host say the same of it.
+    of_hosts = {hosts.get(name, name): name for name in reversed(names)}
+    rows = []
+    for name, of in found.items():
+        spans = of["seconds"]
+        rows.append(
+            [
+                word(name),
+                _percent(_mean(of["cpu"], spans)),
+                _percent(_highest(of["cpu"])),
+                nbytes(_highest(of["memory"])),
+                nbytes(_total(of["disk_io.read_bps"], spans)),
+                nbytes(_total(of["disk_io.write_bps"], spans)),
+                count(_highest(of["num_fds"])),
+            ]
+        )
+    section = table(
+        SYSTEM_TITLES[0],
+        "Process|#CPU, mean|#CPU, highest|#Highest memory|#Read|#Written|#Most descriptors",
+        rows,
+        "no process has said anything of itself in this time",
+        "What the systems count for the processes, of each step of 0.5 s to 2 s that the block "
+        "touches; bytes are those of the process. The network and the disks are those of all on "
+        "the host.",
+    )
+
+    def drawn(figure: str, of: Iterable[str]) -> list[dict[str, Any]]:
+        return [
+            _line(
+                names.index(name),
+                found[name]["time"],
+                found[name][figure],
+                begin,
+                found[name]["seconds"],
+            )
+            for name in of
+        ]
+
+    charts = [
+        *(_chart(title, unit, drawn(figure, names)) for title, unit, figure in _OF_PROCESSES),
+        *(
+            _chart(title, unit, drawn(figure, reversed(of_hosts.values())))
+            for title, unit, figure in _OF_HOSTS
+        ),
+    ]
+    return [curves(section, duration, names, charts)]
+
+
+def _percent(value: float | None) -> Cell:
+    return _figure(value, "" if value is None else f"{value:.1f} %")
+
+
+def _known(values: Sequence[float | None], spans: Sequence[float]) -> list[tuple[float, float]]:
+    pairs = zip(values, spans, strict=True)
+    return [(value, span) for value, span in pairs if value is not None]
+
+
+def _total(values: Sequence[float | None], spans: Sequence[float]) -> float | None:
+    known = _known(values, spans)
+    return sum(value * span for value, span in known) if known else None
+
+
+def _mean(values: Sequence[float | None], spans: Sequence[float]) -> float | None:
+    total, known = _total(values, spans), _known(values, spans)
+    return None if total is None else total / sum(span for _, span in known)
+
+
+def _highest(values: Sequence[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
 MEMORY_TITLES = ("Memory", "Memory runs")
 
 
@@ -394,6 +552,11 @@ def memory(answer: Mapping[str, Any], begin: float, end: float) -> list[Section]
         if known:
             figures = [nbytes(each) for each in (min(known), max(known), known[-1])]
             lines.append([word(series["name"]), *figures])
+    sampled = [
+        run
+        for run in answer["runs"]
+        if run["start"] < end and (run["stopped"] is None or run["stopped"] >= begin)
+    ]
     runs = [
         [
             word(run["label"]),
@@ -401,11 +564,16 @@ def memory(answer: Mapping[str, Any], begin: float, end: float) -> list[Section]
             count(run["samples"]),
             *(nbytes(run[name]) for name in ("first", "last", "peak", "mean")),
         ]
-        for run in answer["runs"]
-        if run["start"] < end and (run["stopped"] is None or run["stopped"] >= begin)
+        for run in sampled
     ]
     of_processes, of_runs = MEMORY_TITLES
-    return [
+
+    def drawn(made: Section, title: str, of: Sequence[Mapping[str, Any]], name: str) -> Section:
+        lines = [_line(n, each["t"], each["bytes"], begin) for n, each in enumerate(of)]
+        charts = [_chart(title, "B", lines)]
+        return curves(made, end - begin, [each[name] for each in of], charts)
+
+    processes, of_sampler = [
         table(
             of_processes,
             "Processes of|#Lowest|#Highest|#Last",
@@ -419,6 +587,10 @@ def memory(answer: Mapping[str, Any], begin: float, end: float) -> list[Section]
             runs,
             "no MemorySampler sampled in this time",
         ),
+    ]
+    return [
+        drawn(processes, "Memory of processes", answer["series"], "name"),
+        drawn(of_sampler, "Sampled memory", sampled, "label"),
     ]
 
 

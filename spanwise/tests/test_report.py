@@ -37,6 +37,7 @@ TITLES = [
     "Workers’ own profile",
     "Bandwidth by workers",
     "Bandwidth by types",
+    "System",
     "Memory",
     "Memory runs",
     "Scheduler’s log",
@@ -150,6 +151,34 @@ def test_every_figure_is_that_of_the_api(client: Client, tmp_path: Path) -> None
     assert run[:3] == ("sampled", "process", len(curve))
     assert run[3:6] == (curve[0], curve[-1], max(curve))
     assert {row[0] for row in values(sections["Memory"])} >= {"worker-0", "worker-1"}
+    # (as the API has it since: the row in which the block ends may have come in two)
+    monitor = client.system_monitor(start, stop)
+    system = sections["System"]
+    assert system["lines"] == list(monitor) and set(monitor) == {"scheduler", *client.nthreads()}
+    charts = {chart["title"]: chart for chart in system["charts"]}
+    for title, figure in (
+        ("CPU", "cpu"),
+        ("Resident memory", "memory"),
+        ("Descriptors", "num_fds"),
+    ):
+        for line in charts[title]["lines"]:
+            told = monitor[system["lines"][line["line"]]]
+            shown = len(line["t"])
+            assert shown >= 1
+            assert line["value"] == told[figure][:shown]
+            assert line["span"] == pytest.approx(told["seconds"][:shown], abs=1e-6)
+            assert line["t"] == pytest.approx([t - start for t in told["time"]][:shown], abs=1e-5)
+    # All processes are on one host: it is shown once.
+    assert len(charts["Sent by the host"]["lines"]) == 1
+    cpu = {row[0]: row[1] for row in values(system)}
+    for name, told in monitor.items():
+        assert cpu[name] is not None and max(told["cpu"]) + 1e-6 >= cpu[name] >= 0
+    (chart,) = sections["Memory"]["charts"]
+    for line, row in zip(chart["lines"], values(sections["Memory"]), strict=True):
+        known = [value for value in line["value"] if value is not None]
+        assert (min(known), max(known), known[-1]) == row[1:]
+    (chart,) = sections["Memory runs"]["charts"]
+    assert chart["lines"][0]["value"] == curve
     assert "Spanwise scheduler, build" in sections["Scheduler’s log"]["text"]
 
 
@@ -508,11 +537,11 @@ def test_bandwidths_and_memory_are_under_their_names() -> None:
     assert texts(workers)[0][2:] == ("2.00 kiB/s", "10 B", "3")
     assert values(types) == [("int", 1024.0)]
     run = {"label": "x", "measure": "process", "samples": 4, "first": 1, "last": 2, "peak": 3}
-    run |= {"mean": 2.5}
+    run |= {"mean": 2.5, "t": [15, 16], "bytes": [2048, None]}
     answer = {
         "series": [
-            {"name": "worker-0", "bytes": [None, 5, 9, 2, None]},
-            {"name": "worker-1", "bytes": [None]},
+            {"name": "worker-0", "t": [9, 11, 12, 13, 14], "bytes": [None, 5, 9, 2, None]},
+            {"name": "worker-1", "t": [10], "bytes": [None]},
         ],
         "runs": [
             {**run, "start": 15.0, "stopped": None},
@@ -527,6 +556,53 @@ def test_bandwidths_and_memory_are_under_their_names() -> None:
         ("x", "process", 4, 1, 2, 3, 2.5),
         ("until the begin", "process", 4, 1, 2, 3, 2.5),
     ]
+    (chart,) = processes["charts"]
+    assert processes["lines"] == ["worker-0", "worker-1"] and processes["seconds"] == 10.0
+    assert chart["lines"][0] == {"line": 0, "t": [-1, 1, 2, 3, 4], "value": [None, 5, 9, 2, None]}
+    (chart,) = runs["charts"]
+    assert (chart["unit"], chart["per"]) == ("kiB", 1024.0)
+
+
+def test_processes_and_hosts_are_under_their_names() -> None:
+    def process(cpu: list[float | None], fds: int) -> dict[str, list[Any]]:
+        rates = ("disk_io", "host_disk_io", "host_net_io")
+        return {
+            "time": [100.5, 102.5],
+            "seconds": [0.5, 2.0],
+            "cpu": cpu,
+            "memory": [2048.0, 1024.0],
+            "num_fds": [fds, None],
+            **{f"{name}.{way}_bps": [8.0, 64.0] for name in rates for way in ("read", "write")},
+            "host_disk_io.read_bps": [None, None],
+        }
+
+    found = {
+        "scheduler": process([1.0, 1.0], 3),
+        "tcp://a": process([100.0, None], 4),
+        "tcp://b": process([100.0, 50.0], 5),
+    }
+    hosts = {"scheduler": "here", "tcp://a": "here", "tcp://b": "there"}
+    (section,) = report_page.system(found, 100.0, 3.0, hosts)
+    moved = 0.5 * 8 + 2 * 64
+    assert values(section) == [
+        ("scheduler", 1.0, 1.0, 2048.0, moved, moved, 3),
+        ("tcp://a", 100.0, 100.0, 2048.0, moved, moved, 4),
+        ("tcp://b", 60.0, 100.0, 2048.0, moved, moved, 5),
+    ]
+    charts = {chart["title"]: chart for chart in section["charts"]}
+    # (of what no system tells there is no chart)
+    assert "Read from the host’s disks" not in charts
+    assert charts["CPU"]["lines"][1] == {
+        "line": 1,
+        "t": [0.5, 2.5],
+        "value": [100.0, None],
+        "span": [0.5, 2.0],
+    }
+    assert {line["line"] for line in charts["Sent by the host"]["lines"]} == {0, 2}
+    assert (charts["Resident memory"]["unit"], charts["Resident memory"]["per"]) == ("kiB", 1024.0)
+    assert (charts["Written to disk"]["unit"], charts["Written to disk"]["per"]) == ("B/s", 1.0)
+    (none,) = report_page.system({}, 100.0, 3.0, {})
+    assert none["missing"] and none["charts"] == []
 
 
 def test_logs_are_cut_for_each_that_logs(monkeypatch: pytest.MonkeyPatch) -> None:

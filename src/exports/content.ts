@@ -11,7 +11,12 @@ export type PageContent = {
   readonly sections: readonly Section[];
 };
 
-type Section = ProfileSection | TaskStreamSection | TableSection | TextSection;
+type Section =
+  | ProfileSection
+  | TaskStreamSection
+  | CurvesSection
+  | TableSection
+  | TextSection;
 
 type SectionHead = {
   readonly title: string;
@@ -68,6 +73,31 @@ export type TaskStreamSection = SectionHead & {
     readonly function: readonly number[];
     readonly action: readonly number[];
   };
+};
+
+/** Figures over time, and a table of them. Times are seconds since the picture's begin. */
+export type CurvesSection = SectionHead & {
+  readonly kind: 'curves';
+  /** How long the picture is. */
+  readonly seconds: number;
+  /** What the lines are of. */
+  readonly lines: readonly string[];
+  readonly charts: readonly {
+    readonly title: string;
+    /** Values are shown in this unit, divided by so much. */
+    readonly unit: string;
+    readonly per: number;
+    readonly lines: readonly {
+      /** Into `lines`. */
+      readonly line: number;
+      readonly t: readonly number[];
+      readonly value: readonly (number | null)[];
+      /** The seconds before `t` that each point stands for; left out: it is of that moment. */
+      readonly span?: readonly number[];
+    }[];
+  }[];
+  readonly columns: TableSection['columns'];
+  readonly rows: TableSection['rows'];
 };
 
 /** Code, or lines of a log. */

@@ -4,6 +4,7 @@
  */
 import { assertUnreachable } from '../../base/assert';
 import type { PageContent, TableSection, TextSection } from '../content';
+import { curvesElement } from './curves-section';
 import { element } from './elements';
 import { profileElement } from './profile-section';
 import { styleSheet } from './styles';
@@ -19,6 +20,8 @@ function bodyOf(section: Section): HTMLElement {
       return profileElement(section);
     case 'task-stream':
       return taskStreamElement(section);
+    case 'curves':
+      return curvesElement(section);
     case 'table':
       return tableElement(section);
     case 'text':

@@ -48,6 +48,13 @@ h2 { font-size: 17px; margin: 24px 0 4px; }
 .facts dt { color: var(--quiet); }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
 canvas.lanes { display: block; width: 100%; touch-action: pan-y; cursor: crosshair; }
+figure { margin: 8px 0 20px; }
+figcaption { color: var(--quiet); overflow-wrap: anywhere; }
+figcaption b { color: var(--text); }
+figure svg { display: block; width: 100%; height: 120px; border: 1px solid var(--line); box-sizing: border-box; }
+path.curve { stroke-width: 1.5px; }
+.ticks { position: relative; height: 16px; overflow: hidden; color: var(--quiet); font-size: 12px; }
+.ticks span { position: absolute; transform: translateX(-50%); }
 details > summary { cursor: pointer; }
 table { border-collapse: collapse; margin: 8px 0; font-size: 13px; }
 th, td { text-align: left; padding: 2px 8px; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
