@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import psutil
 import pytest
 
-from spanwise import Client, span
+from spanwise import Client, span, wait
+from spanwise.metrics import context_meter
 from spanwise.tests.disturbance import Disturbance, stolen
 from spanwise.tests.processes import wait_until
 
@@ -116,6 +118,58 @@ def test_own_rows_of_all_spans_and_the_rest_add_up_exactly(client: Client) -> No
     assert by_tag["deeper"]["ownTasks"] == 40
     assert by_tag["outer"]["tasks"] == 100
     assert by_tag["outer"]["ownTasks"] == 20
+
+
+def measured(number: int) -> int:
+    """Tell what a task measures itself: seconds, another unit, and a label that is no text."""
+    with context_meter.meter("part"):
+        spin(0.002)
+    context_meter.digest_metric(("rows", number % 2), number, "rows")
+    return number
+
+
+def fail(seconds: float) -> None:
+    spin(seconds)
+    raise ValueError("always")
+
+
+def test_what_spans_have_of_their_own_adds_up_per_function_activity_and_unit(
+    client: Client,
+) -> None:
+    with span("sums"):
+        told = client.map(measured, range(20), pure=False)
+        with span("below"):
+            told += client.map(spin, [0.003] * 10, pure=False)
+            with span("deepest"):
+                told += client.map(fail, [0.002] * 6, pure=False)
+        with span("array"):
+            x = da.ones((400, 400), chunks=100)
+            total = (x + x.T).sum().persist()
+    wait([*told, total])
+
+    def entries(chosen: Any = None) -> dict[Any, float]:
+        # Idle time is divided by a rule, and what workers do besides tasks is of no span.
+        return {
+            key: value * 1e9 if key[3] == "seconds" else value
+            for key, value in client.fine_metrics(span=chosen).items()
+            if key[0] in ("execute", "noncpu", "background") and key[1] != "N/A"
+        }
+
+    spans = client.spans()
+    whole, sums = entries(), dict[Any, float]()
+    for each in spans:
+        others = [other for other in spans if other.id in each.children]
+        for key, value in entries({"any": [each], **({"not": others} if others else {})}).items():
+            sums[key] = sums.get(key, 0.0) + value
+    assert {key: round(value) for key, value in sums.items()} == {
+        key: round(value) for key, value in whole.items()
+    }
+    for key in (
+        ("execute", "measured", "part", "seconds"),
+        ("execute", "measured", ("rows", 1), "rows"),
+        ("execute", "fail", "failed", "seconds"),
+    ):
+        assert whole[key] > 0
 
 
 def test_executing_and_idle_are_wall_times_threads(client: Client) -> None:
