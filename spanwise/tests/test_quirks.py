@@ -132,6 +132,27 @@ def test_q15_no_figure_is_lost_or_counted_twice_where_a_link_breaks() -> None:
         )
 
 
+class Graphs(spanwise.SchedulerPlugin):
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+
+    def update_graph(self, scheduler: Any, **facts: Any) -> None:
+        self.told.append(facts)
+
+
+def test_q16_what_is_told_of_a_graph_has_no_negative_durations(client: Client) -> None:
+    """There two durations of the scheduler's are negative; here none is told."""
+    graphs = Graphs()
+    client.register_plugin(graphs, name="graphs")
+    keys = [each.key for each in client.map(operator.neg, range(5), pure=False)]
+    wait_until("the graph to be told", lambda: graphs.told)
+    client.unregister_scheduler_plugin("graphs")
+    assert {key for facts in graphs.told for key in facts["tasks"]} == set(keys)
+    assert all("metrics" not in facts for facts in graphs.told)
+    seconds = [each for facts in graphs.told for each in facts.values() if isinstance(each, float)]
+    assert all(each >= 0 for each in seconds)
+
+
 def kills_its_worker_once(mark: Path) -> str:
     if not mark.exists():
         mark.touch()
