@@ -41,6 +41,12 @@ export class ObservedCluster {
   private _why: string | undefined;
   private _endedAt: number | undefined;
   private _open: OpenFields;
+  /**
+   * Seconds of the log when it was opened, and what the steady clock said, in milliseconds: the log's clock does not jump when the wall clock
+   * is set, and stands still while the machine sleeps.
+   */
+  private readonly _openedAt: number;
+  private readonly _opened = performance.now();
   private _process: SourceProcess;
   private readonly _filters = new BoundedMap<
     string,
@@ -51,6 +57,7 @@ export class ObservedCluster {
 
   constructor(open: OpenFields, bounds: StoreBounds = {}) {
     this._open = open;
+    this._openedAt = Date.now() / 1000 - open.wallEpoch;
     this._process = new SourceProcess(open.pid);
     this.store = new LogStore(open.logId, bounds);
   }
@@ -76,7 +83,10 @@ export class ObservedCluster {
   now(): number {
     return this.ended
       ? this.store.now
-      : Math.max(this.store.now, Date.now() / 1000 - this._open.wallEpoch);
+      : Math.max(
+          this.store.now,
+          this._openedAt + (performance.now() - this._opened) / 1000
+        );
   }
 
   /** `listener` is called after rows came in or the state changed; returns a function that unsubscribes it. */
