@@ -9,10 +9,13 @@ export function withColours<T>(
   if (Array.isArray(value)) {
     // Columns of numbers are passed on, not copied: they can be long.
     return (
-      typeof value[0] === 'number'
-        ? value
-        : value.map(item => withColours(item as unknown, colourOf))
-    ) as T;
+      // (a step of a colour scale is a number and a colour)
+      (
+        typeof value[0] === 'number' && typeof value[1] !== 'string'
+          ? value
+          : value.map(item => withColours(item as unknown, colourOf))
+      ) as T
+    );
   }
   if (
     typeof value === 'object' &&

@@ -17,6 +17,14 @@ import type { PanelName } from '../panels/panel-context';
 /** The id of the widget in the left sidebar. */
 export const SIDEBAR_ID = 'spanwise-sidebar';
 
+/** The panels that have a place in it. */
+export const LAID_OUT: readonly PanelName[] = [
+  'task-stream',
+  'fine-metrics',
+  'profile',
+  'memory'
+];
+
 type Area = DockLayout.AreaConfig;
 
 export function defaultLayout(

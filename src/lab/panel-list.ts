@@ -1,4 +1,5 @@
 /** The panels there are, in the order of the gallery. */
+import { bandwidthPanel } from '../panels/bandwidth';
 import { fineMetricsPanel } from '../panels/fine-metrics';
 import { memoryPanel } from '../panels/memory';
 import type { PanelDescription } from '../panels/panel';
@@ -9,5 +10,6 @@ export const PANELS: readonly PanelDescription[] = [
   taskStreamPanel,
   fineMetricsPanel,
   profilePanel,
-  memoryPanel
+  memoryPanel,
+  bandwidthPanel
 ];

@@ -8,7 +8,7 @@ import { type ClusterTarget, targetKey } from '../feed/cluster-ref';
 import type { PanelDescription, SpanwisePanel } from '../panels/panel';
 import type { PanelName } from '../panels/panel-context';
 import type { ContextPool } from './context-pool';
-import { defaultLayout, SIDEBAR_ID } from './default-layout';
+import { defaultLayout, LAID_OUT, SIDEBAR_ID } from './default-layout';
 
 export type PanelPlace = 'split-right' | 'split-bottom' | 'tab-after';
 
@@ -110,7 +110,9 @@ export class PanelOpener {
       shell.mode = 'multiple-document';
     }
     const four = Object.fromEntries(
-      panels.map(({ name }) => [name, this.forDrop(name, target)])
+      panels
+        .filter(({ name }) => LAID_OUT.includes(name))
+        .map(({ name }) => [name, this.forDrop(name, target)])
     ) as Partial<Record<PanelName, SpanwisePanel>>;
     const ours = new Set<Widget>(Object.values(four));
     const others = [...shell.widgets('main')].filter(

@@ -37,6 +37,12 @@ export const memoryIcon = icon(
     bar(2, 20, 20, 2)
 );
 
+/** A square of pairs, of which some are filled. */
+export const bandwidthIcon = icon(
+  'bandwidth',
+  '<path d="M2 2h20v20H2zm2 2v4h4V4zm6 0v4h4V4zm0 6v4h4v-4zm6 0v4h4v-4zM4 16v4h4v-4zm12 0v4h4v-4z" fill-rule="evenodd"/>'
+);
+
 export const gripIcon = icon(
   'grip',
   [4, 10, 16]

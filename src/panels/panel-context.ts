@@ -32,7 +32,8 @@ export type PanelOptions = {
   readonly state?: JSONObject;
 };
 
-export type PanelName = 'task-stream' | 'fine-metrics' | 'profile' | 'memory';
+export type PanelName =
+  'task-stream' | 'fine-metrics' | 'profile' | 'memory' | 'bandwidth';
 
 /** One line of the gallery. `title` is also the panel's accessible name and the start of its tab's title. */
 export type PanelFace = {

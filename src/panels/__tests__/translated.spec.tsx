@@ -19,6 +19,7 @@ import { drawnLog, drawnStore } from '../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../testing/panel-harness/drawn-run';
 import { ObservedPage } from '../../testing/panel-harness/observed-page';
 import { waitFor } from '../../testing/wait-for';
+import { bandwidthPanel } from '../bandwidth';
 import { fineMetricsPanel } from '../fine-metrics';
 import { memoryPanel } from '../memory';
 import type { PanelDescription, SpanwisePanel } from '../panel';
@@ -49,7 +50,12 @@ const given = [
   // The observer's sentence: it knows no translator.
   (HONOURED['task-stream'].time as Honoured).why ?? '',
   'before',
-  'after'
+  'after',
+  // Types of results, whole in the table and short in the chart.
+  'pandas:DataFrame',
+  'numpy:ndarray',
+  'DataFrame',
+  'ndarray'
 ];
 function framesOf(log: LogStore): string[] {
   return log.frames.chunks.flatMap(({ columns, rows }) =>
@@ -129,7 +135,11 @@ describe('the panels', () => {
     };
     await waitFor('figures of the panel', () => {
       text();
-      return panel.node.querySelector('.sw-legend, [role=tree], td') !== null;
+      return (
+        panel.node.querySelector(
+          '.sw-legend, .sw-Bandwidth-types, [role=tree], td'
+        ) !== null
+      );
     });
     return { panel, selection, text };
   }
@@ -143,7 +153,8 @@ describe('the panels', () => {
     ['Task Stream', taskStreamPanel],
     ['Fine Performance Metrics', fineMetricsPanel],
     ['Profile', profilePanel],
-    ['Memory Sampler', memoryPanel]
+    ['Memory Sampler', memoryPanel],
+    ['Bandwidth', bandwidthPanel]
   ] as const;
   const pasts = (root: Element) =>
     textsOf(root).filter(text => untranslated(text, given) !== '');

@@ -86,6 +86,7 @@ class DrawnLog {
     }
     this._addSamples(tasks);
     this._addMemory();
+    this._addTransfers(tasks);
     this._addOutsideTasks();
   }
 
@@ -108,6 +109,7 @@ class DrawnLog {
       'memory',
       'memoryRuns',
       'memorySamples',
+      'transfers',
       'events'
     ];
     return order
@@ -237,6 +239,33 @@ class DrawnLog {
     this._rows
       .get('runs')!
       .sort((a, b) => stopOf(a) - stopOf(b) || Number(a.run) - Number(b.run));
+  }
+
+  /** What the runs' own parts say of fetching, as the worker that fetched tells it; every fourth is too small to be timed. */
+  private _addTransfers(tasks: readonly DrawnTask[]): void {
+    const types = ['numpy:ndarray', 'pandas:DataFrame'].map(name =>
+      this._name(name)
+    );
+    const { workers, threads } = this._run;
+    for (const { main, others, run } of tasks) {
+      const to = Math.floor(main.lane / threads);
+      const from = (to + 1 + (run % (workers - 1))) % workers;
+      const isSmall = run % 4 === 0;
+      for (const box of others) {
+        if (box.kind === BoxKind.Transfer) {
+          this._add('transfers', {
+            start: box.from,
+            duration: box.to - box.from,
+            from,
+            to,
+            bytes: isSmall ? 900 : (2 + (run % 5)) * 8 * MiB,
+            keys: 1,
+            firstNode: FIRST_NODE + run,
+            type: isSmall ? NONE_U32 : types[run % 2]!
+          });
+        }
+      }
+    }
   }
 
   private _addNode(

@@ -12,6 +12,7 @@ import { Widget } from '@lumino/widgets';
 import { readPalette, setShade } from '../../charts/theme';
 import { ClusterRef } from '../../feed/cluster-ref';
 import { SelectionModel } from '../../feed/selection';
+import { bandwidthPanel } from '../../panels/bandwidth';
 import { fineMetricsPanel } from '../../panels/fine-metrics';
 import { memoryPanel } from '../../panels/memory';
 import type { ITheme } from '../../panels/panel-context';
@@ -56,7 +57,8 @@ const descriptions: readonly PanelDescription[] = [
   taskStreamPanel,
   fineMetricsPanel,
   profilePanel,
-  memoryPanel
+  memoryPanel,
+  bandwidthPanel
 ];
 const description = descriptions.find(
   item => item.name === (query.get('panel') ?? 'task-stream')
