@@ -117,6 +117,18 @@ PARTS = {
         ("--seconds", "2"),
         limits=6,
     ),
+    "looks": Part(
+        "a look at a busy program, against distributed's profile.watch",
+        "benchmarks.sampler_looks",
+        ("--seconds", "0.5", "--rounds", "1"),
+        limits=1,
+    ),
+    "metered": Part(
+        "blocks and tasks that measure themselves, against distributed's context_meter",
+        "benchmarks.metered",
+        ("--blocks", "2000", "--tasks", "500", "--rounds", "1"),
+        limits=2,
+    ),
     "recovery": Part("after kill -9 of each process", "benchmarks.recovery", ("--rounds", "1")),
     "soak": Part(
         "ten minutes of deaths, stops and full disks",

@@ -142,7 +142,7 @@ class _TaskMeter(_Decorates):
     It needs no scope of its own, for what is open in the thread ends in the opposite order.
     """
 
-    __slots__ = ("_label", "_outer", "_root", "delta", "start", "stop")
+    __slots__ = ("_before", "_label", "_root", "delta", "start", "stop")
 
     _label: Hashable
     _root: Scope
@@ -151,21 +151,21 @@ class _TaskMeter(_Decorates):
         return context_meter.meter(self._label)
 
     def __enter__(self) -> _TaskMeter:
-        root = self._root
-        self._outer = root.inner
-        root.inner = 0.0
+        self._before = self._root.inner
         self.start = perf_counter()
         return self
 
     def __exit__(self, _kind: object, _error: object, _traceback: object) -> None:
         self.stop = stop = perf_counter()
         root = self._root
-        inner = root.inner
-        delta = stop - self.start - inner
+        before = self._before
+        whole = stop - self.start
+        delta = whole - (root.inner - before)
         if delta < 0.0:
             delta = 0.0
+        else:
+            root.inner = before + whole
         self.delta = delta
-        root.inner = self._outer + inner + delta
         seconds = root.seconds
         try:
             seconds[self._label] += delta

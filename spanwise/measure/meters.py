@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from spanwise.measure.scopes import SECONDS, Event
 from spanwise.wire.labels import plain, text_of
 
+#: A third of the time of `Metered(…)`, once a task.
+_make_tuple = tuple.__new__
 #: Larger figures would make sums that hold nothing else.
 MOST_VALUE = 2.0**80
 
@@ -46,8 +48,14 @@ def metered(
 
     Figures that are no numbers, or infinite, are left out.
     """
+    if len(events) == 1:
+        label, value, unit = events[0]
+        if unit is SECONDS and type(value) is float and 0.0 < value <= duration:
+            # Most tasks that tell anything tell this: it comes to the same as below.
+            share = max(0.0, value - max(0.0, duration - cpu))
+            return [_make_tuple(Metered, (function, span, text_of(label), SECONDS, value, share))]
     said = [
-        (text_of(label), plain(unit), figure)
+        (text_of(label), unit if unit is SECONDS else plain(unit), figure)
         for label, value, unit in events
         if (figure := _figure(value)) is not None
     ]
@@ -56,15 +64,16 @@ def metered(
     on_core = max(0.0, min(asked, duration) - off_core)
     left = duration
     rows: list[Metered] = []
+    row = _make_tuple
     for label, unit, value in said:
         taken = 0.0
         if unit == SECONDS and value > 0.0 and left > 0.0:
             taken = min(value, left)
             left -= taken
             share = min(taken, on_core * taken / min(asked, duration))
-            rows.append(Metered(function, span, label, unit, taken, share))
+            rows.append(row(Metered, (function, span, label, unit, taken, share)))
         if value > taken or taken == 0.0:
-            rows.append(Metered(function, span, label, unit, value - taken, nan))
+            rows.append(row(Metered, (function, span, label, unit, value - taken, nan)))
     return rows
 
 
@@ -75,7 +84,7 @@ def without_seconds(rows: list[Metered]) -> list[Metered]:
 
 def _figure(value: Any) -> float | None:
     try:
-        figure = float(value)
+        figure = value if type(value) is float else float(value)
     except Exception:  # noqa: BLE001 (a value of a user's own, which is no number)
         return None
     return figure if isfinite(figure) and abs(figure) <= MOST_VALUE else None

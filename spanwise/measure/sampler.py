@@ -179,7 +179,7 @@ class _Lane:
             The thread has ended, and its clocks with it.
         """
         wait = self.executor.core_wait
-        return _Point(now, self.clock.read(), wait.read() if wait is not None else float("nan"))
+        return _Point(now, self.clock.read(), wait.peek() if wait is not None else float("nan"))
 
     def late(self, here: _Point) -> float:
         """By how many samples its waiting since the last look exceeds its time off the core.

@@ -65,8 +65,15 @@ class Heard:
 
     def take(self) -> list[Event]:
         """What there is, each label and unit once; forgets it."""
-        events = [(label, value, SECONDS) for label, value in self.seconds.items()]
-        self.seconds.clear()
+        seconds = self.seconds
+        if len(seconds) == 1:
+            events: list[Event] = [(*seconds.popitem(), SECONDS)]
+        else:
+            events = [(label, value, SECONDS) for label, value in seconds.items()]
+            seconds.clear()
+        if not self.events:
+            # (of several threads' one that comes now counts for what comes next)
+            return events
         with self._adding_up:
             count = len(self.events)
             events += self.events[:count]

@@ -29,6 +29,8 @@ STACKS = 100_000
 FRAMES = 50_000
 #: Code objects whose frame is known. They are kept alive; beyond this many all are forgotten.
 CODES = 10_000
+#: Whole stacks whose id is known; beyond this many all are forgotten.
+PATHS = 2_000
 
 _PACKAGE = Path(__file__).parent.parent
 #: Files whose frames stand between the thread's loop and what the task calls.
@@ -65,8 +67,12 @@ class StackTree:
         self._names = names
         self._base = base
         self._callers = callers | _CALLING_FILES
-        #: code → frame id, or _SKIPPED for Spanwise's own.
-        self._frame_of_code: dict[CodeType, int] = {}
+        #: `id` of a code object → the object, which a look-up by itself would hash anew each time,
+        #: and its frame's id, or _SKIPPED for Spanwise's own.
+        self._frame_of_code: dict[int, tuple[CodeType, int]] = {}
+        #: Ids of frames, from the innermost one on → the id of their stack, which most looks see
+        #: again.
+        self._stack_of_path: dict[tuple[int, ...], int] = {}
         #: (function, file, line) → frame id: notebook functions get new code objects.
         self._frames: dict[tuple[str, str, int], int] = {}
         self._stacks: dict[tuple[int, int], int] = {}
@@ -90,19 +96,25 @@ class StackTree:
             code = frame.f_code
             if code is self._base:
                 break
-            number = known.get(code)
-            if number is None:
+            found = known.get(id(code))
+            if found is None:
                 if len(known) >= CODES:
                     known.clear()
-                number = known[code] = self._number(code)
-            if number != _SKIPPED:
-                path.append(number)
+                found = known[id(code)] = code, self._number(code)
+            if found[1] != _SKIPPED:
+                path.append(found[1])
             frame = frame.f_back
         if not path:
             path.append(self._without_frames(innermost, called))
-        stack = NONE_U32
-        for number in reversed(path):
-            stack = self._child(stack, number)
+        whole = tuple(path)
+        stack = self._stack_of_path.get(whole)
+        if stack is None:
+            stack = NONE_U32
+            for number in reversed(path):
+                stack = self._child(stack, number)
+            if len(self._stack_of_path) >= PATHS:
+                self._stack_of_path.clear()
+            self._stack_of_path[whole] = stack
         return stack
 
     def stack_of_call(self, called: object) -> int:

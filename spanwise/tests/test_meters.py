@@ -341,6 +341,25 @@ def test_labels_leave_names_to_functions(monkeypatch: pytest.MonkeyPatch) -> Non
     assert names.id_of("function") != names.id_of(OTHERS)
 
 
+@given(
+    st.floats(1e-9, 1e3),
+    st.floats(0.0, 1e3),
+    st.floats(0.0, 1e3),
+    st.sampled_from(["decode", "größe", "\u2063", ("a", 1)]),
+)
+def test_the_one_label_of_a_task_is_told_as_one_of_several(
+    value: float, duration: float, cpu: float, label: Any
+) -> None:
+    alone = metered([(label, value, SECONDS)], 3, 1, duration, cpu)
+    # (a count takes no time)
+    *beside, count = metered([(label, value, SECONDS), ("n", 1, "count")], 3, 1, duration, cpu)
+    assert (count.label, count.unit) == ("n", "count")
+    assert [row._replace(cpu=0.0) for row in alone] == [row._replace(cpu=0.0) for row in beside]
+    for one, other in zip(alone, beside, strict=True):
+        assert one.cpu == pytest.approx(other.cpu, abs=1e-9, nan_ok=True)
+        assert type(one) is type(other)
+
+
 def test_a_metered_block_of_a_task_takes_a_few_lines() -> None:
     counts: list[int] = []
 

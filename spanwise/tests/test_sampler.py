@@ -41,7 +41,7 @@ class FakeWait:
     marked, last = 0.0, 0.0
 
     def __init__(self, read):
-        self.read = read
+        self.read = self.peek = read
 
 
 class FakeExecutor:

@@ -24,6 +24,8 @@ def plain(text: Any) -> str:
 
 def text_of(label: Any) -> str:
     """The text that stands for a label."""
+    if type(label) is str and label.isascii():
+        return label
     if isinstance(label, str):
         text = plain(label if type(label) is str else str.__str__(label))
         return MARK + repr(text) if text.startswith(MARK) else text

@@ -489,12 +489,16 @@ class Executor(threading.Thread):
         duration, cpu
             Of a run without parts.
         """
-        rows, self.metered = self.metered, []
-        if duration > 0.0:
-            for part in parts or ():
+        rows = self.metered
+        if duration > 0.0 and parts is not None:
+            for part in parts:
                 if part[PART_KIND] == KIND_COMPUTE:
                     duration, cpu = part[PART_DURATION], part[PART_CPU]
-        return rows + metered(self.heard.take(), row[TASK_FUNCTION], row[TASK_SPAN], duration, cpu)
+        told = metered(self.heard.take(), row[TASK_FUNCTION], row[TASK_SPAN], duration, cpu)
+        if not rows:
+            return told
+        self.metered = []
+        return rows + told
 
     # ── other ends ────────────────────────────────────────────────────────
 

@@ -26,7 +26,9 @@ class Report:
         self.runs: list[RunRow] = []
         self.parts: list[Part] = []
         #: (row of `runs`, what that run has measured itself)
-        self.meters: list[tuple[int, Metered]] = []
+        #: The values of rows, one behind the other: the row of the run, and those of a `Metered`.
+        #: (Objects that wait would make Python's collector run more often.)
+        self.meters: list[Any] = []
         self.missing: list[tuple[int, int]] = []
         self.errors: list[tuple[int, Described]] = []
         self.inline = bytearray()
@@ -45,7 +47,9 @@ class Report:
 
     def add_meters(self, rows: list[Metered]) -> None:
         """Add what the run measured whose row comes next."""
-        self.meters += [(len(self.runs), row) for row in rows]
+        for row in rows:
+            self.meters.append(len(self.runs))
+            self.meters += row
 
     def add_missing(
         self, task_id: int, run_id: int, lost: list[tuple[int, int]], now: float
@@ -102,8 +106,21 @@ class Report:
                 blobs.append(error.blob)
         tables: dict[str, Any] = {"runs": self.runs, "parts": self.parts, "missing": self.missing}
         if self.meters:
+            count = 1 + len(Metered._fields)
+            rows, functions, spans, labels, units, values, cpus = (
+                self.meters[place::count] for place in range(count)
+            )
+            id_of = names.label_id_of
             tables["meters"] = [
-                (row, function, span, names.label_id_of(label), names.label_id_of(unit), value, cpu)
-                for row, (function, span, label, unit, value, cpu) in self.meters
+                *zip(
+                    rows,
+                    functions,
+                    spans,
+                    map(id_of, labels),
+                    map(id_of, units),
+                    values,
+                    cpus,
+                    strict=True,
+                )
             ]
         return fields, tables, blobs
