@@ -105,7 +105,9 @@ def test_every_figure_is_that_of_the_api(client: Client, tmp_path: Path) -> None
     facts = dict(values(sections["Summary"]))
     assert facts["Duration"] == stop - start
     assert facts["Tasks"] == len(records) == 6
-    assert (facts["Tasks error"], facts["Workers"], facts["Threads"]) == (0, 2, 2)
+    assert (facts["Tasks error"], facts["Tasks lost"]) == (0, 0)
+    assert (facts["Workers"], facts["Threads"]) == (2, 2)
+    assert facts["Memory limit"] == client.scheduler_info()["total_memory"]
     assert facts["dask version"] == dask.__version__
     for action, seconds in report_page.seconds_by_action(records).items():
         assert facts[f"{action} time"] == seconds
