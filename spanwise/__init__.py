@@ -20,6 +20,7 @@ _PUBLIC: dict[str, str] = {
     "KilledWorker": "spanwise.errors",
     "LocalCluster": "spanwise.client.client",
     "MemorySampler": "spanwise.client.memory_sampler",
+    "ModulePlugin": "spanwise.plugins",
     "SchedulerLost": "spanwise.errors",
     "StallError": "spanwise.errors",
     "TaskError": "spanwise.errors",

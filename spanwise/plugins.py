@@ -123,6 +123,37 @@ class SchedulerPlugin:
         return workers
 
 
+class ModulePlugin:
+    """A JavaScript module that is loaded into the scheduler's own process.
+
+    Register it with :meth:`spanwise.Client.register_plugin`; docs/scheduler-plugins.md says what
+    it may be told.
+
+    Parameters
+    ----------
+    path
+        The module's file; absolute, since the scheduler runs in a folder of its own.
+    export
+        Its export: a plugin, or a function that makes one of the options.
+    options
+        Numbers, texts, bytes, None, True, False, and lists and dicts of them.
+
+    Raises
+    ------
+    ValueError
+        The path is not absolute.
+    """
+
+    def __init__(
+        self, path: str | Path, export: str = "default", options: dict[str, Any] | None = None
+    ) -> None:
+        if not Path(path).is_absolute():
+            raise ValueError(f"ModulePlugin takes an absolute path, not {str(path)!r}")
+        self.path = str(path)
+        self.export = export
+        self.options = dict(options or {})
+
+
 class UploadFile(WorkerPlugin):
     """Puts a file into each worker's `local_directory`, where modules are looked for first.
 

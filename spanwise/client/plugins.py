@@ -12,7 +12,7 @@ from spanwise.client.session import dump
 from spanwise.client.their_plugins import is_scheduler_plugin, ours_of
 from spanwise.errors import ClusterError
 from spanwise.notices import warn_asker
-from spanwise.plugins import SchedulerPlugin, UploadFile, WorkerCallback, WorkerPlugin
+from spanwise.plugins import ModulePlugin, SchedulerPlugin, UploadFile, WorkerCallback, WorkerPlugin
 
 if TYPE_CHECKING:
     from spanwise.client.session import Session
@@ -28,14 +28,15 @@ class PluginMethods:
 
     def register_plugin(
         self,
-        plugin: WorkerPlugin | SchedulerPlugin,
+        plugin: WorkerPlugin | SchedulerPlugin | ModulePlugin,
         name: str | None = None,
         idempotent: bool | None = None,
     ) -> Any:
         """Set up a plugin on all workers, and on each that joins before its first task.
 
         A :class:`SchedulerPlugin` is told here, in the client's process, what happens from now
-        on; one of `distributed` will do too. It is not copied.
+        on; one of `distributed` will do too. It is not copied. A :class:`ModulePlugin` is loaded
+        into the scheduler's process.
 
         Parameters
         ----------
@@ -75,6 +76,8 @@ class PluginMethods:
             name = getattr(plugin, "name", None)
         if name is None:
             name = f"{type(plugin).__name__}-{uuid.uuid4()}"
+        if isinstance(plugin, ModulePlugin):
+            return self._call(_load, self._session, plugin, str(name), idempotent)
         if is_scheduler_plugin(plugin):
             return self._call(_add, self, plugin, str(name), idempotent)
         return self._call(_register, self._session, dump(plugin), str(name), idempotent)
@@ -89,9 +92,9 @@ class PluginMethods:
         Raises
         ------
         ValueError
-            This client has no scheduler plugin of this name.
+            This client has no scheduler plugin of this name, and no module has it.
         """
-        return self._call(self._session.scheduler_plugins.remove, str(name))
+        return self._call(_remove, self._session, str(name))
 
     def register_worker_plugin(
         self, plugin: WorkerPlugin, name: str | None = None, nanny: bool | None = None
@@ -158,7 +161,7 @@ class PluginMethods:
 
 
 def _check_plugin(plugin: Any) -> None:
-    if is_scheduler_plugin(plugin):
+    if isinstance(plugin, ModulePlugin) or is_scheduler_plugin(plugin):
         return
     if isinstance(plugin, WorkerPlugin):
         if type(plugin).transition is not WorkerPlugin.transition:
@@ -182,6 +185,28 @@ def _check_plugin(plugin: Any) -> None:
 def _add(client: Any, plugin: Any, name: str, idempotent: bool) -> None:
     address = getattr(client._private, "address", "")
     client._session.scheduler_plugins.add(name, plugin, idempotent, address)
+
+
+def _load(session: Session, plugin: ModulePlugin, name: str, idempotent: bool) -> None:
+    fields = {
+        "name": name,
+        "load": True,
+        "path": plugin.path,
+        "exported": plugin.export,
+        "options": plugin.options,
+        "idempotent": idempotent,
+    }
+    answer = session.ask("schedulerModule", fields, timeout=None)
+    if answer.fields["why"]:
+        raise ClusterError(answer.fields["why"])
+
+
+def _remove(session: Session, name: str) -> None:
+    if name in session.scheduler_plugins:
+        session.scheduler_plugins.remove(name)
+        return
+    if not session.ask("schedulerModule", {"name": name, "load": False}).fields["known"]:
+        raise ValueError(f"There is no scheduler plugin {name!r}")
 
 
 def _register(session: Session, blob: bytes, name: str, idempotent: bool) -> dict[str, Any]:

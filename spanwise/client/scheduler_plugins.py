@@ -352,10 +352,12 @@ class _Told:
         task = self._view.task(text)
         start, finish = _STATES[moves["from"]], _STATES[moves["to"]]
         facts: dict[str, Any] = {}
+        task.processing_on = None
         if moves["run"] != NONE_U32:
             facts.update(self._run(moves["run"], moves["worker"], finish == "memory"))
         elif finish == "processing" and moves["worker"] != NONE_U16:
-            facts["worker"] = self._view.address_of(moves["worker"])
+            address = self._view.address_of(moves["worker"])
+            task.processing_on = self._view.workers.get(address)
         if moves["failure"] != NONE_U32:
             failed = self._message.fields["failures"][moves["failure"]]
             facts["cause"] = self._view.task(self._keys[failed["cause"]]).key
@@ -363,9 +365,6 @@ class _Told:
                 blobs, blob = self._message.blobs, failed["blob"]
                 facts.update(_failure(failed, None if blob < 0 else bytes(blobs[blob])))
         task.state = finish
-        task.processing_on = None
-        if finish == "processing":
-            task.processing_on = self._view.workers.get(facts.get("worker", ""))
         if finish == "memory":
             task.nbytes, task.typename = facts.get("nbytes", -1), facts.get("typename")
         elif finish != "forgotten":
@@ -397,10 +396,12 @@ class _Told:
             priority[task.key] = (-urgency, graph["generation"], int(tasks["place"][row]))
             for name, value in self._annotations(graph, row).items():
                 annotations.setdefault(name, {})[task.key] = value
+        # Also what was there already, and is an input now.
+        touched = dict.fromkeys([*made, *(each for task in made for each in task.dependencies)])
         arguments = {
             "client": client_name(graph["client"]),
             "keys": keys,
-            "tasks": [task.key for task in made],
+            "tasks": [task.key for task in touched],
             "annotations": annotations,
             "priority": priority,
             "stimulus_id": graph["stimulus"],
@@ -464,6 +465,7 @@ class _Told:
             "worker": self._view.address_of(worker),
             "thread": int(run["ident"]) or None,
             "startstops": stretches,
+            "status": "OK" if is_done else "error",
         }
         if is_done:
             facts["nbytes"] = int(run["nbytes"])

@@ -87,6 +87,7 @@ ANSWER_TO = {
     "reserve": "done",
     "copy": "copied",
     "plugin": "pluginDone",
+    "schedulerModule": "pluginDone",
     "follow": "followed",
     "watchScheduler": "watched",
 }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import distributed
@@ -15,6 +17,7 @@ import pytest
 import spanwise
 from spanwise import Client, SchedulerPlugin
 from spanwise.client import scheduler_plugins
+from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.processes import wait_until
 
 
@@ -116,8 +119,9 @@ def test_transitions_come_in_order_with_what_is_known(client: Client) -> None:
     assert "fail" in wrong["traceback_text"] and wrong["exception_text"] == "ValueError('no')"
     (failed,) = [facts for args, facts in moves if args[0] == "after" and args[2] == "erred"]
     assert failed["cause"] == "bad" and "exception" not in failed
-    graphs = {key: facts for _, facts in notes.of("update_graph") for key in facts["tasks"]}
-    assert graphs["first"]["keys"] == {"first"}
+    graphs = {next(iter(facts["keys"])): facts for _, facts in notes.of("update_graph")}
+    assert set(graphs["first"]["tasks"]) == {"first"}
+    assert set(graphs["second", 0]["tasks"]) == {"first", ("second", 0)}
     assert notes.scheduler.tasks["second", 0].dependencies == {notes.scheduler.tasks["first"]}
 
 
@@ -297,3 +301,167 @@ def test_the_end_of_the_client_is_told_last() -> None:
         future.result()
     assert [name for name, *_ in notes.calls[-2:]] == ["before_close", "close"]
     assert notes_have(notes, future.key)
+
+
+class Recorder(distributed.SchedulerPlugin):  # type: ignore[misc]
+    """Writes the moves into a file, since `distributed` calls a copy of it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def update_graph(self, scheduler: Any, *, keys: Any, tasks: Any, **facts: Any) -> None:
+        self.write("update_graph", sorted(map(str, keys)), sorted(map(str, tasks)))
+
+    def transition(self, key: Any, start: str, finish: str, *args: Any, **facts: Any) -> None:
+        facts.pop("stimulus_id")
+        kinds = {name: type(value).__name__ for name, value in facts.items()}
+        actions = [part["action"] for part in facts.get("startstops") or ()]
+        self.write("transition", str(key), start, finish, kinds, actions, str(facts.get("cause")))
+
+    def write(self, *said: Any) -> None:
+        with Path(self.path).open("a") as file:
+            file.write(json.dumps(said) + "\n")
+
+
+def recorded(client: Any, path: Path, wait: Any) -> list[list[Any]]:
+    """A good task, one of a good one, one that fails, and one that fails because of it."""
+    client.register_plugin(Recorder(str(path)), name="recorder")
+    first = client.submit(add, 1, 2, key="first")
+    second = client.submit(add, first, 3, key="second")
+    bad = client.submit(fail, "no", key="bad")
+    after = client.submit(add, bad, 1, key="after")
+    wait([second, after])
+
+    def lines() -> list[list[Any]]:
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    del first, second, bad, after
+    gone = {"first", "second", "bad", "after"}
+    wait_until(
+        "all are forgotten",
+        lambda: gone <= {each[1] for each in lines() if each[3:4] == ["forgotten"]},
+    )
+    client.unregister_scheduler_plugin("recorder")
+    return lines()
+
+
+def test_moves_and_facts_are_those_of_distributed(client: Client, tmp_path: Path) -> None:
+    with distributed.Client(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as theirs:
+        wanted = recorded(theirs, tmp_path / "theirs", distributed.wait)
+    found = recorded(client, tmp_path / "ours", spanwise.wait)
+    assert graphs_of(found) == graphs_of(wanted)
+    for key in ("first", "second", "bad", "after"):
+        assert path_of(found, key) == path_of(wanted, key)
+    ours, theirs_facts = facts_of(found), facts_of(wanted)
+    assert ours.keys() == theirs_facts.keys() == {"first", "second", "bad"}
+    for key, kinds in theirs_facts.items():
+        assert ours[key].keys() == kinds.keys()
+        # The exception itself, and not a pickle of it.
+        opened = {"exception", "traceback"}
+        assert {name: kind for name, kind in ours[key].items() if name not in opened} == {
+            name: kind for name, kind in kinds.items() if name not in opened
+        }
+
+
+def graphs_of(said: list[list[Any]]) -> list[Any]:
+    return [each[1:] for each in said if each[0] == "update_graph"]
+
+
+def path_of(said: list[list[Any]], key: str) -> list[Any]:
+    """The moves of a task; a result goes at once or on its way to be forgotten."""
+    moves = [each for each in said if each[0] == "transition" and each[1] == key]
+    path: list[Any] = []
+    for _, _, start, finish, _, actions, cause in moves:
+        # Spanwise measures more actions, and says more of what an input has made fail.
+        done = [action for action in actions if action in ("compute", "transfer")]
+        told = cause if start == "processing" else "None"
+        if path and path[-1][:2] == ("memory", "released") and finish == "forgotten":
+            path[-1] = ("memory", "forgotten", [], "None")
+        else:
+            path.append((start, finish, done, told))
+    return path
+
+
+def facts_of(said: list[list[Any]]) -> dict[str, dict[str, str]]:
+    """Names and types of what is told of the runs that ended."""
+    moves = [each for each in said if each[0] == "transition" and each[2] == "processing"]
+    return {key: kinds for _, key, _, finish, kinds, *_ in moves if finish in ("memory", "erred")}
+
+
+MODULE = """
+import { writeFileSync } from 'node:fs';
+export default ({ file }) => {
+  const moves = [];
+  return {
+    transition(key, start, finish, facts) {
+      moves.push({ key, start, finish, ...facts });
+    },
+    updateGraph({ keys, tasks }) {
+      moves.push({ keys, tasks: [...tasks] });
+    },
+    close() {
+      writeFileSync(file, JSON.stringify(moves));
+    }
+  };
+};
+export const wrong = { transition() { throw new Error('wrong indeed'); } };
+export const none = 7;
+"""
+
+
+def test_a_module_is_told_in_the_schedulers_process(client: Client, tmp_path: Path) -> None:
+    module, file = tmp_path / "plugin.mjs", tmp_path / "moves.json"
+    module.write_text(MODULE)
+    plugin = spanwise.ModulePlugin(module, options={"file": str(file)})
+    client.register_plugin(plugin, name="module")
+    future = client.submit(add, 7, 8, key="of-module")
+    bad = client.submit(fail, "no", key="bad-of-module")
+    spanwise.wait([future, bad])
+    client.unregister_scheduler_plugin("module")
+    said = json.loads(file.read_text())
+    moves = [(each["start"], each["finish"]) for each in said if each.get("key") == future.key]
+    assert moves[:3] == [
+        ("released", "waiting"),
+        ("waiting", "processing"),
+        ("processing", "memory"),
+    ]
+    done = next(each for each in said if each.get("finish") == "memory")
+    assert done["typename"] == "builtins:int" and done["nbytes"] > 0
+    assert done["worker"] in client.scheduler_info()["workers"]
+    failed = next(each for each in said if each.get("finish") == "erred")
+    assert failed["exceptionText"] == "ValueError: no" and failed["cause"] == bad.key
+    assert {"keys": [future.key], "tasks": [[future.key, []]]} in said
+    with pytest.raises(ValueError, match="no scheduler plugin 'module'"):
+        client.unregister_scheduler_plugin("module")
+
+
+def test_a_module_that_is_wrong_is_told_of_and_the_cluster_goes_on(
+    client: Client, tmp_path: Path
+) -> None:
+    module = tmp_path / "plugin.mjs"
+    with pytest.raises(ValueError, match="absolute"):
+        spanwise.ModulePlugin("plugin.mjs")
+    with pytest.raises(spanwise.ClusterError, match=r"plugin\.mjs was not loaded"):
+        client.register_plugin(spanwise.ModulePlugin(module))
+    module.write_text(MODULE)
+    with pytest.raises(spanwise.ClusterError, match='export "none" is no plugin'):
+        client.register_plugin(spanwise.ModulePlugin(module, "none"))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        client.register_plugin(spanwise.ModulePlugin(module, "wrong"), name="wrong")
+        assert client.submit(add, 8, 8, pure=False).result() == 16
+        wait_until("it is told", lambda: [w for w in told if "wrong indeed" in str(w.message)])
+    assert client.submit(add, 9, 8, pure=False).result() == 17
+    with pytest.raises(ValueError, match="wrong"):
+        client.unregister_scheduler_plugin("wrong")
+
+
+def test_the_example_counts_moves(client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "counts.json"
+    module = CHECKOUT / "examples" / "count-transitions.mjs"
+    client.register_plugin(spanwise.ModulePlugin(module, options={"file": str(file)}), "counts")
+    spanwise.wait(client.map(add, range(20), range(20), pure=False))
+    client.unregister_scheduler_plugin("counts")
+    assert json.loads(file.read_text())["processing → memory"] >= 20

@@ -12,3 +12,4 @@ export { InvalidTransition } from './transitions';
 export type { MoveListener, StoryLine } from './transition-log';
 export { placeIn } from './rank';
 export type { UnrunFailure } from './unrun-failures';
+export type * from './plugin';

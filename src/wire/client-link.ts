@@ -205,6 +205,19 @@ export const CLIENT_LINK = {
     watchRuns: message({ on: flag }),
     /** Whether the client wants a `happened` for what happens to tasks, workers and clients, of all clients, from now on. → `watched` */
     watchScheduler: message({ request: u32, on: flag }),
+    /**
+     * Load a module into the scheduler's process, whose export is a plugin or makes one of `options`; or (`load` false) unload it. →
+     * `pluginDone`, in which `why` is why it was not loaded
+     */
+    schedulerModule: message({
+      request: u32,
+      name: text,
+      load: flag,
+      path: v.optional(text, ''),
+      exported: v.optional(text, 'default'),
+      options: v.optional(map, {}),
+      idempotent: v.optional(flag, false)
+    }),
     /** Data that was already put to workers on their peer doors. */
     scattered: message(
       { ...NEW_NAMES, spans, keysBlob: v.optional(blobOrNone, -1) },

@@ -24,6 +24,7 @@ import {
   workersOf
 } from './questions';
 import { NO_ROW, type Refusal } from './report-message';
+import type { ModuleOrder } from './scheduler-plugins';
 import { factsOf } from './scheduler-watchers';
 import { NO_TASK } from './task-rows';
 import type { Command, Done } from './worker-control';
@@ -80,6 +81,8 @@ export interface IClientHost {
     why: string,
     isReplaced: boolean
   ): void;
+  /** Loads a module into this process, or unloads it. */
+  module(order: ModuleOrder, done: (known: boolean, why: string) => void): void;
   /** The clients that are connected. */
   clientNumbers(): number[];
   /** How many other clients are connected: those who compute, not a Jupyter server. */
@@ -210,6 +213,14 @@ export class ClientSession {
         );
       case 'watchScheduler':
         return this._watchScheduler(message.fields);
+      case 'schedulerModule':
+        return this._host.module(message.fields, (known, why) =>
+          this.link.send('pluginDone', {
+            request: message.fields.request,
+            known,
+            why
+          })
+        );
       case 'scattered':
         return this._scattered(message);
       case 'discard':

@@ -34,6 +34,7 @@ import {
   type IWorkerFleet
 } from './worker-fleet';
 import { Roster, type IRosterHost, type Phase } from './roster';
+import { type ModuleOrder, SchedulerPlugins } from './scheduler-plugins';
 import { StallWatch } from './stall-watch';
 import type { FinishedRuns } from './worker-messages';
 import { WorkerControl, type Command, type Done } from './worker-control';
@@ -75,6 +76,7 @@ export class Cluster implements IRosterHost {
   private readonly _roster: Roster;
   private readonly _control: WorkerControl;
   private readonly _names: NameKeeper;
+  private readonly _plugins: SchedulerPlugins;
   private readonly _stalls: StallWatch;
   private readonly _logId = randomUUID().replaceAll('-', '');
   private _observer: ObserverLink | null = null;
@@ -132,6 +134,7 @@ export class Cluster implements IRosterHost {
       waiting => this._stalls.clientsWait(waiting)
     );
     this._names = new NameKeeper(this._state);
+    this._plugins = new SchedulerPlugins(this._state, this);
     this._stalls = new StallWatch(
       this._state,
       this,
@@ -271,6 +274,13 @@ export class Cluster implements IRosterHost {
     }
   }
 
+  module(
+    order: ModuleOrder,
+    done: (known: boolean, why: string) => void
+  ): void {
+    this._plugins.take(order, done);
+  }
+
   clientNumbers(): number[] {
     return [...this._clients.links.keys()];
   }
@@ -390,6 +400,7 @@ export class Cluster implements IRosterHost {
     this._stalls.close();
     this._idle.close();
     this._system?.close();
+    this._plugins.close();
     this._state.shared.close();
     this._state.copies.close();
     for (const { id, link } of workers.values()) {

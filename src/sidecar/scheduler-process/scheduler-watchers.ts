@@ -267,7 +267,7 @@ export class SchedulerWatchers implements IEventListener {
     }
   }
 
-  take(happened: readonly Happening[]): void {
+  hear(happened: readonly Happening[]): void {
     let columns = new Columns();
     for (const each of happened) {
       columns.add(each);

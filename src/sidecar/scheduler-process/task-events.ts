@@ -4,7 +4,7 @@
  *
  * Moves are told as Dask's scheduler has them, which knows fewer: a task that is queued and given to a worker in one event goes from
  * *waiting* to *processing*; a result that nobody needs goes from *memory* to *forgotten*; and what fails before it runs is *released* on
- * its way.
+ * its way, and so is what has failed and is forgotten.
  */
 import { NONE_U32 } from '../../records/enumerations';
 import type { DenseTaskId } from '../../records/ids';
@@ -98,7 +98,7 @@ export type Happening = Move | Submitted | Member;
 
 export interface IEventListener {
   /** What has happened in this turn; the ids of its tasks are still theirs. */
-  take(happened: readonly Happening[]): void;
+  hear(happened: readonly Happening[]): void;
 }
 
 /** The cluster, as far as it is told of. */
@@ -242,7 +242,7 @@ export class TaskEvents {
     if (happened.length > 0) {
       // A copy: who fails is taken out meanwhile.
       for (const listener of [...this._listeners]) {
-        listener.take(happened);
+        listener.hear(happened);
       }
     }
   }
@@ -282,6 +282,9 @@ export class TaskEvents {
       // An input of it has failed.
       this._add(task, from, TaskState.Released, null);
       this._add(task, TaskState.Released, TaskState.Erred, failure);
+    } else if (from === TaskState.Erred && to === TaskState.Forgotten) {
+      this._add(task, from, TaskState.Released, null);
+      this._add(task, TaskState.Released, to, null);
     } else {
       this._add(task, from, to, failure);
     }

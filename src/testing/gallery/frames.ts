@@ -264,6 +264,19 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       'watchScheduler',
       { request: 9, on: true }
     ),
+    schedulerModule: sample(
+      'a module is loaded into the process of the scheduler',
+      'client',
+      'up',
+      'schedulerModule',
+      {
+        request: 10,
+        name: 'counts',
+        load: true,
+        path: '/home/me/count-transitions.mjs',
+        options: { every: 1000 }
+      }
+    ),
     watched: sample(
       'a worker and a client are there',
       'client',

@@ -136,6 +136,10 @@ class World implements IClientHost {
     );
   }
 
+  module(): void {
+    throw new Error('nobody loads a module here');
+  }
+
   clientNumbers(): number[] {
     return [];
   }
