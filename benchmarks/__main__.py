@@ -100,7 +100,7 @@ PARTS = {
         ("--smoke",),
         limits=5,
     ),
-    "recording": Part("what recording costs", "benchmarks.recording", ("--smoke",)),
+    "recording": Part("what recording costs", "benchmarks.recording", ("--smoke",), limits=12),
     "first-graph": Part(
         "start of a cluster and its first graph", "benchmarks.first_graph", ("--smoke",)
     ),
