@@ -2,7 +2,8 @@
 
 Its own process looks at the caller and his children, and the workers are neither. So its rows of
 the time in which a cluster computes give way to those of a thread here, which looks as often, at
-this process and at the workers: other children may come and go, and do not compute::
+this process and at the workers: other children may come and go, and do not compute. Workers
+that it cannot look at, such as those of another host, tell of themselves (table ``system``)::
 
     with ResourceProfiler() as profiler:     its own rows      ─┬──────────┬────
         x.compute()                          rows of a thread   └┬────────┬┘
@@ -12,6 +13,7 @@ this process and at the workers: other children may come and go, and do not comp
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import time
 from functools import partial
@@ -21,10 +23,13 @@ import psutil
 from dask.diagnostics.profile import ResourceData
 
 from spanwise.client.session import Session
+from spanwise.client.system import metrics_of_workers
 
 #: At the end of a computation it is looked at once more, if the last time was so long ago: shares
 #: of a processor are counted in hundredths of a second.
 _LEAST_SECONDS = 0.1
+#: As workers name theirs.
+_HOST = socket.gethostname()
 #: Where a profiler keeps them until it collects.
 _COMPUTATIONS = "_computations_of_clusters"
 
@@ -78,19 +83,33 @@ class ClusterResources:
 
     def _look(self) -> None:
         now = time.perf_counter()
-        nbytes = percent = 0.0
-        workers = [row["pid"] for row in self._session.running_workers()]
-        for pid in {os.getpid(), *workers}:
-            try:
-                process = self._processes.get(pid)
-                if process is None:
-                    process = self._processes[pid] = psutil.Process(pid)
-                own_bytes, own_percent = process.memory_info().rss, process.cpu_percent()
-            except psutil.Error:
-                continue  # it has ended
-            nbytes += own_bytes
-            percent += own_percent
+        nbytes, percent = self._read(os.getpid()) or (0.0, 0.0)
+        unseen = []
+        for row in self._session.running_workers():
+            told = self._read(row["pid"]) if row["host"] == _HOST else None
+            if told is None:
+                unseen.append(row["id"])
+            else:
+                nbytes += told[0]
+                percent += told[1]
+        if unseen:
+            # They are elsewhere, or may not be looked at: what they have told of themselves.
+            metrics = metrics_of_workers(self._session)
+            for worker in unseen:
+                newest = metrics.get(worker, {})
+                nbytes += newest.get("memory") or 0.0
+                percent += newest.get("cpu") or 0.0
         self.rows.append((now, nbytes / 1e6, percent))
+
+    def _read(self, pid: int) -> tuple[float, float] | None:
+        """Bytes and percent of a process of this host; None: it is not to be looked at."""
+        try:
+            process = self._processes.get(pid)
+            if process is None:
+                process = self._processes[pid] = psutil.Process(pid)
+            return float(process.memory_info().rss), float(process.cpu_percent())
+        except psutil.Error:
+            return None
 
 
 def _collect(profiler: Any, computations: list[ClusterResources]) -> None:

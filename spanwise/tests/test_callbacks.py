@@ -524,3 +524,27 @@ def test_resources_are_those_of_the_workers_too(
     mem = [row.mem for row in within]
     assert max(mem) - min(mem) > 250
     assert max(row.cpu for row in within) > 30
+
+
+def test_workers_that_cannot_be_looked_at_tell_of_themselves(
+    cluster: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    look, read = ClusterResources._look, ClusterResources._read
+
+    def note(self: ClusterResources) -> None:
+        look(self)
+        _, mem, cpu = self.rows[-1]
+        if mem > self.rows[0][1] + 250 and cpu > 30:
+            gate.touch()
+
+    def read_own(self: ClusterResources, pid: int) -> tuple[float, float] | None:
+        return read(self, pid) if pid == os.getpid() else None
+
+    monkeypatch.setattr(ClusterResources, "_look", note)
+    monkeypatch.setattr(ClusterResources, "_read", read_own)
+    with ResourceProfiler(dt=0.05) as profiler:
+        graph = {"a": (compute_until, gate, 300 * 2**20), "b": (add, "a", 1)}
+        assert cluster.get(graph, "b") == 300 * 2**20 + 1
+    mem = [row.mem for row in profiler.results]
+    assert max(mem) - min(mem) > 250
