@@ -7,7 +7,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from operator import add, mul
+from contextlib import nullcontext
+from operator import add, getitem, mul
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,42 @@ def test_collections_large_results_and_their_release(cluster: Client) -> None:
     # What nobody needs any more is let go of on the way.
     assert max(held) < len(notes.of("posttask")) and held[-1] == 1
     wait_until("nothing is held", lambda: not cluster._session.by_key)
+
+
+def held_by_workers(cluster: Client) -> set[Any]:
+    """The keys of all results that the scheduler knows of, whoever asked for them."""
+    return {key for keys in cluster.has_what().values() for key in keys}
+
+
+@pytest.mark.parametrize("ends", ["returns", "raises", "fails"])
+def test_results_that_callbacks_touched_are_let_go_of_by_the_workers(
+    cluster: Client, ends: str
+) -> None:
+    """However a callback came by a result, and also if it keeps the value that it was given."""
+    wait_until("the results of others are gone", lambda: not held_by_workers(cluster))
+    kept: list[Any] = []
+    held: list[set[Any]] = []
+
+    class Touches(Callback):  # type: ignore[misc]
+        def _posttask(self, key: Any, result: Any, dsk: Any, state: Any, worker: Any) -> None:
+            kept.append(result)
+            kept.extend(state["cache"].values())
+            kept.append(state["cache"].get(key))
+            held.append(held_by_workers(cluster))
+            if ends == "raises" and key == "total":
+                raise KeyError(key)
+
+    graph: dict[Any, Any] = {("part", n): (np.ones, 300_000 + n) for n in range(4)}
+    graph["sums"] = (list, [(np.sum, key) for key in graph])
+    graph["total"] = (getitem, "sums", 99) if ends == "fails" else (sum, "sums")
+    expected = {"returns": None, "raises": KeyError, "fails": IndexError}[ends]
+    with Touches(), nullcontext() if expected is None else pytest.raises(expected):
+        cluster.get(graph, "total")
+    # They were there when they were touched, and are values that stay.
+    assert any(("part", n) in each for each in held for n in range(4))
+    assert any(isinstance(each, np.ndarray) and each.sum() >= 300_000 for each in kept)
+    wait_until("no worker holds anything", lambda: not held_by_workers(cluster))
+    assert not cluster._session.by_key
 
 
 def test_results_that_are_there_are_data(cluster: Client) -> None:
