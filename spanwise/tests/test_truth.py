@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import statistics
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import dask.array as da
+import distributed
 import numpy as np
 import psutil
 import pytest
@@ -20,6 +22,7 @@ from spanwise import Client, span, wait
 from spanwise.metrics import context_meter
 from spanwise.tests.disturbance import Disturbance, stolen
 from spanwise.tests.processes import wait_until
+from spanwise.tests.their_client import their_client
 
 WORKERS, THREADS = 2, 1
 
@@ -170,6 +173,87 @@ def test_what_spans_have_of_their_own_adds_up_per_function_activity_and_unit(
         ("execute", "fail", "failed", "seconds"),
     ):
         assert whole[key] > 0
+
+
+def work(number: int) -> int:
+    spin(0.005)
+    time.sleep(0.005)
+    return number
+
+
+def work_on(numbers: list[int]) -> int:
+    return work(sum(numbers))
+
+
+async def wait_awhile(number: int) -> int:
+    await asyncio.sleep(0.01)
+    return number
+
+
+def measured_by(meter: Any, number: int) -> int:
+    with meter.meter("part"):
+        work(number)
+    # (longer off its core than what is taken off for the part)
+    rest(0.1)
+    meter.digest_metric(("rows", number), 1.0, "rows")
+    return number
+
+
+#: Nothing here is what these measure, or all tasks have them here (docs/truth.md).
+THEIRS_ALONE = {"executor", "offload", "compress", "decompress"}
+OURS_ALONE = {"import", "deserialize", "serialize", "compute", "transfer"}
+
+
+def test_labels_and_units_are_those_of_distributed(client: Client) -> None:
+    def run_all(of: Any, meter: Any) -> None:
+        numbers = [of.submit(work, number, pure=False) for number in range(4)]
+        futures = [
+            of.submit(work_on, numbers, pure=False),
+            of.submit(wait_awhile, 1, pure=False),
+            of.submit(fail, 0.01, pure=False),
+            *(of.submit(measured_by, meter, number, pure=False) for number in range(2)),
+        ]
+        for each in futures:
+            each.exception(timeout=60)
+
+    functions = ("work", "work_on", "wait_awhile", "fail", "measured_by")
+
+    def labels(metrics: Any, alone: set[str]) -> dict[str, set[Any]]:
+        return {
+            function: {
+                key[2:]
+                for key, value in metrics.items()
+                if key[:2] == ("execute", function) and value > 0 and key[2] not in alone
+            }
+            for function in functions
+        }
+
+    def told(dask_scheduler: Any) -> dict[Any, float]:
+        metrics = dask_scheduler.cumulative_worker_metrics
+        return {key: metrics[key] for key in metrics if isinstance(key, tuple) and len(key) == 4}
+
+    with span("labels"):
+        run_all(client, context_meter)
+    ours = labels(client.fine_metrics(span="labels"), OURS_ALONE)
+    with their_client() as other:
+        run_all(other, distributed.metrics.context_meter)
+        # Workers tell with their heartbeats.
+        theirs = wait_until(
+            "all labels to be told",
+            lambda: (
+                (found := labels(other.run_on_scheduler(told), THEIRS_ALONE))
+                and all(found.values())
+                and found
+            ),
+        )
+    # The CPU of a coroutine is known here, and seconds of users are first taken off what was not on
+    # a core; there they are taken off the CPU, of which nothing may be left.
+    for function in ("wait_awhile", "measured_by"):
+        assert ("thread-cpu", "seconds") in ours[function]
+        theirs[function].add(("thread-cpu", "seconds"))
+    for function in functions:
+        # (here nothing may be left over)
+        assert ours[function] - {("other", "seconds")} == theirs[function] - {("other", "seconds")}
 
 
 def test_executing_and_idle_are_wall_times_threads(client: Client) -> None:
