@@ -236,6 +236,16 @@ function pathOf(facts: ClusterFacts, id: number): string[] {
     : [...(span.parent === 0 ? [] : pathOf(facts, span.parent)), span.tag];
 }
 
+/** The path as the program gave it. */
+function nameOf(facts: ClusterFacts, id: number): string[] {
+  const roots = facts.spans.filter(
+    ({ origin }) => origin === SpanOrigin.Notebook || origin === SpanOrigin.Cell
+  ).length;
+  const path = pathOf(facts, id);
+  const name = path[0] === 'first.ipynb' ? path.slice(roots) : path;
+  return name.length === 0 ? ['default'] : name;
+}
+
 function isBegun({ status }: RunFact): boolean {
   return status !== RunStatus.Missing;
 }
@@ -498,7 +508,7 @@ function expectedDetail(
     run: run.run,
     key: keyOf(run.task),
     function: run.task.function,
-    span: pathOf(facts, run.task.span),
+    span: nameOf(facts, run.task.span),
     // (both clients of a drawn cluster have computed)
     ...(client === undefined
       ? {}
@@ -520,7 +530,7 @@ function expectedDetail(
       kind: KIND[part.kind],
       held: part.held,
       function: part.function,
-      span: pathOf(facts, part.span),
+      span: nameOf(facts, part.span),
       offset: part.offset,
       duration: part.duration,
       cpu: known(part.cpu),
@@ -534,7 +544,7 @@ function expectedRecord(facts: ClusterFacts, run: RunFact): Fields {
     run: run.run,
     key: keyOf(run.task),
     function: run.task.function,
-    span: pathOf(facts, run.task.span),
+    span: nameOf(facts, run.task.span),
     lane: {
       worker: run.worker.name,
       address: run.worker.address,
@@ -553,7 +563,7 @@ function expectedRecord(facts: ClusterFacts, run: RunFact): Fields {
       from: facts.workers.find(({ worker }) => worker === part.from)?.address,
       kind: KIND[part.kind],
       function: part.function,
-      span: pathOf(facts, part.span),
+      span: nameOf(facts, part.span),
       offset: part.offset,
       duration: part.duration
     }))
@@ -937,7 +947,9 @@ describe('every column of a drawn cluster', () => {
             { spans: { any: [{ path }] } },
             row =>
               row.span !== 0 &&
-              path.every((tag, i) => pathOf(facts, row.span)[i] === tag)
+              [pathOf(facts, row.span), nameOf(facts, row.span)].some(of =>
+                path.every((tag, i) => of[i] === tag)
+              )
           ];
         }),
         ...[...new Set(facts.stored.map(row => row.function))].map(

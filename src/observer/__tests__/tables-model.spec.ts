@@ -3,7 +3,7 @@
  * selection, in each range, by each column.
  */
 import fc from 'fast-check';
-import { PartKind, RunStatus } from '../../records/enumerations';
+import { PartKind, RunStatus, SpanOrigin } from '../../records/enumerations';
 import {
   drawCluster,
   endOf,
@@ -81,11 +81,19 @@ const sortedBy: Readonly<
   function: ({ task }) => task.function,
   error: ({ error }) => error?.split('\n').at(-1) ?? '',
   span: ({ task }, { spans }) => {
-    const pathOf = (id: number): string[] => {
+    const nameOf = (id: number): string[] => {
       const span = spans.find(each => each.id === id);
-      return span === undefined ? [] : [...pathOf(span.parent), span.tag];
+      return span === undefined ||
+        span.origin === SpanOrigin.Notebook ||
+        span.origin === SpanOrigin.Cell
+        ? []
+        : [...nameOf(span.parent), span.tag];
     };
-    return task.span === 0 ? 'default' : pathOf(task.span).join('\0');
+    const name = nameOf(task.span);
+    const client = spans.find(each => each.id === task.span)?.client ?? 0;
+    // By whose they are first.
+    const owner = ['', 'first.ipynb', 'script'][client];
+    return [owner, ...(name.length === 0 ? ['default'] : name)].join('\0');
   },
   key: ({ task }) => [task.group, task.node],
   // No such column: as they began.

@@ -1,7 +1,7 @@
 /**
  * The answer of the Task Stream for a drawn cluster, all of its fields, is worked out a second time from the drawn facts, of each selection.
  */
-import { PartKind, RunStatus } from '../../records/enumerations';
+import { PartKind, RunStatus, SpanOrigin } from '../../records/enumerations';
 import {
   drawCluster,
   endOf,
@@ -166,11 +166,15 @@ function bandOf(
       .filter(({ task }) => isIn(task))
       .map(({ started }) => [started, END] as const)
   ];
+  const isRoot = (of: number): boolean => {
+    const { origin } = spans.find(span => span.id === of)!;
+    return origin === SpanOrigin.Notebook || origin === SpanOrigin.Cell;
+  };
   const depth = (of: number): number => {
     const { parent } = spans.find(span => span.id === of)!;
-    return parent === 0 ? 0 : 1 + depth(parent);
+    return parent === 0 || isRoot(parent) ? 0 : 1 + depth(parent);
   };
-  return extents.length === 0
+  return extents.length === 0 || isRoot(id)
     ? null
     : {
         span: id,
