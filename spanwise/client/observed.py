@@ -27,6 +27,10 @@ class SessionLog:
         self.cluster_id = session.cluster_id
         self.wall_epoch = session.wall_epoch
 
+    def wall_now(self) -> float:
+        """As :meth:`Recorded.wall_now`."""
+        return self._session.wall_now()
+
     def flush(self) -> int:
         """As :meth:`Recorded.flush`; a dead scheduler has nothing more to say."""
         if self._session.dead is not None:

@@ -125,7 +125,8 @@ class ProfileMethods:
         self, start: Any, stop: Any, workers: list[str] | None, by_worker: bool
     ) -> Profile:
         epoch = self._session.wall_epoch
-        since, until = moment(start), moment(stop)
+        now = self._session.wall_now()
+        since, until = moment(start, now), moment(stop, now)
         # Each worker's answer comes with its address, also if others do not answer.
         answers = self._run_everywhere(
             machinery_here,

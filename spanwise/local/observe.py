@@ -240,6 +240,10 @@ class RecordedLog:
         self.cluster_id = recorder.log.cluster_id
         self.wall_epoch = recorder.log.wall_epoch
 
+    def wall_now(self) -> float:
+        """As :meth:`Recorded.wall_now`."""
+        return self.wall_epoch + self._recorder.log.since(perf_counter())
+
     def flush(self) -> int:
         """Send what was measured so far; returns the log's place."""
         return self._recorder.flush()

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from time import monotonic, sleep, time
+from time import monotonic, sleep
 from typing import Any, Protocol
 
 from dask.utils import parse_timedelta
@@ -121,6 +121,9 @@ class Recorded(Protocol):
 
     cluster_id: str
     wall_epoch: float
+
+    def wall_now(self) -> float:
+        """Wall clock of this moment, as the log's clock has it."""
 
     def flush(self) -> int:
         """Wait until what was measured so far is on its way; returns the log's place."""
@@ -309,7 +312,7 @@ class Questions:
         self, start: float | str | None = None, stop: float | str | None = None
     ) -> dict[str, dict[str, list[Any]]]:
         """What the system counted; see :meth:`spanwise.Client.system_monitor`."""
-        answer = self.query("system", time=self._range(moment(start), moment(stop)))
+        answer = self.query("system", time=self._range(*self._moments(start, stop)))
         try:
             return system_of(answer, self.log.wall_epoch)
         except (LookupError, TypeError) as error:
@@ -346,7 +349,14 @@ class Questions:
         if count is not None and (start is None or stop is None):
             left = max(0, count)
             params = {"limit": left, "newest": start is None}
-        return self._records(self._range(moment(start), moment(stop)), params, left)
+        return self._records(self._range(*self._moments(start, stop)), params, left)
+
+    def _moments(
+        self, start: float | str | None, stop: float | str | None
+    ) -> tuple[float | None, float | None]:
+        # (only a text needs it)
+        now = self.log.wall_now() if isinstance(start, str) or isinstance(stop, str) else 0.0
+        return moment(start, now), moment(stop, now)
 
     def end_of_runs(self) -> tuple[int, int]:
         """The places in the log where the next run that ends, and the next event, will be."""
@@ -403,7 +413,7 @@ class Questions:
         asked: dict[str, Any] = {"order": "time", "groupBy": "address" if by_worker else "all"}
         if workers is not None:
             asked["addresses"] = workers
-        question = self._filter(span, key, None), self._range(moment(start), moment(stop))
+        question = self._filter(span, key, None), self._range(*self._moments(start, stop))
         for _ in range(_MOST_READINGS):
             pages = ProfilePages()
             place: dict[str, int] | None = {"after": 0}
@@ -422,8 +432,11 @@ class Questions:
         )
 
 
-def moment(given: float | str | None) -> float | None:
-    """Wall clock of ``given``; a text such as "500 ms" is that long ago."""
+def moment(given: float | str | None, now: float) -> float | None:
+    """Wall clock of ``given``; a text such as "500 ms" is that long before `now`.
+
+    What `now` is, the clock says by which the records are told: the wall clock may have been set.
+    """
     if not isinstance(given, str):
         return given
-    return time() - float(parse_timedelta(given))
+    return now - float(parse_timedelta(given))

@@ -335,6 +335,9 @@ class Log:
     cluster_id = "c1"
     wall_epoch = 0.0
 
+    def wall_now(self) -> float:
+        return 100.0
+
     def flush(self) -> int:
         return 1
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from spanwise import Client
+from spanwise.observed.questions import moment
 from spanwise.observed.task_records import TaskRecords
 from spanwise.tests.work import lines_of
 
@@ -68,6 +69,18 @@ def test_start_stop_and_count_combine_as_in_distributed(client: Client) -> None:
     assert client.get_task_stream(count=0) == []
     assert keys(client.get_task_stream(start="1 h")) == keys(whole)
     assert client.get_task_stream(stop="1 h") == []
+
+
+def test_long_ago_is_by_the_clock_of_the_records(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    future = client.submit(operator.neg, 1, pure=False)
+    assert future.result() == -1
+    # The machine has slept for an hour since the cluster began, or its clock was set.
+    for module in "spanwise.observed.questions", "spanwise.client.profiles":
+        monkeypatch.setattr(f"{module}.time", lambda: time.time() + 3600, raising=False)
+    assert future.key in keys(client.get_task_stream(start="30 minutes"))
+    assert moment("500 ms", 100.0) == 99.5
 
 
 def test_all_parts_of_a_fused_task_are_there(client: Client) -> None:
