@@ -10,7 +10,8 @@ const EVIL = '</script><img src=x onerror=alert(1)>\u202e';
 /** A hundred tasks of 10 ms on two threads, one after another; the first reads from a disk too. */
 const WRITE = `import sys
 from spanwise.observed.page_file import Page
-from spanwise.observed.report_page import spans, summary, task_stream
+from spanwise.observed.report_page import spans, summary, system, task_stream
+from spanwise.observed.system import FIGURES
 evil = sys.argv[2]
 def part(n, action, seconds):
     start = 1000 + n // 2 * 0.01
@@ -20,7 +21,11 @@ records = [
      "startstops": [part(n, "compute", 0.01)] + ([] if n else [part(n, "disk-read", 0.005)])}
     for n in range(100)
 ]
-sections = [*summary(0.5, records, []), task_stream(records, 1000, 0.5, {evil: 2}), spans([], 0, 1)]
+def process(cpu):
+    told = {name: [0.0, 2.0**20, None] for name in FIGURES}
+    return {**told, "time": [1000.1, 1000.3, 1000.5], "seconds": [0.2] * 3, "cpu": [0.0, cpu, cpu]}
+processes = system({"scheduler": process(5), evil: process(80)}, 1000, 0.5, {})
+sections = [*summary(0.5, records, []), task_stream(records, 1000, 0.5, {evil: 2}), spans([], 0, 1), *processes]
 Page({"title": "Report", "facts": [], "sections": sections}).save(sys.argv[1])`;
 
 let file: string;
@@ -35,7 +40,7 @@ test.beforeAll(({}, info) => {
 
 async function openFile(page: Page): Promise<PageRecord> {
   const record = await openOffline(page, file);
-  await expect(page.locator('#page')).toHaveAttribute('data-shown', '3');
+  await expect(page.locator('#page')).toHaveAttribute('data-shown', '4');
   return record;
 }
 
@@ -66,6 +71,19 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await expect(page.locator('section').nth(2)).toContainText(
       'No data: no task ended in this time.'
     );
+    const figures = page.locator('section').nth(3);
+    const cpu = figures.getByRole('img', { name: 'CPU, at most 80.0\u00a0%' });
+    await expect(cpu.locator('path.curve')).toHaveCount(2);
+    await cpu.hover({ position: { x: width - 3, y: 20 } });
+    await expect(figures.locator('output').first()).toContainText(
+      `${EVIL} 80.0\u00a0% · scheduler 5.00\u00a0%`
+    );
+    await figures.getByText('All points as a table').click();
+    await expect(
+      figures
+        .getByRole('table', { name: 'System: all points' })
+        .locator('tbody tr')
+    ).toHaveCount(2 * 3 * 9);
     expect(record).toEqual({
       messages: [],
       requests: [pathToFileURL(file).href]
