@@ -84,7 +84,10 @@ class LiedToWorker:
         self.executor = Executor(worker, 0)
         self.executor.core_wait = Waits(worker.ledger)
         self.watch: Any = SimpleNamespace(
-            memory_seconds=0.2, send_measured=lambda: None, wake=lambda: None
+            memory_seconds=0.2,
+            send_all=lambda: None,
+            send_measured=lambda: None,
+            wake=lambda: None,
         )
         ahead = ImportAhead(worker.library, lambda: True, lambda: True, (), lambda _: None)
         serving = SchedulerLink(link, worker, fetching, self.watch, ahead)
