@@ -92,6 +92,8 @@ class Recorder:
         self._wake = threading.Event()
         self._ending = False
         self._ended = False
+        #: The newest block, once this has ended.
+        self._last = 0
         #: It could not go on, and the user was told.
         self.failed = False
         self._link = ObserverLink(place, self.log.description, self._gaps)
@@ -258,9 +260,13 @@ class Recorder:
     def flush(self) -> int:
         """Send what was measured so far, wait until it is there; returns the log's place."""
         with self._turn:
-            if not self._ended:
+            if self._ended:
+                # What is written now nobody is sent: that a span has closed which was
+                # around the whole observation, as the cell is that made it.
+                seq = self._last
+            else:
                 self._write_rest()
-            seq = self._seal()
+                seq = self._seal()
         link = self._link
         if link is not None:
             link.wait_for(seq, _FLUSH_SECONDS)
@@ -297,7 +303,7 @@ class Recorder:
             with self._turn:
                 self._write_rest()
                 self._ended = True
-                self._seal()
+                self._last = self._seal()
             link.end(why, self.log.since(perf_counter()), _END_SECONDS)
         finally:
             link.close()

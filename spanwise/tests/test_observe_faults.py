@@ -240,6 +240,14 @@ def test_after_the_block_the_figures_are_still_there(seen: Observation) -> None:
         seen.spans()
 
 
+def test_a_span_around_it_may_close_when_it_has_ended(seen: Observation) -> None:
+    with spanwise.span("around"):
+        dask.delayed(rest)(0.01, dask_key_name="a").compute(scheduler="threads")
+        seen.__exit__()
+    assert statuses(seen) == {"a": "OK"}
+    assert [info.tasks for info in seen.spans() if info.name == ("around",)] == [1]
+
+
 def test_as_a_switch_it_stays_on_and_is_replaced_by_its_next(known: set[int]) -> None:
     spanwise.observe("switch")  # nobody keeps the handle
     gc.collect()
