@@ -409,6 +409,8 @@ export default ({ file }) => {
   };
 };
 export const wrong = { transition() { throw new Error('wrong indeed'); } };
+export const late = { async transition() { await null; throw new Error('wrong later'); } };
+export const end = { async close() { await null; throw new Error('wrong at the end'); } };
 export const none = 7;
 """
 
@@ -458,6 +460,24 @@ def test_a_module_that_is_wrong_is_told_of_and_the_cluster_goes_on(
     assert client.submit(add, 9, 8, pure=False).result() == 17
     with pytest.raises(ValueError, match="wrong"):
         client.unregister_scheduler_plugin("wrong")
+
+
+def test_what_a_module_throws_later_is_told_of_and_the_cluster_goes_on(
+    client: Client, tmp_path: Path
+) -> None:
+    module = tmp_path / "plugin.mjs"
+    module.write_text(MODULE)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        client.register_plugin(spanwise.ModulePlugin(module, "late"), name="late")
+        assert client.submit(add, 10, 8, pure=False).result() == 18
+        wait_until("it is told", lambda: [w for w in told if "wrong later" in str(w.message)])
+        client.register_plugin(spanwise.ModulePlugin(module, "end"), name="end")
+        client.unregister_scheduler_plugin("end")
+        wait_until("it is told", lambda: [w for w in told if "wrong at the end" in str(w.message)])
+    assert client.submit(add, 11, 8, pure=False).result() == 19
+    with pytest.raises(ValueError, match="late"):
+        client.unregister_scheduler_plugin("late")
 
 
 def test_the_example_counts_moves(client: Client, tmp_path: Path) -> None:

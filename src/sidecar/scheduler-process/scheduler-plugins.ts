@@ -116,9 +116,16 @@ export class SchedulerPlugins implements IEventListener {
 
   hear(happened: readonly Happening[]): void {
     for (const [name, plugin] of [...this._plugins]) {
+      const failLater = (what: string): void => {
+        if (this._plugins.get(name) === plugin) {
+          this._fail(name, what);
+        }
+      };
       const began = cpuMs();
       try {
-        happened.forEach(each => this._tell(plugin, each));
+        for (const each of happened) {
+          this._catch(this._tell(plugin, each), failLater);
+        }
       } catch (error) {
         this._fail(name, `has thrown ${textOf(error)}`);
         continue;
@@ -171,43 +178,54 @@ export class SchedulerPlugins implements IEventListener {
       this._cluster.events.unlisten(this);
       this._addresses.clear();
     }
+    const warn = (what: string): void =>
+      this._host.warn(`The scheduler plugin "${name}" ${what} in close().`);
     try {
-      plugin.close?.();
+      this._catch(plugin.close?.(), warn);
     } catch (error) {
-      this._host.warn(
-        `The scheduler plugin "${name}" has thrown ${textOf(error)} in close().`
+      warn(`has thrown ${textOf(error)}`);
+    }
+  }
+
+  /** A method may be an async function, for which nobody waits: what it throws later would end this process. */
+  private _catch(answer: unknown, fail: (what: string) => void): void {
+    if (answer instanceof Promise) {
+      answer.catch((error: unknown) =>
+        this._host.gather(() => fail(`has thrown ${textOf(error)}`))
       );
     }
   }
 
-  private _tell(plugin: SchedulerPlugin, happening: Happening): void {
+  private _tell(plugin: SchedulerPlugin, happening: Happening): unknown {
     if (happening.what === 'move') {
-      plugin.transition?.(
+      return plugin.transition?.(
         happening.key,
         STATES[happening.from]!,
         STATES[happening.to]!,
         this._factsOf(happening)
       );
-    } else if (happening.what === 'graph') {
-      plugin.updateGraph?.(graphOf(happening));
-    } else {
-      this._tellMember(plugin, happening);
     }
+    return happening.what === 'graph'
+      ? plugin.updateGraph?.(graphOf(happening))
+      : this._tellMember(plugin, happening);
   }
 
-  private _tellMember(plugin: SchedulerPlugin, member: Member): void {
+  private _tellMember(plugin: SchedulerPlugin, member: Member): unknown {
     const { what, client, worker, why } = member;
-    if (what === 'add-worker') {
-      this._addresses.set(worker!.id, worker!.intro.address);
-      plugin.addWorker?.(factsOf(worker!) satisfies PluginWorker);
-    } else if (what === 'remove-worker') {
-      plugin.removeWorker?.(factsOf(worker!), why);
-    } else if (what === 'add-client') {
-      plugin.addClient?.(`client-${client}`);
-    } else if (what === 'remove-client') {
-      plugin.removeClient?.(`client-${client}`);
-    } else if (what === 'restart') {
-      plugin.restart?.();
+    switch (what) {
+      case 'add-worker':
+        this._addresses.set(worker!.id, worker!.intro.address);
+        return plugin.addWorker?.(factsOf(worker!) satisfies PluginWorker);
+      case 'remove-worker':
+        return plugin.removeWorker?.(factsOf(worker!), why);
+      case 'add-client':
+        return plugin.addClient?.(`client-${client}`);
+      case 'remove-client':
+        return plugin.removeClient?.(`client-${client}`);
+      case 'restart':
+        return plugin.restart?.();
+      case 'log-event':
+        return undefined;
     }
   }
 
