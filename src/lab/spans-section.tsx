@@ -102,7 +102,22 @@ export function SpansSection(props: {
                   formatDuration(spans.totalThreadSeconds)
                 )}
         </div>
+        {(spans?.folded ?? 0) > 0 && (
+          <div className="sw-spans-note">
+            {foldedSentence(spans?.folded ?? 0, trans)}
+          </div>
+        )}
       </div>
     </Section>
+  );
+}
+
+/** Why a span of the program may not be found here. */
+function foldedSentence(folded: number, trans: TranslationBundle): string {
+  return trans._n(
+    '%2 more span is counted in these rows: the rows are the largest spans, and many of one name share a row.',
+    '%2 more spans are counted in these rows: the rows are the largest spans, and many of one name share a row.',
+    folded,
+    formatCount(folded)
   );
 }

@@ -292,6 +292,8 @@ export type SpansResult = {
   readonly rows: readonly SpanRow[];
   readonly totalThreadSeconds: number;
   readonly totalTasks: number;
+  /** Spans without a row of their own, without `all`: later ones of the same path, and those that are smaller than the largest 1,500. Left out: none. */
+  readonly folded?: number;
   /** What the clients of the rows are called; one may have had several numbers. */
   readonly clients: readonly string[];
 };

@@ -297,8 +297,9 @@ describe('more spans than are shown', () => {
       .slice(0, MOST - 1)
       .sort((a, b) => a - b);
     const hidden = children.filter(id => !kept.includes(id));
-    const { rows } = ask(of, 'spans');
+    const { rows, folded } = ask(of, 'spans');
     expect(rows.map(({ span }) => span)).toEqual([1, ...kept]);
+    expect(folded).toBe(COUNT + 1 - MOST);
     expect(rows[0]!.ownTasks).toBe(hidden.length);
     expect(rows[0]!.ownNanoseconds / 1e9).toBe(
       hidden.reduce((sum, id) => sum + seconds(id), 0)
@@ -309,6 +310,22 @@ describe('more spans than are shown', () => {
       .forEach(({ parent, ownTasks }) =>
         expect([parent, ownTasks]).toEqual([1, 1])
       );
+  });
+
+  it('are counted with those that have joined another', () => {
+    const log = new LogStore('joined');
+    const row = { id: 1, tag: 1, closed: 1 };
+    ingestBlock(log, rowsToBlock(1, 'spans', [{ ...row, uuid: 'a' }]));
+    ingestBlock(log, rowsToBlock(2, 'runs', [{ span: 1, duration: 1 }]));
+    expect(ask(log, 'spans')).not.toHaveProperty('folded');
+    ingestBlock(
+      log,
+      rowsToBlock(3, 'spans', [
+        { ...row, uuid: 'b' },
+        { ...row, uuid: 'c' }
+      ])
+    );
+    expect(ask(log, 'spans').folded).toBe(2);
   });
 
   it('are handed up through those that are left out too, and by roots to the default', () => {

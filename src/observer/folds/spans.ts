@@ -142,6 +142,7 @@ export function* foldSpans(
         next: page.next,
         threads: threadsOverTime(context.log, runEnd(context))
       }),
+      ...(page.folded > 0 && { folded: page.folded }),
       totalThreadSeconds: context.log.totalNanoseconds / 1e9,
       totalTasks: context.log.runCount
     },
@@ -187,6 +188,8 @@ export function* spanRows(
   readonly rows: readonly SpanRow[];
   /** Of a page of full rows: where the next one begins. */
   readonly next: number | null;
+  /** Of the largest rows: how many spans have none of their own. */
+  readonly folded: number;
   readonly clients: readonly string[];
   readonly unattributedNanoseconds: number;
   readonly idle: IdleAccount;
@@ -198,8 +201,13 @@ export function* spanRows(
   const rows: SpanRow[] = [];
   const clients = new ClientLabels(log);
   let next: number | null = null;
+  let folded = 0;
   if (after === null) {
     const shown = shownSpans(log, own, total);
+    folded = log.spans.size - shown.length;
+    for (const { joined } of log.spans.all()) {
+      folded += joined;
+    }
     const ownDefault = own.get(DEFAULT_SPAN);
     if (ownDefault !== undefined && log.spans.get(DEFAULT_SPAN) === undefined) {
       rows.push(defaultRow(log, ownDefault));
@@ -235,7 +243,14 @@ export function* spanRows(
       unattributedNanoseconds += sums.nanoseconds;
     }
   }
-  return { rows, next, clients: clients.all, unattributedNanoseconds, idle };
+  return {
+    rows,
+    next,
+    folded,
+    clients: clients.all,
+    unattributedNanoseconds,
+    idle
+  };
 }
 
 /** From t on, the cluster has had so many threads; the newest steps. */

@@ -1,0 +1,45 @@
+/** What stands below the tree. */
+import * as React from 'react';
+import { flushSync } from 'react-dom';
+import { createRoot } from 'react-dom/client';
+import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import { english } from '../../testing/translators';
+import type { SpansResult } from '../../wire/panel-link';
+import { SidebarModel } from '../sidebar-model';
+import { SpansSection } from '../spans-section';
+import { drawnSpans } from './drawn-spans';
+import { labContext } from './lab-context';
+
+function textOf(result: SpansResult): string {
+  const { feed, contexts } = labContext();
+  const model = new SidebarModel({
+    feed,
+    contexts,
+    notebookOf: ({ notebook }) => notebook?.path
+  });
+  feed.setClusters(clusterInfo());
+  Object.defineProperty(model, 'spans', { value: result });
+  const host = document.createElement('div');
+  const root = createRoot(host);
+  flushSync(() => root.render(<SpansSection model={model} trans={english} />));
+  const text = host.textContent ?? '';
+  flushSync(() => root.unmount());
+  return text;
+}
+
+describe('below the tree', () => {
+  const spans = drawnSpans(`
+    flow 10
+      load 4
+  `);
+
+  it('is said how many spans have no row of their own, if there are any', () => {
+    expect(textOf(spans)).not.toContain('more span');
+    expect(textOf({ ...spans, folded: 1 })).toContain(
+      '1 more span is counted in these rows'
+    );
+    expect(textOf({ ...spans, folded: 31_268 })).toContain(
+      '31,268 more spans are counted in these rows'
+    );
+  });
+});
