@@ -42,6 +42,8 @@ _KEPT_TEMPLATES = 500
 _KEPT_BYTES = 8 << 20
 #: Calls in one message of a `map`.
 _CALLS = 8_192
+#: What spans say that was submitted: see `SpanInfo.metadata`.
+_TYPES = ("Future",)
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 
 
@@ -203,7 +205,7 @@ class Calls:
         if made:
             messages = self._messages(function, list(new.values()), keywords, made, options)
             try:
-                session.send_all(messages, made[0].id, len(made), made)
+                session.send_all(messages, made[0].id, len(made), made, _TYPES)
             except BaseException:
                 session.drop_later(entries)
                 raise
@@ -373,7 +375,9 @@ class Calls:
         for key, row in zip(keys, rows, strict=True):
             arguments = [parse_input(argument) for argument in row]
             graph[key] = Task(key, function, *arguments, **parsed)
-        return self._session.submit_graph(graph, list(keys), options, written_here=True)
+        return self._session.submit_graph(
+            graph, list(keys), options, written_here=True, types=_TYPES
+        )
 
 
 class _CallMessage:

@@ -45,6 +45,10 @@ def _by_type(collections: list[Any]) -> list[list[int]]:
     return list(groups.values())
 
 
+def _types(collections: list[Any]) -> list[str]:
+    return [type(collection).__name__ for collection in collections]
+
+
 def compute_collections(
     session: Session,
     collections: list[Any],
@@ -63,7 +67,7 @@ def compute_collections(
                     f"Dask gave {len(keys)} keys for {len(places)} {type(group[0]).__name__}s"
                 )
             try:
-                found = session.submit_graph(expression, keys, options)
+                found = session.submit_graph(expression, keys, options, types=_types(group))
             except BaseException:
                 session.drop_later([entry for entry in entries if entry is not None])
                 raise
@@ -87,7 +91,7 @@ def persist_collections(
             expression = collections_to_expr(group, optimize_graph).optimize()
             keys = [list(flatten(each)) for each in expression.__dask_keys__()]
             flat = [key for each in keys for key in each]
-            entries = iter(session.submit_graph(expression, flat, options))
+            entries = iter(session.submit_graph(expression, flat, options, types=_types(group)))
         for place, collection, own in zip(places, group, keys, strict=True):
             futures = {key: Future(next(entries), client) for key in own}
             rebuild, state = collection.__dask_postpersist__()

@@ -7,6 +7,7 @@ mixed in here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.memory_sampler import ClusterMemoryRun
@@ -41,7 +42,11 @@ class MeasuredMethods(ProfileMethods, TaskStreamMethods):
         return self._call(self._spans)
 
     def _spans(self) -> list[SpanInfo]:
-        return self._observed.spans()
+        types_of = self._session.spans.types_of
+        return [
+            replace(info, metadata={"collections": [{"type": name} for name in types_of(info.id)]})
+            for info in self._observed.spans()
+        ]
 
     def fine_metrics(
         self,

@@ -47,7 +47,7 @@ from spanwise.errors import (
 )
 from spanwise.graph.callers import code_of_caller
 from spanwise.graph.cells import follow_roots
-from spanwise.graph.dictionaries import Names, Spans, SpansOfTasks
+from spanwise.graph.dictionaries import RAW_GRAPH, Names, Spans, SpansOfTasks
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import FIRST_TASKS, Packer, SubmitMessage
 from spanwise.graph.prepare import PreparedGraph, prepare
@@ -257,6 +257,7 @@ class Session:
         options: TaskOptions | None = None,
         written_here: bool = False,
         begin: Callable[[PreparedGraph], None] | None = None,
+        types: Sequence[str] = (RAW_GRAPH,),
     ) -> list[Entry]:
         """Submit a graph and hold the requested keys.
 
@@ -272,6 +273,8 @@ class Session:
             See :func:`prepare`.
         begin
             Called with the graph before it is sent; then all its tasks are held.
+        types
+            Names of the classes of what is submitted.
 
         Returns
         -------
@@ -299,7 +302,7 @@ class Session:
                     try:
                         if options is not None:
                             options.add_annotations(graph.annotations)
-                        return self._submit_prepared(graph, held_keys, external, options)
+                        return self._submit_prepared(graph, held_keys, external, options, types)
                     finally:
                         self.drop_later(list(external.values()))
             # A result has gone. It is tried once more: results that the graph can make
@@ -361,6 +364,7 @@ class Session:
         keys: Sequence[Key],
         external: dict[Key, Entry],
         options: TaskOptions | None,
+        types: Sequence[str],
     ) -> list[Entry]:
         annotation = current_annotation()
         # First: if its settings cannot be, nothing has been made yet.
@@ -386,7 +390,7 @@ class Session:
             ids = {key: entry.id for key, entry in external.items()}
             try:
                 messages = self.packer.pack(graph, ids, wanted, first_id, options)
-                self.send_all(messages, first_id, len(graph.nodes), made)
+                self.send_all(messages, first_id, len(graph.nodes), made, types)
             except BaseException:
                 self.drop_later(entries)
                 raise
@@ -401,19 +405,29 @@ class Session:
             self.spans.tell_code(annotation, code)
 
     def send_all(
-        self, messages: Iterable[SubmitMessage], first_id: int, count: int, made: list[Entry]
+        self,
+        messages: Iterable[SubmitMessage],
+        first_id: int,
+        count: int,
+        made: list[Entry],
+        types: Sequence[str],
     ) -> None:
         """Send the messages of a submission, of `count` tasks, while they are being packed.
+
+        Its spans keep the `types` of what was submitted.
 
         If packing fails half way (an argument that cannot be pickled), what was sent is
         cancelled, the entries fail, and that error is raised.
         """
         sent = None
         mark = self.packer.mark()
+        spans: set[int] = set()
         try:
             for message in messages:
                 sent = message  # even if Ctrl-C comes while it is sent: it arrives all the same
                 self.send_submit(message)
+                spans.update(message.spans)
+            self.spans.tell_types(spans, types)
         except BaseException as error:
             self.withdraw(made, error)
             unheard = first_id if sent is None else sent.last_id + 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, islice, repeat
 from typing import Any
 
 from spanwise.bounded_map import BoundedMap
@@ -19,6 +20,13 @@ LAST_SPAN = LARGEST_U16
 OWN_SPANS = 32_768
 #: Joined spans are not told of again while they are among so many, the newest.
 _JOINED_KEPT = 4_096
+#: The types of what was submitted are known of so many spans, the newest: the first so many of
+#: each, as stretches of equal ones.
+_TYPED_SPANS = 4_096
+_TYPES_KEPT = 10_000
+_STRETCHES_KEPT = 256
+#: What stands for the type of a graph that no collection has made.
+RAW_GRAPH = "low-level-graph"
 #: As many callers' code is known to have been told.
 _CODE_KEPT = 256
 
@@ -145,6 +153,7 @@ class Spans:
         "_offset",
         "_recounted",
         "_reused",
+        "_types",
         "records",
     )
 
@@ -169,6 +178,8 @@ class Spans:
         self._recounted: dict[int, None] = {}
         #: What has been told: the newest.
         self._code: BoundedMap[tuple[int, str], bool] = BoundedMap(_CODE_KEPT)
+        #: Span's id → types in order, and how many of each.
+        self._types: BoundedMap[str, list[tuple[str, int]]] = BoundedMap(_TYPED_SPANS)
         self._closed = closed
         #: number → record; 0 is the default span.
         self.records: dict[int, SpanRecord] = {}
@@ -254,6 +265,30 @@ class Spans:
         self._code.keep((number, code), True)
         record = self.records[number]
         self._again.append({**self._row(number, record, self._parent(record)), "code": code})
+
+    def tell_types(self, numbers: Iterable[int], types: Sequence[str]) -> None:
+        """Something of these types was submitted, whose tasks are of these spans.
+
+        It stays here: nothing is sent. Of the default span nothing is kept.
+        """
+        for number in numbers:
+            record = self.records.get(number)
+            if record is None:
+                continue
+            found = self._types.get(record.id)
+            if found is None:
+                found = self._types.keep(record.id, [])
+            for name in types:
+                if found and found[-1][0] == name:
+                    found[-1] = name, found[-1][1] + 1
+                elif len(found) < _STRETCHES_KEPT:
+                    found.append((name, 1))
+
+    def types_of(self, id: str) -> list[str]:
+        """The types of what was submitted in the span of this id, in order."""
+        stretches = list(self._types.get(id) or ())
+        every = chain.from_iterable(repeat(name, count) for name, count in stretches)
+        return list(islice(every, _TYPES_KEPT))
 
     def _new_row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
         """The row that says the span's id as well, and its code, which are said once."""

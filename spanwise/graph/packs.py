@@ -102,6 +102,16 @@ class SubmitMessage:
         self.users = users
 
     @property
+    def spans(self) -> Iterable[int]:
+        """The numbers of its tasks' spans; one, as a rule."""
+        column = self.tasks["span"]
+        if self.is_one:
+            return (column,)
+        # Compared as numbers: a set of them makes an object of each.
+        first = column[:1]
+        return first if column == first * len(column) else set(column)
+
+    @property
     def last_id(self) -> int:
         """The number of its last task."""
         found: int = self.tasks["id"] if self.is_one else self.tasks["id"][-1]

@@ -109,6 +109,12 @@ class SpanInfo:
         ``code``, ``lineno_frame``, ``lineno_relative`` and ``filename``.
     folded
         How many later spans are in this one: see docs/measures.md, *Many spans*.
+    metadata
+        ``{"collections": [{"type": …}, …]}``: what this client has submitted in the span itself,
+        in order. ``"Future"`` of a call of ``submit`` or ``map``, the class of a collection given
+        to ``client.compute`` or ``persist``, ``"low-level-graph"`` of another graph, as of
+        ``x.compute()``.
+        Empty of the default span, of what other clients submitted, and for ``observe()``.
     """
 
     id: str
@@ -143,6 +149,7 @@ class SpanInfo:
     states: Mapping[str, int] = field(default_factory=dict, hash=False)
     code: tuple[tuple[Mapping[str, Any], ...], ...] = field(default=(), hash=False)
     path: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=lambda: {"collections": []}, hash=False)
     _asked: _Asked = field(default_factory=_Asked, repr=False, compare=False)
 
     @property

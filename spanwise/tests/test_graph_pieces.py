@@ -271,6 +271,23 @@ class TestSpans:
         assert spans.take_new() == []
         assert spans.first_unannounced == 4
 
+    def test_types_of_what_was_submitted_have_a_bound(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(dictionaries, "_TYPES_KEPT", 5)
+        monkeypatch.setattr(dictionaries, "_STRETCHES_KEPT", 3)
+        spans = Spans(lambda row: None)
+        record = SpanRecord("a", None)
+        number = spans.id(SpanAnnotation(record))
+        spans.tell_types([0, number], ["Array", "Array", "Bag"])
+        spans.tell_types([number], ["Future"])
+        assert spans.types_of(record.id) == ["Array", "Array", "Bag", "Future"]
+        spans.tell_types([number], ["Bag"])
+        for _ in range(9):
+            spans.tell_types({number}, ["Future"])
+        assert spans.types_of(record.id) == ["Array", "Array", "Bag", "Future", "Future"]
+        assert spans.types_of("another") == []
+
     def test_spans_of_several_clients_have_numbers_of_their_own(self) -> None:
         records = [SpanRecord(str(i), None) for i in range(1_000)]
         numbers: set[int] = set()

@@ -177,6 +177,23 @@ def test_a_result_that_was_there_is_told_as_reused(client: Client) -> None:
     assert (found[second].tasks, found[second].own_reused) == (1, 2)
 
 
+def test_a_span_says_what_was_submitted_in_it(client: Client) -> None:
+    with span("typed") as typed:
+        client.map(add, range(3), range(3), pure=False)
+        client.submit(add, 1, 2, pure=False, retries=1)
+        with span("below") as below:
+            one, two, three = (dask.delayed(add)(number, 1) for number in (300, 301, 302))
+            dask.compute(one)
+    # What was written in a span is of it, wherever it is submitted.
+    client.gather(client.compute([two]))
+    kept = client.persist(three)
+    found = by_id(client)
+    assert found[typed].metadata == {"collections": [{"type": "Future"}] * 2}
+    types = [each["type"] for each in found[below].metadata["collections"]]
+    assert types == ["low-level-graph", "Delayed", "Delayed"]
+    assert kept.compute() == 303
+
+
 def test_q18_numbers_of_spans_never_run_out(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

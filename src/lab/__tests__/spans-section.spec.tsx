@@ -1,9 +1,9 @@
 /** What stands below the tree. */
+import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
-import { english } from '../../testing/translators';
 import type { SpansResult } from '../../wire/panel-link';
 import { SidebarModel } from '../sidebar-model';
 import { SpansSection } from '../spans-section';
@@ -21,7 +21,11 @@ function textOf(result: SpansResult): string {
   Object.defineProperty(model, 'spans', { value: result });
   const host = document.createElement('div');
   const root = createRoot(host);
-  flushSync(() => root.render(<SpansSection model={model} trans={english} />));
+  flushSync(() =>
+    root.render(
+      <SpansSection model={model} trans={nullTranslator.load('spanwise')} />
+    )
+  );
   const text = host.textContent ?? '';
   flushSync(() => root.unmount());
   return text;
