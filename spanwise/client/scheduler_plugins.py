@@ -12,7 +12,7 @@ import inspect
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ from spanwise.notices import tell
 from spanwise.observed.task_records import type_fields
 from spanwise.records.enumerations import NONE_U16, NONE_U32
 from spanwise.wire import plain
+from spanwise.wire.foreign import said
 from spanwise.wire.frame import Message
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class SchedulerPlugins:
         BaseException
             What `start` raised; the plugin is not added.
         """
-        with self._changing:
+        with self._turn():
             if idempotent and name in self._plugins:
                 return
             self._address = address
@@ -107,6 +108,9 @@ class SchedulerPlugins:
                 self._do(lambda: self._start(name, plugin))
             finally:
                 self._end_if_unused()
+            # (the last of those before it may have failed meanwhile)
+            if name in self._plugins and not self._is_watching:
+                self._begin()
 
     def remove(self, name: str) -> None:
         """Call a plugin no more, once it was told of what has happened so far.
@@ -116,7 +120,7 @@ class SchedulerPlugins:
         ValueError
             There is none of this name.
         """
-        with self._changing:
+        with self._turn():
             if name not in self._plugins:
                 raise ValueError(f"There is no scheduler plugin {name!r}")
             self._do(lambda: self._plugins.pop(name, None))
@@ -130,6 +134,12 @@ class SchedulerPlugins:
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(CLOSE_SECONDS)
+
+    def _turn(self) -> AbstractContextManager[Any]:
+        """Who changes them waits for others who do; hooks do not, which those wait for."""
+        if threading.current_thread() is self._thread:
+            return nullcontext()
+        return self._changing
 
     def _begin(self) -> None:
         """Start the thread, and watch the scheduler."""
@@ -148,9 +158,13 @@ class SchedulerPlugins:
 
     def _end_if_unused(self) -> None:
         if self._is_watching and not self._plugins:
-            self._is_watching = False
-            with suppress(SchedulerLost):  # the reader reports it
-                self._session.send("watchScheduler", {"request": 0, "on": False})
+            self._stop_watching()
+
+    def _stop_watching(self) -> None:
+        with suppress(SchedulerLost):  # the reader reports it
+            self._session.send("watchScheduler", {"request": 0, "on": False})
+        # Afterwards: who sees this has the scheduler watched again.
+        self._is_watching = False
 
     def _do(self, act: Callable[[], Any]) -> Any:
         """Have the thread do something behind what it has to do already; the caller waits."""
@@ -245,16 +259,14 @@ class SchedulerPlugins:
             after()
 
     def _give_up(self) -> None:
-        if self._plugins:
-            names = ", ".join(map(repr, self._plugins))
+        names = ", ".join(map(repr, self._plugins))
+        self._plugins.clear()
+        self._stop_watching()
+        if names:
             tell(
                 f"The scheduler plugins {names} were removed: they are slower than what they are "
                 "told of comes. Do less in their hooks, or let a thread of yours do it."
             )
-        self._plugins.clear()
-        self._is_watching = False
-        with suppress(SchedulerLost):
-            self._session.send("watchScheduler", {"request": 0, "on": False})
 
     def _call(self, hook: str, *args: Any, **kwargs: Any) -> None:
         """Call a hook of all plugins; one that throws is told of and removed."""
@@ -266,14 +278,11 @@ class SchedulerPlugins:
                 self._run(function, args, kwargs)
             except BaseException:  # noqa: BLE001 (the user's code; others come after it)
                 self._plugins.pop(name, None)
+                self._end_if_unused()
                 tell(
                     f"The scheduler plugin {name!r} has failed in {hook}() and was removed; the "
                     f"cluster goes on.\n{traceback.format_exc()}"
                 )
-                if not self._plugins:
-                    self._is_watching = False
-                    with suppress(SchedulerLost):
-                        self._session.send("watchScheduler", {"request": 0, "on": False})
 
     def _run(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         answer = function(*args, **kwargs)
@@ -293,9 +302,16 @@ def _failure(said: dict[str, Any], blob: bytes | None) -> dict[str, Any]:
     return {
         "exception": failure.error,
         "traceback": failure.trace,
-        "exception_text": repr(failure.error),
+        "exception_text": _text_of(failure.error),
         "traceback_text": said["text"],
     }
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return repr(error)
+    except BaseException:  # noqa: BLE001 (the user's code; said in other words)
+        return said(error)
 
 
 #: A hook, its arguments, and what follows its calls.

@@ -278,6 +278,93 @@ def test_what_is_slower_than_its_news_is_removed(
     assert notes_have(notes, future.key)
 
 
+def test_one_that_comes_while_the_last_fails_is_told_what_happens(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugins = client._session.scheduler_plugins
+    fails, go = threading.Event(), threading.Event()
+
+    def tell(sentence: str) -> None:
+        fails.set()
+        go.wait(60)
+
+    class Wrong(SchedulerPlugin):
+        def update_graph(self, *args: Any, **kwargs: Any) -> None:
+            raise KeyError("no")
+
+    monkeypatch.setattr(scheduler_plugins, "tell", tell)
+    client.register_plugin(Wrong(), name="wrong")
+    client.submit(add, 1, 6, pure=False).result()
+    wait_until("it fails", fails.is_set)
+    notes = Notes()
+    coming = threading.Thread(target=client.register_plugin, args=(notes, "next"))
+    coming.start()
+    wait_until("the next one waits", lambda: not plugins._queue.empty())
+    go.set()
+    coming.join(60)
+    future = client.submit(add, 2, 6, pure=False)
+    future.result()
+    client.unregister_scheduler_plugin("next")
+    assert notes.path(future.key)[-1] == "memory"
+
+
+def test_a_hook_registers_while_others_do(client: Client) -> None:
+    notes, has_begun, go = Notes(), threading.Event(), threading.Event()
+
+    class Adds(SchedulerPlugin):
+        def update_graph(self, *args: Any, **kwargs: Any) -> None:
+            if not has_begun.is_set():
+                has_begun.set()
+                go.wait(60)
+                client.register_plugin(notes, name="of-a-hook")
+
+    client.register_plugin(Adds(), name="adds")
+    future = client.submit(add, 3, 6, pure=False)
+    wait_until("the hook", has_begun.is_set)
+    plugins = client._session.scheduler_plugins
+    other = threading.Thread(target=client.register_plugin, args=(Notes(), "other"))
+    other.start()
+    wait_until("the other one waits", lambda: _is_held(plugins))
+    go.set()
+    other.join(60)
+    assert not other.is_alive()
+    assert future.result() == 9
+    for name in ("adds", "other", "of-a-hook"):
+        client.unregister_scheduler_plugin(name)
+    assert notes.of("transition")
+
+
+def _is_held(plugins: Any) -> bool:
+    """Whether another thread changes them."""
+    if plugins._changing.acquire(blocking=False):
+        plugins._changing.release()
+        return False
+    return True
+
+
+class Unspeakable(Exception):
+    def __repr__(self) -> str:
+        raise OSError("no words")
+
+
+def be_unspeakable() -> None:
+    raise Unspeakable("of it")
+
+
+def test_an_exception_without_words_is_told_all_the_same(client: Client) -> None:
+    notes = Notes()
+    client.register_plugin(notes, name="words")
+    future = client.submit(be_unspeakable, pure=False)
+    spanwise.wait(future)
+    client.unregister_scheduler_plugin("words")
+    (facts,) = [facts for args, facts in notes.of("transition") if args[1:] == DONE_WRONG]
+    assert isinstance(facts["exception"], Unspeakable)
+    assert facts["exception_text"] == "Unspeakable: of it"
+
+
+DONE_WRONG = ("processing", "erred")
+
+
 def test_thousands_of_tasks_are_told_in_order(client: Client) -> None:
     notes = Notes()
     client.register_plugin(notes, name="many")
