@@ -14,6 +14,7 @@ import pytest
 
 from spanwise.graph.cells import title_of
 from spanwise.tests.jupyter_server_process import JupyterServer
+from spanwise.tests.processes import LIMIT_SECONDS
 
 kernels = pytest.importorskip("spanwise.tests.notebook_kernel")
 NotebookKernel = kernels.NotebookKernel
@@ -284,7 +285,12 @@ def test_a_script_is_the_root_of_its_spans(tmp_path: Path, is_on: bool) -> None:
     file = tmp_path / "job.py"
     file.write_text(SCRIPT % is_on)
     told = subprocess.run(
-        [sys.executable, str(file)], capture_output=True, text=True, check=True, cwd=tmp_path
+        [sys.executable, str(file)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        timeout=LIMIT_SECONDS,
     )
     rows = json.loads(told.stdout)
     found = [(row["path"], row["name"], row["own"], row["origin"]) for row in rows]
