@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import threading
 from collections.abc import Callable, Collection, Mapping
 from queue import SimpleQueue
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 MOST_WAITING = 10_000
 #: Topics that a client subscribes to: as many as the scheduler keeps.
 MOST_TOPICS = 10_000
+#: Those of the scheduler, of which nobody who asks for all topics need be told how many went.
+_OWN_TOPICS = re.compile(r"all|scheduler|client-\d+")
 #: How often the running handler is looked at.
 _LOOK_SECONDS = 5.0
 #: A time and a message.
@@ -64,7 +67,8 @@ class EventMethods:
         """What was logged, the older before the newer.
 
         The scheduler keeps the last 1,000 events of each topic, of 10,000 topics, in all 64 MiB.
-        A warning says how many have gone.
+        A warning says how many have gone. It logs events of its own under ``all``,
+        ``scheduler``, the addresses of workers and the ids of clients.
 
         Parameters
         ----------
@@ -128,6 +132,8 @@ def _get_events(session: Asking, topic: str | None) -> Any:
         for each, events in zip(topics, found, strict=True)
         if each["total"] > len(events)
     }
+    if topic is None:
+        lost = {name: count for name, count in lost.items() if not _OWN_TOPICS.fullmatch(name)}
     if lost or (topic is None and answer.fields["forgotten"]):
         sentence = _lost_sentence(lost, answer.fields["forgotten"])
         warn_asker(sentence)

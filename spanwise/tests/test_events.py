@@ -156,6 +156,73 @@ def test_a_handler_gets_what_is_logged_from_then_on(
         assert client is theirs or (len(came), len(later)) == (5, 1)
 
 
+def test_graphs_and_clients_are_logged_as_by_distributed(
+    cluster: Client, theirs: distributed.Client
+) -> None:
+    graphs, scatters, clients = [], [], []
+    for client in (cluster, theirs):
+        before = len(messages(client, "scheduler"))
+        client.submit(abs, -5, pure=False).result(LIMIT_SECONDS)
+        client.scatter([1, 2, 3], hash=False)
+        (graph,) = messages(client, "scheduler")[before:]
+        graphs.append(graph)
+        everything = messages(client, "all")
+        scatters.append([each for each in everything if each["action"] == "scatter"][-1])
+        clients.append(next(each for each in everything if each["action"] == "add-client"))
+        # The same under the topic of the client.
+        assert graph in messages(client, clients[-1]["client"])
+        assert scatters[-1] in messages(client, scatters[-1]["client"])
+    ours, their = graphs
+    assert set(ours) == set(their)
+    assert (ours["action"], ours["status"]) == (their["action"], their["status"])
+    assert {"tasks", "duration_seconds"} <= set(ours["metrics"]) < set(their["metrics"])
+    assert ours["metrics"]["tasks"] == their["metrics"]["tasks"] == 1
+    assert all(each >= 0 for each in ours["metrics"].values())
+    assert abs(ours["metrics"]["start_timestamp_seconds"] - time.time()) < LIMIT_SECONDS
+    assert scatters[0].pop("client") and scatters[1].pop("client")
+    assert scatters[0] == scatters[1]
+    assert set(clients[0]) == set(clients[1])
+
+
+def test_workers_that_come_restart_and_retire_are_logged() -> None:
+    came: list[Any] = []
+    with Client(n_workers=2, threads_per_worker=1, set_as_default=False) as client:
+        first, second = client.scheduler_info()["workers"]
+        assert {"action": "add-worker", "worker": first} in messages(client, "all")
+        assert messages(client, first) == [{"action": "add-worker", "worker": first}]
+        client.subscribe_topic("all", lambda event: came.append(event[1]))
+        with Client(client.cluster.scheduler_address, set_as_default=False):
+            wait_until("a client", lambda: "add-client" in [each["action"] for each in came])
+        wait_until("its end", lambda: "remove-client" in [each["action"] for each in came])
+        assert came[0]["client"] == came[1]["client"]
+        came.clear()
+        client.restart_workers([first])
+        wait_until("a new worker", lambda: "add-worker" in [each["action"] for each in came])
+        assert came[0] == {
+            "action": "remove-worker",
+            "worker": first,
+            "stimulus_id": came[0]["stimulus_id"],
+            "expected": True,
+        }
+        assert came[1]["action"] == "restart-workers" and came[1]["workers"] == (first,)
+        client.retire_workers([second])
+        wait_until("it has gone", lambda: "retire-workers" in [each["action"] for each in came])
+        assert came[-1]["retired"] == (second,) and came[-1]["could-not-retire"] == ()
+        wait_until("its own", lambda: messages(client, second)[-1] == {"action": "retired"})
+        assert client.submit(abs, -1).result(LIMIT_SECONDS) == 1
+
+
+def test_events_of_the_scheduler_that_went_are_not_warned_of_among_all(cluster: Client) -> None:
+    futures = [cluster.submit(abs, -n, pure=False) for n in range(1_005)]
+    assert futures[-1].result(LIMIT_SECONDS) == 1_004
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*older events of '(scheduler|all|client-)")
+        everything = cluster.get_events()
+    assert len(everything["scheduler"]) == 1_000
+    with pytest.warns(RuntimeWarning, match="older events of 'scheduler'"):
+        cluster.get_events("scheduler")
+
+
 def test_what_a_handler_raises_is_told_and_the_next_event_comes(cluster: Client) -> None:
     came: list[Any] = []
 

@@ -23,6 +23,7 @@ import {
   storyOf,
   workersOf
 } from './questions';
+import { addressesOf, type ComingParts } from './own-events';
 import { NO_ROW, type Refusal } from './report-message';
 import type { ModuleOrder } from './scheduler-plugins';
 import { factsOf } from './scheduler-watchers';
@@ -112,6 +113,8 @@ export class ClientSession {
   private _coming: ComingGraph | null = null;
   /** Whether there was no room for that graph: the rest of it is not taken either. */
   private _refusing = false;
+  /** What there is to say of the graph under way. */
+  private _parts: ComingParts | null = null;
 
   /**
    * @param id - no other client of the cluster has had it; 0 is the owner.
@@ -238,12 +241,18 @@ export class ClientSession {
           this.link.send('done', { request, workers: [], others });
           return;
         }
-        if (message.fields.what === 'restart') {
+        const { what } = message.fields;
+        if (what === 'restart') {
           this._cluster.events.restarted(this.id);
         }
-        return this._host.command(message.fields, (workers, sentence) =>
-          this.link.send('done', { request, workers: [...workers], sentence })
+        const named = addressesOf(
+          message.fields.workers,
+          this._cluster.workers
         );
+        return this._host.command(message.fields, (workers, sentence) => {
+          this._commanded(what, named, workers);
+          this.link.send('done', { request, workers: [...workers], sentence });
+        });
       }
       case 'copy':
         return this._cluster.copies.take(message, this.tasks, this.link);
@@ -306,9 +315,33 @@ export class ClientSession {
     });
   }
 
+  /** Logs what was done to workers. Those that have gone are named by what was known of them. */
+  private _commanded(
+    what: Command['what'],
+    named: ReadonlyMap<number, string>,
+    workers: readonly number[]
+  ): void {
+    const { ownEvents } = this._cluster;
+    const done = workers.flatMap(id => named.get(id) ?? []);
+    if (what === 'restart') {
+      ownEvents.restarted(this.id, done);
+    } else if (what === 'retire') {
+      const stay = [...named.values()].filter(each => !done.includes(each));
+      ownEvents.retired(done, stay);
+    }
+  }
+
   private _submit(message: Message<'client', 'up', 'submit'>): void {
     const { fields, tables, blobs } = message;
     const cluster = this._cluster;
+    const parts = (this._parts ??= {
+      begun: cluster.clock(),
+      tasks: 0,
+      newTasks: 0,
+      readingSeconds: 0,
+      settingSeconds: 0
+    });
+    parts.tasks += tables.tasks.rows;
     if (fields.launch !== undefined) {
       this.launch = fields.launch;
       this._host.launchChanged();
@@ -332,12 +365,16 @@ export class ClientSession {
     this._announceSpans(fields.spans);
     if (this._refusing || !this._hasRoomFor(message)) {
       this._refuseGraph(message);
+      if (fields.last) {
+        this._graphCame(parts, true);
+      }
       return;
     }
     const chunks = new Map<number, number>();
     for (const { id, blob } of fields.chunks) {
       chunks.set(id, this._blobs.addChunk(blobs[blob]!));
     }
+    const from = cluster.clock();
     const submission = translateSubmit(message, this._context(), chunks);
     if (submission.newlyWanted.length > 0) {
       this._wants(arrayOf(Int32Array, submission.newlyWanted));
@@ -346,13 +383,33 @@ export class ClientSession {
     if (events.isHeard) {
       events.submitted(submission.event);
     }
+    const read = cluster.clock();
     cluster.handle(submission.event);
+    parts.newTasks += submission.event.taskIds.length;
+    parts.readingSeconds += read - from;
+    parts.settingSeconds += cluster.clock() - read;
     if (events.isHeard) {
       events.ordered();
+    }
+    if (fields.last) {
+      this._graphCame(parts, false);
     }
     for (const [clientId, task] of submission.alsoWanted) {
       this._reportPresent(clientId, task);
     }
+  }
+
+  private _graphCame(parts: ComingParts, isRefused: boolean): void {
+    const { clock, core, ownEvents, start, wallEpoch } = this._cluster;
+    this._parts = null;
+    ownEvents.graph(
+      this.id,
+      `update-graph-${core.event}`,
+      parts,
+      wallEpoch + parts.begun - start,
+      clock() - parts.begun,
+      isRefused
+    );
   }
 
   private _hasRoomFor({ tables }: Message<'client', 'up', 'submit'>): boolean {
@@ -448,6 +505,7 @@ export class ClientSession {
       );
     }
     cluster.handle(event);
+    cluster.ownEvents.scattered(this.id, event.taskIds.length);
   }
 
   /** A worker that did not answer the client may have the data, or take it later. */

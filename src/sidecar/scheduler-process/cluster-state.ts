@@ -17,6 +17,7 @@ import { Follows } from './follows';
 import { describe, type InlineResult, type TaskError } from './report-message';
 import { RunWatchers } from './run-watchers';
 import { SchedulerWatchers } from './scheduler-watchers';
+import { OwnEvents } from './own-events';
 import { TaskEvents } from './task-events';
 import { TaskRows } from './task-rows';
 import { WorkerRequests } from './worker-requests';
@@ -45,6 +46,7 @@ export class ClusterState {
   readonly runWatchers: RunWatchers;
   readonly events = new TaskEvents(this);
   readonly watchers = new SchedulerWatchers(this.events);
+  readonly ownEvents: OwnEvents;
   /** The kind of the last event. */
   eventType = '';
   /** Of all clients. Spans beyond count to their parents. */
@@ -104,6 +106,10 @@ export class ClusterState {
     );
     this.shared.onEvent = (topic, content) =>
       this.events.logged(topic, content);
+    this.ownEvents = new OwnEvents((topics, event) =>
+      this.shared.logOwn(topics, event)
+    );
+    this.events.onMember = member => this.ownEvents.member(member);
     this.copies = new Copies(this, gather);
     this.runWatchers = new RunWatchers(this.rows);
     this.log = new EmbeddedClusterLog(start, emit, isRecording);

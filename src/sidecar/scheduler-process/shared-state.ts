@@ -9,7 +9,7 @@ import { Plugins } from './plugins';
 import { Primitives } from './primitives';
 import type { Holds } from './holds';
 import { SHARED_LIMITS, type SharedAnswer } from './shared-call';
-import { Topics } from './topics';
+import { type IUnpacked, MOST_NAME, packedOf, Topics } from './topics';
 import type { WorkerRequests } from './worker-requests';
 import type { WorkerSession } from './worker-session';
 
@@ -37,7 +37,7 @@ export class SharedState {
   private readonly _lost = new Map<Client, number>();
 
   readonly plugins: Plugins;
-  /** Hears of all events; the content is msgpack. */
+  /** Hears of all events of clients and workers; the content is msgpack. */
   onEvent: ((topic: string, content: Uint8Array) => void) | null = null;
   private readonly _primitives = new Primitives<Sharer>(
     (sharer, request, answer) => this._answer(sharer, request, answer),
@@ -160,6 +160,19 @@ export class SharedState {
     }
   }
 
+  /** An event of the scheduler itself. */
+  logOwn(topics: readonly string[], event: IUnpacked): void {
+    const t = this._clock() as Seconds;
+    let packed: Uint8Array | null = null;
+    // A worker that is no worker of ours may have any address.
+    for (const topic of topics.filter(({ length }) => length <= MOST_NAME)) {
+      for (const client of this._topics.log(topic, t, event)) {
+        packed ??= event.pack();
+        this._tell(client, topic, t, packed);
+      }
+    }
+  }
+
   clientLeft(client: Client): void {
     this._topics.left(client);
     this._lost.delete(client);
@@ -246,7 +259,11 @@ export class SharedState {
   ): void {
     const read = this._topics.read(topic);
     const rows = read.flatMap(({ events }, i) =>
-      events.map(event => ({ ...event, topic: i }))
+      events.map(({ t, content }) => ({
+        t,
+        content: packedOf(content),
+        topic: i
+      }))
     );
     client.send(
       'events',

@@ -118,6 +118,8 @@ interface IEventCluster {
 
 export class TaskEvents {
   private readonly _listeners = new Set<IEventListener>();
+  /** Hears of workers and clients, whoever else listens. */
+  onMember: ((member: Member) => void) | null = null;
   private _happened: (Happening | null)[] = [];
   /** The place of each task's newest move in `_happened`. */
   private _newest = new Map<DenseTaskId, number>();
@@ -226,7 +228,9 @@ export class TaskEvents {
 
   /** An event under a topic; the content is msgpack. */
   logged(topic: string, content: Uint8Array): void {
-    this._member('log-event', { topic, content });
+    if (this.isHeard) {
+      this._happened.push(this._memberOf('log-event', { topic, content }));
+    }
   }
 
   /** Tells of everything so far: before the ids of forgotten tasks are used again. */
@@ -253,19 +257,25 @@ export class TaskEvents {
   }
 
   private _member(what: MemberKind, facts: Partial<Member>): void {
+    const member = this._memberOf(what, facts);
+    this.onMember?.(member);
     if (this.isHeard) {
-      this._happened.push({
-        client: -1,
-        worker: null,
-        why: '',
-        isExpected: true,
-        topic: '',
-        content: null,
-        stimulus: `${what}-${this._cluster.core.event}`,
-        ...facts,
-        what
-      });
+      this._happened.push(member);
     }
+  }
+
+  private _memberOf(what: MemberKind, facts: Partial<Member>): Member {
+    return {
+      client: -1,
+      worker: null,
+      why: '',
+      isExpected: true,
+      topic: '',
+      content: null,
+      stimulus: `${what}-${this._cluster.core.event}`,
+      ...facts,
+      what
+    };
   }
 
   private readonly _onMove: MoveListener = (id, from, to) => {

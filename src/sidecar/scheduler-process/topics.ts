@@ -1,5 +1,6 @@
 /**
- * What clients and workers have logged under topics, and who wants to hear of it. In the scheduler process, which opens no message.
+ * What clients, workers and the scheduler have logged under topics, and who wants to hear of it. In the scheduler process, which opens no
+ * message.
  *
  * Bounded three ways; the oldest go first, and {@link Topics.read} says how many have gone:
  *
@@ -14,11 +15,25 @@
 import { Queue } from '../../base/queue';
 import { BrokenFrame } from '../../wire/broken-frame';
 
+/** An event that is packed only when somebody reads it. */
+export interface IUnpacked {
+  /** Bytes that it takes meanwhile, about. */
+  readonly length: number;
+  pack(): Uint8Array;
+}
+
+/** What an event says: msgpack, or what becomes that. */
+type Content = Uint8Array | IUnpacked;
+
+export function packedOf(content: Content): Uint8Array {
+  return 'pack' in content ? content.pack() : content;
+}
+
 type KeptEvent = {
   readonly topic: Topic;
   /** The monotonic clock's seconds. */
   readonly t: number;
-  readonly content: Uint8Array;
+  readonly content: Content;
   isGone: boolean;
 };
 
@@ -35,7 +50,7 @@ type TopicRead = {
   readonly total: number;
   readonly events: readonly {
     readonly t: number;
-    readonly content: Uint8Array;
+    readonly content: Content;
   }[];
 };
 
@@ -52,7 +67,7 @@ export const TOPIC_LIMITS: TopicLimits = {
 };
 
 /** Characters of a topic's name: of UTF-16, of which a character of Python is one or two. */
-const MOST_NAME = 2_000;
+export const MOST_NAME = 2_000;
 /** What an event takes besides its content and its topic's name, about. */
 const OVERHEAD_BYTES = 200;
 
@@ -85,7 +100,7 @@ export class Topics<Listener> {
    *
    * @throws BrokenFrame for a name that is too long, which those who log prevent.
    */
-  log(name: string, t: number, content: Uint8Array): Iterable<Listener> {
+  log(name: string, t: number, content: Content): Iterable<Listener> {
     if (name.length > MOST_NAME) {
       throw new BrokenFrame(`A topic has at most ${MOST_NAME} characters.`);
     }
