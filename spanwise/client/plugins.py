@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import dask
 
 from spanwise.client.arguments import shown
 from spanwise.client.reason import open_error
@@ -199,6 +202,40 @@ def _load(session: Session, plugin: ModulePlugin, name: str, idempotent: bool) -
     answer = session.ask("schedulerModule", fields, timeout=None)
     if answer.fields["why"]:
         raise ClusterError(answer.fields["why"])
+
+
+_MODULES = "spanwise.scheduler.plugins"
+
+
+def module_paths() -> list[str]:
+    """Return the setting ``spanwise.scheduler.plugins``: modules of a cluster that starts.
+
+    Raises
+    ------
+    ValueError
+        It is something else than paths, or one of them is not absolute.
+    """
+    found = dask.config.get(_MODULES, None)
+    paths = [] if found is None else [found] if isinstance(found, str) else found
+    if not isinstance(paths, list | tuple) or not all(isinstance(each, str) for each in paths):
+        raise ValueError(f"{_MODULES} is a list of paths of JavaScript modules, not {found!r}")
+    whole = [str(Path(each).expanduser()) for each in paths]
+    for each in whole:
+        if not Path(each).is_absolute():
+            raise ValueError(f"{_MODULES} takes absolute paths, not {each!r}")
+    return whole
+
+
+def load_modules(session: Session, paths: list[str]) -> None:
+    """Load modules into the scheduler's process, each under its path as its name.
+
+    Raises
+    ------
+    ClusterError
+        One could not be loaded.
+    """
+    for path in paths:
+        _load(session, ModulePlugin(path), path, False)
 
 
 def _remove(session: Session, name: str) -> None:

@@ -11,6 +11,7 @@ import dask
 from spanwise.client.cluster_file import ClusterPlace
 from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.launch import launch_spec, memory_per_worker, processes_and_threads
+from spanwise.client.plugins import load_modules, module_paths
 from spanwise.client.session import Session
 from spanwise.client.start_scheduler import start_scheduler
 from spanwise.errors import ClusterError
@@ -75,6 +76,7 @@ class PrivateCluster:
             It could not be started; the message says why and what to do.
         TimeoutError
         """
+        modules = module_paths()
         try:
             recording = bool(dask.config.get("spanwise.recording", True))
 
@@ -101,6 +103,7 @@ class PrivateCluster:
             self.session = Session(link, self.scheduler.secret, lost)
             self.session.how_ended = partial(how_ended, self.scheduler.process)
             stay_out_of_forks(self.session)
+            load_modules(self.session, modules)
             self.session.wait_for_workers(count, timeout)
         except BaseException as error:
             error.add_note(self.scheduler.log_tail())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import distributed
 import pytest
 
@@ -574,3 +575,43 @@ def test_the_example_counts_moves(client: Client, tmp_path: Path) -> None:
     spanwise.wait(client.map(add, range(20), range(20), pure=False))
     client.unregister_scheduler_plugin("counts")
     assert json.loads(file.read_text())["processing → memory"] >= 20
+
+
+PLAIN_MODULE = """
+import { writeFileSync } from 'node:fs';
+const keys = [];
+export default {
+  transition(key) { keys.push(key); },
+  close() { writeFileSync(new URL('keys.json', import.meta.url), JSON.stringify(keys)); }
+};
+"""
+
+
+def test_modules_of_the_setting_are_loaded_at_the_start(tmp_path: Path) -> None:
+    module = tmp_path / "plugin.mjs"
+    module.write_text(PLAIN_MODULE)
+    with (
+        dask.config.set({"spanwise.scheduler.plugins": [str(module)]}),
+        Client(n_workers=1, threads_per_worker=1, set_as_default=False) as client,
+    ):
+        future = client.submit(add, 1, 2, key="of-the-setting")
+        assert future.result() == 3
+        client.unregister_scheduler_plugin(str(module))
+        assert "of-the-setting" in json.loads((tmp_path / "keys.json").read_text())
+
+
+@pytest.mark.parametrize("given", [5, [5], ["plugin.mjs"]], ids=str)
+def test_a_setting_of_modules_that_is_none_is_named(given: Any) -> None:
+    with (
+        dask.config.set({"spanwise.scheduler.plugins": given}),
+        pytest.raises(ValueError, match=r"spanwise\.scheduler\.plugins"),
+    ):
+        Client(n_workers=1, set_as_default=False)
+
+
+def test_a_cluster_whose_module_is_not_there_is_not_started(tmp_path: Path) -> None:
+    with (
+        dask.config.set({"spanwise.scheduler.plugins": [str(tmp_path / "none.mjs")]}),
+        pytest.raises(spanwise.ClusterError, match=r"none\.mjs was not loaded"),
+    ):
+        Client(n_workers=1, set_as_default=False)
