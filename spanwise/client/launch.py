@@ -46,6 +46,10 @@ _THEIR_DEFAULT_SATURATION = 1.1
 #: See `stall_seconds`; the spilling of large results may pause workers for some seconds.
 STALL_TIMEOUT = "30s"
 
+#: Of each of a worker's transfer logs: by default, as in Dask, and at most.
+TRANSFER_LOG_LENGTH = 1000
+MOST_TRANSFERS = 100_000
+
 
 def launch_spec() -> dict[str, Any]:
     """Interpreter, module path, folder, environment and versions of this process."""
@@ -239,3 +243,20 @@ def stall_seconds() -> float:
     """Seconds without progress on full workers until waiting tasks fail; 0: no limit."""
     found = dask.config.get("spanwise.scheduler.stall-timeout", STALL_TIMEOUT)
     return seconds_of(found, "spanwise.scheduler.stall-timeout") or 0.0
+
+
+def transfer_log_length() -> int:
+    """How many transfers of each direction a worker keeps.
+
+    Raises
+    ------
+    ValueError
+        The setting is something else than a number of entries.
+    """
+    names = ("spanwise.admin.low-level-log-length", "distributed.admin.low-level-log-length")
+    name, value = first_setting(names, TRANSFER_LOG_LENGTH, or_none=False)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_TRANSFERS:
+        raise ValueError(
+            f"{name} is a whole number of entries from 1 to {MOST_TRANSFERS:,}, not {value!r}"
+        )
+    return value

@@ -23,6 +23,7 @@ from spanwise.client.launch import (
     launch_spec,
     memory_per_worker,
     processes_and_threads,
+    transfer_log_length,
     worker_resources,
 )
 from spanwise.client.memory_settings import memory_settings
@@ -115,6 +116,7 @@ def run_worker(options: argparse.Namespace, out: TextIO) -> int:
                     "memoryLimit": memory_per_worker(options.memory_limit, count, threads),
                     "memory": _memory(options.local_directory),
                     "resources": worker_resources(options.resources),
+                    "transferLogLength": transfer_log_length(),
                     "recording": place.observer is not None,
                     "transport": _transport(folder),
                 },

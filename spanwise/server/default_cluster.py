@@ -35,6 +35,7 @@ _ASKED_FOR = (
     "memory",
     "profile",
     "resources",
+    "transferLogLength",
     "launch",
     "recording",
     "workerTtlSeconds",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections import deque
@@ -12,10 +13,12 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 
 from spanwise import Client
+from spanwise.client.launch import transfer_log_length
 from spanwise.tests.marks import now_of
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.tests.test_spill import Kept
@@ -46,6 +49,37 @@ def test_the_newest_thousand_stay() -> None:
     for i in range(1_002):
         moved(log, [i])
     assert [each.ids[0] for each in log.ended()] == list(range(2, 1_002))
+
+
+def test_as_many_stay_as_the_user_says() -> None:
+    transfers = Transfers(2)
+    for log in (transfers.incoming, transfers.outgoing):
+        for i in range(4):
+            moved(log, [i])
+        entries = transfers.entries(log, lambda ids: (0.0, [f"k-{i}" for i in ids]), ClockOffset())
+        assert [*map(list, (each["keys"] for each in entries))] == [["k-2"], ["k-3"]]
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "many", True, 100_001], ids=str)
+def test_a_length_that_is_none_is_named(wrong: Any) -> None:
+    name = "distributed.admin.low-level-log-length"
+    with dask.config.set({name: 7}):
+        assert transfer_log_length() == 7
+    with dask.config.set({name: wrong}), pytest.raises(ValueError, match=re.escape(name)):
+        transfer_log_length()
+
+
+def test_the_length_reaches_workers() -> None:
+    def length() -> int:
+        from spanwise.shared.futures import WORKER
+
+        return WORKER[0].transfers.incoming.length  # type: ignore[attr-defined]
+
+    with (
+        dask.config.set({"distributed.admin.low-level-log-length": 12}),
+        Client(n_workers=1, threads_per_worker=1, set_as_default=False) as client,
+    ):
+        assert client.submit(length).result(LIMIT_SECONDS) == 12
 
 
 def test_all_entries_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

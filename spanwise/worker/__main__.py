@@ -40,6 +40,7 @@ from spanwise.worker.lifeline import (
 from spanwise.worker.logs import LOGGER, keep_logs
 from spanwise.worker.scheduler import SchedulerLink
 from spanwise.worker.told import take_over_theirs
+from spanwise.worker.transfer_log import LOG_LENGTH
 from spanwise.worker.watch import Watch
 from spanwise.worker.worker import Worker
 
@@ -86,6 +87,7 @@ def _run(config: dict[str, Any]) -> int:
         Path(config["folder"]),
         config.get("memory") or {},
         config.get("resources") or {},
+        config.get("transferLogLength", LOG_LENGTH),
     )
     server = Server(worker)
     door = wire_door.listen(

@@ -22,7 +22,7 @@ from spanwise.graph.key_from_text import key_of
 from spanwise.wire.clock import ClockOffset
 from spanwise.wire.schema import MOST_KEYS_ASKED
 
-#: Transfers in a log, as in Dask, and results in all of them together.
+#: Transfers in a log if its user did not say, as in Dask, and results in all of them together.
 LOG_LENGTH = 1000
 MOST_RESULTS = 100_000
 #: As in Dask: nothing is infinitely fast.
@@ -65,6 +65,11 @@ class Transfer:
 class TransferLog:
     """The last transfers in one direction, and how many there are and were.
 
+    Parameters
+    ----------
+    length
+        So many are kept.
+
     Attributes
     ----------
     count, nbytes
@@ -73,7 +78,8 @@ class TransferLog:
         Of all that were begun.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, length: int = LOG_LENGTH) -> None:
+        self.length = length
         self.count = self.count_total = 0
         self.nbytes = self.nbytes_total = 0.0
         self._changed = threading.Condition()
@@ -112,7 +118,7 @@ class TransferLog:
         with self._changed:
             self._ended.append(transfer)
             self._results += len(moved)
-            while len(self._ended) > LOG_LENGTH or (
+            while len(self._ended) > self.length or (
                 self._results > MOST_RESULTS and len(self._ended) > 1
             ):
                 self._results -= len(self._ended.popleft().ids)
@@ -144,15 +150,20 @@ class TransferLog:
 class Transfers:
     """All transfers of a worker.
 
+    Parameters
+    ----------
+    length
+        So many of each direction are kept.
+
     Attributes
     ----------
     addresses
         Worker number → address, also of workers that have gone.
     """
 
-    def __init__(self) -> None:
-        self.incoming = TransferLog()
-        self.outgoing = TransferLog()
+    def __init__(self, length: int = LOG_LENGTH) -> None:
+        self.incoming = TransferLog(length)
+        self.outgoing = TransferLog(length)
         self.addresses: dict[int, str] = {}
         #: What the wall clock said at the zero of the scheduler's clock; None: not asked yet.
         self._wall_zero: float | None = None
@@ -184,7 +195,7 @@ class Transfers:
                 if each.keys is None:
                     each.keys = [_key(task_id, texts[task_id]) for task_id in each.ids]
         is_outgoing = log is self.outgoing
-        return deque((self._entry(each, is_outgoing, clock) for each in ended), LOG_LENGTH)
+        return deque((self._entry(each, is_outgoing, clock) for each in ended), log.length)
 
     def _entry(self, each: Transfer, is_outgoing: bool, clock: ClockOffset) -> dict[str, Any]:
         # One offset for both: an entry lasts as long as was measured.

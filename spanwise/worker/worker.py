@@ -44,7 +44,7 @@ from spanwise.worker.segments import SHARE_BYTES, Segments
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable
-from spanwise.worker.transfer_log import TransferLog, Transfers
+from spanwise.worker.transfer_log import LOG_LENGTH, TransferLog, Transfers
 from spanwise.worker.worker_object import WorkerObject
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ class Worker:
         What to do as memory fills: `memory` of the settings (docs/contracts.md §8).
     resources
         What tasks may hold of it beside threads, by name. The scheduler counts what they do.
+    log_length
+        So many transfers of each direction are kept.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Worker:
         folder: Path,
         memory: Mapping[str, Any] = MappingProxyType({}),
         resources: Mapping[str, float] = MappingProxyType({}),
+        log_length: int = LOG_LENGTH,
     ) -> None:
         self.number = number
         self.name = name
@@ -101,7 +104,7 @@ class Worker:
         #: Who waits must not keep back results that ended before.
         self.shared = SharedRequests(self.send, self.flush)
         #: What came in from others and went out to them.
-        self.transfers = Transfers()
+        self.transfers = Transfers(log_length)
         self.key_questions = KeyQuestions(self)
         #: What users' code gets of it.
         self.object = WorkerObject(self)

@@ -16,6 +16,7 @@ export function drawnClusterSettings(
     memory: {},
     profile: { enabled: true, interval: 0.01, cycle: 1 },
     resources: {},
+    transferLogLength: 1000,
     launch: {
       executable: 'python',
       path: [],

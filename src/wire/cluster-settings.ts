@@ -61,6 +61,11 @@ const clusterSettings = v.object({
   profile: v.optional(profile, {}),
   /** Of each worker: what tasks may hold of it beside threads. */
   resources: v.optional(amounts, {}),
+  /** So many transfers of each direction a worker keeps. */
+  transferLogLength: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(1)),
+    1000
+  ),
   launch,
   observer: v.optional(
     v.nullable(v.object({ address: v.string(), secretFile: v.string() })),

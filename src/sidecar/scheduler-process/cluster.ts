@@ -462,6 +462,7 @@ export class Cluster implements IRosterHost {
       memoryLimit: settings.memoryLimit,
       memory: settings.memory,
       resources: settings.resources,
+      transferLogLength: settings.transferLogLength,
       recording: isRecorded(settings),
       takeNumber,
       onExit,

@@ -44,6 +44,8 @@ export type FleetOptions = {
   readonly memory: WorkerMemory;
   /** What tasks may hold of each worker beside threads. */
   readonly resources: Readonly<Record<string, number>>;
+  /** So many transfers of each direction a worker keeps; if left out: the worker's own default. */
+  readonly transferLogLength?: number;
   /** Whether workers sample stacks and report what only panels show. */
   readonly recording: boolean;
   /** A number that no worker has had. */
@@ -274,6 +276,7 @@ export class WorkerFleet implements IWorkerFleet {
         memoryLimit: this._options.memoryLimit,
         memory: this._options.memory,
         resources: this._options.resources,
+        transferLogLength: this._options.transferLogLength,
         recording: this._options.recording,
         folder,
         path: launch.path,
