@@ -110,8 +110,9 @@ NOTES: dict[str, str] = {
     "Client.get_task_stream": "in the order of start; of errors and tracebacks the texts, not the "
     "exceptions; a run that was lost with its worker is there too; the picture is a page of "
     "Spanwise's own; see task-records.md",
-    "Client.profile": "functions at which samples end are counted; `server` is by CPU time; the "
-    "picture is a page of Spanwise's own; see profile.md",
+    "Client.profile": "functions at which samples end are counted; `server` is by CPU time; "
+    "`scheduler` begins with the first such question, and its root has `since`; the picture is a "
+    "page of Spanwise's own; see profile.md",
     "Client.persist": "spans and results as `distributed`'s; shuffles are always by tasks",
     "Client.run": "workers have no nanny",
     "Client.restart": "`timeout` counts for the workers that come",
@@ -178,7 +179,6 @@ REFUSED: dict[str, dict[str, Any]] = {
     "Client.unregister_worker_plugin": {"nanny": True},
     "PipInstall": {"restart_workers": True},
     "UploadDirectory": {"restart_workers": True},
-    "Client.profile": {"scheduler": True},
     "LocalCluster.adapt": {"Adaptive": object},
     "Client.map": {"actor": True, "actors": True},
     "Client.run": {"nanny": True},

@@ -6,6 +6,9 @@ names of old, ``profile-interval`` and ``profile-cycle-interval``::
     enabled    False: not at all
     interval   between looks, 10 ms; a number without a unit is milliseconds
     cycle      how often workers send what was seen, 1 s; likewise
+
+``spanwise.scheduler.profile: True``: the scheduler looks at itself from its start on, not from the
+first question for its profile on.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+import dask
 from dask.utils import parse_timedelta
 
 from spanwise.client.settings import first_setting
@@ -20,6 +24,7 @@ from spanwise.client.settings import first_setting
 #: More looks a second would take a core.
 _SHORTEST_SECONDS = 0.001
 _LONGEST_SECONDS = 60.0
+_AT_ONCE = "spanwise.scheduler.profile"
 _OLD_NAMES = {"interval": "profile-interval", "cycle": "profile-cycle-interval"}
 
 
@@ -34,7 +39,11 @@ def profile_settings() -> dict[str, Any]:
     name, enabled = _setting("enabled", True)
     if not isinstance(enabled, bool):
         raise ValueError(f"{name} is True or False, not {enabled!r}")
+    at_once = dask.config.get(_AT_ONCE, None) or False
+    if not isinstance(at_once, bool):
+        raise ValueError(f"{_AT_ONCE} is True or False, not {at_once!r}")
     return {
+        "scheduler": at_once,
         "enabled": enabled,
         "interval": _seconds("interval", "10ms"),
         "cycle": _seconds("cycle", "1s"),

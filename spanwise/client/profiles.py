@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import inf
 from pathlib import Path
+from time import localtime, strftime
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.observed import Observed
 from spanwise.client.on_workers import machinery_here
+from spanwise.errors import ClusterError
 from spanwise.observed.profile_page import with_page
 from spanwise.observed.profiles import Profile, profile_of_stacks
 from spanwise.observed.questions import moment
+from spanwise.observed.scheduler_profile import SchedulerProfile
 
 if TYPE_CHECKING:
     from spanwise.client.session import Session
-
-_NO_SCHEDULER = (
-    "profile(scheduler=True) is not there: the scheduler, a Node program, is not sampled. "
-    "profile(server=True) has what workers do besides tasks"
-)
 
 
 class ProfileMethods:
@@ -76,7 +74,10 @@ class ProfileMethods:
             serve data, run what ``client.run`` sends; by their CPU time, of the last 1000
             seconds, of workers that live (on Linux). It has neither `key` nor `span`.
         scheduler
-            Refused: the scheduler is not sampled.
+            In which functions the scheduler's process was, from the first such question on (or
+            from its start, with the setting ``spanwise.scheduler.profile: True``). The root
+            also has ``since``, from when on there are samples, in seconds of the wall clock, or
+            None. It has neither `key` nor `span` nor workers, and goes before `server`.
         span
             A tag (at any depth), a tuple of tags (the path from the root), or a SpanInfo; the
             whole subtree counts.
@@ -90,7 +91,9 @@ class ProfileMethods:
             ``children`` by identifier.
         """
         if scheduler:
-            raise NotImplementedError(_NO_SCHEDULER)
+            if key is not None or span is not None or workers is not None:
+                raise ValueError("key=, span= and workers= are of tasks: scheduler=True has none")
+            return self._call(self._profile_of_scheduler, start, stop, plot, filename)
         if server and (key is not None or span is not None):
             raise ValueError("key= and span= are of tasks: server=True is what workers do besides")
         wanted = [workers] if isinstance(workers, (str, int)) else workers
@@ -120,6 +123,25 @@ class ProfileMethods:
         asked = {"Key": key, "From": start, "Until": stop, "Span": span, "Workers": workers}
         title = "Workers besides tasks" if server else "Functions of tasks"
         return with_page(found, profile, self._session.name, asked, plot, filename, title)
+
+    def _profile_of_scheduler(
+        self, start: Any, stop: Any, plot: bool | str, filename: str | Path | None
+    ) -> Any:
+        session = self._session
+        epoch, now = session.wall_epoch, session.wall_now()
+        since, until = moment(start, now), moment(stop, now)
+        answer = session.ask("question", {"about": "profile"}, {"ids": []})
+        told = SchedulerProfile(bytes(answer.blobs[0]))
+        if told.why:
+            raise ClusterError(f"The scheduler cannot be looked at: {told.why}")
+        profile = told.between(
+            -inf if since is None else since - epoch, inf if until is None else until - epoch
+        )
+        first = None if told.since is None else told.since + epoch
+        found = {**profile.tree(), "since": first}
+        begun = None if first is None else strftime("%Y-%m-%d %H:%M:%S", localtime(first))
+        asked = {"From": start, "Until": stop, "Samples since": begun}
+        return with_page(found, profile, session.name, asked, plot, filename, "Scheduler")
 
     def _of_machinery(
         self, start: Any, stop: Any, workers: list[str] | None, by_worker: bool

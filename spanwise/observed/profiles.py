@@ -141,14 +141,19 @@ class Profile:
 
 
 def profile_of_stacks(
-    stacks: Mapping[str, Stacks], sample_seconds: float, by_worker: bool
+    stacks: Mapping[str, Stacks],
+    sample_seconds: float,
+    by_worker: bool,
+    nothing: str = NOTHING_DONE,
 ) -> Profile:
-    """The profile of what workers keep themselves: all of it is on a core.
+    """The profile of what processes keep themselves: all of it is on a core.
 
     Parameters
     ----------
     stacks
         By the worker's address.
+    nothing
+        Why there are no samples, if there are none.
     """
     columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
     slots: dict[str, int] = {}
@@ -190,7 +195,7 @@ def profile_of_stacks(
         "page": {"next": None, "first": 0, "end": 0, "sampleSeconds": sample_seconds},
         "activity": dict.fromkeys(("seconds", "onCore", "waiting", "gil", "blocked"), ()),
     }
-    return Profile(answer, NOTHING_DONE)
+    return Profile(answer, nothing)
 
 
 def _depth_first(

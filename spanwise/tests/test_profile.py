@@ -249,11 +249,6 @@ def test_files_that_never_end_are_not_read(ran: Client) -> None:
     assert (found["description"]["filename"], found["description"]["line"]) == ("/dev/zero", "")
 
 
-def test_what_is_not_sampled_is_refused(ran: Client) -> None:
-    with pytest.raises(NotImplementedError, match=r"scheduler=True.*server=True"):
-        ran.profile(scheduler=True)
-
-
 def test_of_an_asynchronous_client(tmp_path: Path) -> None:
     async def all_of_it() -> None:
         async with Client(n_workers=1, threads_per_worker=1, asynchronous=True) as client:

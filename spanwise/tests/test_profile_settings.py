@@ -15,7 +15,7 @@ from spanwise.client.profile_settings import profile_settings
 from spanwise.observed.profiles import SWITCHED_OFF, empty_tree
 from spanwise.tests.test_profile import held
 
-DEFAULTS = {"enabled": True, "interval": 0.01, "cycle": 1.0}
+DEFAULTS = {"scheduler": False, "enabled": True, "interval": 0.01, "cycle": 1.0}
 THEIRS = "distributed.worker.profile."
 OURS = "spanwise.worker.profile."
 #: Whatever others have set.
@@ -37,6 +37,7 @@ def _without_distributed(monkeypatch: pytest.MonkeyPatch) -> None:
         ({THEIRS + "interval": "50ms", OURS + "interval": "20 ms"}, {"interval": 0.02}),
         ({THEIRS + "interval": 5, THEIRS + "cycle": "2s"}, {"interval": 0.005, "cycle": 2.0}),
         ({THEIRS + "enabled": False}, {"enabled": False}),
+        ({"spanwise.scheduler.profile": True}, {"scheduler": True}),
         ({THEIRS + "enabled": False, OURS + "enabled": True}, {}),
         (
             {"profile-interval": "30ms", "profile-cycle-interval": 500},
@@ -65,6 +66,7 @@ def test_settings_are_dasks_unless_there_are_ours(
         (THEIRS + "cycle", "1h", "from 1 ms to 60 s"),
         ("profile-cycle-interval", [1], "a time such as"),
         (THEIRS + "enabled", "no", "True or False"),
+        ("spanwise.scheduler.profile", 1, "True or False"),
     ],
     ids=str,
 )

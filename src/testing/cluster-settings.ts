@@ -14,7 +14,7 @@ export function drawnClusterSettings(
     threadsPerWorker: 1,
     memoryLimit: 0,
     memory: {},
-    profile: { enabled: true, interval: 0.01, cycle: 1 },
+    profile: { enabled: true, interval: 0.01, cycle: 1, scheduler: false },
     resources: {},
     transferLogLength: 1000,
     launch: {

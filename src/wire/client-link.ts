@@ -168,13 +168,13 @@ export const CLIENT_LINK = {
     /**
      * Which tasks there are, what runs them and holds their results: those named by `ids`, or all, in these states (none given: in any),
      * at this worker. Or the story of those that are named, at most 64. Or how many tasks of all clients are in which state, by the log's
-     * spans. Or what workers have told of themselves. → `answer`, a page; `after` is 0, then what the page before said.
+     * spans. Or what workers have told of themselves. Or in which functions the scheduler was (from the first such question on). → `answer`, a page; `after` is 0, then what the page before said.
      */
     question: message(
       {
         request: u32,
         about: v.optional(
-          v.picklist(['tasks', 'story', 'held', 'spans', 'workers']),
+          v.picklist(['tasks', 'story', 'held', 'spans', 'workers', 'profile']),
           'tasks'
         ),
         named: v.optional(flag, false),
@@ -503,7 +503,7 @@ export const CLIENT_LINK = {
     ),
     /**
      * A page; next: where the next one begins, null: it is the last. A task stands there under each id by which the client wants it, or
-     * under its own. Blob 0: the keys' texts. worker: which one runs it, or none; nbytes: -1 unless it is in memory.
+     * under its own. Blob 0: the keys' texts, or JSON, about *profile* (`OwnProfileAnswer` in `own-profile.ts`). worker: which one runs it, or none; nbytes: -1 unless it is in memory.
      */
     answer: message(
       {

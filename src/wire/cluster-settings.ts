@@ -35,11 +35,12 @@ const workerMemory = v.object({
 
 const positive = v.pipe(v.number(), v.finite(), v.gtValue(0));
 
-/** Whether and how often the threads of tasks are looked at, and how often workers send what was seen; seconds. */
+/** Whether and how often the threads of tasks are looked at, and how often workers send what was seen, seconds; whether the scheduler looks at itself unasked. */
 const profile = v.object({
   enabled: v.optional(v.boolean(), true),
   interval: v.optional(positive, 0.01),
-  cycle: v.optional(positive, 1)
+  cycle: v.optional(positive, 1),
+  scheduler: v.optional(v.boolean(), false)
 });
 
 const clusterSettings = v.object({

@@ -84,6 +84,8 @@ export interface IClientHost {
   ): void;
   /** Loads a module into this process, or unloads it. */
   module(order: ModuleOrder, done: (known: boolean, why: string) => void): void;
+  /** JSON of where this process has been. */
+  ownProfile(): string;
   /** The clients that are connected. */
   clientNumbers(): number[];
   /** How many other clients are connected: those who compute, not a Jupyter server. */
@@ -695,6 +697,11 @@ export class ClientSession {
     if (about === 'spans') {
       const answer = statesBySpan(this._cluster, question.fields);
       this.link.send('answer', { request, ...answer });
+      return;
+    }
+    if (about === 'profile') {
+      const json = Buffer.from(this._host.ownProfile());
+      this.link.send('answer', { request, next: null }, {}, [json]);
       return;
     }
     if (about === 'workers') {

@@ -25,6 +25,7 @@ import { IdleWatch, idleTime } from './idle-watch';
 import { MemoryRuns } from './memory-runs';
 import { NameKeeper } from './name-keeper';
 import { OutsideWorkers } from './outside-workers';
+import { OwnProfile } from './own-profile';
 import { OwnSystem } from './own-system';
 import { ObserverLink, type EndReason } from '../../link/observer-link';
 import type { Refusal } from './report-message';
@@ -89,6 +90,7 @@ export class Cluster implements IRosterHost {
   private readonly _admitted = new WeakMap<Intro, number>();
   /** Null: nobody would read it. */
   private readonly _system: OwnSystem | null;
+  private readonly _profile: OwnProfile;
   private _phase: Phase = 'starting';
   /** Counts what clients say. */
   private _uses = 0;
@@ -155,6 +157,10 @@ export class Cluster implements IRosterHost {
           row => this.gather(() => measured.system(NONE_U16, columnsOf(row)))
         )
       : null;
+    this._profile = new OwnProfile(() => this._state.at, settings.profile);
+    if (settings.profile.scheduler) {
+      this._profile.begin();
+    }
     this.ended = new Promise(resolve => (this._resolveEnded = resolve));
   }
 
@@ -281,6 +287,10 @@ export class Cluster implements IRosterHost {
     this._plugins.take(order, done);
   }
 
+  ownProfile(): string {
+    return JSON.stringify(this._profile.answer());
+  }
+
   clientNumbers(): number[] {
     return [...this._clients.links.keys()];
   }
@@ -400,6 +410,7 @@ export class Cluster implements IRosterHost {
     this._stalls.close();
     this._idle.close();
     this._system?.close();
+    this._profile.close();
     this._plugins.close();
     this._state.shared.close();
     this._state.copies.close();

@@ -81,6 +81,7 @@ it.each([
   ['memory', { maxSpill: -1 }],
   ['profile', { interval: 0 }],
   ['profile', { cycle: Infinity }],
+  ['profile', { scheduler: 1 }],
   ['resources', { GPU: -1 }]
 ])('settings are refused by name: %s %j', (name, value) => {
   const settings = { ...drawnClusterSettings(), [name]: value };

@@ -140,6 +140,10 @@ class World implements IClientHost {
     throw new Error('nobody loads a module here');
   }
 
+  ownProfile(): string {
+    throw new Error('nobody asks where this process is');
+  }
+
   clientNumbers(): number[] {
     return [];
   }

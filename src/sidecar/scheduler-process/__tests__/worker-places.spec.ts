@@ -91,7 +91,7 @@ it('is told to one of two workers that come in one turn', () => {
       gather: (act: () => void) => void turn.push(act)
     } as unknown as IRosterHost,
     0,
-    { enabled: true, interval: 0.01, cycle: 1 }
+    { enabled: true, interval: 0.01, cycle: 1, scheduler: false }
   );
   try {
     const { _places: places } = roster as unknown as { _places: WorkerPlaces };

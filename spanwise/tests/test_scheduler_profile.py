@@ -1,0 +1,149 @@
+"""The profile of the scheduler's own process."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask
+import pytest
+
+from spanwise import Client
+from spanwise.observed.profiles import SWITCHED_OFF, empty_tree
+from spanwise.observed.scheduler_profile import SchedulerProfile
+from spanwise.tests.test_profile import content_of, walk
+
+INTERVAL = 0.01
+#: CPU of the scheduler's thread: some hundred samples.
+ENOUGH_SECONDS = 1.0
+LIMIT_SECONDS = 120.0
+
+
+def double(value: int) -> int:
+    return 2 * value
+
+
+def names_in(tree: dict[str, Any]) -> set[str]:
+    return {node["description"]["name"] for node in walk(tree)}
+
+
+def thread_times(pid: int) -> tuple[float, float]:
+    """Seconds for which the process's main thread was on a core, and waited for one."""
+    on_core, waiting, _ = Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()
+    return int(on_core) * 1e-9, int(waiting) * 1e-9
+
+
+def keep_busy(client: Client) -> tuple[float, float]:
+    """Send it graphs until it has used enough of a core; what it used, and waited for a core."""
+    pid = scheduler_pid(client)
+    core, waited = thread_times(pid)
+    end = time.monotonic() + LIMIT_SECONDS
+    while time.monotonic() < end:
+        client.gather(client.map(double, range(20_000), pure=False))
+        used = thread_times(pid)[0] - core
+        if used > ENOUGH_SECONDS:
+            return used, thread_times(pid)[1] - waited
+    raise AssertionError(f"the scheduler has used {used:.2f} s in {LIMIT_SECONDS} s")
+
+
+def scheduler_pid(client: Client) -> int:
+    """The process whose children are the workers."""
+    parents: set[int] = set(client.run(os.getppid).values())
+    (pid,) = parents
+    return pid
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[Client]:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        yield client
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="times of threads")
+def test_q05_q06_q07_a_busy_scheduler_shows_its_functions(own: Client, tmp_path: Path) -> None:
+    asked = time.time()
+    first = own.profile(scheduler=True)
+    # It begins with the question, and says so.
+    assert asked - 1 < first["since"] < time.time() + 1
+    used, waited = keep_busy(own)
+    tree = own.profile(scheduler=True)
+    # Q-05, Q-06: each interval is there, just now's too. (V8 counts a thread that waits for a core,
+    # unless the thread that looks waits as well. What the system does while messages are read is
+    # rest to it.)
+    counted = tree["count"] * INTERVAL
+    assert 0.4 * used < counted < 1.2 * (used + waited) + 0.5, (counted, used, waited)
+    assert tree["since"] == first["since"]
+    files = {node["description"]["filename"] for node in walk(tree)}
+    assert any(file.endswith("spanwise.mjs") for file in files)
+    assert "translateSubmit" in names_in(tree)
+    # Q-07: nothing of tasks, nor the other way round.
+    assert "double" not in names_in(tree)
+    assert "translateSubmit" not in names_in(own.profile())
+    assert own.profile(scheduler=True, start=time.time() + 3600) == {
+        **empty_tree(),
+        "since": first["since"],
+    }
+    found, _ = own.profile(scheduler=True, filename=tmp_path / "x.html")
+    content = content_of((tmp_path / "x.html").read_text("utf-8"))
+    (section,) = content["sections"]
+    assert section["result"]["samples"] == found["count"] >= tree["count"]
+    assert "Samples since" in dict(content["facts"])
+
+
+def test_a_scheduler_has_no_keys(own: Client) -> None:
+    for given in ({"key": "double"}, {"span": "x"}, {"workers": []}):
+        with pytest.raises(ValueError, match="are of tasks"):
+            own.profile(scheduler=True, **given)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="times of threads")
+def test_by_a_setting_it_begins_with_the_scheduler() -> None:
+    with (
+        dask.config.set({"spanwise.scheduler.profile": True}),
+        Client(n_workers=1, threads_per_worker=1) as client,
+    ):
+        keep_busy(client)
+        asked = time.time()
+        tree = client.profile(scheduler=True)
+        assert tree["since"] < asked
+        assert "translateSubmit" in names_in(tree)
+
+
+def test_switched_off_it_says_so() -> None:
+    with (
+        dask.config.set({"spanwise.worker.profile.enabled": False}),
+        Client(n_workers=1, threads_per_worker=1) as client,
+    ):
+        tree, page = client.profile(scheduler=True, plot=True)
+        assert tree == {**empty_tree(), "since": None}
+        assert page.content["sections"][0]["missing"] == SWITCHED_OFF
+
+
+def test_seconds_that_a_range_touches_count() -> None:
+    told = SchedulerProfile(
+        json.dumps(
+            {
+                "interval": INTERVAL,
+                "since": 9.5,
+                "why": "",
+                "frames": [["f", "/a.mjs", 1], ["g", "/a.mjs", 2]],
+                "parents": [-1, 0, 1],
+                "frameOf": [-1, 0, 1],
+                "buckets": [[10, [1, 2, 2, 3]], [12, [2, 4]]],
+            }
+        ).encode()
+    )
+    whole = told.between(0, 20).tree()
+    assert [(node["description"]["name"], node["count"]) for node in walk(whole)] == [
+        ("", 9),
+        ("f", 9),
+        ("g", 7),
+    ]
+    for start, stop, count in ((10.9, 11, 5), (11, 11.9, 0), (11, 12, 4), (0, 10, 5)):
+        assert told.between(start, stop).tree()["count"] == count
+    assert "first question" in told.between(11, 11.9).missing
