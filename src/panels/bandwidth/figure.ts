@@ -14,7 +14,7 @@ import {
 /** A square narrower than this has no room for its figure. */
 const TEXT_FROM_PX = 64;
 const LABEL_PX = 15;
-const MARGIN = { l: 92, r: 96, t: 8, b: 40 };
+const MARGIN = { l: 92, r: 96, t: 8, b: 24 };
 
 type PairsFigure = {
   readonly data: readonly Readonly<Record<string, unknown>>[];
@@ -70,7 +70,17 @@ export function pairsFigure(
           [1, '--sw-track']
         ],
         showscale: false,
-        hoverinfo: 'skip'
+        hoverinfo: 'skip',
+        ...(cellPx >= TEXT_FROM_PX
+          ? {
+              text: grid(
+                pair =>
+                  valueOf(pair, show) === null ? trans.__('small only') : '',
+                ''
+              ),
+              texttemplate: '%{text}'
+            }
+          : {})
       },
       {
         ...square,
@@ -84,10 +94,10 @@ export function pairsFigure(
         hoverinfo: 'skip',
         ...(cellPx >= TEXT_FROM_PX
           ? {
-              text: grid(
-                pair => formatValue(valueOf(pair, show), show, trans),
-                ''
-              ),
+              text: grid(pair => {
+                const value = valueOf(pair, show);
+                return value === null ? '' : formatValue(value, show, trans);
+              }, ''),
               texttemplate: '%{text}'
             }
           : {}),
@@ -138,13 +148,18 @@ export function pairsFigure(
       },
       dragmode: false,
       margin: MARGIN,
-      xaxis: {
-        ...axis(labels, options.width - MARGIN.l - MARGIN.r, 74),
-        title: { text: trans.__('to'), standoff: 6 }
-      },
+      // No titles: plotly cannot place one where there is no room, as while the table is shown.
+      xaxis: axis(
+        labels.map(label => trans.__('to %1', label)),
+        options.width - MARGIN.l - MARGIN.r,
+        84
+      ),
       yaxis: {
-        ...axis(labels, options.height - MARGIN.t - MARGIN.b, LABEL_PX),
-        title: { text: trans.__('from'), standoff: 6 },
+        ...axis(
+          labels.map(label => trans.__('from %1', label)),
+          options.height - MARGIN.t - MARGIN.b,
+          LABEL_PX
+        ),
         range: [names.length - 0.5, -0.5]
       }
     }

@@ -113,7 +113,11 @@ describe('the square', () => {
 
   it('has sources from top to bottom and destinations from left to right', () => {
     const { fetched, squares, layout } = drawn('speed');
-    // What is too small to be timed is seen to have been fetched.
+    // What is too small to be timed is seen to have been fetched, and says why it has no speed.
+    expect(fetched.text).toEqual([
+      ['', ''],
+      ['small only', '']
+    ]);
     expect(fetched.z).toEqual([
       [null, 0],
       [0, null]
@@ -125,10 +129,13 @@ describe('the square', () => {
     expect(squares.zmax).toBe(40 * MiB);
     expect((squares.text as string[][]).map(row => row.map(plain))).toEqual([
       ['', '40.0 MiB/s'],
-      ['–', '']
+      ['', '']
     ]);
     expect(layout.yaxis!.range).toEqual([1.5, -0.5]);
-    expect(layout.xaxis!.ticktext).toEqual(['worker 3', '&lt;b&gt;seven']);
+    expect(layout.xaxis!.ticktext).toEqual([
+      'to worker 3',
+      'to &lt;b&gt;seven'
+    ]);
     expect(drawn('bytes').squares.z).toEqual([
       [null, 88 * MiB],
       [2 * MiB, null]
@@ -156,7 +163,7 @@ describe('the square', () => {
       height: 400,
       trans: english
     }) as { layout: Record<string, { tickvals: number[] }> };
-    expect(layout.xaxis!.tickvals).toHaveLength(6);
+    expect(layout.xaxis!.tickvals).toHaveLength(5);
     expect(layout.yaxis!.tickvals).toHaveLength(23);
   });
 });
