@@ -56,6 +56,7 @@ def test_as_many_stay_as_the_user_says() -> None:
     for log in (transfers.incoming, transfers.outgoing):
         for i in range(4):
             moved(log, [i])
+        assert len(log.ended()) == 2
         entries = transfers.entries(log, lambda ids: (0.0, [f"k-{i}" for i in ids]), ClockOffset())
         assert [*map(list, (each["keys"] for each in entries))] == [["k-2"], ["k-3"]]
 
