@@ -190,7 +190,13 @@ def _add(client: Any, plugin: Any, name: str, idempotent: bool) -> None:
     client._session.scheduler_plugins.add(name, plugin, idempotent, address)
 
 
-def _load(session: Session, plugin: ModulePlugin, name: str, idempotent: bool) -> None:
+def _load(
+    session: Session,
+    plugin: ModulePlugin,
+    name: str,
+    idempotent: bool,
+    timeout: float | None = None,
+) -> None:
     fields = {
         "name": name,
         "load": True,
@@ -199,7 +205,7 @@ def _load(session: Session, plugin: ModulePlugin, name: str, idempotent: bool) -
         "options": plugin.options,
         "idempotent": idempotent,
     }
-    answer = session.ask("schedulerModule", fields, timeout=None)
+    answer = session.ask("schedulerModule", fields, timeout=timeout)
     if answer.fields["why"]:
         raise ClusterError(answer.fields["why"])
 
@@ -226,16 +232,18 @@ def module_paths() -> list[str]:
     return whole
 
 
-def load_modules(session: Session, paths: list[str]) -> None:
+def load_modules(session: Session, paths: list[str], timeout: float | None) -> None:
     """Load modules into the scheduler's process, each under its path as its name.
 
     Raises
     ------
     ClusterError
         One could not be loaded.
+    TimeoutError
+        One was not within the time: it may wait for something itself.
     """
     for path in paths:
-        _load(session, ModulePlugin(path), path, False)
+        _load(session, ModulePlugin(path), path, False, timeout)
 
 
 def _remove(session: Session, name: str) -> None:

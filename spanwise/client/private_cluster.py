@@ -103,7 +103,7 @@ class PrivateCluster:
             self.session = Session(link, self.scheduler.secret, lost)
             self.session.how_ended = partial(how_ended, self.scheduler.process)
             stay_out_of_forks(self.session)
-            load_modules(self.session, modules)
+            load_modules(self.session, modules, timeout)
             self.session.wait_for_workers(count, timeout)
         except BaseException as error:
             error.add_note(self.scheduler.log_tail())

@@ -207,7 +207,8 @@ def test_workers_that_come_restart_and_retire_are_logged() -> None:
         assert came[1]["action"] == "restart-workers" and came[1]["workers"] == (first,)
         client.retire_workers([second])
         wait_until("it has gone", lambda: "retire-workers" in [each["action"] for each in came])
-        assert came[-1]["retired"] == (second,) and came[-1]["could-not-retire"] == ()
+        (gone,) = [each for each in came if each["action"] == "retire-workers"]
+        assert gone["retired"] == (second,) and gone["could-not-retire"] == ()
         wait_until("its own", lambda: messages(client, second)[-1] == {"action": "retired"})
         assert client.submit(abs, -1).result(LIMIT_SECONDS) == 1
 

@@ -615,3 +615,13 @@ def test_a_cluster_whose_module_is_not_there_is_not_started(tmp_path: Path) -> N
         pytest.raises(spanwise.ClusterError, match=r"none\.mjs was not loaded"),
     ):
         Client(n_workers=1, set_as_default=False)
+
+
+def test_a_module_that_is_never_loaded_ends_the_start_in_time(tmp_path: Path) -> None:
+    module = tmp_path / "waits.mjs"
+    module.write_text("await new Promise(() => { setInterval(() => {}, 1000); });")
+    with (
+        dask.config.set({"spanwise.scheduler.plugins": [str(module)]}),
+        pytest.raises(TimeoutError),
+    ):
+        Client(n_workers=1, set_as_default=False, timeout=2)
