@@ -117,10 +117,9 @@ def test_a_record_says_where_its_task_ran_and_where_inputs_came_from(client: Cli
     assert records[ident.key]["thread"] == records[moved.key]["thread"] == told
     names = {each["worker"]: each["worker_name"] for each in records.values()}
     assert len(names) == 2 and all(name.startswith("worker-") for name in names.values())
-    (transfer,) = [
-        each for each in records[moved.key]["startstops"] if each["action"] == "transfer"
-    ]
-    assert transfer["source"] == here
+    # Two parts if the other task's run ended meanwhile: one beside it, one that held the thread.
+    transfers = [each for each in records[moved.key]["startstops"] if each["action"] == "transfer"]
+    assert {each["source"] for each in transfers} == {here}
     own = [each for each in records[array.key]["startstops"] if "source" in each]
     assert own == []
 

@@ -57,11 +57,6 @@ TEXTS = {
 }
 
 
-def waits_for(step: str, *errors: type[BaseException]) -> pytest.MarkDecorator:
-    """Of a row that fails, with one of these errors, until something is built."""
-    return pytest.mark.xfail(strict=True, reason=step, raises=errors)
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
     with LocalCluster(n_workers=2, threads_per_worker=1) as made:

@@ -226,6 +226,25 @@ def test_closing_wakes_the_reader(door):
         calling.send("put", {"request": 1})
 
 
+def test_a_door_whose_thread_is_awake_can_be_closed(door):
+    """The thread sees that it is to end before it is woken, and closes what would wake it."""
+    opened, _, _ = door
+    waker = opened._waker
+
+    class Late:
+        """Sends when the thread has ended."""
+
+        def send(self, data):
+            with addresses.connect(opened.address, LIMIT):
+                opened._thread.join(LIMIT)
+            return waker.send(data)
+
+    opened._waker = Late()
+    opened._waker.close = waker.close
+    opened.close()
+    assert not opened._thread.is_alive()
+
+
 def test_a_folder_open_to_others_is_no_place_for_a_socket(tmp_path):
     tmp_path.chmod(0o755)
     with pytest.raises(addresses.LinkError, match="open to other users"):

@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,8 @@ class Door:
         if self._closed:
             return
         self._closed = True
-        self._waker.send(b"\0")
+        with suppress(OSError):  # the thread was awake, and has ended: it closed both ends
+            self._waker.send(b"\0")
         kind, _, path = self.address.partition(":")
         if kind == "unix":
             Path(path).unlink(missing_ok=True)
