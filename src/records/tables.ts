@@ -25,6 +25,20 @@ type TableDescription = {
   readonly bound: { readonly rows: number; readonly then: string };
 };
 
+/** What the system counts for a process and its host: in the log, and in each message that tells it. */
+export const SYSTEM_FIGURES = {
+  seconds: f64Of<Seconds>(),
+  cpu: 'f32',
+  memory: f64Of<Bytes>(),
+  fds: 'u32',
+  netRead: 'f64',
+  netWrite: 'f64',
+  diskRead: 'f64',
+  diskWrite: 'f64',
+  hostDiskRead: 'f64',
+  hostDiskWrite: 'f64'
+} as const satisfies Record<string, NumberType>;
+
 export const TABLES = {
   /** One row when the log opens and whenever something in it changes; `json` as in docs/contracts.md §6 `open`. */
   header: {
@@ -380,16 +394,7 @@ export const TABLES = {
     columns: {
       t: f64Of<Seconds>(),
       worker: 'u16',
-      seconds: f64Of<Seconds>(),
-      cpu: 'f32',
-      memory: f64Of<Bytes>(),
-      fds: 'u32',
-      netRead: 'f64',
-      netWrite: 'f64',
-      diskRead: 'f64',
-      diskWrite: 'f64',
-      hostDiskRead: 'f64',
-      hostDiskWrite: 'f64'
+      ...SYSTEM_FIGURES
     },
     bound: { rows: 200_000, then: 'oldest are dropped' }
   }

@@ -7,6 +7,7 @@ import {
   membersOf
 } from '../records/enumerations';
 import type { ClientTaskId, OuterTaskId, SpanId } from '../records/ids';
+import { SYSTEM_FIGURES } from '../records/tables';
 import type { Bytes, Seconds } from '../base/brand';
 import { f64Of, u16Of, u32Of } from '../base/typed-arrays';
 import * as v from 'valibot';
@@ -27,6 +28,7 @@ import {
   u16,
   u32
 } from './describe';
+import { LOAD_FIGURES } from './load-figures';
 import { TASK_STATE_WORDS } from './task-states';
 
 const span = v.object({
@@ -556,28 +558,8 @@ export const CLIENT_LINK = {
         workers: {
           worker: 'u16',
           t: f64Of<Seconds>(),
-          seconds: f64Of<Seconds>(),
-          cpu: 'f32',
-          memory: f64Of<Bytes>(),
-          fds: 'u32',
-          netRead: 'f64',
-          netWrite: 'f64',
-          diskRead: 'f64',
-          diskWrite: 'f64',
-          hostDiskRead: 'f64',
-          hostDiskWrite: 'f64',
-          executing: 'u32',
-          ready: 'u32',
-          waiting: 'u32',
-          results: 'u32',
-          fetching: 'u32',
-          spilled: f64Of<Bytes>(),
-          incoming: 'u32',
-          incomingBytes: f64Of<Bytes>(),
-          incomingTotal: 'f64',
-          outgoing: 'u32',
-          outgoingBytes: f64Of<Bytes>(),
-          outgoingTotal: 'f64',
+          ...SYSTEM_FIGURES,
+          ...LOAD_FIGURES,
           process: f64Of<Bytes>(),
           managed: f64Of<Bytes>(),
           disk: f64Of<Bytes>()

@@ -5,6 +5,7 @@
 import type { Bytes, Seconds } from '../base/brand';
 import { f32Of, f64Of, u16Of, u32Of } from '../base/typed-arrays';
 import type { ClientTaskId, OuterTaskId, SpanId } from '../records/ids';
+import { SYSTEM_FIGURES } from '../records/tables';
 import * as v from 'valibot';
 import {
   amounts,
@@ -20,6 +21,7 @@ import {
   u16,
   u32
 } from './describe';
+import { LOAD_FIGURES } from './load-figures';
 
 /** One question holds up no other message for long. */
 export const MOST_KEYS_ASKED = 4096;
@@ -161,16 +163,7 @@ export const WORKER_LINK = {
       threads: { t: f64Of<Seconds>(), thread: 'u16', ident: 'f64' },
       system: {
         t: f64Of<Seconds>(),
-        seconds: f64Of<Seconds>(),
-        cpu: 'f32',
-        memory: f64Of<Bytes>(),
-        fds: 'u32',
-        netRead: 'f64',
-        netWrite: 'f64',
-        diskRead: 'f64',
-        diskWrite: 'f64',
-        hostDiskRead: 'f64',
-        hostDiskWrite: 'f64'
+        ...SYSTEM_FIGURES
       },
       /**
        * How much there is at `t`, with each row of `system`; not of the log. Tasks that run, that could run, that wait for inputs; results
@@ -179,18 +172,7 @@ export const WORKER_LINK = {
        */
       load: {
         t: f64Of<Seconds>(),
-        executing: 'u32',
-        ready: 'u32',
-        waiting: 'u32',
-        results: 'u32',
-        fetching: 'u32',
-        spilled: f64Of<Bytes>(),
-        incoming: 'u32',
-        incomingBytes: f64Of<Bytes>(),
-        incomingTotal: 'f64',
-        outgoing: 'u32',
-        outgoingBytes: f64Of<Bytes>(),
-        outgoingTotal: 'f64'
+        ...LOAD_FIGURES
       }
     }),
     /** These runs leave the worker's threads to others, and go on beside them; or (`back`) hold a thread again. */
