@@ -1,0 +1,1 @@
+"""Panels on a Dask cluster that runs: a plugin on its scheduler, and who pulls what it notes."""

@@ -1,0 +1,986 @@
+"""Runs on a Dask scheduler: notes what happens there in a ring, and answers who pulls.
+
+Nothing of Spanwise imports this file: its text is sent to the scheduler (`ship.py`), which may have
+another Python and another `distributed`. So it imports Python's library and `distributed` alone,
+keeps to Python 3.9, and takes whatever differs between releases by looking whether it is there.
+
+    hooks ──▶ ring of rows ──▶ pull(cursor) ──▶ columns, and states that changed
+             (references)      (texts, sums)
+
+A hook notes references to what Dask holds anyway; all else is done by a pull. What is asked and
+answered: docs/contracts.md §12.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import platform
+import uuid
+from collections.abc import Callable, Iterator
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+import distributed
+from distributed import core as distributed_core
+from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.metrics import time
+
+VERSION = 1
+#: The operation that viewers call, and the plugin's name on the scheduler.
+OPERATION = "spanwise_pull_1"
+NAME = "spanwise-bridge-1"
+
+#: The ring holds no more rows, and by estimate no more bytes.
+RING_ROWS = 131_072
+RING_BYTES = 64 * 2**20
+_CHUNK_ROWS = 512
+_CHUNK_BYTES = 2**20
+#: By estimate, of a row without its texts and its start/stops; and of one of these.
+_ROW_BYTES = 400
+_PART_BYTES = 280
+#: Rows of Dask's own recorder that are copied when the plugin starts.
+_HISTORY_ROWS = 50_000
+#: Tasks of one graph that are told one by one.
+_GRAPH_TASKS = 20_000
+
+LIMIT_ROWS = 20_000
+_STATE_ROWS = 50_000
+_EXECUTING_ROWS = 5_000
+_TEXT_LENGTH = 4_096
+#: Rows between two moments in which the scheduler may do something else.
+_AT_ONCE = 500
+
+_SHORTEST_LEASE = 5.0
+_LONGEST_LEASE = 120.0
+#: For who ships the plugin and never pulls.
+_FIRST_LEASE = 30.0
+_VIEWERS = 64
+#: A section is looked at no more often, and takes at most this share of the scheduler's time.
+_STATE_SECONDS = 0.25
+_STATE_SHARE = 0.05
+#: How much of a text that failed is told.
+_ERROR_LENGTH = 2_000
+_GONE = 10_000
+
+DONE, ENDED, GRAPH, JOINED, LEFT, CLIENT, RESTART, EVENT = range(8)
+_FINISHED = frozenset(("memory", "erred"))
+_TOPICS = frozenset(
+    ("all", "scheduler", "transitions", "worker-fail-hard", "worker-restart-memory")
+)
+
+
+def _described(**columns: str) -> dict[str, list[str]]:
+    return {kind: said.split() for kind, said in columns.items()}
+
+
+#: Columns of each kind of rows; texts are told by their numbers.
+ROW_COLUMNS = _described(
+    done="n t key group prefix span worker thread erred nbytes type given parts text",
+    parts="action start stop source",
+    ended="n t key group prefix span state why",
+    graphs="n t client keys wanted tasks",
+    submitted="key group prefix span",
+    joined="n t worker",
+    left="n t worker expected",
+    client="n t client joined",
+    restart="n t",
+    event="n t topic text",
+)
+_STATES = ("released", "waiting", "processing", "memory", "erred", "forgotten", "queued")
+STATE_COLUMNS = _described(
+    workers="worker name host pid threads memory_limit joined status nanny version",
+    gone="worker",
+    clients="client joined seen",
+    spans="id parent name enqueued start stop done nbytes groups",
+    groups="group prefix span start stop nbytes done state_released state_waiting "
+    "state_processing state_memory state_erred state_forgotten state_queued state_no_worker types",
+    durations="group action seconds",
+    fine="context span function activity unit value",
+    memory="worker t process managed spilled unmanaged_old optimistic cpu fds net_read net_write "
+    "disk_read disk_write host_disk_read host_disk_write executing ready",
+    executing="worker key group span seconds",
+    bandwidth="kind a b value",
+    loop="t cpu memory fds net_read net_write disk_read disk_write tick",
+    tasks="key group prefix span state worker nbytes type",
+)
+#: Columns of sections that hold texts.
+_TEXTUAL = _described(
+    workers="worker name host status nanny version",
+    clients="client",
+    spans="id parent name",
+    groups="group prefix span types",
+    fine="context span function activity unit",
+    memory="worker",
+    bandwidth="kind a b",
+    loop="",
+)
+
+
+class WrongRequest(Exception):
+    """What was asked cannot be answered."""
+
+
+class Ring:
+    """Rows under running numbers; the oldest go.
+
+    Attributes
+    ----------
+    first, newest : int
+        The number of the oldest row, and the number that the next one gets.
+    """
+
+    def __init__(self, most_rows: int = RING_ROWS, most_bytes: int = RING_BYTES) -> None:
+        self._most_rows = most_rows
+        self._most_bytes = most_bytes
+        self.first = 0
+        self.newest = 0
+        #: Each: number of its first row, its rows, bytes.
+        self._chunks: list[tuple[int, list[tuple], int]] = []
+        self._open: list[tuple] = []
+        self._open_first = 0
+        self._open_bytes = 0
+        self._bytes = 0
+        #: Numbers and times of chunks that have gone, the newest.
+        self._gone: list[tuple[int, float]] = []
+
+    def add(self, row: tuple, size: int) -> None:
+        """Append a row: its kind, its time, and what belongs to it."""
+        self._open.append(row)
+        self.newest += 1
+        self._open_bytes += size
+        if len(self._open) >= _CHUNK_ROWS or self._open_bytes >= _CHUNK_BYTES:
+            self._close()
+
+    def _close(self) -> None:
+        self._chunks.append((self._open_first, self._open, self._open_bytes))
+        self._bytes += self._open_bytes
+        self._open = []
+        self._open_bytes = 0
+        self._open_first = self.newest
+        while self._chunks and (
+            self.newest - self.first > self._most_rows or self._bytes > self._most_bytes
+        ):
+            number, rows, size = self._chunks.pop(0)
+            self._bytes -= size
+            self._gone.append((number, rows[0][1]))
+            self.first = number + len(rows)
+        if len(self._gone) > 4_096:
+            del self._gone[:2_048]
+
+    def rows(self, number: int) -> list[tuple]:
+        """The rows from a number on that lie together; none: it is not there."""
+        if not self.first <= number < self.newest:
+            return []
+        if number >= self._open_first:
+            return self._open[number - self._open_first :]
+        low, high = 0, len(self._chunks)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._chunks[middle][0] <= number:
+                low = middle
+            else:
+                high = middle
+        start, rows, _ = self._chunks[low]
+        return rows[number - start :]
+
+    def time_of_lost(self, number: int) -> float:
+        """When a row that is no longer there was noted, or somewhat before."""
+        found = 0.0
+        for first, t in self._gone:
+            if first > number and found:
+                break
+            found = t
+        return found
+
+    def clear(self) -> None:
+        """Let go of all rows."""
+        self._chunks = []
+        self._open = []
+        self._bytes = self._open_bytes = 0
+        self.first = self._open_first = self.newest
+
+
+class Texts:
+    """Every text of an answer once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self.texts: list[str] = []
+
+    def __call__(self, text: Any) -> int:
+        """The number of a text; -1 of None."""
+        if text is None:
+            return -1
+        if type(text) is not str:
+            text = str(text)
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self.texts)
+            self.texts.append(plain(text))
+        return number
+
+
+def plain(text: str) -> str:
+    """A text that can be sent: not too long, and no half of a surrogate pair."""
+    if len(text) > _TEXT_LENGTH:
+        text = text[: _TEXT_LENGTH - 1] + "…"
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    return text
+
+
+class Section:
+    """One kind of state: what is known by key, and in which answer each key changed."""
+
+    def __init__(self, take: Callable[[], Iterator[tuple[Any, tuple]]]) -> None:
+        self._take = take
+        self.rows: dict[Any, tuple[int, tuple]] = {}
+        self.gone: dict[Any, int] = {}
+        self.due = 0.0
+
+    def look(self, number: int) -> None:
+        """Take the state anew; what has changed gets the number."""
+        began = monotonic()
+        rows = self.rows
+        seen = set()
+        for key, values in self._take():
+            seen.add(key)
+            known = rows.get(key)
+            if known is None or known[1] != values:
+                rows[key] = (number, values)
+                self.gone.pop(key, None)
+        if len(seen) < len(rows):
+            for key in [key for key in rows if key not in seen]:
+                del rows[key]
+                self.gone[key] = number
+            while len(self.gone) > _GONE:
+                del self.gone[next(iter(self.gone))]
+        now = monotonic()
+        self.due = now + max(_STATE_SECONDS, (now - began) / _STATE_SHARE)
+
+    def changed(self, since: int) -> Iterator[tuple]:
+        """Rows that have changed after that answer."""
+        return (values for number, values in self.rows.values() if number > since)
+
+
+class Bridge(SchedulerPlugin):  # type: ignore[misc]
+    """The plugin: one for all viewers of a scheduler."""
+
+    name = NAME
+
+    def start(self, scheduler: Any) -> None:
+        """Begin: copy what is there, and offer the operation."""
+        self.scheduler = scheduler
+        self.id = uuid.uuid4().hex[:16]
+        self.attached = time()
+        self.ring = Ring()
+        self._given: dict[Any, float] = {}
+        self._joined: dict[str, float] = {}
+        #: By viewer: seconds of its lease, and when it ends.
+        self._leases: dict[str, tuple[float, float]] = {}
+        self._state = 0
+        self._sections = {
+            "workers": Section(self._workers),
+            "clients": Section(self._clients),
+            "spans": Section(self._spans),
+            "groups": Section(self._groups),
+            "fine": Section(self._fine),
+            "memory": Section(self._memory),
+            "bandwidth": Section(self._bandwidth),
+            "loop": Section(self._loop),
+        }
+        self._known_groups: dict[int, tuple[Any, float]] = {}
+        self._fine_seen: dict[Any, tuple[Any, list[tuple[Any, tuple]]]] = {}
+        #: Emptied when it leaves: Dask keeps each handler in a cache.
+        cell: list[Any] = [self]
+
+        async def spanwise_pull_1(**request: Any) -> Any:
+            bridge = cell[0]
+            return None if bridge is None else await bridge.answer(request)
+
+        self._cell = cell
+        self._handler = spanwise_pull_1
+        scheduler.handlers[OPERATION] = spanwise_pull_1
+        self._copy_history()
+        self.live = self.ring.newest
+        self._loop_now = asyncio.get_running_loop()
+        self._timer: Any = None
+        self._unpulled_ends = monotonic() + _FIRST_LEASE
+        self._watch_leases()
+
+    # -- hooks: called for everything that happens ---------------------------
+
+    def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
+        """A task has another state."""
+        if start == "processing":
+            given = self._given.pop(key, 0.0)
+            if "startstops" in kwargs and "worker" in kwargs and finish in _FINISHED:
+                self._note_done(key, finish, given, time(), kwargs)
+            else:
+                self._note_ended(key, start, finish, kwargs)
+        elif finish == "processing":
+            self._given[key] = time()
+        elif finish == "erred":
+            self._note_ended(key, start, finish, kwargs)
+
+    def _note_done(
+        self, key: Any, finish: str, given: float, now: float, kwargs: dict[str, Any]
+    ) -> None:
+        parts = kwargs["startstops"] or ()
+        size = _ROW_BYTES + _PART_BYTES * len(parts)
+        if type(key) is str:
+            size += len(key)
+        text = None
+        erred = finish == "erred"
+        if erred:
+            text = _failure_text(kwargs)
+            size += len(text)
+        task = self.scheduler.tasks.get(key)
+        self.ring.add(
+            (
+                DONE,
+                now,
+                key,
+                None if task is None else task.group,
+                kwargs.get("worker"),
+                kwargs.get("thread"),
+                erred,
+                kwargs.get("nbytes"),
+                kwargs.get("typename"),
+                given,
+                parts,
+                text,
+            ),
+            size,
+        )
+
+    def _note_ended(self, key: Any, start: str, finish: str, kwargs: dict[str, Any]) -> None:
+        task = self.scheduler.tasks.get(key)
+        group = None if task is None else task.group
+        why = finish
+        if finish == "erred":
+            blamed = getattr(getattr(task, "exception_blame", None), "key", None)
+            why = "lost" if start == "processing" else str(blamed)[:_ERROR_LENGTH]
+        self.ring.add((ENDED, time(), key, group, finish, why), _ROW_BYTES + len(why))
+
+    def update_graph(self, scheduler: Any, *args: Any, **kwargs: Any) -> None:
+        """A client has submitted tasks."""
+        tasks = kwargs.get("tasks") or ()
+        known = scheduler.tasks
+        new = []
+        for key in islice(tasks, _GRAPH_TASKS):
+            task = known.get(key)
+            if task is not None and task.state == "released":
+                new.append((key, task.group))
+        wanted = len(kwargs.get("keys") or ())
+        row = (GRAPH, time(), kwargs.get("client"), len(tasks), wanted, new)
+        self.ring.add(row, _ROW_BYTES + 150 * len(new))
+
+    def add_worker(self, scheduler: Any, worker: str, *args: Any, **kwargs: Any) -> None:
+        """A worker has come."""
+        now = self._joined[worker] = time()
+        self.ring.add((JOINED, now, worker), _ROW_BYTES)
+
+    def remove_worker(self, scheduler: Any, worker: str, *args: Any, **kwargs: Any) -> None:
+        """A worker has gone."""
+        self._joined.pop(worker, None)
+        expected = kwargs.get("expected")
+        self.ring.add(
+            (LEFT, time(), worker, -1 if expected is None else int(bool(expected))), _ROW_BYTES
+        )
+
+    def add_client(self, scheduler: Any, client: str, *args: Any, **kwargs: Any) -> None:
+        """A client has come."""
+        self.ring.add((CLIENT, time(), client, 1), _ROW_BYTES)
+
+    def remove_client(self, scheduler: Any, client: str, *args: Any, **kwargs: Any) -> None:
+        """A client has gone."""
+        self.ring.add((CLIENT, time(), client, 0), _ROW_BYTES)
+
+    def restart(self, scheduler: Any) -> None:
+        """All tasks were dropped."""
+        self._given.clear()
+        self.ring.add((RESTART, time()), _ROW_BYTES)
+
+    def log_event(self, topic: str, msg: Any) -> None:
+        """Something was published."""
+        if topic not in _TOPICS and not (
+            topic in self.scheduler.workers
+            and isinstance(msg, dict)
+            and msg.get("action") == "worker-status-change"
+        ):
+            return
+        text = _event_text(msg)
+        self.ring.add((EVENT, time(), topic, text), _ROW_BYTES + len(text))
+
+    async def before_close(self) -> None:
+        """The scheduler ends."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    # -- coming and going -----------------------------------------------------
+
+    def _copy_history(self) -> None:
+        """Copy what Dask's own recorder holds, if somebody has switched it on."""
+        recorder = self.scheduler.plugins.get("task-stream")
+        buffer = getattr(recorder, "buffer", None)
+        if buffer is None:
+            return
+        for record in islice(buffer, max(0, len(buffer) - _HISTORY_ROWS), None):
+            try:
+                parts = record["startstops"]
+                stopped = max(float(part["stop"]) for part in parts)
+                finish = "erred" if record.get("status") == "error" else "memory"
+                self._note_done(record["key"], finish, 0.0, stopped, record)
+            except (KeyError, TypeError, ValueError):
+                continue
+
+    def _watch_leases(self) -> None:
+        now = monotonic()
+        ends = [end for _, end in self._leases.values()] or [self._unpulled_ends]
+        self._due = max(now + 0.1, min(ends))
+        self._timer = self._loop_now.call_later(self._due - now, self._end_leases)
+
+    def _end_leases(self) -> None:
+        now = monotonic()
+        late = now - self._due
+        if late > 1.0:
+            # The scheduler itself stood still, and those who pull are waiting for it.
+            self._leases = {each: (s, end + late) for each, (s, end) in self._leases.items()}
+            self._unpulled_ends += late
+        self._leases = {each: (s, end) for each, (s, end) in self._leases.items() if end > now}
+        if self._leases or (self._unpulled_ends > now):
+            self._watch_leases()
+        else:
+            self.leave()
+
+    def leave(self) -> None:
+        """Be gone as if never there; twice is safe."""
+        if self._cell[0] is None:
+            return
+        self._cell[0] = None
+        if self._timer is not None:
+            self._timer.cancel()
+        scheduler = self.scheduler
+        if scheduler.handlers.get(OPERATION) is self._handler:
+            del scheduler.handlers[OPERATION]
+        if scheduler.plugins.get(NAME) is self:
+            scheduler.remove_plugin(name=NAME)
+        self.ring.clear()
+        self._sections = {}
+        self._known_groups = {}
+        self._fine_seen = {}
+        self._given = {}
+        forget = getattr(getattr(distributed_core, "_expects_comm", None), "cache_clear", None)
+        if forget is not None:
+            forget()
+
+    # -- a pull ---------------------------------------------------------------
+
+    async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Rows from a cursor on, and states that have changed."""
+        try:
+            return await self._answer(request)
+        except WrongRequest as error:
+            return {"version": VERSION, "error": plain(str(error))}
+        except Exception as error:  # noqa: BLE001 (told to who asked: the scheduler goes on)
+            said = plain(f"{type(error).__name__}: {error}")
+            return {"version": VERSION, "error": said}
+
+    async def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        viewer = request.get("viewer")
+        if not isinstance(viewer, str) or not 0 < len(viewer) <= 64:
+            raise WrongRequest("viewer is a text of 1 to 64 characters")
+        lease = _number(request, "lease", 0.0, math.inf)
+        cursor = int(_number(request, "cursor", -1, 2**62))
+        state = int(_number(request, "state", -1, 2**62))
+        limit = min(LIMIT_ROWS, int(_number(request, "limit", 1, 2**62)))
+        want = request.get("want")
+        if not isinstance(want, (list, tuple)) or not all(isinstance(w, str) for w in want):
+            raise WrongRequest("want is a list of sections")
+        same = request.get("plugin") == self.id
+        if not same:
+            cursor = state = -1
+        texts = Texts()
+        said = self._said(viewer, lease)
+        if lease == 0.0:
+            return said
+        ring = self.ring
+        lost, lost_from, lost_to = 0, 0.0, 0.0
+        if cursor < 0:
+            cursor = ring.first
+        elif cursor < ring.first:
+            lost = ring.first - cursor
+            lost_from = ring.time_of_lost(cursor) or self.attached
+            cursor = ring.first
+            oldest = ring.rows(cursor)
+            lost_to = oldest[0][1] if oldest else time()
+        cursor = min(cursor, ring.newest)
+        first = ring.first
+        rows, cursor = await self._rows(cursor, limit, texts)
+        said.update(
+            cursor=cursor,
+            first=first,
+            newest=ring.newest,
+            live=self.live,
+            lost=lost,
+            lost_from=lost_from,
+            lost_to=lost_to,
+            rows=rows,
+        )
+        said.update(await self._states(state, set(want), request.get("fresh") is True, texts))
+        said["texts"] = texts.texts
+        said["now"] = time()
+        return said
+
+    def _said(self, viewer: str, lease: float) -> dict[str, Any]:
+        """Renew or end a lease; what every answer says."""
+        if lease == 0.0:
+            self._leases.pop(viewer, None)
+            self._unpulled_ends = 0.0
+            if not self._leases:
+                self.leave()
+        else:
+            if viewer not in self._leases and len(self._leases) >= _VIEWERS:
+                raise WrongRequest(f"{_VIEWERS} viewers watch this scheduler already")
+            lease = min(_LONGEST_LEASE, max(_SHORTEST_LEASE, lease))
+            ends = monotonic() + lease
+            self._leases[viewer] = (lease, ends)
+            self._unpulled_ends = 0.0
+            if ends < self._due:
+                self._timer.cancel()
+                self._watch_leases()
+        scheduler = self.scheduler
+        started = getattr(scheduler, "time_started", None)
+        return {
+            "version": VERSION,
+            "plugin": self.id,
+            "scheduler": plain(str(scheduler.id)),
+            "address": plain(str(scheduler.address)),
+            "python": platform.python_version(),
+            "distributed": plain(str(distributed.__version__)),
+            "now": time(),
+            "attached": self.attached,
+            "started": float(started) if started is not None else self.attached,
+            "viewers": len(self._leases),
+        }
+
+    async def _rows(self, cursor: int, limit: int, texts: Texts) -> tuple[dict[str, Any], int]:
+        out: dict[str, list[tuple]] = {}
+        newest = self.ring.newest
+        told = paused = 0
+        while cursor < newest and told < limit:
+            some = self.ring.rows(cursor)[: newest - cursor]
+            if not some:
+                break  # (it has left the ring meanwhile: the next pull tells so)
+            for row in some[:_AT_ONCE]:
+                size = _size_of(row)
+                if told and told + size > limit:
+                    return _columns(out), cursor
+                self._tell(cursor, row, out, texts)
+                cursor += 1
+                told += size
+            if told - paused >= _AT_ONCE:
+                paused = told
+                await asyncio.sleep(0)
+        return _columns(out), cursor
+
+    def _tell(self, n: int, row: tuple, out: dict[str, list[tuple]], texts: Texts) -> None:
+        kind, t = row[0], row[1]
+        if kind == DONE:
+            _, _, key, group, worker, thread, erred, nbytes, typename, given, parts, text = row
+            told = 0
+            for part in parts:
+                try:
+                    action, start, stop = part["action"], part["start"], part["stop"]
+                    source = part.get("source")
+                    entry = (texts(action), float(start), float(stop), texts(source))
+                except (AttributeError, KeyError, TypeError, ValueError):
+                    continue
+                out.setdefault("parts", []).append(entry)
+                told += 1
+            out.setdefault("done", []).append(
+                (
+                    n,
+                    t,
+                    *_named(key, group, texts),
+                    texts(worker),
+                    thread if type(thread) is int else -1,
+                    int(erred),
+                    nbytes if type(nbytes) is int else -1,
+                    texts(typename),
+                    given,
+                    told,
+                    texts(text),
+                )
+            )
+        elif kind == ENDED:
+            _, _, key, group, state, why = row
+            named = _named(key, group, texts)
+            out.setdefault("ended", []).append((n, t, *named, texts(state), texts(why)))
+        elif kind == GRAPH:
+            _, _, client, keys, wanted, new = row
+            out.setdefault("graphs", []).append((n, t, texts(client), keys, wanted, len(new)))
+            out.setdefault("submitted", []).extend(_named(key, group, texts) for key, group in new)
+        elif kind == JOINED:
+            out.setdefault("joined", []).append((n, t, texts(row[2])))
+        elif kind == LEFT:
+            out.setdefault("left", []).append((n, t, texts(row[2]), row[3]))
+        elif kind == CLIENT:
+            out.setdefault("client", []).append((n, t, texts(row[2]), row[3]))
+        elif kind == RESTART:
+            out.setdefault("restart", []).append((n, t))
+        else:
+            out.setdefault("event", []).append((n, t, texts(row[2]), texts(row[3])))
+
+    # -- states ---------------------------------------------------------------
+
+    async def _states(self, since: int, want: set, fresh: bool, texts: Texts) -> dict[str, Any]:
+        now = monotonic()
+        cannot: dict[str, str] = {}
+        sections = self._sections
+        self._state += 1
+        for name in [name for name in sections if name in want]:
+            if fresh or now >= sections[name].due:
+                try:
+                    sections[name].look(self._state)
+                except Exception as error:  # noqa: BLE001 (told to who asked)
+                    cannot[name] = plain(f"{type(error).__name__}: {error}")
+                await asyncio.sleep(0)
+        states: dict[str, Any] = {}
+        more: dict[str, int] = {}
+        for name in [name for name in sections if name in want and name not in cannot]:
+            if name == "fine" and not self._has_metrics():
+                cannot["fine"] = "this release of distributed keeps no fine performance metrics"
+            elif name == "spans" and self._span_extension() is None:
+                cannot["spans"] = "this scheduler has no spans"
+            found = list(islice(sections[name].changed(since), _STATE_ROWS + 1))
+            if len(found) > _STATE_ROWS:
+                total = sum(1 for _ in sections[name].changed(since))
+                more[name] = total - _STATE_ROWS
+                found = found[:_STATE_ROWS]
+            if found:
+                self._put(states, name, found, texts)
+        workers = sections.get("workers")
+        if workers is not None and "workers" in want and since >= 0:
+            gone = [(texts(key),) for key, number in workers.gone.items() if number > since]
+            if gone:
+                states["gone"] = _column_lists("gone", gone)
+        if "executing" in want:
+            rows = list(islice(self._executing(texts), _EXECUTING_ROWS))
+            states["executing"] = _column_lists("executing", rows)
+        if "tasks" in want and since < 0:
+            states["tasks"] = await self._tasks(texts)
+            left = len(self.scheduler.tasks) - _STATE_ROWS
+            if left > 0:
+                more["tasks"] = left
+        out = {"state": self._state, "states": states, "cannot": cannot}
+        if more:
+            out["states_more"] = more
+        return out
+
+    def _put(self, states: dict[str, Any], name: str, found: list[tuple], texts: Texts) -> None:
+        """Rows of a section whose texts are texts still."""
+        if name == "groups":
+            durations = [
+                (texts(row[0]), texts(action), seconds)
+                for row in found
+                for action, seconds in row[-1]
+            ]
+            if durations:
+                states["durations"] = _column_lists("durations", durations)
+            found = [row[:-1] for row in found]
+        columns = STATE_COLUMNS[name]
+        textual = [place for place, each in enumerate(columns) if each in _TEXTUAL[name]]
+        lists: list[list[Any]] = [list(column) for column in zip(*found)]
+        for place in textual:
+            lists[place] = [texts(each) for each in lists[place]]
+        states[name] = dict(zip(columns, lists))
+
+    def _workers(self) -> Iterator[tuple[Any, tuple]]:
+        for address, worker in self.scheduler.workers.items():
+            packages = getattr(worker, "versions", None) or {}
+            if isinstance(packages, dict):
+                packages = packages.get("packages", packages)
+            version = packages.get("distributed") if isinstance(packages, dict) else None
+            status = getattr(worker, "status", None)
+            yield (
+                address,
+                (
+                    address,
+                    str(worker.name),
+                    str(getattr(worker, "host", "")),
+                    _whole(getattr(worker, "pid", -1)),
+                    _whole(worker.nthreads),
+                    _whole(worker.memory_limit or 0),
+                    self._joined.get(address, 0.0),
+                    str(getattr(status, "name", status)),
+                    getattr(worker, "nanny", None),
+                    version if isinstance(version, str) else None,
+                ),
+            )
+
+    def _clients(self) -> Iterator[tuple[Any, tuple]]:
+        for name, client in self.scheduler.clients.items():
+            if name != "fire-and-forget":
+                # (when it was last seen changes all the time, and is told with other changes)
+                yield name, (name, 1, float(getattr(client, "last_seen", 0.0) // 10 * 10))
+
+    def _span_extension(self) -> Any:
+        found = self.scheduler.extensions.get("spans")
+        return found if isinstance(getattr(found, "spans", None), dict) else None
+
+    def _spans(self) -> Iterator[tuple[Any, tuple]]:
+        extension = self._span_extension()
+        if extension is None:
+            return
+        for number, span in extension.spans.items():
+            done = bool(span.done)
+            parent = span.parent
+            yield (
+                number,
+                (
+                    number,
+                    None if parent is None else parent.id,
+                    str(span.name[-1]),
+                    float(span.enqueued),
+                    float(span.start),
+                    # (of one that goes on it is the time of the question)
+                    float(span.stop) if done else 0.0,
+                    int(done),
+                    _whole(span.nbytes_total),
+                    len(span.groups),
+                ),
+            )
+
+    def _groups(self) -> Iterator[tuple[Any, tuple]]:
+        now = monotonic()
+        known = self._known_groups
+        for group in self.scheduler.task_groups.values():
+            known[id(group)] = (group, now)
+        # One that Dask has forgotten stays until each viewer must have its last figures.
+        known = {
+            number: (group, seen)
+            for number, (group, seen) in known.items()
+            if seen >= now - _LONGEST_LEASE
+        }
+        self._known_groups = known
+        for number, (group, _) in known.items():
+            states = group.states
+            durations = dict(group.all_durations)
+            types = sorted(map(str, islice(getattr(group, "types", ()), 20)))
+            yield (
+                number,
+                (
+                    group.name,
+                    group.prefix.name,
+                    group.span_id,
+                    float(group.start),
+                    float(group.stop),
+                    _whole(group.nbytes_total),
+                    int(bool(group.done)),
+                    *(_whole(states.get(state, 0)) for state in (*_STATES, "no-worker")),
+                    json.dumps(types),
+                    tuple((str(action), float(s)) for action, s in durations.items()),
+                ),
+            )
+
+    def _has_metrics(self) -> bool:
+        return isinstance(getattr(self.scheduler, "cumulative_worker_metrics", None), dict)
+
+    def _fine(self) -> Iterator[tuple[Any, tuple]]:
+        extension = self._span_extension()
+        of_spans: set = set()
+        if extension is not None:
+            for number, span in extension.spans.items():
+                metrics = getattr(span, "_cumulative_worker_metrics", None)
+                if isinstance(metrics, dict):
+                    for key in metrics:
+                        of_spans.add(key[0])
+                    yield from self._fine_of(number, metrics)
+        metrics = getattr(self.scheduler, "cumulative_worker_metrics", None)
+        if isinstance(metrics, dict):
+            # What spans have is there once more, without them.
+            rest = {
+                key: value
+                for key, value in metrics.items()
+                if not (isinstance(key, tuple) and key and key[0] in of_spans)
+            }
+            yield from self._fine_of(None, rest)
+
+    def _fine_of(self, span: Any, metrics: dict[Any, Any]) -> list[tuple[Any, tuple]]:
+        signature = (len(metrics), sum(metrics.values()))
+        known = self._fine_seen.get(span)
+        if known is not None and known[0] == signature:
+            return known[1]
+        rows = []
+        for key, value in metrics.items():
+            parts = [str(part) for part in key] if isinstance(key, tuple) else [str(key)]
+            context, unit = parts[0], parts[-1] if len(parts) > 1 else ""
+            middle = parts[1:-1]
+            function = middle[0] if len(middle) > 1 else None
+            activity = ", ".join(middle[1:] if len(middle) > 1 else middle)
+            values = (context, span, function, activity, unit, float(value))
+            rows.append(((span, key), values))
+        self._fine_seen[span] = (signature, rows)
+        return rows
+
+    def _memory(self) -> Iterator[tuple[Any, tuple]]:
+        for address, worker in self.scheduler.workers.items():
+            metrics = worker.metrics
+            if not metrics:
+                continue
+            memory = worker.memory
+            net = metrics.get("host_net_io") or {}
+            disk = metrics.get("host_disk_io") or {}
+            counts = metrics.get("task_counts") or metrics
+            yield (
+                address,
+                (
+                    address,
+                    float(worker.last_seen),
+                    _amount(getattr(memory, "process", None)),
+                    _amount(getattr(memory, "managed", None)),
+                    _amount(getattr(memory, "spilled", None)),
+                    _amount(getattr(memory, "unmanaged_old", None)),
+                    _amount(getattr(memory, "optimistic", None)),
+                    _amount(metrics.get("cpu")),
+                    _amount(metrics.get("num_fds")),
+                    _amount(net.get("read_bps")),
+                    _amount(net.get("write_bps")),
+                    -1.0,
+                    -1.0,
+                    _amount(disk.get("read_bps")),
+                    _amount(disk.get("write_bps")),
+                    _amount(counts.get("executing", 0)),
+                    _amount(counts.get("ready", 0)),
+                ),
+            )
+
+    def _bandwidth(self) -> Iterator[tuple[Any, tuple]]:
+        scheduler = self.scheduler
+        yield "total", ("total", None, None, _amount(scheduler.bandwidth))
+        for name, value in dict(scheduler.bandwidth_types).items():
+            yield ("type", name), ("type", str(name), None, _amount(value))
+        for (to, source), value in dict(scheduler.bandwidth_workers).items():
+            yield ("pair", to, source), ("pair", str(to), str(source), _amount(value))
+
+    def _loop(self) -> Iterator[tuple[Any, tuple]]:
+        monitor = getattr(self.scheduler, "monitor", None)
+        recent = monitor.recent() if monitor is not None else {}
+        yield (
+            0,
+            (
+                _amount(recent.get("time")),
+                _amount(recent.get("cpu")),
+                _amount(recent.get("memory")),
+                _amount(recent.get("num_fds")),
+                _amount(recent.get("host_net_io.read_bps")),
+                _amount(recent.get("host_net_io.write_bps")),
+                _amount(recent.get("host_disk_io.read_bps")),
+                _amount(recent.get("host_disk_io.write_bps")),
+                _amount(getattr(self.scheduler, "_tick_interval_observed", None)),
+            ),
+        )
+
+    def _executing(self, texts: Texts) -> Iterator[tuple]:
+        for address, worker in self.scheduler.workers.items():
+            for task, seconds in worker.executing.items():
+                group = task.group
+                key, name, _, span = _named(task.key, group, texts)
+                yield texts(address), key, name, span, _amount(seconds)
+
+    async def _tasks(self, texts: Texts) -> dict[str, Any]:
+        rows = []
+        tasks = list(islice(self.scheduler.tasks.values(), _STATE_ROWS))
+        for number, task in enumerate(tasks):
+            if number % _AT_ONCE == _AT_ONCE - 1:
+                await asyncio.sleep(0)
+            on = task.processing_on or next(iter(task.who_has or ()), None)
+            nbytes = task.nbytes
+            rows.append(
+                (
+                    *_named(task.key, task.group, texts),
+                    texts(task.state),
+                    texts(None if on is None else on.address),
+                    nbytes if type(nbytes) is int else -1,
+                    texts(getattr(task, "type", None)),
+                )
+            )
+        return _column_lists("tasks", rows)
+
+
+def _number(request: dict[str, Any], name: str, least: float, most: float) -> float:
+    value = request.get(name)
+    if type(value) not in (int, float) or not least <= value <= most:  # type: ignore[operator]
+        raise WrongRequest(f"{name} is a number from {least} on")
+    return value  # type: ignore[return-value]
+
+
+def _whole(value: Any) -> int:
+    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else -1
+
+
+def _amount(value: Any) -> float:
+    if isinstance(value, (int, float)) and math.isfinite(value):
+        return float(value)
+    return -1.0
+
+
+def _size_of(row: tuple) -> int:
+    if row[0] == DONE:
+        return 1 + len(row[10])
+    return 1 + len(row[5]) if row[0] == GRAPH else 1
+
+
+def _named(key: Any, group: Any, texts: Texts) -> tuple[int, int, int, int]:
+    """Numbers of the texts of a task: key, group, prefix, span."""
+    if group is None:
+        return (texts(key), -1, -1, -1)
+    return (texts(key), texts(group.name), texts(group.prefix.name), texts(group.span_id))
+
+
+def _columns(rows: dict[str, list[tuple]]) -> dict[str, Any]:
+    return {
+        kind: dict(zip(ROW_COLUMNS[kind], map(list, zip(*some))))
+        for kind, some in rows.items()
+        if some
+    }
+
+
+def _column_lists(name: str, rows: list[tuple]) -> dict[str, list[Any]]:
+    columns = STATE_COLUMNS[name]
+    if not rows:
+        return {column: [] for column in columns}
+    return dict(zip(columns, map(list, zip(*rows))))
+
+
+def _failure_text(kwargs: dict[str, Any]) -> str:
+    said = str(kwargs.get("exception_text") or "")[:_ERROR_LENGTH]
+    where = str(kwargs.get("traceback_text") or "")[-_ERROR_LENGTH:]
+    return f"{said}\n{where}" if where else said
+
+
+def _event_text(message: Any) -> str:
+    """A message as JSON, of lists only the beginning."""
+    return plain(json.dumps(_shortened(message, 0)))
+
+
+def _shortened(value: Any, depth: int) -> Any:
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, str):
+        return value[:500]
+    if depth < 3 and isinstance(value, dict):
+        return {
+            str(key)[:100]: _shortened(each, depth + 1) for key, each in islice(value.items(), 20)
+        }
+    if depth < 3 and isinstance(value, (list, tuple, set, frozenset)):
+        short = [_shortened(each, depth + 1) for each in islice(value, 20)]
+        return [*short, f"… {len(value)} in all"] if len(value) > 20 else short
+    return str(type(value).__name__) if isinstance(value, bytes) else str(value)[:500]

@@ -1,0 +1,117 @@
+"""A Dask cluster of processes of its own, as ``dask scheduler`` and ``dask worker`` start them.
+
+``SPANWISE_DASK_PYTHON`` names the interpreter whose `distributed` they are of; default: this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from spanwise.tests.processes import LIMIT_SECONDS
+
+PYTHON = os.environ.get("SPANWISE_DASK_PYTHON", sys.executable)
+
+
+class DaskProcesses:
+    """A scheduler and workers; ended by `close`.
+
+    Parameters
+    ----------
+    folder
+        For the scheduler's file and what the processes print.
+    workers, threads
+        How many, and of each how many.
+    scheduler_options, worker_options
+        Added to their command lines.
+    config
+        Values of Dask's configuration, by the names of environment variables.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        workers: int = 2,
+        threads: int = 2,
+        *,
+        scheduler_options: tuple[str, ...] = (),
+        worker_options: tuple[str, ...] = (),
+        config: dict[str, str] | None = None,
+    ) -> None:
+        self._folder = folder
+        self._file = folder / "scheduler.json"
+        self._threads = threads
+        self._worker_options = worker_options
+        self._scheduler_options = scheduler_options
+        self._environment = os.environ | {"DASK_DISTRIBUTED__VERSION_MISMATCH": "ignore"}
+        # Processes of a test run side by side with others, whose files may be anywhere.
+        self._environment |= {"DASK_TEMPORARY_DIRECTORY": str(folder)} | (config or {})
+        self.processes: list[psutil.Popen] = []
+        try:
+            self.start_scheduler()
+            for _ in range(workers):
+                self.start_worker()
+        except BaseException:
+            self.close()
+            raise
+
+    def start_scheduler(self, port: int = 0) -> None:
+        """Start the scheduler, and wait until it can be reached."""
+        self._file.unlink(missing_ok=True)
+        self.scheduler = self._start(
+            "distributed.cli.dask_scheduler",
+            *("--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-show"),
+            *self._scheduler_options,
+        )
+        end = time.monotonic() + LIMIT_SECONDS
+        while True:
+            try:
+                self.address: str = json.loads(self._file.read_text())["address"]
+                return
+            except (OSError, ValueError, KeyError):
+                if self.scheduler.poll() is not None or time.monotonic() > end:
+                    raise AssertionError(f"no scheduler: {self.printed()}") from None
+                time.sleep(0.05)
+
+    def start_worker(self) -> psutil.Popen:
+        """Start a worker; it joins when it can."""
+        return self._start(
+            "distributed.cli.dask_worker",
+            *("--host", "127.0.0.1", "--nthreads", str(self._threads), "--no-dashboard"),
+            *("--no-nanny", "--local-directory", str(self._folder)),
+            *self._worker_options,
+        )
+
+    def _start(self, module: str, *options: str) -> psutil.Popen:
+        log = self._folder / f"printed-{len(self.processes)}"
+        with log.open("wb") as out:
+            process = psutil.Popen(
+                [PYTHON, "-m", module, "--scheduler-file", str(self._file), *options],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                cwd=self._folder,
+            )
+        self.processes.append(process)
+        return process
+
+    def printed(self) -> str:
+        """What all of them have printed."""
+        return "\n".join(
+            each.read_text("utf-8", "replace") for each in sorted(self._folder.glob("printed-*"))
+        )
+
+    def close(self) -> None:
+        """End all of them."""
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+        for process in self.processes:
+            process.wait(LIMIT_SECONDS)

@@ -1,0 +1,510 @@
+"""The plugin on a Dask scheduler tells what Dask's own figures say, and leaves no trace."""
+
+from __future__ import annotations
+
+import asyncio
+import pickletools
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import Client
+from distributed.core import rpc
+
+from spanwise.dask_bridge.pulled import STATES, Pulled, read_answer
+from spanwise.dask_bridge.ship import NAME, OPERATION, plugin_pickle, ship
+from spanwise.errors import ClusterError
+from spanwise.tests.dask_processes import DaskProcesses
+from spanwise.tests.processes import LIMIT_SECONDS
+
+#: All that a viewer may ask for.
+SECTIONS = sorted({*STATES} - {"gone", "durations"})
+#: Of a viewer that shall stay, however slow the machine is.
+LEASE = 120.0
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskProcesses]:
+    processes = DaskProcesses(tmp_path_factory.mktemp("dask"))
+    yield processes
+    processes.close()
+
+
+class Viewer:
+    """Pulls, as one that writes down where it is."""
+
+    def __init__(self, scheduler: Any, name: str = "viewer") -> None:
+        self.scheduler = scheduler
+        self.request: dict[str, Any] = {
+            "viewer": name,
+            "plugin": "",
+            "cursor": -1,
+            "state": -1,
+            "limit": 4_000,
+            "lease": LEASE,
+            "want": SECTIONS,
+        }
+
+    async def pull(self, **changes: Any) -> Pulled:
+        answer = await self.scheduler.spanwise_pull_1(**self.request | changes)
+        assert answer is not None, "the plugin is not there"
+        pulled = read_answer(answer)
+        assert pulled.problems == []
+        self.request |= {"plugin": pulled.plugin, "cursor": pulled.cursor, "state": pulled.state}
+        return pulled
+
+    async def catch_up(self) -> None:
+        """Pull until there is nothing more."""
+        while (await self.pull(limit=20_000)).waiting:
+            pass
+
+    async def leave(self) -> None:
+        await self.scheduler.spanwise_pull_1(**self.request | {"lease": 0})
+
+
+@asynccontextmanager
+async def connected(address: str) -> AsyncIterator[tuple[Client, Any]]:
+    """A client for the work, and a connection as a viewer has it."""
+    async with Client(address, asynchronous=True, set_as_default=False) as client:
+        await client.wait_for_workers(2, timeout=LIMIT_SECONDS)
+        scheduler = rpc(address, deserialize=False)
+        try:
+            yield client, scheduler
+        finally:
+            await scheduler.close_rpc()
+
+
+async def traces(client: Client) -> tuple[list[str], list[str]]:
+    """Names of the scheduler's plugins and operations."""
+
+    def names(dask_scheduler: Any) -> tuple[list[str], list[str]]:
+        return sorted(dask_scheduler.plugins), sorted(dask_scheduler.handlers)
+
+    found: tuple[list[str], list[str]] = await client.run_on_scheduler(names)
+    return found
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test in an event loop of its own."""
+
+    @wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+async def until(what: str, condition: Any) -> Any:
+    """Wait until an awaited condition is true; the test's own limit is the worst case."""
+    end = time.monotonic() + LIMIT_SECONDS
+    while True:
+        found = await condition()
+        if found:
+            return found
+        assert time.monotonic() < end, what
+        await asyncio.sleep(0.05)
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def fail(_: Any) -> None:
+    raise ValueError("told")
+
+
+async def compute(client: Client, name: str, tasks: int = 50) -> None:
+    """A graph with transfers, a task that fails, and one that is never run."""
+    numbers = [
+        client.submit(add, number, 1, key=f"{name}-add-{number}", pure=False)
+        for number in range(tasks)
+    ]
+    total = client.submit(sum, numbers, key=f"{name}-total")
+    bad = client.submit(fail, total, key=f"{name}-bad")
+    after = client.submit(add, bad, 1, key=f"{name}-after")
+    with pytest.raises(ValueError, match="told"):
+        await after
+    # (they are forgotten, and another graph of the same names is another one)
+    del numbers, total, bad, after
+
+
+@in_loop
+async def test_rows_are_those_of_dasks_own_task_stream(cluster: DaskProcesses) -> None:
+    async with connected(cluster.address) as (client, scheduler):
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        await viewer.catch_up()
+        await client.get_task_stream(count=0)  # (it switches the recorder on)
+        await compute(client, "rows")
+        theirs = {
+            record["key"]: record
+            for record in await client.get_task_stream()
+            if record["key"].startswith("rows-")
+        }
+        pulled = await viewer.pull()
+        done = pulled.rows["done"]
+        parts = iter(zip(*pulled.rows["parts"].values(), strict=True))
+        assert sorted(done["key"]) == sorted(theirs)
+        assert len(theirs) == 52
+        for row in zip(*done.values(), strict=True):
+            said = dict(zip(done, row, strict=True))
+            record = theirs[said["key"]]
+            own = [next(parts) for _ in range(said["parts"])]
+            assert own == [
+                (part["action"], part["start"], part["stop"], part.get("source"))
+                for part in record["startstops"]
+            ]
+            assert said["worker"] == record["worker"]
+            assert said["thread"] == record["thread"]
+            assert said["erred"] == (record["status"] == "error")
+            assert said["nbytes"] == record.get("nbytes", -1)
+            assert said["type"] == record.get("typename")
+            assert 0.0 < said["given"] <= said["t"]
+        failed = done["key"].index("rows-bad")
+        assert "told" in done["text"][failed]
+        ended = pulled.rows["ended"]
+        assert (ended["key"], ended["why"]) == (["rows-after"], ["rows-bad"])
+        assert sum(pulled.rows["graphs"]["tasks"]) == len(pulled.rows["submitted"]["key"]) == 53
+        await viewer.leave()
+
+
+@in_loop
+async def test_states_are_what_the_scheduler_has(cluster: DaskProcesses) -> None:
+    def account(dask_scheduler: Any) -> dict[str, Any]:
+        spans = dask_scheduler.extensions["spans"].spans.values()
+        return {
+            "metrics": {
+                tuple(map(str, key)) if isinstance(key, tuple) else (str(key),): value
+                for key, value in dask_scheduler.cumulative_worker_metrics.items()
+            },
+            "spans": {span.id: (span.name[-1], span.nbytes_total) for span in spans},
+            "groups": {
+                name: (group.nbytes_total, group.states["memory"], dict(group.all_durations))
+                for name, group in dask_scheduler.task_groups.items()
+            },
+            "workers": {
+                address: (worker.pid, worker.nthreads, worker.memory_limit)
+                for address, worker in dask_scheduler.workers.items()
+            },
+        }
+
+    async with connected(cluster.address) as (client, scheduler):
+        await ship(scheduler)
+        kept = client.map(add, range(20), range(20), key="states-kept")
+        await client.gather(kept)
+        viewer = Viewer(scheduler)
+
+        async def unchanged() -> tuple[Any, Pulled] | None:
+            before = await client.run_on_scheduler(account)
+            # Heartbeats may come between: then it is asked again.
+            pulled = await viewer.pull(state=-1, fresh=True)
+            after = await client.run_on_scheduler(account)
+            return (before, pulled) if before == after and before["metrics"] else None
+
+        theirs, pulled = await until("the figures never stand still", unchanged)
+        assert pulled.cannot == {}
+        fine = pulled.states["fine"]
+        sums: dict[tuple[str, ...], float] = {}
+        for context, function, activity, unit, value in zip(
+            *(fine[name] for name in ("context", "function", "activity", "unit", "value")),
+            strict=True,
+        ):
+            key = tuple(part for part in (context, function, activity, unit) if part)
+            sums[key] = sums.get(key, 0.0) + value
+        assert sums == pytest.approx(theirs["metrics"])
+        spans = pulled.states["spans"]
+        told = zip(spans["id"], zip(spans["name"], spans["nbytes"], strict=True), strict=True)
+        assert dict(told) == theirs["spans"]
+        groups = pulled.states["groups"]
+        durations = pulled.states["durations"]
+        for name, nbytes, memory in zip(
+            groups["group"], groups["nbytes"], groups["state_memory"], strict=True
+        ):
+            if name in theirs["groups"]:
+                own = {
+                    action: seconds
+                    for group, action, seconds in zip(*durations.values(), strict=True)
+                    if group == name
+                }
+                assert (nbytes, memory, own) == theirs["groups"][name]
+        workers = pulled.states["workers"]
+        told = zip(
+            workers["worker"],
+            zip(workers["pid"], workers["threads"], workers["memory_limit"], strict=True),
+            strict=True,
+        )
+        assert dict(told) == theirs["workers"]
+        assert set(pulled.states["memory"]["worker"]) == set(theirs["workers"])
+        assert min(pulled.states["memory"]["process"]) > 1e6
+        tasks = pulled.states["tasks"]
+        own = [
+            state
+            for key, state in zip(tasks["key"], tasks["state"], strict=True)
+            if key in {future.key for future in kept}
+        ]
+        assert own == ["memory"] * 20
+        await viewer.leave()
+
+
+@in_loop
+async def test_a_pull_repeated_gives_the_same_again(cluster: DaskProcesses) -> None:
+    async with connected(cluster.address) as (client, scheduler):
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        await viewer.catch_up()
+        await compute(client, "again")
+        request = dict(viewer.request)
+        first = await viewer.pull(fresh=True)
+        again = read_answer(await scheduler.spanwise_pull_1(**request))
+        assert again.rows["done"] == first.rows["done"]
+        assert {*first.states["spans"]["id"]} <= {*again.states["spans"]["id"]}
+        assert any(name.startswith("again-") for name in first.states["groups"]["group"])
+        assert "done" not in (await viewer.pull()).rows
+        await viewer.leave()
+
+
+@in_loop
+async def test_small_pulls_give_each_row_once(cluster: DaskProcesses) -> None:
+    async with connected(cluster.address) as (client, scheduler):
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        await viewer.catch_up()
+        await compute(client, "small")
+        numbers: list[int] = []
+        keys: list[str] = []
+        while True:
+            pulled = await viewer.pull(limit=7, want=[])
+            if "done" in pulled.rows:
+                assert len(pulled.rows["done"]["n"]) <= 7
+                keys += pulled.rows["done"]["key"]
+            numbers += sorted(n for rows in pulled.rows.values() for n in rows.get("n", ()))
+            if not pulled.waiting:
+                break
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        assert len(keys) == len(set(keys)) == 52
+        await viewer.leave()
+
+
+@in_loop
+async def test_two_viewers_do_not_disturb_each_other(cluster: DaskProcesses) -> None:
+    async with connected(cluster.address) as (client, scheduler):
+        before = await traces(client)
+        await ship(scheduler)
+        one, two = Viewer(scheduler, "one"), Viewer(scheduler, "two")
+        await one.catch_up()
+        await ship(scheduler)  # (the second finds the first's)
+        await two.catch_up()
+        assert one.request["plugin"] == two.request["plugin"]
+        await compute(client, "two")
+        first, second = await one.pull(), await two.pull()
+        assert first.viewers == second.viewers == 2
+        assert first.rows["done"] == second.rows["done"]
+        await one.leave()
+        await compute(client, "alone")
+        assert len((await two.pull()).rows["done"]["key"]) == 52
+        await two.leave()
+        assert await traces(client) == before
+
+
+@in_loop
+async def test_who_goes_without_a_word_is_forgotten(cluster: DaskProcesses) -> None:
+    async with connected(cluster.address) as (client, scheduler):
+        before = await traces(client)
+        await ship(scheduler)
+        assert await traces(client) != before
+        await Viewer(scheduler).pull(lease=5.0)
+
+        async def gone() -> bool:
+            return await traces(client) == before
+
+        await until("the plugin stays when nobody pulls", gone)
+        assert await scheduler.spanwise_pull_1(viewer="viewer") is None
+
+
+@in_loop
+async def test_what_left_the_ring_is_told(cluster: DaskProcesses) -> None:
+    def small(dask_scheduler: Any) -> None:
+        bridge = dask_scheduler.plugins["spanwise-bridge-1"]
+        bridge.ring._most_rows = 600
+
+    async with connected(cluster.address) as (client, scheduler):
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        await viewer.catch_up()
+        await client.run_on_scheduler(small)
+        cursor = viewer.request["cursor"]
+        await client.gather(client.map(add, range(1_500), range(1_500), key="lost", pure=False))
+        pulled = await viewer.pull(limit=20_000)
+        assert pulled.lost == pulled.first - cursor > 0
+        assert 0.0 < pulled.lost_from <= pulled.lost_to <= pulled.now
+        assert pulled.waiting == 0
+        assert len(pulled.rows["done"]["n"]) <= 1_200
+        await viewer.leave()
+
+
+@in_loop
+async def test_what_dask_recorded_before_is_history(cluster: DaskProcesses) -> None:
+    async with connected(cluster.address) as (client, scheduler):
+        await client.get_task_stream(count=0)
+        await compute(client, "before")
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        pulled = await viewer.pull(limit=20_000)
+        done = pulled.rows["done"]
+        old = [
+            key
+            for key, n in zip(done["key"], done["n"], strict=True)
+            if n < pulled.live and key.startswith("before-")
+        ]
+        assert len(old) == 52
+        await viewer.leave()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"viewer": ""},
+        {"viewer": 3},
+        {"viewer": "v" * 65},
+        {"cursor": "first"},
+        {"cursor": float("nan")},
+        {"limit": 0},
+        {"limit": None},
+        {"lease": -1},
+        {"want": "all"},
+        {"want": [1]},
+        {"state": [], "nonsense": {"a": 1}},
+    ],
+    ids=lambda wrong: "-".join(f"{name}" for name in wrong),
+)
+@in_loop
+async def test_a_wrong_request_gets_a_sentence(
+    cluster: DaskProcesses, wrong: dict[str, Any]
+) -> None:
+    async with connected(cluster.address) as (_, scheduler):
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        await viewer.catch_up()
+        answer = await scheduler.spanwise_pull_1(**viewer.request | wrong)
+        assert set(answer) == {"version", "error"}
+        assert answer["error"]
+        await viewer.pull()
+        await viewer.leave()
+
+
+@in_loop
+async def test_another_plugins_cursor_begins_anew(cluster: DaskProcesses) -> None:
+    async with connected(cluster.address) as (client, scheduler):
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        await compute(client, "anew")
+        first = await viewer.pull()
+        viewer.request |= {"plugin": "of another scheduler", "cursor": 10**9, "state": 10**9}
+        again = await viewer.pull()
+        assert again.rows["done"]["key"] == first.rows["done"]["key"]
+        await viewer.leave()
+
+
+@in_loop
+async def test_a_worker_that_comes_and_goes_is_told(cluster: DaskProcesses) -> None:
+    async with connected(cluster.address) as (_, scheduler):
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        known = set((await viewer.pull()).states["workers"]["worker"])
+        process = cluster.start_worker()
+        joined: list[str] = []
+        described: list[str] = []
+        left: list[str] = []
+        gone: list[str] = []
+
+        async def came() -> bool:
+            pulled = await viewer.pull()
+            joined.extend(pulled.rows.get("joined", {}).get("worker", ()))
+            described.extend(pulled.states.get("workers", {}).get("worker", ()))
+            return bool(joined) and joined[0] in described
+
+        await until("no worker has joined", came)
+        assert not {*joined} & known
+        process.kill()
+
+        async def went() -> bool:
+            pulled = await viewer.pull()
+            left.extend(pulled.rows.get("left", {}).get("worker", ()))
+            gone.extend(pulled.states.get("gone", {}).get("worker", ()))
+            return bool(left and gone)
+
+        await until("no worker has left", went)
+        assert set(left) == set(gone) == set(joined)
+        await viewer.leave()
+
+
+def test_the_pickle_names_functions_of_python_alone() -> None:
+    names = []
+    texts: list[str] = []
+    for opcode, argument, _ in pickletools.genops(plugin_pickle()):
+        if opcode.name == "STACK_GLOBAL":
+            names.append(tuple(texts[-2:]))
+        elif opcode.name == "GLOBAL":
+            names.append(tuple(str(argument).split()))
+        elif isinstance(argument, str):
+            texts.append(argument)
+    assert names == [("builtins", "eval")]
+
+
+@in_loop
+async def test_a_scheduler_that_takes_no_plugins_is_told_so(tmp_path: Path) -> None:
+    blocked = {"DASK_DISTRIBUTED__SCHEDULER__BLOCKED_HANDLERS": "['register_scheduler_plugin']"}
+    cluster = DaskProcesses(tmp_path, workers=0, config=blocked)
+    scheduler = rpc(cluster.address, deserialize=False)
+    try:
+        with pytest.raises(ClusterError, match="takes no plugins"):
+            await ship(scheduler)
+    finally:
+        await scheduler.close_rpc()
+        cluster.close()
+
+
+@in_loop
+async def test_a_scheduler_that_starts_again_has_no_plugin(tmp_path: Path) -> None:
+    cluster = DaskProcesses(tmp_path, workers=0)
+    scheduler = rpc(cluster.address, deserialize=False)
+    try:
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        before = await viewer.pull()
+        port = int(cluster.address.rpartition(":")[2])
+        cluster.scheduler.kill()
+        cluster.scheduler.wait(LIMIT_SECONDS)
+        with pytest.raises(OSError):
+            await scheduler.spanwise_pull_1(**viewer.request)
+        cluster.start_scheduler(port)
+        assert await scheduler.spanwise_pull_1(**viewer.request) is None
+        await ship(scheduler)
+        after = await viewer.pull()
+        assert (after.plugin, after.scheduler) != (before.plugin, before.scheduler)
+        assert after.cursor == 0
+    finally:
+        await scheduler.close_rpc()
+        cluster.close()
+
+
+@in_loop
+async def test_a_worker_is_no_scheduler(cluster: DaskProcesses) -> None:
+    async with connected(cluster.address) as (client, _):
+        worker = next(iter((await client.scheduler.identity())["workers"]))
+        connection = rpc(worker, deserialize=False)
+        try:
+            with pytest.raises(ClusterError, match="not a Dask scheduler but a Worker"):
+                await ship(connection)
+        finally:
+            await connection.close_rpc()
+
+
+def test_names_are_those_of_the_text() -> None:
+    text = plugin_pickle().decode("utf-8", "replace")
+    assert f'OPERATION = "{OPERATION}"' in text
+    assert f'NAME = "{NAME}"' in text
