@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import Any
 
 from spanwise.graph.attribution import Attribution
-from spanwise.graph.dictionaries import BoundedTexts, Spans
+from spanwise.graph.dictionaries import Spans
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import PartNaming, outer_key
 from spanwise.graph.provenance import Source
@@ -28,6 +28,7 @@ from spanwise.local.work import Counted, Done
 from spanwise.measure.meters import Metered
 from spanwise.measure.parts import Part
 from spanwise.processes.this_process import kernel_id, notebook_path, versions
+from spanwise.records.bounded_texts import BoundedTexts
 from spanwise.records.enumerations import (
     CAPACITY_RUNNING,
     NONE_U16,

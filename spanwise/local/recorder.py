@@ -25,13 +25,13 @@ from spanwise.local.log_ids import ProcessIds
 from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.meter import Lane, Meter
 from spanwise.local.observed_pools import ObservedPools
-from spanwise.local.observer_link import ObserverLink
-from spanwise.local.replay_ring import LogGap
 from spanwise.local.work import Work
 from spanwise.measure.memory import ProcessMemory
 from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.records.log_writer import SealedBlock
+from spanwise.source.observer_link import ObserverLink
+from spanwise.source.replay_ring import LogGap
 
 #: Between measurements of memory, and the longest between two turns of the watch thread.
 _MEMORY_SECONDS = 0.2

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise.graph import dictionaries
-from spanwise.graph.dictionaries import LONGEST, BoundedTexts, Names, Spans, SpansOfTasks
+from spanwise.graph.dictionaries import Names, Spans, SpansOfTasks
 from spanwise.graph.packs import Packer, option_columns
 from spanwise.graph.resources import amounts_of, by_key
 from spanwise.graph.roots import RootAnnotation
@@ -25,6 +25,8 @@ from spanwise.graph.span_record import SpanRecord
 from spanwise.graph.spans import SpanAnnotation, current_span, record_of, span
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Call, Constant, Part, Run, Slot, Template, settled
+from spanwise.records import bounded_texts
+from spanwise.records.bounded_texts import LONGEST, BoundedTexts
 from spanwise.records.enumerations import SPAN_WORDS
 
 
@@ -170,7 +172,7 @@ class TestTemplates:
 
 class TestTexts:
     def test_beyond_the_bound_one_stands_for_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(dictionaries, "MOST_NAMES", 3)
+        monkeypatch.setattr(bounded_texts, "MOST_NAMES", 3)
         coined: list[tuple[int, str]] = []
         texts = BoundedTexts(lambda number, text: coined.append((number, text)))
         assert [texts.id_of(each) for each in ("a", "b", "a")] == [0, 1, 0]
@@ -182,7 +184,7 @@ class TestTexts:
         assert coined == list(enumerate(["a", "b", "g", "", "(others)"]))
 
     def test_characters_are_bounded_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(dictionaries, "MOST_CHARACTERS", 5)
+        monkeypatch.setattr(bounded_texts, "MOST_CHARACTERS", 5)
         coined: list[str] = []
         texts = BoundedTexts(lambda _, text: coined.append(text))
         for text in ("abcd", "e", "f", "abcd"):

@@ -27,6 +27,7 @@ from spanwise.graph.template import Constant, Slot, Template
 from spanwise.measure import names as worker_names
 from spanwise.measure import stacks
 from spanwise.measure.fine import Ledger
+from spanwise.records import bounded_texts
 from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_DISK_READ, NONE_U32
 from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.leftover import marked_processes
@@ -297,7 +298,7 @@ def test_the_client_s_pickles_are_bounded_by_bytes_and_keep_no_function(
 
 
 def test_names_are_bounded_by_number_and_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dictionaries, "MOST_CHARACTERS", 5_000)
+    monkeypatch.setattr(bounded_texts, "MOST_CHARACTERS", 5_000)
     names = dictionaries.Names()
     long_group = "g" * 2_000
     number, rest = names.group(long_group, "-1")
@@ -306,9 +307,9 @@ def test_names_are_bounded_by_number_and_characters(monkeypatch: pytest.MonkeyPa
     assert names.id_of("f" * 2_000) == names.id_of("f" * 3_000)
     for i in range(100):
         names.id_of(f"{i:0900}")
-    assert names._texts[names.id_of("one more")] == dictionaries.OTHERS
+    assert names._texts[names.id_of("one more")] == bounded_texts.OTHERS
     assert names.group("one more", "-1") == (names.id_of(""), "one more-1")
-    assert sum(map(len, names._texts)) < 5_000 + dictionaries.LONGEST + 100
+    assert sum(map(len, names._texts)) < 5_000 + bounded_texts.LONGEST + 100
 
 
 def test_a_worker_s_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

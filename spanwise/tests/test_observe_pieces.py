@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from spanwise.graph import dictionaries
 from spanwise.graph.key_text import KeyTexts
 from spanwise.local.lanes import Processes, ProcessSlots, ThreadLanes
-from spanwise.local.replay_ring import ReplayRing
+from spanwise.records import bounded_texts
 from spanwise.records.block import decode_block
 from spanwise.records.log_writer import SEAL_ROWS, LogWriter, SealedBlock
 from spanwise.records.tables import record_tables
+from spanwise.source.replay_ring import ReplayRing
 from spanwise.tests.checkout import CHECKOUT
 
 RUNS, NAMES, GAPS = (record_tables()[name].number for name in ("runs", "names", "gaps"))
@@ -87,8 +88,8 @@ def test_names_are_bounded_and_keys_keep_their_text(
     texts: list[str] = []
     coined: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dictionaries, "MOST_NAMES", 4)
-        names = dictionaries.BoundedTexts(
+        patch.setattr(bounded_texts, "MOST_NAMES", 4)
+        names = bounded_texts.BoundedTexts(
             lambda number, text: (coined.append(number), texts.append(text))
         )
         for group, rest in keys:

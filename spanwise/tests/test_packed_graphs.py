@@ -31,7 +31,6 @@ from hypothesis import strategies as st
 
 from spanwise import span
 from spanwise.graph import packs
-from spanwise.graph.dictionaries import LONGEST
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import (
     CHUNK_BYTES,
@@ -46,6 +45,7 @@ from spanwise.graph.span_record import SpanRecord
 from spanwise.graph.spans import SpanAnnotation
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Run, Slot, Template
+from spanwise.records.bounded_texts import LONGEST
 from spanwise.records.enumerations import (
     FLAG_ALIAS,
     FLAG_DATA,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.local.observer_link import refused_sentence
-from spanwise.local.tries import (
+from spanwise.source.observer_link import refused_sentence
+from spanwise.source.tries import (
     FIRST_PAUSE_SECONDS,
     GOOD_SECONDS,
     LASTING_REFUSALS,

@@ -1,5 +1,5 @@
 /**
- * Blocks of a log, kept for observers that come later. `spanwise/local/replay_ring.py` is its twin; both replay one trace
+ * Blocks of a log, kept for observers that come later. `spanwise/source/replay_ring.py` is its twin; both replay one trace
  * (`replay-trace.json`).
  *
  * Names, spans, workers and lanes outlast the ring: without them a new observer could not tell what the remaining rows mean.

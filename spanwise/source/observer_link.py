@@ -15,12 +15,12 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from spanwise.local.replay_ring import LogGap, ReplayRing
-from spanwise.local.tries import Refusal, Tries
 from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.fork_hook import ForkHook
 from spanwise.records.log_writer import SealedBlock
+from spanwise.source.replay_ring import LogGap, ReplayRing
+from spanwise.source.tries import Refusal, Tries
 from spanwise.version import read_build
 from spanwise.wire.content import broken
 from spanwise.wire.errors import BrokenFrame, LinkClosed, LinkError

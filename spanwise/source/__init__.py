@@ -1,0 +1,1 @@
+"""A log's way to the observer, for every program that writes one."""
