@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from spanwise.local import observer_link
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.records.log_writer import SealedBlock
 from spanwise.records.tables import record_tables
+from spanwise.source import observer_link
 from spanwise.source.observer_link import RESUME_SECONDS, ObserverLink
 from spanwise.source.tries import FIRST_PAUSE_SECONDS, PASSING_REFUSALS, Tries
 from spanwise.tests.processes import wait_until
