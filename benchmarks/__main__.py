@@ -123,6 +123,12 @@ PARTS = {
         ("--seconds", "0.5", "--rounds", "1"),
         limits=1,
     ),
+    "dask-bridge": Part(
+        "a Dask scheduler that is watched by one and by five",
+        "benchmarks.dask_bridge",
+        ("--tasks", "200", "--rounds", "1"),
+        limits=3,
+    ),
     "metered": Part(
         "blocks and tasks that measure themselves, against distributed's context_meter",
         "benchmarks.metered",

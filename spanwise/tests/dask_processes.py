@@ -102,6 +102,17 @@ class DaskProcesses:
         self.processes.append(process)
         return process
 
+    def run(self, program: str) -> None:
+        """Run a program of the cluster's own release, which gets the scheduler's address."""
+        subprocess.run(
+            [PYTHON, "-c", program, self.address],
+            stdin=subprocess.DEVNULL,
+            check=True,
+            env=self._environment,
+            cwd=self._folder,
+            timeout=LIMIT_SECONDS,
+        )
+
     def printed(self) -> str:
         """What all of them have printed."""
         return "\n".join(

@@ -268,6 +268,36 @@ async def test_a_pull_repeated_gives_the_same_again(cluster: DaskProcesses) -> N
 
 
 @in_loop
+async def test_changes_add_up_to_the_whole(cluster: DaskProcesses) -> None:
+    async with connected(cluster.address) as (client, scheduler):
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        known: dict[str, dict[str, tuple[Any, ...]]] = {"spans": {}, "groups": {}}
+
+        def take(pulled: Pulled) -> None:
+            for name, rows in known.items():
+                for row in zip(*pulled.states.get(name, {}).values(), strict=True):
+                    rows[row[0]] = row
+
+        take(await viewer.pull(fresh=True))
+        kept = []
+        for wave in range(3):
+            numbers = range(wave * 5, wave * 5 + 5)
+            kept += client.map(add, numbers, numbers, key=[f"up-{number}" for number in numbers])
+            await client.gather(kept)
+            take(await viewer.pull(fresh=True))
+        assert known["groups"]["up"][[*STATES["groups"]].index("state_memory")] == 15
+        # (what other clients have left may be forgotten meanwhile)
+        group = known["groups"]["up"]
+        span = known["spans"][group[[*STATES["groups"]].index("span")]]
+        known = {"spans": {}, "groups": {}}
+        take(await viewer.pull(state=-1, fresh=True))
+        assert known["groups"]["up"] == group
+        assert known["spans"][span[0]] == span
+        await viewer.leave()
+
+
+@in_loop
 async def test_small_pulls_give_each_row_once(cluster: DaskProcesses) -> None:
     async with connected(cluster.address) as (client, scheduler):
         await ship(scheduler)
@@ -490,6 +520,31 @@ async def test_a_scheduler_that_starts_again_has_no_plugin(tmp_path: Path) -> No
     finally:
         await scheduler.close_rpc()
         cluster.close()
+
+
+@in_loop
+async def test_a_program_of_the_clusters_own_release_is_seen(cluster: DaskProcesses) -> None:
+    scheduler = rpc(cluster.address, deserialize=False)
+    try:
+        await ship(scheduler)
+        viewer = Viewer(scheduler)
+        await viewer.catch_up()
+        cluster.run(
+            "import sys\n"
+            "from distributed import Client, span\n"
+            "with Client(sys.argv[1]) as client, span('seen'):\n"
+            "    client.gather(client.map(abs, range(10), key='seen'))\n"
+        )
+        pulled = await viewer.pull(fresh=True)
+        assert pulled.cannot == {}
+        done = pulled.rows["done"]
+        assert len(done["key"]) == 10
+        names = dict(zip(pulled.states["spans"]["id"], pulled.states["spans"]["name"], strict=True))
+        assert {names[span] for span in done["span"]} == {"seen"}
+        assert pulled.rows["client"]["joined"] == [1, 0]
+        await viewer.leave()
+    finally:
+        await scheduler.close_rpc()
 
 
 @in_loop

@@ -1,0 +1,214 @@
+"""Nothing that a Dask scheduler answers is believed; the ring on it keeps its bounds."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.dask_bridge.plugin_source import (
+    ROW_COLUMNS,
+    STATE_COLUMNS,
+    Ring,
+    Texts,
+    _event_text,
+)
+from spanwise.dask_bridge.pulled import ROWS, STATES, TEXT_LENGTH, UnreadableAnswer, read_answer
+
+#: What may stand where something else is expected.
+_ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.binary(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def answer() -> dict[str, Any]:
+    """One that is well: two rows of each kind."""
+    texts = ["inc-1", "inc-2", "tcp://127.0.0.1:1"]
+
+    def columns(described: dict[str, str]) -> dict[str, list[Any]]:
+        values: dict[str, list[Any]] = {"int": [1, 1], "float": [1.5, 2.5]}
+        return {name: [*values.get(kind, [0, 2])] for name, kind in described.items()}
+
+    return {
+        "version": 1,
+        "plugin": "p",
+        "scheduler": "s",
+        "address": "tcp://127.0.0.1:1",
+        "python": "3.11.7",
+        "distributed": "2026.8.0",
+        "now": 10.0,
+        "attached": 1.0,
+        "started": 0.5,
+        "viewers": 1,
+        "cursor": 14,
+        "first": 0,
+        "newest": 15,
+        "live": 2,
+        "lost": 0,
+        "lost_from": 0.0,
+        "lost_to": 0.0,
+        "state": 3,
+        "texts": texts,
+        "rows": {kind: columns(described) for kind, described in ROWS.items()},
+        "states": {kind: columns(described) for kind, described in STATES.items()},
+        "cannot": {"spans": "this scheduler has no spans"},
+        "states_more": {"tasks": 5},
+    }
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The ways to all that is in an answer."""
+    found = [path] if path else []
+    if isinstance(value, dict):
+        for key, each in value.items():
+            found += places(each, (*path, key))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            found += places(each, (*path, number))
+    return found
+
+
+PLACES = places(answer())
+
+
+def test_an_answer_is_read_whole() -> None:
+    pulled = read_answer(answer())
+    assert pulled.problems == []
+    assert pulled.waiting == 1
+    assert {*pulled.rows} == {*ROWS}
+    assert {*pulled.states} == {*STATES}
+    assert pulled.rows["done"]["key"] == ["inc-1", "tcp://127.0.0.1:1"]
+    assert pulled.cannot == {"spans": "this scheduler has no spans"}
+    assert pulled.states_more == {"tasks": 5}
+
+
+def test_both_sides_describe_the_same_columns() -> None:
+    assert {kind: [*columns] for kind, columns in ROWS.items()} == ROW_COLUMNS
+    assert {kind: [*columns] for kind, columns in STATES.items()} == STATE_COLUMNS
+
+
+@given(place=st.sampled_from(PLACES), value=_ANYTHING)
+def test_anything_anywhere_is_left_out_or_refused(place: tuple[Any, ...], value: Any) -> None:
+    said = answer()
+    inner = said
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    try:
+        pulled = read_answer(said)
+    except UnreadableAnswer as error:
+        assert 0 < len(str(error)) < 500
+        return
+    for described, found in ((ROWS, pulled.rows), (STATES, pulled.states)):
+        for kind, columns in found.items():
+            assert [*columns] == [*described[kind]]
+            assert len({len(column) for column in columns.values()}) == 1
+            for name, column in columns.items():
+                types = {"int": int, "float": float}.get(described[kind][name], str)
+                needed = described[kind][name] != "text"
+                assert all(type(each) is types or (each is None and not needed) for each in column)
+    if "done" in pulled.rows:
+        assert sum(pulled.rows["done"]["parts"]) == len(pulled.rows["parts"]["action"])
+
+
+@given(_ANYTHING)
+def test_anything_at_all_is_refused(value: Any) -> None:
+    with pytest.raises(UnreadableAnswer):
+        read_answer(value)
+
+
+def test_what_is_wrong_leaves_the_rest() -> None:
+    said = answer()
+    said["rows"]["joined"]["worker"] = [7, 0]
+    said["rows"]["parts"]["start"] = [float("inf"), 0.0]
+    pulled = read_answer(said)
+    assert "joined" not in pulled.rows
+    assert "done" not in pulled.rows  # (whose parts cannot be told apart any more)
+    assert "graphs" in pulled.rows
+    assert [problem.split(" cannot")[0] for problem in pulled.problems] == [
+        "Its parts",
+        "Its joined",
+        "Its done",
+    ]
+
+
+def test_huge_texts_are_cut() -> None:
+    said = answer()
+    said["texts"][0] = "x" * 10_000_000
+    pulled = read_answer(said)
+    assert len(pulled.rows["done"]["key"][0]) == TEXT_LENGTH
+
+
+def test_an_answer_to_who_leaves_has_no_rows() -> None:
+    said = {name: value for name, value in answer().items() if name != "cursor"}
+    pulled = read_answer(said)
+    assert pulled.rows == {}
+    assert pulled.state == -1
+
+
+def test_an_error_is_told() -> None:
+    with pytest.raises(UnreadableAnswer, match="limit is a number"):
+        read_answer({"version": 1, "error": "limit is a number from 1 on"})
+
+
+@given(st.lists(st.integers(0, 3_000), max_size=3_000), st.integers(1, 5_000))
+def test_a_ring_gives_the_newest_rows_and_no_others(sizes: list[int], most: int) -> None:
+    ring = Ring(most_rows=most, most_bytes=400_000)
+    for number, size in enumerate(sizes):
+        ring.add((0, float(number)), size)
+    assert ring.newest == len(sizes)
+    number = ring.first
+    while number < ring.newest:
+        for row in ring.rows(number):
+            assert row == (0, float(number))
+            number += 1
+    assert ring.rows(ring.newest) == []
+    assert ring.first == 0 or ring.rows(ring.first - 1) == []
+    # It holds a chunk more than it may.
+    assert ring.newest - ring.first <= most + 512
+    assert sum(sizes[ring.first :]) <= 400_000 + 2**20
+    if ring.first:
+        assert ring.time_of_lost(ring.first - 1) < ring.first
+
+
+def test_a_graph_does_not_empty_the_ring_for_nothing() -> None:
+    ring = Ring(most_rows=10_000, most_bytes=10_000_000)
+    for number in range(5_000):
+        ring.add((0, float(number)), 400)
+    assert ring.first == 0
+    ring.add((0, 5_000.0), 9_000_000)
+    assert ring.newest - ring.first >= 1_000
+
+
+def test_texts_come_once_and_can_be_sent() -> None:
+    texts = Texts()
+    assert [texts("a"), texts(None), texts(("x", 1)), texts("a")] == [0, -1, 1, 0]
+    assert texts("half \ud800") == 2
+    assert texts("y" * 5_000) == 3
+    for text in texts.texts:
+        text.encode()
+        assert len(text) <= TEXT_LENGTH
+
+
+def test_a_message_of_any_size_is_a_short_text() -> None:
+    message: dict[str, Any] = {"keys": {*range(100_000)}, "blob": b"\xff" * 10, "nan": float("nan")}
+    message["self"] = {"deep": {"deeper": {"deepest": [[[1]]]}}}
+    before = copy.deepcopy(message["self"])
+    text = _event_text(message)
+    assert len(text) < 2_000
+    assert "100000 in all" in text
+    assert message["self"] == before
