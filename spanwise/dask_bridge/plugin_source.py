@@ -336,7 +336,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         text = None
         erred = finish == "erred"
         if erred:
-            text = _failure_text(kwargs)
+            text = failure_text(kwargs)
             size += len(text)
         task = self.scheduler.tasks.get(key)
         self.ring.add(
@@ -579,14 +579,14 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             for row in some[:_AT_ONCE]:
                 size = _size_of(row)
                 if told and told + size > limit:
-                    return _columns(out), cursor
+                    return row_columns(out), cursor
                 self._tell(cursor, row, out, texts)
                 cursor += 1
                 told += size
             if told - paused >= _AT_ONCE:
                 paused = told
                 await asyncio.sleep(0)
-        return _columns(out), cursor
+        return row_columns(out), cursor
 
     def _tell(self, n: int, row: tuple, out: dict[str, list[tuple]], texts: Texts) -> None:
         kind, t = row[0], row[1]
@@ -713,9 +713,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                     address,
                     str(worker.name),
                     str(getattr(worker, "host", "")),
-                    _whole(getattr(worker, "pid", -1)),
-                    _whole(worker.nthreads),
-                    _whole(worker.memory_limit or 0),
+                    whole(getattr(worker, "pid", -1)),
+                    whole(worker.nthreads),
+                    whole(worker.memory_limit or 0),
                     self._joined.get(address, 0.0),
                     str(getattr(status, "name", status)),
                     getattr(worker, "nanny", None),
@@ -751,7 +751,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                     # (of one that goes on it is the time of the question)
                     float(span.stop) if done else 0.0,
                     int(done),
-                    _whole(span.nbytes_total),
+                    whole(span.nbytes_total),
                     len(span.groups),
                 ),
             )
@@ -780,9 +780,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                     group.span_id,
                     float(group.start),
                     float(group.stop),
-                    _whole(group.nbytes_total),
+                    whole(group.nbytes_total),
                     int(bool(group.done)),
-                    *(_whole(states.get(state, 0)) for state in (*_STATES, "no-worker")),
+                    *(whole(states.get(state, 0)) for state in (*_STATES, "no-worker")),
                     json.dumps(types),
                     tuple((str(action), float(s)) for action, s in durations.items()),
                 ),
@@ -842,31 +842,31 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 (
                     address,
                     float(worker.last_seen),
-                    _amount(getattr(memory, "process", None)),
-                    _amount(getattr(memory, "managed", None)),
-                    _amount(getattr(memory, "spilled", None)),
-                    _amount(getattr(memory, "unmanaged_old", None)),
-                    _amount(getattr(memory, "optimistic", None)),
-                    _amount(metrics.get("cpu")),
-                    _amount(metrics.get("num_fds")),
-                    _amount(net.get("read_bps")),
-                    _amount(net.get("write_bps")),
+                    amount(getattr(memory, "process", None)),
+                    amount(getattr(memory, "managed", None)),
+                    amount(getattr(memory, "spilled", None)),
+                    amount(getattr(memory, "unmanaged_old", None)),
+                    amount(getattr(memory, "optimistic", None)),
+                    amount(metrics.get("cpu")),
+                    amount(metrics.get("num_fds")),
+                    amount(net.get("read_bps")),
+                    amount(net.get("write_bps")),
                     -1.0,
                     -1.0,
-                    _amount(disk.get("read_bps")),
-                    _amount(disk.get("write_bps")),
-                    _amount(counts.get("executing", 0)),
-                    _amount(counts.get("ready", 0)),
+                    amount(disk.get("read_bps")),
+                    amount(disk.get("write_bps")),
+                    amount(counts.get("executing", 0)),
+                    amount(counts.get("ready", 0)),
                 ),
             )
 
     def _bandwidth(self) -> Iterator[tuple[Any, tuple]]:
         scheduler = self.scheduler
-        yield "total", ("total", None, None, _amount(scheduler.bandwidth))
+        yield "total", ("total", None, None, amount(scheduler.bandwidth))
         for name, value in dict(scheduler.bandwidth_types).items():
-            yield ("type", name), ("type", str(name), None, _amount(value))
+            yield ("type", name), ("type", str(name), None, amount(value))
         for (to, source), value in dict(scheduler.bandwidth_workers).items():
-            yield ("pair", to, source), ("pair", str(to), str(source), _amount(value))
+            yield ("pair", to, source), ("pair", str(to), str(source), amount(value))
 
     def _loop(self) -> Iterator[tuple[Any, tuple]]:
         monitor = getattr(self.scheduler, "monitor", None)
@@ -874,15 +874,15 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         yield (
             0,
             (
-                _amount(recent.get("time")),
-                _amount(recent.get("cpu")),
-                _amount(recent.get("memory")),
-                _amount(recent.get("num_fds")),
-                _amount(recent.get("host_net_io.read_bps")),
-                _amount(recent.get("host_net_io.write_bps")),
-                _amount(recent.get("host_disk_io.read_bps")),
-                _amount(recent.get("host_disk_io.write_bps")),
-                _amount(getattr(self.scheduler, "_tick_interval_observed", None)),
+                amount(recent.get("time")),
+                amount(recent.get("cpu")),
+                amount(recent.get("memory")),
+                amount(recent.get("num_fds")),
+                amount(recent.get("host_net_io.read_bps")),
+                amount(recent.get("host_net_io.write_bps")),
+                amount(recent.get("host_disk_io.read_bps")),
+                amount(recent.get("host_disk_io.write_bps")),
+                amount(getattr(self.scheduler, "_tick_interval_observed", None)),
             ),
         )
 
@@ -891,7 +891,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             for task, seconds in worker.executing.items():
                 group = task.group
                 key, name, _, span = _named(task.key, group, texts)
-                yield texts(address), key, name, span, _amount(seconds)
+                yield texts(address), key, name, span, amount(seconds)
 
     async def _tasks(self, texts: Texts) -> dict[str, Any]:
         rows = []
@@ -920,11 +920,13 @@ def _number(request: dict[str, Any], name: str, least: float, most: float) -> fl
     return value  # type: ignore[return-value]
 
 
-def _whole(value: Any) -> int:
+def whole(value: Any) -> int:
+    """A whole number; -1: it is none."""
     return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else -1
 
 
-def _amount(value: Any) -> float:
+def amount(value: Any) -> float:
+    """A number; -1.0: it is none."""
     if isinstance(value, (int, float)) and math.isfinite(value):
         return float(value)
     return -1.0
@@ -943,7 +945,8 @@ def _named(key: Any, group: Any, texts: Texts) -> tuple[int, int, int, int]:
     return (texts(key), texts(group.name), texts(group.prefix.name), texts(group.span_id))
 
 
-def _columns(rows: dict[str, list[tuple]]) -> dict[str, Any]:
+def row_columns(rows: dict[str, list[tuple]]) -> dict[str, Any]:
+    """Rows by kind, as columns."""
     return {
         kind: dict(zip(ROW_COLUMNS[kind], map(list, zip(*some))))
         for kind, some in rows.items()
@@ -958,7 +961,8 @@ def _column_lists(name: str, rows: list[tuple]) -> dict[str, list[Any]]:
     return dict(zip(columns, map(list, zip(*rows))))
 
 
-def _failure_text(kwargs: dict[str, Any]) -> str:
+def failure_text(kwargs: dict[str, Any]) -> str:
+    """What a task raised and where, cut."""
     said = str(kwargs.get("exception_text") or "")[:_ERROR_LENGTH]
     where = str(kwargs.get("traceback_text") or "")[-_ERROR_LENGTH:]
     return f"{said}\n{where}" if where else said

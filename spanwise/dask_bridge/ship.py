@@ -26,7 +26,16 @@ OLDEST = (2024, 5, 0)
 #: For each answer of a scheduler.
 ANSWER_SECONDS = 10.0
 
+_FORBIDDEN = (
+    "The scheduler takes no plugins: distributed.scheduler.blocked-handlers has "
+    "register_scheduler_plugin. Have it taken off that list, where the scheduler is configured, to "
+    "see all."
+)
 _EXPRESSION = "[exec(compile(text, '<spanwise bridge>', 'exec'), space), space['Bridge']()][1]"
+
+
+class PluginForbidden(ClusterError):
+    """The scheduler takes no plugins; `WithoutCode` sees a part of what happens there."""
 
 
 class _ByText:
@@ -60,12 +69,14 @@ async def ship(scheduler: Any, seconds: float = ANSWER_SECONDS) -> None:
 
     Raises
     ------
+    PluginForbidden
+        It takes no plugins.
     ClusterError
-        It is too old, or it takes no code: why, and what to do.
+        It is too old, or did not take this one: why, and what to do.
     OSError, TimeoutError
         It could not be reached.
     """
-    identity = await _answer(scheduler.identity(), seconds)
+    identity = await ask(scheduler.identity(), seconds)
     if not isinstance(identity, dict) or identity.get("type") != "Scheduler":
         kind = identity.get("type") if isinstance(identity, dict) else None
         what = f"a {kind}" if isinstance(kind, str) and kind else "something else"
@@ -77,20 +88,25 @@ async def ship(scheduler: Any, seconds: float = ANSWER_SECONDS) -> None:
     if too_old:
         raise ClusterError(too_old)
     try:
-        await _answer(
+        await ask(
             scheduler.register_scheduler_plugin(plugin=plugin_pickle(), name=NAME, idempotent=True),
             seconds,
         )
     except (OSError, TimeoutError):
         raise
     except Exception as error:  # noqa: BLE001 (whatever was raised there)
-        raise ClusterError(_refused(str(error))) from None
+        said = str(error)
+        if "explicitly disallowed" in said:
+            raise PluginForbidden(_FORBIDDEN) from None
+        raise ClusterError(
+            f"The scheduler did not take the plugin by which Spanwise watches it: {said[:500]}"
+        ) from None
 
 
 async def _version_of(scheduler: Any, seconds: float) -> str | None:
     """The release of `distributed` that a scheduler says it has."""
     try:
-        versions = await _answer(scheduler.versions(), seconds)
+        versions = await ask(scheduler.versions(), seconds)
     except (OSError, TimeoutError):
         raise
     except Exception:  # noqa: BLE001 (it does not say; what it lacks is seen later)
@@ -117,15 +133,6 @@ def _too_old(version: str | None) -> str:
     )
 
 
-def _refused(said: str) -> str:
-    if "explicitly disallowed" in said:
-        return (
-            "The scheduler takes no plugins (distributed.scheduler.blocked-handlers has "
-            "register_scheduler_plugin), and Spanwise watches it by one: have it taken off that "
-            "list where the scheduler is configured."
-        )
-    return f"The scheduler did not take the plugin by which Spanwise watches it: {said[:500]}"
-
-
-async def _answer(asked: Any, seconds: float) -> Any:
+async def ask(asked: Any, seconds: float = ANSWER_SECONDS) -> Any:
+    """Wait for an answer of a scheduler, but no longer than that."""
     return await asyncio.wait_for(asked, seconds)

@@ -16,7 +16,8 @@ from distributed import Client
 from distributed.core import rpc
 
 from spanwise.dask_bridge.pulled import STATES, Pulled, read_answer
-from spanwise.dask_bridge.ship import NAME, OPERATION, plugin_pickle, ship
+from spanwise.dask_bridge.ship import NAME, OPERATION, PluginForbidden, plugin_pickle, ship
+from spanwise.dask_bridge.without_code import WithoutCode
 from spanwise.errors import ClusterError
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
@@ -485,16 +486,68 @@ def test_the_pickle_names_functions_of_python_alone() -> None:
     assert names == [("builtins", "eval")]
 
 
+BLOCKED = {"DASK_DISTRIBUTED__SCHEDULER__BLOCKED_HANDLERS": "['register_scheduler_plugin']"}
+
+
+@pytest.mark.parametrize("index", [True, False], ids=["with-index", "without-index"])
 @in_loop
-async def test_a_scheduler_that_takes_no_plugins_is_told_so(tmp_path: Path) -> None:
-    blocked = {"DASK_DISTRIBUTED__SCHEDULER__BLOCKED_HANDLERS": "['register_scheduler_plugin']"}
-    cluster = DaskProcesses(tmp_path, workers=0, config=blocked)
-    scheduler = rpc(cluster.address, deserialize=False)
+async def test_a_scheduler_that_takes_no_plugins_is_seen_in_part(
+    tmp_path: Path, index: bool
+) -> None:
+    class Older:
+        """A connection to a release that has no index."""
+
+        def __init__(self, scheduler: Any) -> None:
+            self._scheduler = scheduler
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._scheduler, name)
+
+        async def get_task_stream_index(self) -> None:
+            return None
+
+    cluster = DaskProcesses(tmp_path, config=BLOCKED)
     try:
-        with pytest.raises(ClusterError, match="takes no plugins"):
-            await ship(scheduler)
+        async with connected(cluster.address) as (client, scheduler):
+            with pytest.raises(PluginForbidden, match="takes no plugins"):
+                await ship(scheduler)
+            await client.get_task_stream(count=0)
+            await compute(client, "before")
+            viewer = Viewer(WithoutCode(scheduler if index else Older(scheduler)))
+            first = await viewer.pull()
+            assert len(first.rows["done"]["key"]) == 52
+            assert max(first.rows["done"]["n"]) < first.live
+            assert len(first.states["workers"]["worker"]) == 2
+            assert {"fine", "spans"} < {*first.cannot}
+            await compute(client, "after")
+            keys: list[str] = []
+            numbers: list[int] = []
+            while True:
+                pulled = await viewer.pull(limit=20, want=[])
+                keys += pulled.rows["done"]["key"]
+                numbers += pulled.rows["done"]["n"]
+                if not pulled.waiting:
+                    break
+            assert numbers == list(range(first.live, first.live + 52))
+            theirs = await client.get_task_stream()
+            assert sorted(keys) == sorted(
+                record["key"] for record in theirs if record["key"].startswith("after-")
+            )
+            assert "done" not in (await viewer.pull()).rows
+            process = cluster.start_worker()
+
+            async def came() -> bool:
+                return "joined" in (await viewer.pull(fresh=True)).rows
+
+            await until("no worker has joined", came)
+            process.kill()
+
+            async def went() -> bool:
+                return "gone" in (await viewer.pull(fresh=True)).states
+
+            await until("no worker has left", went)
+            await viewer.leave()
     finally:
-        await scheduler.close_rpc()
         cluster.close()
 
 

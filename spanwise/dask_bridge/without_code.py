@@ -1,0 +1,331 @@
+"""Watches a Dask scheduler that takes no plugins, by the operations that it has anyway.
+
+It answers as the plugin would (docs/contracts.md §12), of tasks that ended and of workers alone;
+`cannot` says what is missing. Dask's own recorder of tasks is switched on by asking for it, and
+nothing switches it off again.
+"""
+
+from __future__ import annotations
+
+import platform
+import uuid
+from collections.abc import Iterator, Mapping
+from time import monotonic, time
+from typing import Any
+
+from spanwise.dask_bridge.plugin_source import (
+    DONE,
+    JOINED,
+    LEFT,
+    STATE_COLUMNS,
+    Section,
+    Texts,
+    amount,
+    failure_text,
+    row_columns,
+    whole,
+)
+from spanwise.dask_bridge.ship import ask
+
+#: How far back tasks are asked for when the viewer comes.
+_HISTORY_TASKS = 20_000
+#: A record may come so much later than another that ended after it.
+_LATE_SECONDS = 10.0
+_IDENTITY_SECONDS = 0.5
+_LACKING = "the scheduler takes no plugins, and does not tell it otherwise"
+
+
+class WithoutCode:
+    """In the place of a scheduler with the plugin: has its operation, and asks for it.
+
+    Parameters
+    ----------
+    scheduler
+        A `distributed.core.rpc` to it.
+    """
+
+    def __init__(self, scheduler: Any) -> None:
+        self._scheduler = scheduler
+        self._id = uuid.uuid4().hex[:16]
+        self._attached = 0.0
+        self._rows: list[tuple[Any, ...]] = []
+        #: The number of the first of them.
+        self._first = 0
+        self._lost = 0
+        self._live: int | None = None
+        #: What was asked of Dask's recorder so far: by its index, or by time.
+        self._index: int | None = None
+        self._newest_stop = 0.0
+        self._seen: dict[tuple[Any, Any], float] = {}
+        self._identity: Mapping[str, Any] = {}
+        self._asked_at = -1e9
+        self._workers: set[str] | None = None
+        self._state = 0
+        self._sections = {
+            "workers": Section(self._worker_rows),
+            "memory": Section(self._memory_rows),
+        }
+
+    async def spanwise_pull_1(self, **request: Any) -> dict[str, Any]:
+        """As the plugin's operation."""
+        texts = Texts()
+        if request["lease"] == 0:
+            return self._head(self._identity)
+        fresh = request.get("fresh") is True
+        await self._look(fresh)
+        await self._take_tasks()
+        same = request["plugin"] == self._id
+        cursor = request["cursor"] if same and request["cursor"] >= 0 else self._first
+        cursor = max(self._first, min(cursor, self._newest))
+        # What was told before is no longer needed: there is one viewer.
+        del self._rows[: cursor - self._first]
+        self._first = cursor
+        if self._live is None:
+            self._live = self._newest
+        rows, cursor = self._tell(cursor, request["limit"], texts)
+        lost, self._lost = self._lost, 0
+        return {
+            **self._head(self._identity),
+            "cursor": cursor,
+            "first": self._first,
+            "newest": self._newest,
+            "live": self._live,
+            "lost": lost,
+            "lost_from": self._attached if lost else 0.0,
+            "lost_to": time() if lost else 0.0,
+            "rows": rows,
+            **self._states(request["state"] if same else -1, request["want"], texts),
+            "texts": texts.texts,
+        }
+
+    @property
+    def _newest(self) -> int:
+        return self._first + len(self._rows)
+
+    def _head(self, identity: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "version": 1,
+            "plugin": self._id,
+            "scheduler": str(identity.get("id", "")),
+            "address": str(identity.get("address", "")),
+            "python": platform.python_version(),
+            "distributed": "",
+            "now": time(),
+            "attached": self._attached,
+            "started": amount(identity.get("started")),
+            "viewers": 1,
+        }
+
+    async def _look(self, fresh: bool) -> None:
+        """Ask who is there."""
+        now = monotonic()
+        if not fresh and now < self._asked_at + _IDENTITY_SECONDS:
+            return
+        identity = await ask(self._scheduler.identity())
+        if not isinstance(identity, dict) or not isinstance(identity.get("workers"), dict):
+            raise ValueError("the scheduler does not say who it is")
+        self._asked_at = now
+        self._identity = identity
+        self._attached = self._attached or time()
+        workers = {str(address) for address in identity["workers"]}
+        if self._workers is not None:
+            for address in sorted(workers - self._workers):
+                self._rows.append((JOINED, time(), address))
+            for address in sorted(self._workers - workers):
+                self._rows.append((LEFT, time(), address, -1))
+        self._workers = workers
+        self._state += 1
+        for section in self._sections.values():
+            section.look(self._state)
+
+    # -- tasks that have ended ------------------------------------------------
+
+    async def _take_tasks(self) -> None:
+        index = await ask(self._scheduler.get_task_stream_index())
+        if type(index) is int:
+            begin = max(0, index - _HISTORY_TASKS) if self._index is None else self._index
+            records = await ask(self._scheduler.get_task_stream(start_index=begin))
+            lost = max(0, index - begin - len(records))
+            self._lost += lost
+            self._index = begin + lost + len(records)
+        else:
+            # (a release that has no index)
+            if self._seen:
+                start = self._newest_stop - _LATE_SECONDS
+                records = await ask(self._scheduler.get_task_stream(start=start))
+            else:
+                records = await ask(self._scheduler.get_task_stream(count=_HISTORY_TASKS))
+            records = self._unseen(records)
+        for record in records:
+            row = _done(record)
+            if row is not None:
+                self._rows.append(row)
+
+    def _unseen(self, records: Any) -> list[Any]:
+        found = []
+        for record in records:
+            try:
+                stop = max(float(part["stop"]) for part in record["startstops"])
+                number = (record["key"], stop)
+                known = number in self._seen
+            except (KeyError, TypeError, ValueError):
+                continue
+            if not known:
+                self._seen[number] = stop
+                self._newest_stop = max(self._newest_stop, stop)
+                found.append(record)
+        oldest = self._newest_stop - 2 * _LATE_SECONDS
+        kept = {number: stop for number, stop in self._seen.items() if stop >= oldest}
+        self._seen = kept
+        return found
+
+    def _tell(self, cursor: int, limit: int, texts: Texts) -> tuple[dict[str, Any], int]:
+        out: dict[str, list[tuple[Any, ...]]] = {}
+        told = 0
+        for row in self._rows[cursor - self._first :]:
+            if told >= limit:
+                break
+            _tell_row(cursor, row, out, texts)
+            cursor += 1
+            told += 1 + (len(row[8]) if row[0] == DONE else 0)
+        return row_columns(out), cursor
+
+    # -- states -----------------------------------------------------------------
+
+    def _states(self, since: int, want: Any, texts: Texts) -> dict[str, Any]:
+        states: dict[str, Any] = {}
+        cannot = {name: _LACKING for name in want if name not in self._sections}
+        for name, section in self._sections.items():
+            if name not in want:
+                continue
+            found = list(section.changed(since))
+            if found:
+                columns = map(list, zip(*found, strict=True))
+                states[name] = dict(zip(STATE_COLUMNS[name], columns, strict=True))
+                for column in _TEXTUAL[name]:
+                    states[name][column] = [*map(texts, states[name][column])]
+        if "workers" in want and since >= 0:
+            gone = self._sections["workers"].gone
+            left = [texts(address) for address, number in gone.items() if number > since]
+            if left:
+                states["gone"] = {"worker": left}
+        return {"state": self._state, "states": states, "cannot": cannot}
+
+    def _worker_rows(self) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+        for address, worker in self._identity["workers"].items():
+            if isinstance(worker, dict):
+                nanny = worker.get("nanny")
+                yield (
+                    address,
+                    (
+                        str(address),
+                        str(worker.get("name", "")),
+                        str(worker.get("host", "")),
+                        -1,
+                        whole(worker.get("nthreads")),
+                        whole(worker.get("memory_limit") or 0),
+                        0.0,
+                        str(worker.get("status", "running")),
+                        None if nanny is None else str(nanny),
+                        None,
+                    ),
+                )
+
+    def _memory_rows(self) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+        for address, worker in self._identity["workers"].items():
+            metrics = worker.get("metrics") if isinstance(worker, dict) else None
+            if not isinstance(metrics, dict) or "memory" not in metrics:
+                continue
+            spilled = _mapping(metrics.get("spilled_bytes"))
+            net, disk = _mapping(metrics.get("host_net_io")), _mapping(metrics.get("host_disk_io"))
+            counts = _mapping(metrics.get("task_counts"))
+            managed = amount(metrics.get("managed_bytes"))
+            yield (
+                address,
+                (
+                    str(address),
+                    amount(worker.get("last_seen")),
+                    amount(metrics.get("memory")),
+                    managed - max(0.0, amount(spilled.get("memory"))) if managed > 0 else managed,
+                    amount(spilled.get("disk")),
+                    -1.0,
+                    -1.0,
+                    amount(metrics.get("cpu")),
+                    amount(metrics.get("num_fds")),
+                    amount(net.get("read_bps")),
+                    amount(net.get("write_bps")),
+                    -1.0,
+                    -1.0,
+                    amount(disk.get("read_bps")),
+                    amount(disk.get("write_bps")),
+                    amount(counts.get("executing", 0)),
+                    amount(counts.get("ready", 0)),
+                ),
+            )
+
+
+#: Columns of its sections that hold texts.
+_TEXTUAL = {
+    "workers": ("worker", "name", "host", "status", "nanny", "version"),
+    "memory": ("worker",),
+}
+
+
+def _mapping(value: Any) -> Mapping[Any, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _done(record: Any) -> tuple[Any, ...] | None:
+    """A record of Dask's as a row; None if it is not as it must be."""
+    try:
+        parts = [
+            (str(part["action"]), float(part["start"]), float(part["stop"]), part.get("source"))
+            for part in record["startstops"]
+        ]
+        erred = record.get("status") == "error"
+        return (
+            DONE,
+            max(stop for _, _, stop, _ in parts),
+            str(record["key"]),
+            str(record["worker"]),
+            record.get("thread"),
+            erred,
+            record.get("nbytes"),
+            record.get("typename"),
+            parts,
+            failure_text(record) if erred else None,
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _tell_row(
+    n: int, row: tuple[Any, ...], out: dict[str, list[tuple[Any, ...]]], texts: Texts
+) -> None:
+    kind, t = row[0], row[1]
+    if kind == DONE:
+        _, _, key, worker, thread, erred, nbytes, typename, parts, text = row
+        out.setdefault("done", []).append(
+            (
+                n,
+                t,
+                texts(key),
+                -1,
+                -1,
+                -1,
+                texts(worker),
+                thread if type(thread) is int else -1,
+                int(erred),
+                nbytes if type(nbytes) is int else -1,
+                texts(typename),
+                0.0,
+                len(parts),
+                texts(text),
+            )
+        )
+        for action, start, stop, source in parts:
+            out.setdefault("parts", []).append((texts(action), start, stop, texts(source)))
+    elif kind == JOINED:
+        out.setdefault("joined", []).append((n, t, texts(row[2])))
+    else:
+        out.setdefault("left", []).append((n, t, texts(row[2]), row[3]))
