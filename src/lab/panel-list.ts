@@ -4,6 +4,7 @@ import { fineMetricsPanel } from '../panels/fine-metrics';
 import { memoryPanel } from '../panels/memory';
 import type { PanelDescription } from '../panels/panel';
 import { profilePanel } from '../panels/profile';
+import { systemPanel } from '../panels/system';
 import { taskStreamPanel } from '../panels/task-stream';
 
 export const PANELS: readonly PanelDescription[] = [
@@ -11,5 +12,6 @@ export const PANELS: readonly PanelDescription[] = [
   fineMetricsPanel,
   profilePanel,
   memoryPanel,
-  bandwidthPanel
+  bandwidthPanel,
+  systemPanel
 ];

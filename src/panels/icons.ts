@@ -43,6 +43,12 @@ export const bandwidthIcon = icon(
   '<path d="M2 2h20v20H2zm2 2v4h4V4zm6 0v4h4V4zm0 6v4h4v-4zm6 0v4h4v-4zM4 16v4h4v-4zm12 0v4h4v-4z" fill-rule="evenodd"/>'
 );
 
+/** Gauges of a machine: columns of several heights on a base. */
+export const systemIcon = icon(
+  'system',
+  bar(3, 12, 4, 7) + bar(10, 4, 4, 15) + bar(17, 8, 4, 11) + bar(2, 20, 20, 2)
+);
+
 export const gripIcon = icon(
   'grip',
   [4, 10, 16]

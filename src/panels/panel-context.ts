@@ -33,7 +33,12 @@ export type PanelOptions = {
 };
 
 export type PanelName =
-  'task-stream' | 'fine-metrics' | 'profile' | 'memory' | 'bandwidth';
+  | 'task-stream'
+  | 'fine-metrics'
+  | 'profile'
+  | 'memory'
+  | 'bandwidth'
+  | 'system';
 
 /** One line of the gallery. `title` is also the panel's accessible name and the start of its tab's title. */
 export type PanelFace = {

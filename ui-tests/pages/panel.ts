@@ -7,7 +7,7 @@ export const TITLES = [
   'Profile',
   'Memory Sampler'
 ] as const;
-export type PanelTitle = (typeof TITLES)[number] | 'Bandwidth';
+export type PanelTitle = (typeof TITLES)[number] | 'Bandwidth' | 'System';
 
 export class Panel {
   constructor(

@@ -904,13 +904,13 @@ describe('every column of a drawn cluster', () => {
     for (const { facts, log } of drawn) {
       const { lines, dropped } = ask(log, 'system', { now: END });
       const processes = [
-        { worker: NONE_U16, name: 'scheduler', address: '' },
+        { worker: NONE_U16, name: 'scheduler', address: '', host: '' },
         ...facts.workers
       ];
       expect(dropped).toBe(0);
       expect(lines).toEqual(
         processes
-          .map(({ worker, name, address }) => {
+          .map(({ worker, name, address, host }) => {
             const rows = facts.system.filter(row => row.worker === worker);
             const columns = Object.keys(rows[0] ?? {}).filter(
               column => column !== 'worker'
@@ -919,6 +919,7 @@ describe('every column of a drawn cluster', () => {
               worker: worker === NONE_U16 ? null : worker,
               name,
               address,
+              host,
               rows: rows.length,
               ...Object.fromEntries(
                 columns.map(column => [

@@ -108,11 +108,12 @@ function lineOf(
     points.map(point => (Number.isNaN(point[name]) ? null : point[name]));
   return {
     ...(worker === NONE_U16
-      ? { worker: null, name: 'scheduler', address: '' }
+      ? { worker: null, name: 'scheduler', address: '', host: '' }
       : {
           worker,
           name: workerName(log, worker),
-          address: log.shape.workers.get(worker)?.address ?? ''
+          address: log.shape.workers.get(worker)?.address ?? '',
+          host: log.shape.workers.get(worker)?.host ?? ''
         }),
     rows: rows.length,
     t: points.map(({ t }) => t),

@@ -25,6 +25,7 @@ import { memoryPanel } from '../memory';
 import type { PanelDescription, SpanwisePanel } from '../panel';
 import type { ITheme } from '../panel-context';
 import { profilePanel } from '../profile';
+import { systemPanel } from '../system';
 import { taskStreamPanel } from '../task-stream';
 
 jest.mock('../../charts/plotly-bundle', () => ({
@@ -154,7 +155,8 @@ describe('the panels', () => {
     ['Fine Performance Metrics', fineMetricsPanel],
     ['Profile', profilePanel],
     ['Memory Sampler', memoryPanel],
-    ['Bandwidth', bandwidthPanel]
+    ['Bandwidth', bandwidthPanel],
+    ['System', systemPanel]
   ] as const;
   const pasts = (root: Element) =>
     textsOf(root).filter(text => untranslated(text, given) !== '');

@@ -12,6 +12,6 @@ export {
   formatTick,
   formatTimeRange
 } from './point-in-time';
-export { formatShare, shareOf } from './share';
+export { formatPercent, formatShare, shareOf } from './share';
 export { cellOf, type TableCell, type TableData } from './table';
-export { byteTicks, timeTicks } from './time-ticks';
+export { byteTicks, countTicks, timeTicks } from './time-ticks';

@@ -1,4 +1,4 @@
-import { fixed, SPACE, UNKNOWN } from './numerals';
+import { fixed, SPACE, threeFigures, UNKNOWN } from './numerals';
 
 /**
  * A share (0 … 1) in percent: "0 %" only for none, "< 0.1 %", "4.1 %" below
@@ -23,6 +23,18 @@ export function formatShare(share: number | null): string {
     return `>${SPACE}99${SPACE}%`;
   }
   return fixed(percent, 0) + SPACE + '%';
+}
+
+/** Per cent of one core, in three figures: 0 %, 3.51 %, 98.7 %, 212 %. */
+export function formatPercent(percent: number | null): string {
+  if (percent === null || !Number.isFinite(percent)) {
+    return UNKNOWN;
+  }
+  return percent === 0
+    ? `0${SPACE}%`
+    : percent < 0.005
+      ? `<${SPACE}${fixed(0.01, 2)}${SPACE}%`
+      : threeFigures(percent) + SPACE + '%';
 }
 
 /** `part / whole`, not known when there is no whole. */

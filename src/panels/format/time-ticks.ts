@@ -59,3 +59,18 @@ export function byteTicks(largest: number, wanted = 4): readonly number[] {
   }
   return ticks;
 }
+
+/** Ticks of an axis of counts or per cent: at 1, 2, 5 × 10ⁿ, at most `most` above 0, no fractions. */
+export function countTicks(largest: number, most = 4): readonly number[] {
+  if (!(largest > 0)) {
+    return [0];
+  }
+  const magnitude = 10 ** Math.floor(Math.log10(largest / most));
+  const step = Math.max(
+    1,
+    magnitude *
+      ([1, 2, 5, 10].find(factor => factor * magnitude * most >= largest) ?? 10)
+  );
+  const last = Math.floor(largest / step + 1e-9);
+  return Array.from({ length: last + 1 }, (_, index) => index * step);
+}

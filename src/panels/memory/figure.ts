@@ -125,7 +125,7 @@ export function memoryFigure(
 const formatOf = (align: Align) =>
   align === 'zero' ? formatOffsetTick : formatTick;
 
-const PLAIN = {
+export const PLAIN = {
   showlegend: false,
   paper_bgcolor: 'rgba(0,0,0,0)',
   plot_bgcolor: 'rgba(0,0,0,0)',
@@ -136,7 +136,7 @@ const PLAIN = {
   }
 };
 
-function timeAxis(
+export function timeAxis(
   from: number,
   to: number,
   format: (seconds: number, step: number) => string,
@@ -153,7 +153,7 @@ function timeAxis(
   };
 }
 
-function byteAxis(
+export function byteAxis(
   top: number,
   ticks: readonly number[]
 ): Readonly<Record<string, unknown>> {

@@ -87,6 +87,7 @@ class DrawnLog {
     this._addSamples(tasks);
     this._addMemory();
     this._addTransfers(tasks);
+    this._addSystem();
     this._addOutsideTasks();
   }
 
@@ -110,6 +111,7 @@ class DrawnLog {
       'memoryRuns',
       'memorySamples',
       'transfers',
+      'system',
       'events'
     ];
     return order
@@ -264,6 +266,31 @@ class DrawnLog {
             type: isSmall ? NONE_U32 : types[run % 2]!
           });
         }
+      }
+    }
+  }
+
+  /** Every half second of the scheduler and each worker; the system does not say what one of them writes. */
+  private _addSystem(): void {
+    const { end, workers } = this._run;
+    for (let t = 0.5; t <= end; t += 0.5) {
+      for (let process = 0; process <= workers; process += 1) {
+        const wave = 1 + Math.sin(t / (2 + process));
+        const isScheduler = process === workers;
+        this._add('system', {
+          t,
+          worker: isScheduler ? NONE_U16 : process,
+          seconds: 0.5,
+          cpu: isScheduler ? 3 + wave : 12 + 80 * wave + process,
+          memory: (isScheduler ? 0.1 : 0.4 + 0.1 * process) * GiB * (1 + wave),
+          fds: 24 + 3 * process + Math.round(4 * wave),
+          netRead: 5 * MiB * wave,
+          netWrite: 7 * MiB * (2 - wave),
+          diskRead: (process + 1) * 3 * MiB * wave,
+          diskWrite: isScheduler ? NaN : (process + 2) * MiB * (2 - wave),
+          hostDiskRead: 11 * MiB * wave,
+          hostDiskWrite: 13 * MiB * (2 - wave)
+        });
       }
     }
   }

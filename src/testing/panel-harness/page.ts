@@ -18,6 +18,7 @@ import { memoryPanel } from '../../panels/memory';
 import type { ITheme } from '../../panels/panel-context';
 import type { PanelDescription } from '../../panels/panel';
 import { profilePanel } from '../../panels/profile';
+import { systemPanel } from '../../panels/system';
 import { taskStreamPanel } from '../../panels/task-stream';
 import { syntheticLog } from '../synthetic-log';
 import { drawnLog } from './drawn-log';
@@ -58,7 +59,8 @@ const descriptions: readonly PanelDescription[] = [
   fineMetricsPanel,
   profilePanel,
   memoryPanel,
-  bandwidthPanel
+  bandwidthPanel,
+  systemPanel
 ];
 const description = descriptions.find(
   item => item.name === (query.get('panel') ?? 'task-stream')

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 
 import {
   byteTicks,
+  countTicks,
   formatBytes,
   formatBytesOf,
   formatByteSeconds,
@@ -12,6 +13,7 @@ import {
   formatDuration,
   formatInstant,
   formatOffsetTick,
+  formatPercent,
   formatShare,
   formatTick,
   formatTimeRange,
@@ -144,6 +146,30 @@ describe('counts, shares and differences', () => {
     [null, '–']
   ])('share %p is written %p', (share, text) => {
     expect(plain(formatShare(share))).toBe(text);
+  });
+
+  it.each([
+    [0, '0 %'],
+    [0.001, '< 0.01 %'],
+    [3.512, '3.51 %'],
+    [98.7, '98.7 %'],
+    [212.4, '212 %'],
+    [null, '–'],
+    [NaN, '–']
+  ])('per cent of a core, %p, are written %p', (percent, text) => {
+    expect(plain(formatPercent(percent))).toBe(text);
+  });
+
+  it.each([
+    [0, [0]],
+    [0.4, [0]],
+    [3, [0, 1, 2, 3]],
+    [30, [0, 10, 20, 30]],
+    [98, [0, 50]],
+    [212, [0, 100, 200]],
+    [9_001, [0, 5_000]]
+  ])('up to %p there are ticks of counts at %p', (largest, ticks) => {
+    expect(countTicks(largest, 3)).toEqual(ticks);
   });
 
   it('says "0 %" only for nothing and "100 %" only for all', () => {
