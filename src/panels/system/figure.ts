@@ -51,7 +51,7 @@ export function systemFigure(
   const { from, to } = timesOf(drawn);
   const top = topOf([...named, ...drawn.others], figure)?.value ?? 0;
   const isCount = figure === 'cpu' || figure === 'fds';
-  const ticks = isCount ? countTicks(top, 3) : byteTicks(top, 3);
+  const ticks = isCount ? countTicks(top) : byteTicks(top, 3);
   return {
     data: [
       ...(drawn.others.length > 0 ? [othersTrace(drawn.others, figure)] : []),
