@@ -153,7 +153,7 @@ export function timeAxis(
   };
 }
 
-export function byteAxis(
+function byteAxis(
   top: number,
   ticks: readonly number[]
 ): Readonly<Record<string, unknown>> {

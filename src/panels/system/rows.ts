@@ -121,7 +121,7 @@ function highestInTurn(
   return chosen;
 }
 
-export function highestOf(points: SystemLine, figure: Figure): number | null {
+function highestOf(points: SystemLine, figure: Figure): number | null {
   return points[figure].reduce(
     (most, value) =>
       value === null || (most !== null && most >= value) ? most : value,
