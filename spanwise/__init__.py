@@ -26,6 +26,7 @@ _PUBLIC: dict[str, str] = {
     "TaskError": "spanwise.errors",
     "TooManyTasks": "spanwise.errors",
     "TimeoutError": "builtins",
+    "attach": "spanwise.dask_bridge.attach",
     "as_completed": "spanwise.client.waiting",
     "default_client": "spanwise.client.current",
     "fire_and_forget": "spanwise.client.fire_and_forget",

@@ -1,0 +1,300 @@
+"""``spanwise.attach()``: panels and figures of a Dask cluster that runs."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+from pathlib import Path
+from time import time
+from typing import Any
+
+from spanwise.dask_bridge.reach import security_of
+from spanwise.dask_bridge.viewer import Viewer
+from spanwise.errors import ClusterError
+from spanwise.observed.find_observer import find_observer
+from spanwise.observed.html import cluster_html
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.observed.profile_page import with_page
+from spanwise.observed.questions import FineMetrics, Questions
+from spanwise.observed.span_info import SpanInfo
+
+
+class AttachedCluster:
+    """A Dask cluster that is watched; see :func:`attach`.
+
+    Attributes
+    ----------
+    name
+        Shown by the panels.
+    address
+        Of the scheduler.
+    """
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        self.name = viewer.name
+        self.address = viewer.address
+        self._questions: tuple[str, Questions] | None = None
+        self._uses = 1
+
+    @property
+    def cluster_id(self) -> str:
+        """The id that panels know it by; another one after a restart of the scheduler."""
+        log = self._viewer.log
+        assert log is not None
+        return log.cluster_id
+
+    @property
+    def status(self) -> str:
+        """``"watching"``, ``"reconnecting"`` or ``"closed"``."""
+        return self._viewer.status
+
+    @property
+    def problem(self) -> str:
+        """Why the scheduler cannot be reached; ``""`` if it can."""
+        return self._viewer.problem
+
+    def __enter__(self) -> AttachedCluster:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Watch no more. Panels keep the history; on the cluster nothing is left. Twice is safe.
+
+        Who has attached to the same cluster twice has one handle, and closes it twice.
+        """
+        with _LOCK:
+            self._uses -= 1
+            if self._uses > 0:
+                return
+            if _ATTACHED.get(self.address) is self:
+                del _ATTACHED[self.address]
+        self._end("closed")
+
+    def _end(self, why: str) -> None:
+        self._viewer.close(why)
+        if self._questions is not None:
+            self._questions[1].close()
+
+    # -- questions --------------------------------------------------------
+
+    def _asked(self) -> Questions:
+        """Of the log that is written now."""
+        log = self._viewer.log
+        assert log is not None
+        if self._questions is None or self._questions[0] != log.cluster_id:
+            if self._questions is not None:
+                self._questions[1].close()
+            viewed = ViewedLog(self._viewer, log.cluster_id, log.epoch)
+            self._questions = log.cluster_id, Questions(viewed, lambda: self._viewer.observer)
+        return self._questions[1]
+
+    def fine_metrics(
+        self,
+        *,
+        span: Any = None,
+        function: Any = None,
+        worker: Any = None,
+        start: float | None = None,
+        stop: float | None = None,
+        unit: str | None = None,
+    ) -> FineMetrics:
+        """Seconds, bytes and counts by activity; as :meth:`spanwise.Client.fine_metrics`.
+
+        Raises
+        ------
+        ClusterError
+            There is no observer, or it could not answer.
+        """
+        return self._asked().fine_metrics(span, function, worker, start, stop, unit)
+
+    def spans(self) -> list[SpanInfo]:
+        """The spans as Dask has assigned them, parents before children, with Dask's ids."""
+        return self._asked().spans()
+
+    def get_task_stream(
+        self,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        count: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """Records of tasks that have ended; as :meth:`spanwise.Client.get_task_stream`."""
+        return self._asked().task_stream(start, stop, count)
+
+    def profile(
+        self,
+        key: str | None = None,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        plot: bool | str = False,
+        filename: str | Path | None = None,
+        *,
+        span: Any = None,
+    ) -> Any:
+        """In which functions threads were; as :meth:`spanwise.Client.profile`."""
+        profile = self._asked().profile(key, start, stop, None, span)
+        asked = {"Key": key, "From": start, "Until": stop, "Span": span}
+        return with_page(profile.tree(), profile, self.name, asked, plot, filename)
+
+    def bandwidth(self) -> dict[str, Any]:
+        """How fast results go from worker to worker, as Dask's scheduler estimates it.
+
+        Returns
+        -------
+        dict
+            ``total``: bytes a second; ``types``: by the type of the result; ``workers``: a list
+            of ``source``, ``destination`` and ``bandwidth``. Dask tells no bytes and counts.
+        """
+        self._viewer.flush()
+        said = self._viewer.bandwidths
+        return {
+            "total": next((value for kind, _, _, value in said if kind == "total"), None),
+            "types": {a: value for kind, a, _, value in said if kind == "type"},
+            "workers": [
+                {"source": b, "destination": a, "bandwidth": value}
+                for kind, a, b, value in said
+                if kind == "pair"
+            ],
+        }
+
+    # -- showing ----------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<AttachedCluster {self.name!r} at {self.address}: {self.status}>"
+
+    def _repr_html_(self) -> str:
+        newest = self._viewer.newest
+        version = "" if newest is None else f"distributed {newest.distributed}"
+        facts = ["Dask cluster", self.address, version]
+        return cluster_html(
+            self.cluster_id, self.name, self.status, [each for each in facts if each]
+        )
+
+
+class ViewedLog:
+    """A viewer's log, in the form that questions need."""
+
+    def __init__(self, viewer: Viewer, cluster_id: str, epoch: float) -> None:
+        self._viewer = viewer
+        self.cluster_id = cluster_id
+        self.wall_epoch = epoch
+
+    def wall_now(self) -> float:
+        """As :meth:`Recorded.wall_now`: by the scheduler's clock."""
+        return time() + self._viewer.clock_offset
+
+    def flush(self) -> int:
+        """Pull what the scheduler has now; returns the log's place."""
+        return self._viewer.flush()
+
+    def states_by_span(self) -> None:
+        """As :meth:`Recorded.states_by_span`: not counted here."""
+        return
+
+
+_LOCK = threading.Lock()
+#: The clusters that this process watches, by address.
+_ATTACHED: dict[str, AttachedCluster] = {}
+
+
+def attached_clusters() -> dict[str, AttachedCluster]:
+    """What this process watches, by address."""
+    with _LOCK:
+        return dict(_ATTACHED)
+
+
+def attach(
+    where: Any = None, *, security: Any = None, name: str | None = None, timeout: float = 10.0
+) -> AttachedCluster:
+    """Show a Dask cluster that runs in the panels, and ask for its figures.
+
+    Nothing is installed there: one plugin goes to the scheduler while somebody watches.
+
+    Parameters
+    ----------
+    where
+        The address of a scheduler, a `distributed.Client`, a cluster object of Dask, or None: the
+        client that this process has.
+    security
+        A `distributed.Security` or its arguments; default: that of the client or cluster, or of
+        Dask's configuration.
+    name
+        Shown by the panels; default: the cluster's name or the address.
+    timeout
+        Seconds for each answer of the scheduler.
+
+    Raises
+    ------
+    ClusterError
+        There is no such cluster, it cannot be reached, or it cannot be watched.
+
+    Examples
+    --------
+    >>> with attach("tcp://127.0.0.1:8786") as cluster:          # doctest: +SKIP
+    ...     cluster.fine_metrics().by_activity()
+    """
+    security = security_of(security if security is not None else _security_at(where))
+    address, called = _address_of(where)
+    with _LOCK:
+        known = _ATTACHED.get(address)
+        if known is not None and known.status != "closed":
+            known._uses += 1
+            return known
+    viewer = Viewer(address, security, name or called or address, _found, timeout)
+    viewer.begin()
+    with _LOCK:
+        attached = AttachedCluster(viewer)
+        _ATTACHED[address] = attached
+    return attached
+
+
+def _found() -> ObserverAddress:
+    return find_observer()
+
+
+def _address_of(where: Any) -> tuple[str, str | None]:
+    """The scheduler's address, and what the cluster is called."""
+    if isinstance(where, str):
+        return where, None
+    if where is None:
+        where = _only_client()
+    cluster = getattr(where, "cluster", None)
+    name = getattr(where if cluster is None else cluster, "name", None)
+    address = getattr(getattr(where, "scheduler", None), "address", None) or getattr(
+        where, "scheduler_address", None
+    )
+    if not isinstance(address, str) or not address:
+        raise ClusterError(
+            f"attach() takes the address of a scheduler, or a client or cluster of Dask that is "
+            f"connected, not {type(where).__name__}."
+        )
+    return address, name if isinstance(name, str) and name else None
+
+
+def _security_at(where: Any) -> Any:
+    if where is None:
+        where = _only_client()
+    return None if isinstance(where, str) else getattr(where, "security", None)
+
+
+def _only_client() -> Any:
+    """The client of `distributed` that this process has."""
+    clients = getattr(sys.modules.get("distributed"), "Client", None)
+    running = [each for each in getattr(clients, "_instances", ()) if each.status == "running"]
+    if len(running) != 1:
+        found = "no Dask client" if not running else f"{len(running)} Dask clients"
+        raise ClusterError(
+            f"This process has {found}: give attach() the client, or the scheduler's address."
+        )
+    return running[0]
+
+
+def _at_exit() -> None:
+    for each in attached_clusters().values():
+        each._end("kernel-ended")
+
+
+atexit.register(_at_exit)

@@ -1,0 +1,539 @@
+"""Writes the record log of a Dask cluster: what a scheduler's plugin told becomes rows.
+
+All times that come in are of the scheduler's clock, seconds since the epoch; second 0 of the log
+is `epoch`. One thread writes; sealing is safe from any thread.
+
+What Dask does not say stays unknown: CPU seconds, waits, the bytes of a transfer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from spanwise.bounded_map import BoundedMap
+from spanwise.dask_bridge.pulled import Columns, Pulled
+from spanwise.dask_bridge.thread_places import ThreadPlaces
+from spanwise.processes.this_process import notebook
+from spanwise.records.bounded_texts import BoundedTexts
+from spanwise.records.enumerations import (
+    CAPACITY_CLOSING,
+    CAPACITY_GONE,
+    CAPACITY_PAUSED,
+    CAPACITY_RUNNING,
+    KIND_COMPUTE,
+    KIND_DESERIALIZE,
+    KIND_DISK_READ,
+    KIND_DISK_WRITE,
+    KIND_SERIALIZE,
+    KIND_TRANSFER,
+    LARGEST_U16,
+    LARGEST_U32,
+    NONE_U16,
+    NONE_U32,
+    ORIGIN_DEFAULT,
+    ORIGIN_USER,
+    RUN_FAILED,
+    RUN_OK,
+    SPAN_DEFAULT,
+    SPAN_USER,
+)
+from spanwise.records.log_writer import LogWriter, SealedBlock
+from spanwise.records.tables import record_tables
+
+#: Actions of a task by Dask's names.
+ACTIONS = {
+    "compute": KIND_COMPUTE,
+    "transfer": KIND_TRANSFER,
+    "disk-read": KIND_DISK_READ,
+    "disk-write": KIND_DISK_WRITE,
+    "deserialize": KIND_DESERIALIZE,
+    "serialize": KIND_SERIALIZE,
+}
+_STATES = {"paused": CAPACITY_PAUSED, "closing": CAPACITY_CLOSING}
+_LEFT = {1: "retired", 0: "lost"}
+#: Keys whose tasks are known again: a task that runs once more is the same.
+_KEPT_KEYS = 200_000
+#: Spans that have numbers of their own; later ones count to their parents.
+_MOST_SPANS = LARGEST_U16 - 1
+_MOST_WORKERS = LARGEST_U16 - 1
+#: A run lasts so long at least: what has no length has not begun.
+_SHORTEST_SECONDS = 1e-9
+_NAN = float("nan")
+#: Time of threads, which the runs hold already.
+_OF_RUNS = "execute"
+
+
+class DaskLog:
+    """One log.
+
+    Parameters
+    ----------
+    name
+        Shown by the panels.
+    first
+        The first answer of the scheduler's plugin: of what scheduler, and since when.
+    emit
+        Takes sealed blocks and the seconds since the log's start.
+    """
+
+    def __init__(
+        self, name: str, first: Pulled, emit: Callable[[SealedBlock, float], None]
+    ) -> None:
+        self.name = name
+        self.cluster_id = uuid.uuid4().hex[:16]
+        self.log_id = uuid.uuid4().hex[:16]
+        self.epoch = _earliest(first)
+        self.now = first.now
+        self.lock = threading.RLock()
+        self._versions = {"python": first.python, "distributed": first.distributed}
+        self._writer = LogWriter(lambda block: emit(block, max(0.0, self.now - self.epoch)))
+        self.names = BoundedTexts(lambda number, text: self._writer.add("names", number, text))
+        self._workers: dict[str, int] = {}
+        #: What was written of each worker, by its number.
+        self._rows_of_workers: dict[int, tuple[Any, ...]] = {}
+        self._capacity: dict[int, tuple[int, int]] = {}
+        self._places: dict[int, ThreadPlaces] = {}
+        self._lanes: dict[tuple[int, int], int] = {}
+        self._spans: dict[str, int] = {}
+        self._clients: dict[str, int] = {}
+        #: Key → number of its task, how often it has run.
+        self._nodes: BoundedMap[str, list[int]] = BoundedMap(_KEPT_KEYS)
+        self._next_node = self._next_run = 0
+        self._memory_times: dict[int, float] = {}
+        #: Sums that were told last, by their labels.
+        self._fine: dict[tuple[Any, ...], float] = {}
+        self._has_fine = False
+        default = self.names.id_of("default")
+        self._writer.add("spans", 0, 0, default, 0, 0.0, _NAN, SPAN_DEFAULT, "", 0, "")
+        self._writer.add("header", 0.0, json.dumps(self.description()))
+
+    def since(self, t: float) -> float:
+        """Seconds since the log's start."""
+        return max(0.0, t - self.epoch)
+
+    def description(self) -> dict[str, Any]:
+        """The fields of ``open``."""
+        return {
+            "logId": self.log_id,
+            "clusterId": self.cluster_id,
+            "name": self.name,
+            "kind": "dask",
+            "notebook": notebook(),
+            "wallEpoch": self.epoch,
+            "pid": os.getpid(),
+            "versions": self._versions,
+            "capabilities": {
+                "waits": False,
+                "cpu": False,
+                "lanes": True,
+                "spans": True,
+                "samples": False,
+                "memory": True,
+                "managed": True,
+            },
+        }
+
+    # -- an answer --------------------------------------------------------
+
+    def write(self, pulled: Pulled) -> None:
+        """Write all that an answer holds that is new."""
+        with self.lock:
+            self.now = max(self.now, pulled.now)
+            states, rows = pulled.states, pulled.rows
+            if pulled.lost:
+                self._gap(pulled)
+            if "workers" in states:
+                self._write_workers(states["workers"])
+            if "gone" in states:
+                self._write_gone(states["gone"], rows.get("left"))
+            if "clients" in states:
+                self._write_clients(states["clients"])
+            if "spans" in states:
+                self._write_spans(states["spans"])
+            if "graphs" in rows and "submitted" in rows:
+                self._write_submitted(rows["graphs"], rows["submitted"])
+            if "done" in rows:
+                self._write_done(rows["done"], rows.get("parts", {}))
+            self._write_events(rows)
+            if "memory" in states:
+                self._write_memory(states["memory"])
+            if "loop" in states:
+                self._write_loop(states["loop"])
+            if "fine" in states:
+                self._write_fine(states["fine"])
+
+    def _gap(self, pulled: Pulled) -> None:
+        start, stop = self.since(pulled.lost_from), self.since(pulled.lost_to)
+        why = "the ring on the Dask scheduler"
+        number = record_tables()["runs"].number
+        self._writer.add("gaps", number, start, max(start, stop), pulled.lost, why)
+
+    # -- what there is ----------------------------------------------------
+
+    def _write_workers(self, said: Columns) -> None:
+        columns = ("worker", "name", "host", "pid", "threads", "memory_limit", "joined", "status")
+        for address, name, host, pid, threads, limit, joined, status in _rows(said, columns):
+            number = self._worker(address)
+            if number == NONE_U16:
+                continue
+            threads = min(max(threads, 0), LARGEST_U16)
+            row = (
+                number,
+                pid if 0 <= pid <= LARGEST_U32 else 0,
+                threads,
+                float(max(limit, 0)),
+                self.since(joined) if joined else 0.0,
+                _NAN,
+                name or address,
+                address,
+                host or "",
+                "",
+            )
+            self._rows_of_workers[number] = row
+            self._writer.add("workers", *row)
+            self._places.setdefault(number, ThreadPlaces()).threads = max(threads, 1)
+            self._set_capacity(number, threads, _STATES.get(status or "", CAPACITY_RUNNING))
+
+    def _write_gone(self, said: Columns, left: Columns | None) -> None:
+        how = {} if left is None else dict(zip(left["worker"], left["expected"], strict=True))
+        when = {} if left is None else dict(zip(left["worker"], left["t"], strict=True))
+        for address in said["worker"]:
+            number = self._workers.get(address)
+            row = self._rows_of_workers.get(-1 if number is None else number)
+            if number is None or row is None:
+                continue
+            why = _LEFT.get(how.get(address, -1), "left")
+            at = self.since(when.get(address, self.now))
+            self._writer.add("workers", *row[:5], at, *row[6:9], why)
+            self._set_capacity(number, 0, CAPACITY_GONE)
+            self._event("worker-lost" if why == "lost" else "worker-left", at, number, why)
+
+    def _set_capacity(self, worker: int, threads: int, state: int) -> None:
+        if self._capacity.get(worker) != (threads, state):
+            is_new = worker not in self._capacity
+            self._capacity[worker] = threads, state
+            joined = self._rows_of_workers[worker][4]
+            at = joined if is_new else self.since(self.now)
+            self._writer.add("capacity", at, worker, threads, state)
+
+    def _worker(self, address: str | None) -> int:
+        """The number of a worker; none for one too many, or if there is no address."""
+        if address is None:
+            return NONE_U16
+        found = self._workers.get(address)
+        if found is None:
+            if len(self._workers) >= _MOST_WORKERS:
+                return NONE_U16
+            found = self._workers[address] = len(self._workers)
+        return found
+
+    def _lane(self, address: str, thread: int, start: float, stop: float) -> int | None:
+        """The lane of a thread of a worker; None: there is no room for it."""
+        worker = self._worker(address)
+        if worker == NONE_U16:
+            return None
+        if worker not in self._rows_of_workers:
+            # It had left before its description was looked at.
+            row = (worker, 0, 1, 0.0, self.since(start), _NAN, address, address, "", "")
+            self._rows_of_workers[worker] = row
+            self._writer.add("workers", *row)
+        places = self._places.setdefault(worker, ThreadPlaces())
+        place, is_new = places.of(thread, start, stop)
+        lane = self._lanes.get((worker, place))
+        if lane is None:
+            if len(self._lanes) >= LARGEST_U16:
+                return None
+            lane = self._lanes[worker, place] = len(self._lanes)
+        if is_new:
+            ident = float(thread) if thread >= 0 else _NAN
+            since = self.since(start) if thread >= 0 else _NAN
+            self._writer.add("lanes", lane, worker, place, ident, since)
+        return lane
+
+    def _write_clients(self, said: Columns) -> None:
+        for client, joined, seen in _rows(said, ("client", "joined", "seen")):
+            number = self._clients.get(client)
+            if number is None:
+                if len(self._clients) >= _MOST_WORKERS:
+                    continue
+                number = self._clients[client] = len(self._clients) + 1
+            at = self.since(seen) if seen else 0.0
+            left = _NAN if joined else self.since(self.now)
+            self._writer.add("clients", number, at, left, client, "", "")
+
+    def _write_spans(self, said: Columns) -> None:
+        columns = ("id", "parent", "name", "enqueued", "start", "stop", "done")
+        rows = {row[0]: row for row in _rows(said, columns)}
+
+        def written(id: str, depth: int = 0) -> int:
+            row = rows.pop(id, None)
+            if row is None or depth > 100:
+                return self._spans.get(id, 0)
+            _, parent, name, enqueued, start, stop, done = row
+            above = 0 if parent is None else written(parent, depth + 1)
+            number = self._spans.get(id)
+            if number is None:
+                if len(self._spans) >= _MOST_SPANS:
+                    number = self._spans[id] = above
+                    return number
+                number = self._spans[id] = len(self._spans) + 1
+            elif number == above:
+                return number  # (there was no room for it)
+            opened = self.since(enqueued or start or self.now)
+            closed = self.since(stop) if done and stop else _NAN
+            is_default = parent is None and name == "default"
+            self._writer.add(
+                "spans",
+                number,
+                above,
+                self.names.id_of(name),
+                0,
+                opened,
+                closed,
+                SPAN_DEFAULT if is_default else SPAN_USER,
+                id,
+                0,
+                "",
+            )
+            return number
+
+        for id in list(rows):
+            written(id)
+
+    # -- what happens -----------------------------------------------------
+
+    def _write_submitted(self, graphs: Columns, submitted: Columns) -> None:
+        rows = iter(_rows(submitted, ("key", "group", "prefix", "span")))
+        for t, count in _rows(graphs, ("t", "tasks")):
+            for (key, group, prefix, span), _ in zip(rows, range(count), strict=False):
+                self._add_node(key, group, prefix, span, t)
+
+    def _add_node(
+        self, key: str, group: str | None, prefix: str | None, span: str | None, t: float
+    ) -> list[int]:
+        number = self._next_node
+        self._next_node += 1
+        head = group or ""
+        if not key.startswith(head):
+            head = f"('{head}'"
+            head = head if key.startswith(head) else ""
+        group_id, suffix = self.names.group(head, key[len(head) :])
+        origin = ORIGIN_DEFAULT if span is None else ORIGIN_USER
+        self._writer.add(
+            "nodes",
+            number,
+            group_id,
+            self.names.id_of(prefix or group or key),
+            self._span(span),
+            origin,
+            self.since(t),
+            0,
+            suffix,
+        )
+        return self._nodes.keep(key, [number, 0])
+
+    def _span(self, id: str | None) -> int:
+        return 0 if id is None else self._spans.get(id, 0)
+
+    def _write_done(self, done: Columns, parts: Columns) -> None:
+        columns = (
+            *("key", "group", "prefix", "span", "worker", "thread"),
+            *("erred", "nbytes", "type", "given", "t", "parts", "text"),
+        )
+        pieces = iter(_rows(parts, ("action", "start", "stop", "source")) if parts else ())
+        for row in _rows(done, columns):
+            (key, group, prefix, span, worker, thread, *rest) = row
+            erred, nbytes, kind, given, t, count, text = rest
+            own = [next(pieces) for _ in range(count)]
+            computes = [(start, stop) for action, start, stop, _ in own if action == "compute"]
+            if not computes:
+                self._event("task-failed" if erred else "task-ended", self.since(t), None, key)
+                continue
+            start, stop = computes[0][0], computes[-1][1]
+            lane = self._lane(worker, thread, start, stop)
+            if lane is None:
+                continue
+            node = self._nodes.get(key)
+            if node is None:
+                node = self._add_node(key, group, prefix, span, given or start)
+            node[1] = min(node[1] + 1, 255)
+            run = self._next_run
+            self._next_run += 1
+            function, number = self.names.id_of(prefix or group or key), self._span(span)
+            began = self.since(start)
+            duration = max(stop - start, _SHORTEST_SECONDS)
+            self._writer.add(
+                "runs",
+                run,
+                node[0],
+                function,
+                number,
+                lane,
+                RUN_FAILED if erred else RUN_OK,
+                node[1],
+                began,
+                duration,
+                *(_NAN, _NAN, _NAN, _NAN),
+                float(max(nbytes, 0)),
+                NONE_U32 if erred or kind is None else self.names.id_of(_class_name(kind)),
+            )
+            for action, since, until, source in own:
+                code = ACTIONS.get(action)
+                if code is None or (code == KIND_COMPUTE and len(computes) == 1):
+                    continue
+                self._writer.add(
+                    "parts",
+                    run,
+                    code,
+                    int(code == KIND_COMPUTE),
+                    function,
+                    number,
+                    self._worker(source) if code == KIND_TRANSFER else NONE_U16,
+                    since - start,
+                    max(0.0, until - since),
+                    *(_NAN, _NAN, _NAN),
+                )
+            if erred:
+                self._writer.add(
+                    "events",
+                    began + duration,
+                    self.names.id_of("task-failed"),
+                    NONE_U16,
+                    number,
+                    run,
+                    _as_traceback(text or ""),
+                )
+
+    def _write_events(self, rows: Mapping[str, Columns]) -> None:
+        for t, worker in _rows(rows.get("joined"), ("t", "worker")):
+            self._event("worker-joined", self.since(t), self._worker(worker), worker)
+        for (t,) in _rows(rows.get("restart"), ("t",)):
+            self._event("restarted", self.since(t), None, "all tasks were dropped")
+        for t, topic, text in _rows(rows.get("event"), ("t", "topic", "text")):
+            self._event(topic, self.since(t), None, text or "")
+
+    def _event(self, kind: str, at: float, worker: int | None, text: str) -> None:
+        where = NONE_U16 if worker is None else worker
+        self._writer.add("events", at, self.names.id_of(kind), where, 0, NONE_U32, text)
+
+    # -- memory, system, fine metrics --------------------------------------
+
+    def _write_memory(self, said: Columns) -> None:
+        columns = (
+            *("worker", "t", "process", "managed", "spilled", "unmanaged_old"),
+            *("cpu", "fds", "net_read", "net_write", "disk_read", "disk_write"),
+            *("host_disk_read", "host_disk_write"),
+        )
+        for address, t, *figures in _rows(said, columns):
+            worker = self._workers.get(address)
+            before = self._memory_times.get(-1 if worker is None else worker)
+            if worker is None or (before is not None and t <= before):
+                continue
+            self._memory_times[worker] = t
+            process, managed, spilled, old, *system = map(_known, figures)
+            self._writer.add("memory", self.since(t), worker, process, managed, spilled, old)
+            self._write_system(worker, t, before, process, system)
+
+    def _write_loop(self, said: Columns) -> None:
+        columns = (
+            *("t", "memory", "cpu", "fds", "net_read", "net_write", "disk_read", "disk_write"),
+        )
+        for t, memory, *figures in _rows(said, columns):
+            before = self._memory_times.get(NONE_U16)
+            if before is None or t > before:
+                self._memory_times[NONE_U16] = t
+                system = [*map(_known, figures), _NAN, _NAN]
+                self._write_system(NONE_U16, t, before, _known(memory), system)
+
+    def _write_system(
+        self, worker: int, t: float, before: float | None, memory: float, figures: Sequence[float]
+    ) -> None:
+        cpu, fds, *rates = figures
+        seconds = 1.0 if before is None else t - before
+        count = int(fds) if 0 <= fds < NONE_U32 else NONE_U32
+        self._writer.add("system", self.since(t), worker, seconds, cpu, memory, count, *rates)
+
+    def _write_fine(self, said: Columns) -> None:
+        """What was measured outside of tasks: what threads did, the runs say already."""
+        columns = ("context", "span", "function", "activity", "unit", "value")
+        second = int(self.since(self.now)) if self._has_fine else 0
+        self._has_fine = True
+        for context, span, function, activity, unit, value in _rows(said, columns):
+            if context == _OF_RUNS or not activity or not unit:
+                continue
+            label = (context, span, function, activity, unit)
+            before = self._fine.get(label, 0.0)
+            self._fine[label] = value
+            # (a sum that is less than it was has begun again)
+            more = value - before if value >= before else value
+            if more:
+                self._writer.add(
+                    "fine",
+                    second,
+                    NONE_U16,
+                    self.names.id_of(context),
+                    self._span(span),
+                    NONE_U32 if function is None else self.names.id_of(function),
+                    self.names.id_of(activity),
+                    self.names.id_of(unit),
+                    value if before == 0 else more,
+                )
+
+    # -- to the observer --------------------------------------------------
+
+    def unseen(self, start: float, stop: float) -> None:
+        """Nobody has seen what happened between: times of the scheduler."""
+        with self.lock:
+            number = record_tables()["runs"].number
+            first, last = self.since(start), self.since(stop)
+            self._writer.add("gaps", number, first, max(first, last), 0, "nobody watched")
+
+    def gap(self, table: int, start: float, stop: float, rows: int) -> None:
+        """Rows that the observer will never get; times of the log."""
+        with self.lock:
+            self._writer.add("gaps", table, start, stop, rows, "replay ring")
+
+    def commit(self) -> None:
+        """Seal what is due."""
+        with self.lock:
+            self._writer.commit(perf_counter())
+
+    def seal(self) -> int:
+        """Seal everything; returns the number of the newest block."""
+        with self.lock:
+            return self._writer.seal()
+
+
+def _earliest(first: Pulled) -> float:
+    """Second 0: the earliest of what is told from before the plugin was there."""
+    starts = first.rows.get("parts", {}).get("start", ())
+    seconds = first.states.get("executing", {}).get("seconds", ())
+    told = [*starts, *(first.now - each for each in seconds if each > 0)]
+    return min([first.attached, first.now, *(t for t in told if t > 0)])
+
+
+def _rows(columns: Columns | None, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    return [*zip(*(columns[name] for name in names), strict=True)] if columns else []
+
+
+def _known(figure: float) -> float:
+    """Dask's side says -1 for what it does not know."""
+    return figure if figure >= 0 else _NAN
+
+
+def _as_traceback(text: str) -> str:
+    """As Python prints it, of what Dask tells: the exception's text, then the frames."""
+    raised, _, frames = text.partition("\n")
+    return f"Traceback (most recent call last):\n{frames.rstrip()}\n{raised}" if frames else raised
+
+
+def _class_name(kind: str) -> str:
+    """``module:name`` of a class that Dask calls ``module.name``, or by its name alone."""
+    module, _, name = kind.rpartition(".")
+    return f"{module or 'builtins'}:{name}"

@@ -1,0 +1,55 @@
+"""What the page asks of a kernel: which clusters are shown, and to show one more.
+
+The texts that ask are in ``src/lab/kernel-snippet.ts``.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from spanwise.dask_bridge.attach import attach, attached_clusters
+from spanwise.errors import ClusterError
+
+#: A kernel that attaches does nothing else meanwhile.
+_SECONDS = 10.0
+
+
+def shown() -> dict[str, str]:
+    """The ids of the clusters that are watched, by the addresses of their schedulers."""
+    found = attached_clusters()
+    return {address: each.cluster_id for address, each in found.items() if each.status != "closed"}
+
+
+def attach_here(
+    address: str, ca_file: str = "", cert_file: str = "", key_file: str = ""
+) -> dict[str, str]:
+    """Attach to a cluster; returns its id, or a problem: a sentence.
+
+    A client in this kernel that is connected to the address lends its security.
+    """
+    already = shown().get(address)
+    if already:
+        return {"cluster": already}
+    security: Any = None
+    if ca_file or cert_file or key_file:
+        security = {
+            "tls_ca_file": ca_file or None,
+            "tls_client_cert": cert_file or None,
+            "tls_client_key": key_file or None,
+            "require_encryption": True,
+        }
+    try:
+        where = address if security is not None else _client_of(address) or address
+        return {"cluster": attach(where, security=security, timeout=_SECONDS).cluster_id}
+    except (ClusterError, OSError, ValueError, TypeError) as error:
+        return {"problem": str(error)}
+
+
+def _client_of(address: str) -> Any:
+    clients = getattr(sys.modules.get("distributed"), "Client", None)
+    for each in list(getattr(clients, "_instances", ())):
+        scheduler = getattr(each, "scheduler", None)
+        if each.status == "running" and getattr(scheduler, "address", None) == address:
+            return each
+    return None

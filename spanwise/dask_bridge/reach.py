@@ -1,0 +1,118 @@
+"""Reaches a scheduler by Dask's own connection, and says why it cannot be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+from spanwise.errors import ClusterError
+
+#: Of the time for an answer: that for connecting.
+_OF_THE_ANSWER = 0.75
+
+
+def security_of(where: Any) -> Any:
+    """The security of Dask's configuration, of a dictionary, or as it is given.
+
+    Raises
+    ------
+    ClusterError
+        `distributed` cannot be imported, or the files of the security cannot be read.
+    """
+    try:
+        from distributed.security import Security
+    except ImportError as error:
+        raise ClusterError(
+            f"A Dask cluster is reached by distributed, which cannot be imported here ({error}): "
+            'run "%pip install distributed" in a cell, or pip install distributed in a shell.'
+        ) from None
+    if where is None:
+        return Security()
+    if isinstance(where, dict):
+        return Security(**where)
+    return where
+
+
+def open_rpc(address: str, security: Any, seconds: float) -> Any:
+    """A `distributed.core.rpc`, which connects when it is first used.
+
+    What a scheduler sends pickled stays closed: only numbers, texts and lists of them are read.
+
+    Raises
+    ------
+    ClusterError
+        The address is none, or the files of the security cannot be used.
+    """
+    from distributed.comm.addressing import parse_address, parse_host_port
+    from distributed.comm.registry import get_backend
+    from distributed.core import rpc
+
+    try:
+        scheme, location = parse_address(address if "://" in address else f"tcp://{address}")
+        get_backend(scheme)
+        if scheme in ("tcp", "tls"):
+            parse_host_port(location)
+        arguments = security.get_connection_args("client")
+        if scheme in ("tls", "wss") and arguments.get("ssl_context") is None:
+            raise ClusterError(
+                f"{address} is reached by TLS, for which certificates are needed: give "
+                "security=distributed.Security(tls_ca_file=…, tls_client_cert=…, "
+                "tls_client_key=…)."
+            )
+        # (it ends first, since it knows why it could not connect)
+        most = _OF_THE_ANSWER * seconds
+        return rpc(address, timeout=most, deserialize=False, connection_args=arguments)
+    except (OSError, ssl.SSLError) as error:
+        raise ClusterError(f"The TLS files cannot be read: {error}") from None
+    except (ValueError, TypeError) as error:
+        raise ClusterError(
+            f"{address!r} is no address of a scheduler ({error}): give one like "
+            "tcp://127.0.0.1:8786."
+        ) from None
+
+
+def why_not(address: str, error: BaseException) -> str:
+    """A sentence for an error of reaching a scheduler."""
+    for each in _causes(error):
+        if isinstance(each, ssl.SSLCertVerificationError):
+            return (
+                f"The scheduler at {address} has a certificate that was not issued by the "
+                f"authority given ({each.verify_message or each.reason}): check tls_ca_file."
+            )
+        if isinstance(each, ssl.SSLError):
+            return (
+                f"The TLS connection to {address} failed ({each.reason or each}): check the "
+                "certificate and key, and that the scheduler speaks TLS."
+            )
+        if isinstance(each, ConnectionRefusedError):
+            return (
+                f"Nobody listens at {address}: check the host and port, and that the scheduler "
+                "runs."
+            )
+        if isinstance(each, socket.gaierror):
+            return f"The host of {address} is not known: check its name."
+    if any(isinstance(each, (TimeoutError, asyncio.TimeoutError)) for each in _causes(error)):
+        return (
+            f"{address} did not answer in time: check the address, and that no firewall is "
+            "between. If the scheduler speaks TLS, its address begins with tls://."
+        )
+    return (
+        f"{address} ended the connection ({error}): if the scheduler speaks TLS, its address "
+        "begins with tls://, and certificates are needed."
+    )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error, and what led to it."""
+    seen: list[BaseException] = []
+    left: list[BaseException | None] = [error]
+    while left:
+        each = left.pop()
+        if each is None or any(each is one for one in seen):
+            continue
+        seen.append(each)
+        yield each
+        left += [each.__cause__, each.__context__]

@@ -1,0 +1,366 @@
+"""Watches one Dask cluster: pulls from the plugin on its scheduler, and writes the log.
+
+One thread with an event loop of its own::
+
+    reach ─► ship the plugin ─► pull ─► write rows ─► pause ─► pull …
+      ▲                          │ the connection broke, or the plugin is gone
+      └───── 0.25 s … 5 s ◄──────┘
+
+A pull asks for what is new since the answer before. The plugin leaves by itself when nobody pulls
+for :data:`LEASE_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from time import monotonic, time
+from typing import Any
+
+from spanwise.dask_bridge.dask_log import DaskLog
+from spanwise.dask_bridge.pulled import Pulled, UnreadableAnswer, read_answer
+from spanwise.dask_bridge.reach import open_rpc, why_not
+from spanwise.dask_bridge.ship import OPERATION, ship
+from spanwise.errors import ClusterError
+from spanwise.notices import tell
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.source.observer_link import ObserverLink
+from spanwise.source.replay_ring import LogGap
+
+LEASE_SECONDS = 30.0
+#: Between pulls while something happens, and while nothing does.
+_BUSY_SECONDS, _QUIET_SECONDS = 0.5, 2.0
+#: Rows of an answer.
+_LIMIT = 4_000
+#: Of one question's pulls, until all is there that was there when it was asked.
+_FLUSH_SECONDS = 10.0
+_END_SECONDS = 5.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
+_CLOCKS_KEPT = 16
+_WANT = ["workers", "clients", "spans", "fine", "memory", "executing", "bandwidth", "loop"]
+
+
+class Viewer:
+    """Watches a cluster from :meth:`begin` until it is closed.
+
+    Parameters
+    ----------
+    address
+        Of the scheduler.
+    security
+        A `distributed.Security`.
+    name
+        Shown by the panels.
+    find
+        Finds the observer.
+    seconds
+        For each answer of the scheduler.
+
+    Attributes
+    ----------
+    log
+        What is written; another one if the scheduler was restarted.
+    status
+        ``"connecting"``, ``"watching"``, ``"reconnecting"`` or ``"closed"``.
+    problem
+        Why it is reconnecting; ``""`` if it is not.
+    newest
+        The answer that came last.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        security: Any,
+        name: str,
+        find: Callable[[], ObserverAddress],
+        seconds: float,
+    ) -> None:
+        self.address = address
+        self.name = name
+        self.status = "connecting"
+        self.problem = ""
+        self.log: DaskLog | None = None
+        self.newest: Pulled | None = None
+        self._bandwidths: dict[tuple[Any, Any, Any], float] = {}
+        #: Of the last pulls: seconds of the round trip, and what the scheduler's clock is ahead.
+        self._offsets: deque[tuple[float, float]] = deque(maxlen=_CLOCKS_KEPT)
+        self._security = security
+        self._find = find
+        self._seconds = seconds
+        self._id = uuid.uuid4().hex
+        self._observer: ObserverAddress | None = None
+        self._link: ObserverLink | None = None
+        self._rpc: Any = None
+        self._plugin, self._cursor, self._state = "", -1, -1
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing = False
+        self._wake: asyncio.Event | None = None
+        #: One pull at a time.
+        self._turn: asyncio.Lock | None = None
+        self._begun: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, name="spanwise-dask", daemon=True)
+
+    def begin(self) -> None:
+        """Attach; returns when the first answer is written.
+
+        Raises
+        ------
+        ClusterError
+            The scheduler cannot be reached, or cannot be watched: why, and what to do.
+        """
+        self._thread.start()
+        self._begun.result()
+
+    @property
+    def observer(self) -> ObserverAddress | None:
+        """Where the log goes."""
+        return self._observer
+
+    @property
+    def bandwidths(self) -> list[tuple[Any, Any, Any, float]]:
+        """What the scheduler has told of them: kind, receiver or type, sender, bytes a second."""
+        return [(*label, value) for label, value in list(self._bandwidths.items())]
+
+    @property
+    def clock_offset(self) -> float:
+        """Seconds that the scheduler's clock is ahead of this process's, by the quickest answer."""
+        return min(self._offsets)[1] if self._offsets else 0.0
+
+    def flush(self) -> int:
+        """Pull all that the scheduler has now; returns the log's place.
+
+        While the scheduler cannot be reached, what was pulled before is all there is.
+        """
+        loop = self._loop
+        if loop is not None and self.status == "watching":
+            waiting = asyncio.run_coroutine_threadsafe(self._pull_all(), loop)
+            with suppress(Exception):
+                waiting.result(_FLUSH_SECONDS)
+        log, link = self.log, self._link
+        if log is None:
+            raise ClusterError(f"The Dask cluster at {self.address} is not watched.")
+        seq = log.seal()
+        if link is not None:
+            link.wait_for(seq, _FLUSH_SECONDS)
+        return seq
+
+    def close(self, why: str = "closed") -> None:
+        """Watch no more: the plugin leaves if nobody else pulls. Twice is safe."""
+        loop, wake = self._loop, self._wake
+        self._closing = True
+        if loop is not None and wake is not None:
+            with suppress(RuntimeError):  # (it has ended)
+                loop.call_soon_threadsafe(wake.set)
+            self._thread.join(_END_SECONDS)
+        self._end_log(why)
+        self.status = "closed"
+
+    # -- the thread -------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except Exception as error:  # noqa: BLE001 (said; nothing else depends on it)
+            if self._begun.done():
+                self.status, self.problem = "closed", str(error)
+                tell(f"The Dask cluster at {self.address} is watched no more: {error}")
+            else:
+                self._begun.set_exception(error)
+        finally:
+            self._loop = None
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._wake, self._turn = asyncio.Event(), asyncio.Lock()
+        try:
+            await self._first()
+        except BaseException:
+            await self._let_go()
+            raise
+        self._begun.set_result(None)
+        pause = _FIRST_PAUSE
+        try:
+            while not self._closing:
+                try:
+                    busy = await self._step()
+                    pause = _FIRST_PAUSE
+                    await self._rest(_BUSY_SECONDS if busy else _QUIET_SECONDS)
+                except (OSError, TimeoutError, ClusterError) as error:
+                    self.status = "reconnecting"
+                    said = error if isinstance(error, ClusterError) else None
+                    self.problem = str(said or why_not(self.address, error))
+                    await self._let_go()
+                    await self._rest(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+        finally:
+            await self._leave()
+
+    async def _first(self) -> None:
+        """Reach it, and write the first answer."""
+        try:
+            await self._reach()
+            pulled = await self._pull()
+        except (OSError, TimeoutError) as error:
+            raise ClusterError(why_not(self.address, error)) from None
+        self._observer = await asyncio.get_running_loop().run_in_executor(None, self._find)
+        self._begin_log(pulled)
+        self._write(pulled)
+        self.status = "watching"
+
+    async def _reach(self) -> None:
+        self._rpc = open_rpc(self.address, self._security, self._seconds)
+        await ship(self._rpc, self._seconds)
+
+    async def _step(self) -> bool:
+        """One pull, and more as long as rows wait; returns whether anything had happened."""
+        if self._rpc is None:
+            await self._reach()
+        busy = False
+        while not self._closing:
+            assert self._turn is not None
+            async with self._turn:
+                began = monotonic()
+                pulled = await self._pull()
+                self._write(pulled)
+            self.status, self.problem = "watching", ""
+            busy = busy or bool(pulled.rows)
+            if not pulled.waiting:
+                return busy
+            # (the scheduler has half of its time for others)
+            await self._rest(monotonic() - began)
+        return busy
+
+    async def _pull_all(self) -> None:
+        """Pull until all is here that was there at the first answer."""
+        assert self._turn is not None
+        async with self._turn:
+            pulled = await self._pull(fresh=True)
+            self._write(pulled)
+            until = pulled.newest
+            while pulled.cursor < until:
+                pulled = await self._pull()
+                self._write(pulled)
+
+    async def _pull(self, fresh: bool = False) -> Pulled:
+        """Ask once; ships the plugin again if it is gone."""
+        for _ in range(2):
+            began = time()
+            answer = await self._asked(fresh)
+            if answer is not None:
+                pulled = _readable(answer)
+                ended = time()
+                self._offsets.append((ended - began, pulled.now - (began + ended) / 2))
+                return pulled
+            # The scheduler was restarted, or the plugin has left: nobody had pulled for a while.
+            await ship(self._rpc, self._seconds)
+        raise ClusterError(
+            f"The scheduler at {self.address} took the plugin by which Spanwise watches it, and "
+            "does not know it."
+        )
+
+    async def _asked(self, fresh: bool) -> Any:
+        operation = getattr(self._rpc, OPERATION)
+        request: dict[str, Any] = {
+            "viewer": self._id,
+            "plugin": self._plugin,
+            "cursor": self._cursor,
+            "state": self._state,
+            "limit": _LIMIT,
+            "lease": LEASE_SECONDS,
+            "want": [*_WANT, "tasks"] if self._state < 0 else _WANT,
+            "fresh": fresh,
+        }
+        return await asyncio.wait_for(operation(**request), self._seconds)
+
+    def _write(self, pulled: Pulled) -> None:
+        """Write an answer, into a new log if the scheduler is another one."""
+        before = self.newest
+        if before is not None and before.scheduler != pulled.scheduler:
+            self._end_log("scheduler-lost")
+            self._begin_log(pulled)
+        elif before is not None and before.plugin != pulled.plugin:
+            # What happened between nobody has seen.
+            log = self.log
+            assert log is not None
+            log.unseen(before.now, pulled.attached)
+        log = self.log
+        assert log is not None
+        for problem in pulled.problems:
+            if before is None or problem not in before.problems:
+                tell(f"The answer of the scheduler at {self.address} is not whole: {problem}")
+        log.write(pulled)
+        log.commit()
+        said = pulled.states.get("bandwidth")
+        if said is not None:
+            labels = zip(said["kind"], said["a"], said["b"], strict=True)
+            self._bandwidths |= dict(zip(labels, said["value"], strict=True))
+        self.newest = pulled
+        self._plugin, self._cursor, self._state = pulled.plugin, pulled.cursor, pulled.state
+
+    def _begin_log(self, pulled: Pulled) -> None:
+        assert self._observer is not None
+        log = self.log = DaskLog(self.name, pulled, self._push)
+        self._link = ObserverLink(self._observer, log.description, self._gaps)
+
+    def _push(self, block: Any, at: float) -> None:
+        link = self._link
+        if link is not None:
+            link.push(block, at)
+
+    def _gaps(self, gaps: list[LogGap]) -> None:
+        log = self.log
+        if log is not None:
+            for gap in gaps:
+                log.gap(gap.table, gap.start, gap.stop, gap.rows)
+            log.seal()
+
+    def _end_log(self, why: str) -> None:
+        log, link = self.log, self._link
+        self._link = None
+        if log is not None and link is not None:
+            # (what was written is sent first)
+            self._link = link
+            log.seal()
+            self._link = None
+            link.end(why, log.since(log.now), _END_SECONDS)
+
+    async def _rest(self, seconds: float) -> None:
+        assert self._wake is not None
+        with suppress(TimeoutError, asyncio.TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), max(seconds, 0.001))
+
+    async def _leave(self) -> None:
+        """Say that this viewer leaves, if it can be said."""
+        if self._rpc is not None and self._plugin:
+            operation = getattr(self._rpc, OPERATION)
+            leaving = {
+                "viewer": self._id,
+                "plugin": self._plugin,
+                "cursor": self._cursor,
+                "state": self._state,
+                "limit": 1,
+                "lease": 0,
+                "want": [],
+            }
+            with suppress(Exception):  # (its lease ends by itself)
+                await asyncio.wait_for(operation(**leaving), 2.0)
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        rpc, self._rpc = self._rpc, None
+        if rpc is not None:
+            with suppress(Exception):  # (it is broken)
+                await asyncio.wait_for(rpc.close_rpc(), 2.0)
+
+
+def _readable(answer: Any) -> Pulled:
+    try:
+        return read_answer(answer)
+    except UnreadableAnswer as error:
+        raise ClusterError(f"The scheduler's answer cannot be read: {error}.") from None

@@ -1,0 +1,357 @@
+"""A Dask cluster that is attached to: the figures are Dask's own, and problems are sentences."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import distributed
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spanwise
+from spanwise.dask_bridge import ship
+from spanwise.dask_bridge.dask_log import DaskLog
+from spanwise.dask_bridge.in_kernel import attach_here, shown
+from spanwise.dask_bridge.pulled import ROWS, STATES, Pulled
+from spanwise.dask_bridge.thread_places import ThreadPlaces
+from spanwise.errors import ClusterError
+from spanwise.records.block import decode_block
+from spanwise.tests.dask_processes import DaskProcesses
+from spanwise.tests.processes import LIMIT_SECONDS
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskProcesses]:
+    processes = DaskProcesses(tmp_path_factory.mktemp("dask"))
+    yield processes
+    processes.close()
+
+
+@pytest.fixture
+def client(cluster: DaskProcesses) -> Iterator[distributed.Client]:
+    with distributed.Client(cluster.address) as client:
+        client.wait_for_workers(2, timeout=LIMIT_SECONDS)
+        yield client
+
+
+def until(is_so: Callable[[], Any], what: str) -> None:
+    end = time.monotonic() + LIMIT_SECONDS
+    while not is_so():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def part(number: int) -> bytes:
+    return bytes(1000 * (1 + number % 7))
+
+
+def joined(*parts: bytes) -> int:
+    return sum(map(len, parts))
+
+
+def bad(number: int) -> int:
+    raise ValueError(f"not {number}")
+
+
+def compute_something(client: distributed.Client) -> None:
+    """Tasks of two spans on both workers, whose inputs travel, and one that raises."""
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    with distributed.span("load"):
+        parts = [
+            client.submit(part, number, workers=workers[number % 2], pure=False)
+            for number in range(40)
+        ]
+    with distributed.span("learn"), distributed.span("join"):
+        sums = [client.submit(joined, *parts[at : at + 8], pure=False) for at in range(0, 40, 8)]
+    client.gather(sums)
+    failed = client.submit(bad, 7, pure=False)
+    distributed.wait(failed)
+
+
+def test_records_are_those_of_dask(cluster: DaskProcesses, client: distributed.Client) -> None:
+    client.get_task_stream()  # (from now on Dask notes them, too)
+    with spanwise.attach(client) as attached:
+        began = time.time() + attached._viewer.clock_offset
+        compute_something(client)
+        theirs = {each["key"]: each for each in client.get_task_stream()}
+        ours = {each["key"]: each for each in attached.get_task_stream(start=began - 1)}
+    assert ours.keys() == theirs.keys() and len(ours) == 46
+    for key, their in theirs.items():
+        our = ours[key]
+        assert our["worker"] == their["worker"]
+        assert our["thread"] == their["thread"]
+        assert our["status"] == ("error" if "bad" in key else "OK")
+        if our["status"] == "OK":
+            assert our["nbytes"] == their["nbytes"]
+            assert our["typename"] == their["typename"]
+        else:
+            assert "not 7" in our["exception_text"] and "in bad" in our["traceback_text"]
+        parts = sorted((each["action"], each["start"], each["stop"]) for each in our["startstops"])
+        stops = sorted(
+            (each["action"], each["start"], each["stop"]) for each in their["startstops"]
+        )
+        assert [each[0] for each in parts] == [each[0] for each in stops]
+        for (_, *own), (_, *of_dask) in zip(parts, stops, strict=True):
+            assert own == pytest.approx(of_dask, abs=1e-5)
+    sources = [
+        each["source"]
+        for record in ours.values()
+        for each in record["startstops"]
+        if each["action"] == "transfer"
+    ]
+    assert sources and set(sources) <= {each["worker"] for each in ours.values()}
+    named = Counter(record["span"] for record in ours.values())
+    assert named == {("load",): 40, ("learn", "join"): 5, ("default",): 1}
+
+
+def test_spans_are_those_of_dask(client: distributed.Client) -> None:
+    def asked(dask_scheduler: Any) -> Any:
+        spans = dask_scheduler.extensions["spans"].spans.values()
+        return {
+            each.id: (each.name, None if each.parent is None else each.parent.id)
+            for each in spans
+            if each.name[0] != "default"
+        }
+
+    with spanwise.attach(client) as attached:
+        compute_something(client)
+        theirs = client.run_on_scheduler(asked)
+        ours = {each.id: each for each in attached.spans() if each.name[0] != "default"}
+    assert {id: (each.name, each.parent) for id, each in ours.items()} == theirs
+    assert {("load",), ("learn",), ("learn", "join")} == {name for name, _ in theirs.values()}
+
+
+def test_what_was_measured_outside_of_tasks_is_that_of_dask(client: distributed.Client) -> None:
+    def asked(dask_scheduler: Any) -> Any:
+        found = dask_scheduler.cumulative_worker_metrics
+        return {key: value for key, value in found.items() if isinstance(key, tuple)}
+
+    def by_label(metrics: Any) -> dict[Any, float]:
+        found: Counter[Any] = Counter()
+        for key, value in metrics.items():
+            if key[0] in ("gather-dep", "get-data"):
+                found[key[0], *key[-2:]] += value
+        return {key: value for key, value in found.items() if value}
+
+    with spanwise.attach(client) as attached:
+        compute_something(client)
+
+        def same() -> bool:
+            # (heartbeats tell them: neither side is asked at the same moment)
+            before = by_label(client.run_on_scheduler(asked))
+            ours = by_label(attached.fine_metrics())
+            if by_label(client.run_on_scheduler(asked)) != before or not before:
+                return False
+            assert ours == pytest.approx(before, rel=1e-9)
+            return True
+
+        until(same, "the figures stand still")
+
+
+def test_memory_and_workers_are_told(client: distributed.Client) -> None:
+    with spanwise.attach(client) as attached:
+        until(lambda: len(attached._asked().system()) >= 2, "workers have told of themselves")
+        log = attached._viewer.log
+        assert log is not None and sorted(log._workers) == sorted(
+            client.scheduler_info(n_workers=-1)["workers"]
+        )
+        assert attached.bandwidth()["total"] > 0
+
+
+def traces(client: distributed.Client) -> Any:
+    def asked(dask_scheduler: Any) -> Any:
+        ours = [name for name in dask_scheduler.plugins if "spanwise" in name]
+        return ours, [name for name in dask_scheduler.handlers if "spanwise" in name]
+
+    return client.run_on_scheduler(asked)
+
+
+def test_nothing_is_left_on_the_cluster(client: distributed.Client) -> None:
+    with spanwise.attach(client) as attached, spanwise.attach(client.scheduler.address) as same:
+        assert same is attached
+        assert [*map(len, traces(client))] == [1, 1]
+        attached.close()
+        assert attached.status == "watching"
+        assert attached.spans() is not None
+    assert attached.status == "closed"
+    until(lambda: traces(client) == ([], []), "the plugin leaves")
+
+
+def test_a_kernel_attaches_by_address(client: distributed.Client) -> None:
+    told = attach_here(client.scheduler.address)
+    try:
+        assert told == {"cluster": shown()[client.scheduler.address]}
+        assert attach_here(client.scheduler.address) == told
+    finally:
+        for each in spanwise.dask_bridge.attach.attached_clusters().values():
+            each.close()
+    assert shown() == {}
+    assert "Nobody listens" in attach_here(f"tcp://127.0.0.1:{free_port()}")["problem"]
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+class TestProblems:
+    """Each is a sentence that says what to do, and comes within the time limit."""
+
+    def problem(self, where: Any, **options: Any) -> str:
+        with pytest.raises(ClusterError) as caught:
+            spanwise.attach(where, timeout=2.0, **options)
+        return str(caught.value)
+
+    def test_nobody_listens(self) -> None:
+        said = self.problem(f"tcp://127.0.0.1:{free_port()}")
+        assert said.startswith("Nobody listens at tcp://127.0.0.1:")
+
+    @pytest.mark.parametrize("address", ["", "nonsense://1", "tcp://127.0.0.1:x"])
+    def test_no_address(self, address: str) -> None:
+        assert "give one like tcp://127.0.0.1:8786" in self.problem(address)
+
+    def test_no_answer(self) -> None:
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            said = self.problem(f"tcp://127.0.0.1:{silent.getsockname()[1]}")
+        assert "did not answer in time" in said
+
+    def test_no_certificates(self, cluster: DaskProcesses) -> None:
+        said = self.problem(cluster.address.replace("tcp", "tls"))
+        assert "for which certificates are needed" in said
+
+    def test_a_worker(self, client: distributed.Client) -> None:
+        worker = next(iter(client.scheduler_info(n_workers=-1)["workers"]))
+        assert "is not a Dask scheduler but a Worker" in self.problem(worker)
+
+    def test_too_old(self, cluster: DaskProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ship, "OLDEST", (9999, 1, 0))
+        assert "is older than 9999.1.0" in self.problem(cluster.address)
+
+    def test_no_cluster(self) -> None:
+        assert "not int" in self.problem(7)
+
+
+def test_a_scheduler_that_stands_still_is_watched_again(
+    cluster: DaskProcesses, client: distributed.Client
+) -> None:
+    with spanwise.attach(client, timeout=1.0) as attached:
+        client.submit(part, 1, pure=False).result()
+        cluster.scheduler.send_signal(signal.SIGSTOP)
+        try:
+            until(lambda: attached.status == "reconnecting", "it is said")
+            assert "did not answer in time" in attached.problem
+        finally:
+            cluster.scheduler.send_signal(signal.SIGCONT)
+        until(lambda: attached.status == "watching", "it is watched again")
+        future = client.submit(part, 2, pure=False)
+        future.result()
+        assert future.key in {each["key"] for each in attached.get_task_stream()}
+
+
+def test_a_scheduler_that_is_started_again_is_another_cluster(tmp_path: Path) -> None:
+    processes = DaskProcesses(tmp_path, workers=1)
+    try:
+        with spanwise.attach(processes.address, timeout=2.0) as attached:
+            first = attached.cluster_id
+            processes.scheduler.kill()
+            processes.scheduler.wait(LIMIT_SECONDS)
+            until(lambda: attached.status == "reconnecting", "it is said")
+            processes.start_scheduler(int(processes.address.rpartition(":")[2]))
+            until(lambda: attached.cluster_id != first, "the new one is watched")
+            processes.start_worker()
+            with distributed.Client(processes.address, set_as_default=False) as client:
+                future = client.submit(part, 1, pure=False)
+                assert future.result(timeout=LIMIT_SECONDS) == part(1)
+                keys = [each["key"] for each in attached.get_task_stream()]
+            assert keys == [future.key]
+    finally:
+        processes.close()
+
+
+# -- without a cluster ----------------------------------------------------
+
+_NUMBERS = {
+    "int": st.integers(-(2**62), 2**62),
+    "float": st.floats(-1e308, 1e308) | st.sampled_from([-1.0, 0.0, 1e9]),
+    "text": st.none() | st.text(max_size=6),
+    "needed text": st.text(max_size=6) | st.sampled_from(["compute", "transfer", "a"]),
+}
+
+
+@st.composite
+def columns(draw: st.DrawFn, described: dict[str, str]) -> dict[str, list[Any]]:
+    count = draw(st.integers(0, 4))
+    return {
+        name: draw(st.lists(_NUMBERS[kind], min_size=count, max_size=count))
+        for name, kind in described.items()
+    }
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> Pulled:
+    """An answer as a scheduler may give that says whatever it likes."""
+    head = {"plugin": "p", "scheduler": "s", "address": "a", "python": "3", "distributed": "2"}
+    times = {"now": 2e9, "attached": 1e9, "started": 1e9}
+    pulled = Pulled(**head, **times, viewers=1, lost=draw(st.integers(0, 3)))  # type: ignore[arg-type]
+    for kind, described in ROWS.items():
+        if kind not in ("parts", "submitted") and draw(st.booleans()):
+            pulled.rows[kind] = draw(columns(described))
+    for owner, owned, count in (("done", "parts", "parts"), ("graphs", "submitted", "tasks")):
+        if owner in pulled.rows:
+            rows = len(pulled.rows[owner][count])
+            counts = draw(st.lists(st.integers(0, 2), min_size=rows, max_size=rows))
+            pulled.rows[owner] = {**pulled.rows[owner], count: counts}
+            total = sum(counts)
+            pulled.rows[owned] = {
+                name: draw(st.lists(_NUMBERS[kind], min_size=total, max_size=total))
+                for name, kind in ROWS[owned].items()
+            }
+    for section, described in STATES.items():
+        if draw(st.booleans()):
+            pulled.states[section] = draw(columns(described))
+    return pulled
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(answers(), min_size=1, max_size=3))
+def test_whatever_a_scheduler_says_becomes_a_log(told: list[Pulled]) -> None:
+    blocks: list[bytes] = []
+    log = DaskLog("odd", told[0], lambda block, _: blocks.append(block.data))
+    for pulled in told:
+        log.write(pulled)
+        log.seal()
+    for block in blocks:
+        decode_block(block)
+
+
+@given(
+    threads=st.integers(1, 4),
+    runs=st.lists(st.tuples(st.integers(0, 9), st.floats(0.01, 1)), max_size=60),
+)
+def test_a_lane_is_one_thread_at_a_time(threads: int, runs: list[tuple[int, float]]) -> None:
+    """Runs of a pool whose threads are replaced: no two overlap on a lane."""
+    places = ThreadPlaces()
+    places.threads = threads
+    free = [0.0] * threads
+    generation = [0] * threads
+    taken: dict[int, list[tuple[float, float]]] = {}
+    for chance, seconds in runs:
+        at = min(range(threads), key=free.__getitem__)
+        if chance == 0:
+            generation[at] += 1  # (this thread has ended; another takes its place)
+        start, stop = free[at], free[at] + seconds
+        free[at] = stop
+        place, _ = places.of(100 * at + generation[at], start, stop)
+        assert all(stop <= a or start >= b for a, b in taken.get(place, []))
+        taken.setdefault(place, []).append((start, stop))
+    assert len(taken) <= threads
