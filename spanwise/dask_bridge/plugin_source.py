@@ -58,9 +58,10 @@ _LONGEST_LEASE = 120.0
 #: For who ships the plugin and never pulls.
 _FIRST_LEASE = 30.0
 _VIEWERS = 64
-#: A section is looked at no more often, and takes at most this share of the scheduler's time.
+#: A section is looked at no more often, and takes at most this share of the scheduler's time: there
+#: are eight of them.
 _STATE_SECONDS = 0.25
-_STATE_SHARE = 0.05
+_STATE_SHARE = 0.004
 #: How much of a text that failed is told.
 _ERROR_LENGTH = 2_000
 _GONE = 10_000
@@ -279,8 +280,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self.ring = Ring()
         self._given: dict[Any, float] = {}
         self._joined: dict[str, float] = {}
-        #: By viewer: seconds of its lease, and when it ends.
-        self._leases: dict[str, tuple[float, float]] = {}
+        #: When each viewer's ends.
+        self._leases: dict[str, float] = {}
         self._state = 0
         self._sections = {
             "workers": Section(self._workers),
@@ -440,7 +441,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
 
     def _watch_leases(self) -> None:
         now = monotonic()
-        ends = [end for _, end in self._leases.values()] or [self._unpulled_ends]
+        ends = [*self._leases.values()] or [self._unpulled_ends]
         self._due = max(now + 0.1, min(ends))
         self._timer = self._loop_now.call_later(self._due - now, self._end_leases)
 
@@ -449,9 +450,10 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         late = now - self._due
         if late > 1.0:
             # The scheduler itself stood still, and those who pull are waiting for it.
-            self._leases = {each: (s, end + late) for each, (s, end) in self._leases.items()}
+            late += _SHORTEST_LEASE
+            self._leases = {each: end + late for each, end in self._leases.items()}
             self._unpulled_ends += late
-        self._leases = {each: (s, end) for each, (s, end) in self._leases.items() if end > now}
+        self._leases = {each: end for each, end in self._leases.items() if end > now}
         if self._leases or (self._unpulled_ends > now):
             self._watch_leases()
         else:
@@ -540,7 +542,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         """Renew or end a lease; what every answer says."""
         if lease == 0.0:
             self._leases.pop(viewer, None)
-            self._unpulled_ends = 0.0
+            self._unpulled_ends = -math.inf
             if not self._leases:
                 self.leave()
         else:
@@ -548,8 +550,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 raise WrongRequest(f"{_VIEWERS} viewers watch this scheduler already")
             lease = min(_LONGEST_LEASE, max(_SHORTEST_LEASE, lease))
             ends = monotonic() + lease
-            self._leases[viewer] = (lease, ends)
-            self._unpulled_ends = 0.0
+            self._leases[viewer] = ends
+            self._unpulled_ends = -math.inf
             if ends < self._due:
                 self._timer.cancel()
                 self._watch_leases()

@@ -66,6 +66,10 @@ class WithoutCode:
             "memory": Section(self._memory_rows),
         }
 
+    async def close_rpc(self) -> None:
+        """Let go of the connection."""
+        await self._scheduler.close_rpc()
+
     async def spanwise_pull_1(self, **request: Any) -> dict[str, Any]:
         """As the plugin's operation."""
         texts = Texts()

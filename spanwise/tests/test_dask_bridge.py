@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import pickletools
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -354,6 +355,15 @@ async def test_who_goes_without_a_word_is_forgotten(cluster: DaskProcesses) -> N
 
         await until("the plugin stays when nobody pulls", gone)
         assert await scheduler.spanwise_pull_1(viewer="viewer") is None
+
+        def living(dask_scheduler: Any) -> int:
+            gc.collect()
+            return sum(type(each).__name__ == "Bridge" for each in gc.get_objects())
+
+        async def freed() -> bool:
+            return await client.run_on_scheduler(living) == 0
+
+        await until("the plugin's memory is not freed", freed)
 
 
 @in_loop

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
+from time import monotonic
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 from spanwise.dask_bridge.plugin_source import (
     ROW_COLUMNS,
     STATE_COLUMNS,
+    Bridge,
     Ring,
     Texts,
     _event_text,
@@ -192,6 +196,30 @@ def test_a_graph_does_not_empty_the_ring_for_nothing() -> None:
     assert ring.first == 0
     ring.add((0, 5_000.0), 9_000_000)
     assert ring.newest - ring.first >= 1_000
+
+
+def test_a_scheduler_that_stood_still_does_not_end_leases() -> None:
+    async def stand_still() -> tuple[bool, bool]:
+        scheduler = SimpleNamespace(handlers={}, plugins={}, tasks={}, workers={}, id="s")
+        scheduler.address = "tcp://127.0.0.1:1"
+        scheduler.remove_plugin = lambda name: scheduler.plugins.pop(name)
+        bridge = Bridge()
+        bridge.start(scheduler)
+        scheduler.plugins[bridge.name] = bridge
+        request = {"viewer": "v", "plugin": "", "cursor": -1, "state": -1, "limit": 1, "want": []}
+        assert "error" not in await bridge.answer(request | {"lease": 5.0})
+        # As if the timer came a minute late.
+        bridge._due -= 60.0
+        bridge._leases = {viewer: end - 60.0 for viewer, end in bridge._leases.items()}
+        bridge._end_leases()
+        stays = bridge.name in scheduler.plugins
+        # It comes in time, and nobody has pulled.
+        bridge._leases = {viewer: end - 60.0 for viewer, end in bridge._leases.items()}
+        bridge._due = monotonic()
+        bridge._end_leases()
+        return stays, bridge.name in scheduler.plugins
+
+    assert asyncio.run(stand_still()) == (True, False)
 
 
 def test_texts_come_once_and_can_be_sent() -> None:
