@@ -131,8 +131,14 @@ class Executor(threading.Thread):
         #: What the task measures itself, and what of it belongs to parts that have ended.
         self.heard = Heard()
         self.metered: list[Metered] = []
+        #: Size and id of the class of results that are all of one size.
+        self._plain: dict[type, tuple[float, int]] = {}
         #: (function, span) → number and bytes of inputs that were in memory, until they are told.
         self._reads: dict[tuple[int, int], list[float]] = {}
+        #: The function and the span of the last run that read any, and their sums in `_reads`:
+        #: most runs are like the one before.
+        self._read_by = self._read_in = -1
+        self._read_sums = [0.0, 0.0]
 
     # ── the loop ──────────────────────────────────────────────────────────
 
@@ -221,6 +227,7 @@ class Executor(threading.Thread):
             add(self.clock, "execute", "memory-read", "count", count, function, span)
             add(self.clock, "execute", "memory-read", "bytes", nbytes, function, span)
         self._reads = {}
+        self._read_by = -1
 
     def _wake_watch(self) -> None:
         watch = self.worker.watch
@@ -268,14 +275,28 @@ class Executor(threading.Thread):
             except KeyError as gone:
                 return self._inputs_gone(row, gone.args[0])
             if inputs and worker.memory_limit:
-                self._count_reads(row, entry[3], inputs)
+                if (
+                    self._read_by != row[TASK_FUNCTION]
+                    or self._read_in != row[TASK_SPAN]
+                    or worker.spill.used
+                ):
+                    self._count_reads(row, entry[3], inputs)
+                else:
+                    reads = self._read_sums
+                    reads[0] += len(inputs)
+                    sizes = worker.table.sizes
+                    for each in entry[3]:
+                        reads[1] += sizes.get(each, 0.0)
             library = worker.library
             opened = library.templates.get(row[TASK_TEMPLATE])
             if row[TASK_CHUNK] == NONE_U32:
                 literals: Any = ()
             else:
                 rows = library.chunks.get(row[TASK_CHUNK])
-                literals = None if rows is None else row_of(rows, row[TASK_ROW])
+                if type(rows) is list and row[TASK_ROW] < len(rows):
+                    literals = rows[row[TASK_ROW]]
+                else:
+                    literals = None if rows is None else row_of(rows, row[TASK_ROW])
             if opened is None or literals is None:
                 opened, literals, begin, begin_cpu, opening = open_blobs(
                     library, row, start, begin, begin_cpu
@@ -295,13 +316,11 @@ class Executor(threading.Thread):
             else:
                 parts = [] if parts is None else parts
                 value = run_parts(self, opened, literals, inputs, start, begin, begin_cpu, parts)
-            nbytes = worker.sizes.fixed.get(type(value))
-            if nbytes is None and worker.sizes.is_awaitable(type(value)):
-                value = awaited(value)
-                nbytes = worker.sizes.fixed.get(type(value))
-            kind = worker.types.ids.get(type(value))
-            if kind is None:
-                kind = worker.types.meet(type(value))
+            known = self._plain.get(type(value))
+            if known is None:
+                value, nbytes, kind = self._meet(value)
+            else:
+                nbytes, kind = known
         except Unreadable as lost:
             return self._unreadable(row, lost)
         except Reschedule:
@@ -347,7 +366,12 @@ class Executor(threading.Thread):
         if heard.seconds or heard.events or self.metered:
             whole = (duration, stop_cpu - cpu) if opened.parts is None else (0.0, 0.0)
             meters = self._take_metered(row, parts, *whole)
-        wait_inputs, wait_thread = _waits(waiting, row, start)
+        if waiting is None:
+            wait_inputs, wait_thread = 0.0, start - row[TASK_READY_AT]
+            if not wait_thread > 0.0:
+                wait_thread = 0.0
+        else:
+            wait_inputs, wait_thread = _waits(waiting, row, start)
         with worker.lock:
             woken = worker.table.store(row, value, nbytes, stop)
             report = worker.report
@@ -375,10 +399,29 @@ class Executor(threading.Thread):
             )
             if parts is not None:
                 report.parts += parts
-            following = self._next()
+            following = self._next() if self.seceded or self.lane >= 0 else worker.take()
             if woken and worker.idle:
                 worker.wake(woken if following is None else woken - 1)
         return following
+
+    def _meet(self, value: Any) -> tuple[Any, float | None, int]:
+        """A result, awaited if it stands for one to come, its size if all of its class have one.
+
+        Returns
+        -------
+        value, nbytes, kind
+        """
+        worker = self.worker
+        nbytes = worker.sizes.fixed.get(type(value))
+        if nbytes is None and worker.sizes.is_awaitable(type(value)):
+            value = awaited(value)
+            nbytes = worker.sizes.fixed.get(type(value))
+        kind = worker.types.ids.get(type(value))
+        if kind is None:
+            kind = worker.types.meet(type(value))
+        if nbytes is not None:
+            self._plain[type(value)] = nbytes, kind
+        return value, nbytes, kind
 
     def _count_reads(self, row: Row, ids: Sequence[int], inputs: list[Any]) -> None:
         """Count the inputs that are in memory, and not on disk."""
@@ -386,6 +429,8 @@ class Executor(threading.Thread):
         reads = self._reads.get(key)
         if reads is None:
             reads = self._reads[key] = [0.0, 0.0]
+        self._read_by, self._read_in = key
+        self._read_sums = reads
         worker = self.worker
         if worker.spill.used:
             ids = [
@@ -584,5 +629,9 @@ def _waits(waiting: Any, row: Row, start: float) -> tuple[float, float]:
     """Seconds from runnable to inputs here, and from there to the start."""
     if waiting is None:
         return 0.0, max(0.0, start - row[TASK_READY_AT])
-    here = min(max(waiting.inputs_at, waiting.ready_at), start)
-    return max(0.0, here - waiting.ready_at), start - here
+    here, ready_at = waiting.inputs_at, waiting.ready_at
+    if ready_at > here:
+        here = ready_at
+    if start < here:
+        here = start
+    return (here - ready_at if here > ready_at else 0.0), start - here

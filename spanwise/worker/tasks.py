@@ -60,6 +60,10 @@ class Arrival:
         self.cpu = cpu
 
 
+#: Of all tasks that wait for what is made here; nobody adds to it.
+_NO_ARRIVALS: list[tuple[Arrival, float]] = []
+
+
 class Waiting:
     """A task some of whose inputs are not here yet."""
 
@@ -75,7 +79,7 @@ class Waiting:
         #: When it became runnable: readyAt, or when the last input made here was made.
         self.ready_at: float = row[TASK_READY_AT]
         #: What was fetched for it: (arrival, bytes).
-        self.arrivals: list[tuple[Arrival, float]] = []
+        self.arrivals = _NO_ARRIVALS
 
 
 class Fetch:
@@ -175,13 +179,13 @@ class TaskTable:
                     listed[index + 1][TASK_FIRST_DEPENDENCY] if index < last else len(dependencies)
                 )
                 inputs = tuple(dependencies[first:stop])
-                absent = [i for i, each in enumerate(inputs) if each not in values]
-                if not absent:
+                for each in inputs:
+                    if each not in values:
+                        self._wait(row, inputs, first, holders, nbytes, fetches, lacking)
+                        break
+                else:
                     queued[row[TASK_ID]] = row
                     added.append((-row[TASK_PRIORITY], serial, row, inputs, None))
-                else:
-                    wanted = [(inputs[i], holders[first + i], nbytes[first + i]) for i in absent]
-                    self._wait(row, inputs, wanted, fetches, lacking)
         self._serial = serial
         self.runnable.extend(added)
         # Both halves are sorted or nearly so, which timsort merges in about one
@@ -193,26 +197,44 @@ class TaskTable:
         self,
         row: Row,
         inputs: tuple[int, ...],
-        absent: list[tuple[int, int, float]],
+        first: int,
+        holders: Sequence[int],
+        nbytes: Sequence[float],
         fetches: list[Fetch],
         lacking: list[Lacking],
     ) -> None:
-        gone = [
-            (input_id, holder)
-            for input_id, holder, _ in absent
-            if holder == self.worker and not self._comes(input_id)
-        ]
+        """Have a task wait for those of its inputs that are not here; `first`: where they begin."""
+        values, queued, running, coming = self.values, self.queued, self.running, self.fetches
+        absent: list[int] = []
+        elsewhere: list[Fetch] = []
+        gone: list[tuple[int, int]] = []
+        for place, input_id in enumerate(inputs, first):
+            if input_id in values:
+                continue
+            absent.append(input_id)
+            if input_id in queued or input_id in running or input_id in coming:
+                continue
+            if holders[place] == self.worker:
+                gone.append((input_id, self.worker))
+            else:
+                elsewhere.append(Fetch(input_id, holders[place], nbytes[place]))
         if gone:
             lacking.append((row, gone))
             return
-        waiting = Waiting(row, inputs, len(absent))
-        for input_id, holder, size in absent:
-            if not self._comes(input_id):
-                fetch = Fetch(input_id, holder, size)
-                self.fetches[input_id] = fetch
+        for fetch in elsewhere:
+            # (an input that the task uses twice)
+            if fetch.task_id not in coming:
+                coming[fetch.task_id] = fetch
                 fetches.append(fetch)
-            self.waiters.setdefault(input_id, []).append(waiting)
-        self.queued[row[TASK_ID]] = row
+        waiting = Waiting(row, inputs, len(absent))
+        waiters = self.waiters
+        for input_id in absent:
+            others = waiters.get(input_id)
+            if others is None:
+                waiters[input_id] = [waiting]
+            else:
+                others.append(waiting)
+        queued[row[TASK_ID]] = row
 
     def _comes(self, task_id: int) -> bool:
         return task_id in self.queued or task_id in self.running or task_id in self.fetches
@@ -256,7 +278,7 @@ class TaskTable:
             # A queued row stays in `runnable` and is skipped by `take`.
             each
             for each in (self.running, self.fetches, self.queued)
-            if each
+            if not each.keys().isdisjoint(dropped)
         ]
         managed = 0.0
         for task_id in dropped:
@@ -312,9 +334,9 @@ class TaskTable:
         self._keep(task_id, value, nbytes)
         if nbytes >= LARGE_BYTES and row[TASK_FLAGS] & FLAG_WANTED:
             self.wanted.add(task_id)
-        waiters = self.waiters.pop(task_id, None)
-        if waiters is None:
+        if task_id not in self.waiters:
             return 0
+        waiters = self.waiters.pop(task_id)
         for waiting in waiters:
             if waiting.ready_at < now:
                 waiting.ready_at = now
@@ -363,7 +385,9 @@ class TaskTable:
             booked = nbytes
             for waiting in waiters:
                 arrivals = waiting.arrivals
-                if arrivals and arrivals[-1][0] is arrival:
+                if not arrivals:
+                    waiting.arrivals = [(arrival, booked)]
+                elif arrivals[-1][0] is arrival:
                     arrivals[-1] = (arrival, arrivals[-1][1] + booked)
                 else:
                     arrivals.append((arrival, booked))
