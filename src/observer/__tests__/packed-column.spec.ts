@@ -38,6 +38,22 @@ describe('a packed column', () => {
     );
   });
 
+  it.each([Uint8Array, Uint16Array, Uint32Array, Float32Array, Float64Array])(
+    'of %p with one other value, at whatever place, is not shared',
+    type => {
+      const same: AnyColumn = new type(8).fill(3);
+      expect(packedColumn<AnyColumn>(same.slice()).column).toEqual(same);
+      for (let place = 0; place < 8; place++) {
+        const column = same.slice();
+        column[place] = 5;
+        const { column: packed, nbytes } = packedColumn<AnyColumn>(column);
+        expect([...packed]).toEqual([...column]);
+        expect(nbytes).toBe(packed.byteLength);
+      }
+      expect(packedColumn<AnyColumn>(same.slice()).nbytes).toBe(0);
+    }
+  );
+
   it.each([
     [[0, 255], 1],
     [[0, 256], 2],

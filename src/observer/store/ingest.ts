@@ -18,6 +18,7 @@ import { STATUS_REPLACED, type LogStore } from './log-store';
 import { makeRoomForName } from './name-bound';
 import {
   bookRun,
+  bookUndivided,
   hasBegun,
   nanoseconds,
   undividedExecutions,
@@ -270,6 +271,13 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
     const parts = plain
       ? NO_PARTS
       : attachEarlierParts(log, run[i]!, row, begin);
+    if (parts === NO_PARTS && status[i] === RunStatus.Ok) {
+      // As below: of most runs.
+      const cell = log.held.cell(span[i]!, fn[i]!);
+      log.held.addExecutions(cell, 1);
+      bookUndivided(log.held, cell, length, cpu[i]!);
+      continue;
+    }
     log.held.addExecutions(
       log.held.cell(span[i]!, fn[i]!),
       undividedExecutions(status[i]!, parts)

@@ -2,6 +2,7 @@ import type { Nanoseconds, Seconds } from '../../base/brand';
 import type { SpanId } from '../../records/ids';
 import { PartKind, RunStatus } from '../../records/enumerations';
 import {
+  type ActivityCells,
   ACTIVITY_OF_PART,
   BLOCKED,
   CANCELLED,
@@ -130,6 +131,23 @@ export function bookRun(
   } else {
     bookCompute(run, NaN, run.duration, whole, sign, sink);
   }
+}
+
+/** What {@link bookRun} books of a run that has no parts and whose result was wanted. */
+export function bookUndivided(
+  cells: ActivityCells,
+  cell: number,
+  duration: Seconds,
+  cpu: Seconds
+): void {
+  const whole = nanoseconds(duration);
+  if (Number.isNaN(cpu)) {
+    cells.addNanoseconds(cell, COMPUTE, whole);
+    return;
+  }
+  const onCore = within(nanoseconds(cpu), whole);
+  cells.addNanoseconds(cell, THREAD_CPU, onCore);
+  cells.addNanoseconds(cell, THREAD_NONCPU, whole - onCore);
 }
 
 /**
