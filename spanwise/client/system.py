@@ -79,6 +79,12 @@ def _metrics(session: Session, row: dict[str, Any], bandwidth: float | None) -> 
         "host_disk_io": rates("hostDisk"),
         "disk_io": rates("disk"),
         "num_fds": None if row["fds"] == NONE_U32 else row["fds"],
+        # (not in distributed, as disk_io)
+        "clock": {
+            "offset": row["clockOffset"],
+            "uncertainty": row["clockWithin"],
+            "drift": known("clockDrift"),
+        },
     }
 
 

@@ -135,6 +135,18 @@ def test_all_records_are_in_the_schedulers_time(client: Client, tmp_path: Path) 
     assert {where: round(delay, 1) for where, delay in delays.items()} == {
         where: round(each.told) for where, each in first.items()
     }
+
+    def told() -> dict[str, dict[str, float]]:
+        workers = client.scheduler_info()["workers"]
+        return {where: row["metrics"]["clock"] for where, row in workers.items()}
+
+    wait_until(
+        "the scheduler has been told how well",
+        lambda: all(each["uncertainty"] <= KNOWN_SECONDS for each in told().values()),
+    )
+    for where, clock in told().items():
+        assert abs(clock["offset"] - first[where].told) < MOST_SECONDS + clock["uncertainty"]
+        assert clock["uncertainty"] > 0
     one, other = client.has_what()
     session = client._session
 

@@ -278,6 +278,8 @@ def test_every_worker_tells_what_distributed_tells(client: Client) -> None:
         assert abs(metrics["time"] - now_of(client)) < 60
         assert metrics["host_net_io"]["read_bps"] >= 0
         assert metrics["bandwidth"]["total"] > 0
+        if sys.platform == "linux":
+            assert metrics["clock"] == {"offset": 0.0, "uncertainty": 0.0, "drift": 0.0}
         assert set(metrics) >= {
             "task_counts",
             "bandwidth",

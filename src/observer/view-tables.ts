@@ -18,7 +18,7 @@ const WORK: readonly TableName[] = [
 const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   spans: WORK,
   summary: WORK,
-  'task-stream': [...WORK, 'gaps'],
+  'task-stream': [...WORK, 'gaps', 'clocks'],
   tasks: ['runs', 'parts', 'events'],
   records: ['runs', 'parts', 'events'],
   'fine-metrics': [...WORK, 'fine', 'meters'],

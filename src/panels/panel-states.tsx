@@ -262,6 +262,8 @@ export function strips(
     /** A newer cluster of the same notebook is expected. */
     readonly isAwaiting?: boolean;
     readonly failure: string | null;
+    /** What the panel says of its own figures; '': nothing. */
+    readonly remark?: string;
     readonly now: number;
     readonly follows: boolean;
   },
@@ -358,6 +360,9 @@ export function strips(
   }
   if (cluster?.dropped) {
     list.push({ key: 'dropped', tone: 'neutral', sentence: cluster.dropped });
+  }
+  if (options.remark) {
+    list.push({ key: 'remark', tone: 'neutral', sentence: options.remark });
   }
   return list;
 }

@@ -119,6 +119,11 @@ export abstract class SpanwisePanel<
     return 4;
   }
 
+  /** A sentence above the chart about how far its figures can be trusted; '': none. */
+  protected remark(_result: R): string {
+    return '';
+  }
+
   /** Controls at the left of the toolbar; `result` is null before the first answer. */
   protected renderTools(_result: R | null): React.ReactNode {
     return null;
@@ -261,6 +266,7 @@ export abstract class SpanwisePanel<
           hasFigures={result !== null}
           figuresTo={figuresTo(result)}
           failure={result === null ? null : watching.failure}
+          remark={result === null ? '' : this.remark(result)}
           trans={this.trans}
         />
         <div className="sw-panel-body">

@@ -13,6 +13,8 @@ export function StripList(props: {
   readonly figuresTo: number | null;
   /** Why the newest question was not answered, while older figures are shown. */
   readonly failure: string | null;
+  /** What the panel itself says of its figures; '': nothing. */
+  readonly remark: string;
   readonly trans: TranslationBundle;
 }): JSX.Element {
   const { feed, cluster, figuresTo, trans } = props;
@@ -36,6 +38,7 @@ export function StripList(props: {
       missingSince: cluster.missingSince,
       isAwaiting: cluster.isAwaiting,
       failure: props.failure,
+      remark: props.remark,
       now,
       follows: cluster.follows
     },

@@ -96,6 +96,12 @@ export enum TransferStatus {
   Ok = 0
 }
 
+export enum ClockChange {
+  Measured = 0,
+  Slewed = 1,
+  Stepped = 2
+}
+
 /** Which of a worker's bytes are asked for; memory-measures.ts says what each is. These words stand in fields, never in a column. */
 export const MEMORY_MEASURES = [
   'process',
@@ -243,6 +249,15 @@ export const ENUMERATIONS = {
       closing: 'it ends',
       gone: 'it has ended',
       stopped: 'a signal or a debugger holds it: it begins none'
+    }
+  }),
+  ClockChange: described({
+    members: ClockChange,
+    columns: ['log `clocks.why`'],
+    means: {
+      measured: 'it is known for the first time, or more or less exactly',
+      slewed: 'it follows a clock that is faster or slower',
+      stepped: 'one of the two clocks was set, or stood still'
     }
   }),
   SpanOrigin: described({

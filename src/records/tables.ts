@@ -397,8 +397,25 @@ export const TABLES = {
       ...SYSTEM_FIGURES
     },
     bound: { rows: 200_000, then: 'oldest are dropped' }
+  },
+  /**
+   * What a worker adds to its clock from `t` on to get the scheduler's, which `within` may be wrong by; both are told when they change by
+   * more than matters. drift: seconds a second by which its clock falls behind, NaN: not known yet. A worker without a row has the
+   * scheduler's clock.
+   */
+  clocks: {
+    number: 29,
+    columns: {
+      t: f64Of<Seconds>(),
+      worker: 'u16',
+      offset: f64Of<Seconds>(),
+      within: f64Of<Seconds>(),
+      drift: 'f64',
+      why: 'u8'
+    },
+    bound: { rows: LARGEST_U16, then: 'the newest of each worker is kept' }
   }
-  // Numbers that are promised: 27 ownSamples, 28 snippets, 29 clocks.
+  // Numbers that are promised: 27 ownSamples, 28 snippets.
 } as const satisfies Record<string, TableDescription>;
 
 export type TableName = keyof typeof TABLES;

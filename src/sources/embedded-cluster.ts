@@ -18,6 +18,7 @@ import {
 import { TABLES } from '../records/tables';
 import type { TablesOf } from '../wire/schema';
 import { cutInTheMiddle } from './cut-text';
+import type { ClockRow } from './clock-changes';
 import { GivenUpTasks } from './given-up-tasks';
 import type { JoinedWorker } from './joined-worker';
 import { type GoingRun, LaneRuns } from './lane-runs';
@@ -412,6 +413,11 @@ export class EmbeddedClusterLog extends SourceLog {
       run: NONE_U32,
       text
     });
+  }
+
+  /** What a worker adds to its clock from now on. */
+  clock(now: number, worker: number, row: ClockRow): void {
+    this.table('clocks').append({ t: this.since(now), worker, ...row });
   }
 
   /** What a run raised; `text` is its traceback. */

@@ -11,6 +11,7 @@ import { arrayOf } from '../base/typed-arrays';
 import { SeededRandom } from '../base/seeded-random';
 import { decodeBlock, type Block } from '../records/block';
 import {
+  ClockChange,
   NONE_U16,
   NONE_U32,
   PartKind,
@@ -157,6 +158,14 @@ type MemoryFact = {
 type SystemFact = Readonly<
   Record<Exclude<keyof MeasuredTable<'system'>, 'rows'> | 'worker', number>
 >;
+type ClockFact = {
+  readonly t: number;
+  readonly worker: number;
+  readonly offset: number;
+  readonly within: number;
+  readonly drift: number;
+  readonly why: ClockChange;
+};
 type FineFact = {
   readonly t: number;
   readonly worker: number;
@@ -181,6 +190,7 @@ export type ClusterFacts = {
   readonly stored: readonly StoredFact[];
   readonly memory: readonly MemoryFact[];
   readonly system: readonly SystemFact[];
+  readonly clocks: readonly ClockFact[];
   readonly fine: readonly FineFact[];
 };
 
@@ -308,7 +318,8 @@ class Draw {
       stored: this._stored(workers),
       memory: this._memory(workers),
       fine: this._fine(workers),
-      system: this._system(workers)
+      system: this._system(workers),
+      clocks: this._clocks(workers)
     };
   }
 
@@ -601,6 +612,25 @@ class Draw {
             diskWrite: this._bytes(),
             hostDiskRead: this._bytes(),
             hostDiskWrite: i === 2 ? NaN : this._bytes()
+          }))
+          .filter(({ t }) => t < left)
+      )
+      .sort((one, other) => one.t - other.t);
+  }
+
+  /** The first worker's clock is the scheduler's. */
+  private _clocks(workers: readonly WorkerFact[]): ClockFact[] {
+    return workers
+      .slice(1)
+      .flatMap(({ worker, left }) =>
+        [450, 700]
+          .map((tick, i) => ({
+            t: (tick + worker) * TICK,
+            worker,
+            offset: this._ticks(1, 5000) - 2000 * TICK,
+            within: this._ticks(1, 20),
+            drift: i === 0 ? NaN : this._ticks(1, 9),
+            why: i === 0 ? ClockChange.Measured : ClockChange.Stepped
           }))
           .filter(({ t }) => t < left)
       )
@@ -903,7 +933,8 @@ class Teller {
   }
 
   private _measurements(): Happening[] {
-    const { threads, transfers, stored, memory, system, fine } = this._cluster;
+    const { threads, transfers, stored, memory, system, clocks, fine } =
+      this._cluster;
     const { measured } = this._log;
     return [
       ...threads.map(({ worker, thread, since, ident }) => ({
@@ -971,6 +1002,11 @@ class Teller {
               )
             ) as Record<Exclude<keyof SystemFact, 'worker'>, number[]>)
           })
+      })),
+      ...clocks.map(({ t, worker, ...row }) => ({
+        t,
+        order: 0,
+        tell: () => this._log.clock(START + t, worker, row)
       })),
       ...fine.map(row => ({
         t: row.t,

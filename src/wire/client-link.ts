@@ -553,7 +553,8 @@ export const CLIENT_LINK = {
         holders: { row: 'u32', worker: 'u16' },
         /**
          * The newest that workers have told: columns as in `measured.system` and `measured.load`; process, managed and disk are `process`,
-         * `managed` and `spilled` of `measured.memory`. NaN, and none for fds: not known, or not told yet.
+         * `managed` and `spilled` of `measured.memory`. NaN, and none for fds: not known, or not told yet. clock: columns of the log's table
+         * `clocks`; zero of a worker whose clock is the scheduler's.
          */
         workers: {
           worker: 'u16',
@@ -562,7 +563,10 @@ export const CLIENT_LINK = {
           ...LOAD_FIGURES,
           process: f64Of<Bytes>(),
           managed: f64Of<Bytes>(),
-          disk: f64Of<Bytes>()
+          disk: f64Of<Bytes>(),
+          clockOffset: f64Of<Seconds>(),
+          clockWithin: f64Of<Seconds>(),
+          clockDrift: 'f64'
         }
       }
     ),

@@ -373,6 +373,8 @@ export type TaskStreamResult = {
     readonly process: number;
     readonly memoryLimit: number;
     readonly left: number | null;
+    /** By how many seconds its times may be wrong; absent: its clock is the scheduler's. */
+    readonly within?: number;
   }[];
   /** Legend, by time descending; slot 0…11, second and third dozen by `round`; slot -1 = other. */
   readonly functions: readonly FunctionSlot[];

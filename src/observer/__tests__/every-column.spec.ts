@@ -182,6 +182,7 @@ const EXPECTED: Partial<
   stored: ({ stored }) => stored.map(row => ({ ...row })),
   memory: ({ memory }) => memory.map(row => ({ ...row })),
   system: ({ system }) => system.map(row => ({ ...row })),
+  clocks: ({ clocks }) => clocks.map(row => ({ ...row })),
   fine: ({ fine }) =>
     [...fine]
       .sort((one, other) => one.t - other.t)
@@ -930,6 +931,20 @@ describe('every column of a drawn cluster', () => {
             };
           })
           .filter(({ rows }) => rows > 0)
+      );
+    }
+  });
+
+  it('is in how exact the times of each worker are', () => {
+    for (const { facts, log } of drawn) {
+      const { workers } = ask(log, 'task-stream', { now: END });
+      expect(
+        workers.map(({ worker, within }) => [worker, within] as const)
+      ).toEqual(
+        facts.workers.map(({ worker }) => [
+          worker,
+          facts.clocks.filter(row => row.worker === worker).at(-1)?.within
+        ])
       );
     }
   });

@@ -335,7 +335,9 @@ describe('the Task Stream of a drawn cluster', () => {
             process: facts.memory.findLast(row => row.worker === worker.worker)!
               .process,
             memoryLimit: worker.memoryLimit,
-            left: worker.left === Infinity ? null : worker.left
+            left: worker.left === Infinity ? null : worker.left,
+            within: facts.clocks.findLast(row => row.worker === worker.worker)
+              ?.within
           }))
         );
       }

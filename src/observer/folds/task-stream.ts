@@ -274,16 +274,20 @@ function workersOf(
 ): TaskStreamResult['workers'] {
   const process = newestProcessMemory(log);
   const capacity = capacityByWorker(log, to);
-  return [...log.shape.workers.values()].map(worker => ({
-    worker: worker.worker,
-    name: worker.name,
-    threads: worker.threads,
-    busy: busy.get(worker.worker) ?? 0,
-    capacity: capacity.get(worker.worker) ?? 0,
-    process: process.get(worker.worker) ?? 0,
-    memoryLimit: worker.memoryLimit,
-    left: Number.isNaN(worker.left) ? null : worker.left
-  }));
+  return [...log.shape.workers.values()].map(worker => {
+    const clock = log.clocks.get(worker.worker);
+    return {
+      worker: worker.worker,
+      name: worker.name,
+      threads: worker.threads,
+      busy: busy.get(worker.worker) ?? 0,
+      capacity: capacity.get(worker.worker) ?? 0,
+      process: process.get(worker.worker) ?? 0,
+      memoryLimit: worker.memoryLimit,
+      left: Number.isNaN(worker.left) ? null : worker.left,
+      ...(clock === undefined ? {} : { within: clock.within })
+    };
+  });
 }
 
 /** Process memory by worker. Each worker reports every fraction of a second: the newest rows tell of all of them. */

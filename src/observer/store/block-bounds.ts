@@ -21,6 +21,7 @@ const TIMES: Partial<Record<TableName, readonly string[]>> = {
   memorySamples: ['t'],
   transfers: ['start'],
   system: ['t', 'seconds'],
+  clocks: ['t', 'offset', 'within'],
   events: ['t'],
   gaps: ['from', 'to']
 };
@@ -62,7 +63,8 @@ const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
     'diskWrite',
     'hostDiskRead',
     'hostDiskWrite'
-  ]
+  ],
+  clocks: ['drift']
 };
 /** 2^80: more bytes or nanoseconds than there can be, and few enough that sums stay finite. */
 const MOST_AMOUNT = 2 ** 80;

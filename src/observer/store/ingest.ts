@@ -143,6 +143,12 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
     noteNewest(log, columnsOf(block).t);
   },
   events: ingestEvents,
+  clocks: (log, block) => {
+    for (const row of rowsOf(block)) {
+      log.clocks.set(row.worker, row);
+      log.now = Math.max(log.now, row.t);
+    }
+  },
   clients: (log, block) => {
     rowsOf(block).forEach(row => log.clients.set(row));
   },

@@ -17,6 +17,7 @@ import { SpanFigures } from './span-figures';
 import { SpanTree } from './span-tree';
 import type { StoreBounds } from './store-bounds';
 import { FunctionSlots } from '../function-slots';
+import type { Row } from '../../records/block';
 import { TABLES, type TableName } from '../../records/tables';
 
 /** status column of a run that a later row of the same run replaced; never in a log. */
@@ -73,6 +74,8 @@ export class LogStore {
   namesSpared = -1;
   readonly spans = new SpanTree();
   readonly clients = new ClusterClients();
+  /** Worker → the newest of what it adds to its clock. */
+  readonly clocks = new Map<number, Row<'clocks'>>();
   readonly shape = new ClusterShape();
   readonly memoryRuns = new BoundedMap<number, MemoryRunRow>(
     TABLES.memoryRuns.bound.rows

@@ -44,7 +44,7 @@ describe('workers that begin no task', () => {
       rowsToBlock(1, 'capacity', [{ t: 5, worker, threads: 1, state }]),
       rowsToBlock(1, 'events', [{ t: 5, kind, worker, run: 0xffffffff, text }])
     );
-  const shown = () => {
+  const shown = (remark = '') => {
     feed.setClusters(cluster.info());
     flushSync(() =>
       root.render(
@@ -54,6 +54,7 @@ describe('workers that begin no task', () => {
           hasFigures
           figuresTo={1}
           failure={null}
+          remark={remark}
           trans={trans}
         />
       )
@@ -111,6 +112,14 @@ describe('workers that begin no task', () => {
     step(3, 0, RESUMED);
     expect(shown()).toBe('');
     expect(standings(cluster.info()).size).toBe(0);
+  });
+
+  it('stand above what the panel says of its own figures', () => {
+    expect(shown('Times are exact to 4 ms.')).toBe('Times are exact to 4 ms.');
+    step(1, 1, PAUSED, full);
+    expect(shown('Times are exact to 4 ms.')).toMatch(
+      /^1 of 4 workers paused.*Times are exact to 4 ms\.$/
+    );
   });
 
   it('that are stopped are not called full', () => {

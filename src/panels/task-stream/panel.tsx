@@ -30,7 +30,7 @@ import { SelectedTask } from './selected-task';
 import { askTasks, type TaskQuestion } from './task-query';
 import { TaskTable } from './task-table';
 import type { Viewport } from './viewport';
-import { legendItems } from './rows';
+import { clockText, legendItems } from './rows';
 
 const ZOOM_STEP = 1.6;
 
@@ -97,6 +97,10 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     return result.tasks === 0 && result.running.length === 0
       ? { hidden: result.hidden }
       : null;
+  }
+
+  protected override remark(result: TaskStreamResult): string {
+    return clockText(result, this.trans);
   }
 
   protected override liveLine(result: TaskStreamResult): string {

@@ -573,6 +573,35 @@ export function waitText(detail: RunDetail, trans: Trans): string {
 
 // -------------------------------------------------------------- whole chart
 
+/** Times that are less exact than this can be seen to be. */
+const EXACT_SECONDS = 0.001;
+
+/** How exact the times of workers are whose clocks are not the scheduler's; '': exact enough for a chart. */
+export function clockText({ workers }: TaskStreamResult, trans: Trans): string {
+  const coarse = workers
+    .map(({ name, within = 0 }) => ({ name, within }))
+    .filter(({ within }) => within > EXACT_SECONDS)
+    .sort((one, other) => other.within - one.within);
+  const [worst, ...others] = coarse;
+  if (worst === undefined) {
+    return '';
+  }
+  const seconds = formatDuration(worst.within);
+  return others.length === 0
+    ? trans.__(
+        'Times of %1 are exact to %2: its clock is measured over a slow connection.',
+        worst.name,
+        seconds
+      )
+    : trans._n(
+        'Times of %2 and %1 other worker are exact to %3: their clocks are measured over slow connections.',
+        'Times of %2 and %1 other workers are exact to %3: their clocks are measured over slow connections.',
+        others.length,
+        worst.name,
+        seconds
+      );
+}
+
 /** What a screen reader says for the picture: one sentence per figure, since a translated sentence has one plural form. */
 export function summaryText(result: TaskStreamResult, trans: Trans): string {
   const { tasks, executions, workers, lanes, running, kinds } = result;

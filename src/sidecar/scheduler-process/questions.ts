@@ -33,6 +33,9 @@ type WorkerRow = SystemUse &
     readonly process: number;
     readonly managed: number;
     readonly disk: number;
+    readonly clockOffset: number;
+    readonly clockWithin: number;
+    readonly clockDrift: number;
   };
 type WorkerColumns = { readonly [C in keyof WorkerRow]: number[] };
 
@@ -70,7 +73,10 @@ const NO_ROW: WorkerRow = {
   worker: 0,
   process: 0,
   managed: 0,
-  disk: 0
+  disk: 0,
+  clockOffset: 0,
+  clockWithin: 0,
+  clockDrift: 0
 };
 
 const STATES: Readonly<Record<TaskStateWord, TaskState>> = {
@@ -182,13 +188,16 @@ export function workersOf(
     .sort((one, other) => one.id - other.id);
   const rows = sessions
     .slice(0, MOST_WORKERS)
-    .map(({ id, system, load, memory }): WorkerRow => ({
+    .map(({ id, system, load, memory, clock: { newest } }): WorkerRow => ({
       worker: id,
       ...(load ?? NO_LOAD),
       ...(system ?? NOT_TOLD),
       process: memory.process,
       managed: memory.managed,
-      disk: memory.spilled
+      disk: memory.spilled,
+      clockOffset: newest?.offset ?? 0,
+      clockWithin: newest?.within ?? 0,
+      clockDrift: newest?.drift ?? 0
     }));
   const names = Object.keys(NO_ROW) as (keyof WorkerRow)[];
   return {

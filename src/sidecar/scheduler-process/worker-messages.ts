@@ -141,6 +141,10 @@ export function takeWorkerMessage(
       const { sent, offset, within } = message.fields;
       const now = cluster.clock();
       session.link.send('clockIs', { sent, clock: now as Seconds });
+      const row = session.clock.tell(now, offset, within);
+      if (row !== null) {
+        log.clock(now, worker, row);
+      }
       if (Math.abs(offset - session.loggedClockOffset) > TOLD_CLOCK_SECONDS) {
         session.loggedClockOffset = offset;
         const text = `${(offset * 1000).toFixed(1)} ms are added to its clock, which may be wrong by ${(within * 1000).toFixed(1)} ms.`;

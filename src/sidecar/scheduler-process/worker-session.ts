@@ -4,6 +4,7 @@ import type { DenseTaskId } from '../../records/ids';
 import type { MemoryUse } from '../../records/memory-measures';
 import type { TablesOf } from '../../wire/schema';
 import type { WorkerIntro } from '../../wire/worker-link';
+import { ClockChanges } from '../../sources';
 import type { AcceptedLink } from '../../link/door';
 import type { WorkerBlobs } from './blob-store';
 
@@ -48,7 +49,9 @@ export class WorkerSession {
   hasWorked = false;
   /** The newest measurement. */
   memory: MemoryUse = { process: 0, managed: 0, spilled: 0, unmanagedOld: 0 };
-  /** What it adds to its clock to get the scheduler's, as the log has it; seconds. */
+  /** What it adds to its clock to get the scheduler's. */
+  readonly clock = new ClockChanges();
+  /** The offset that an event has told; seconds. */
   loggedClockOffset = 0;
   /** The newest row of what the system counts for it, and of how much it has to do; null: none yet. */
   system: SystemUse | null = null;

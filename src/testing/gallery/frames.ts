@@ -426,7 +426,10 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
           outgoingTotal: [2 ** 33, 0],
           process: [1.5e8, 0],
           managed: [1e8, 0],
-          disk: [9e5, 0]
+          disk: [9e5, 0],
+          clockOffset: [-3 as Seconds, 0 as Seconds],
+          clockWithin: [0.0005 as Seconds, 0 as Seconds],
+          clockDrift: [0.0001, 0]
         }
       }
     ),

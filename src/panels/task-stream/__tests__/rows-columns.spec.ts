@@ -4,7 +4,11 @@ import { ask } from '../../../observer/__tests__/ask';
 import { runDetail } from '../../../observer/folds/run-detail';
 import { ingestBlock } from '../../../observer/store/ingest';
 import { LogStore } from '../../../observer/store/log-store';
-import { PartKind, RunStatus } from '../../../records/enumerations';
+import {
+  ClockChange,
+  PartKind,
+  RunStatus
+} from '../../../records/enumerations';
 import type { TableName } from '../../../records/tables';
 import { rowsToBlock, type Row } from '../../../testing/rows-to-block';
 import { drawRuns, type DrawnTask } from '../../../testing/run-from-text';
@@ -14,6 +18,7 @@ import {
   bandLevels,
   bandRows,
   cardOf,
+  clockText,
   fusedWith,
   type HoveredBox,
   legendItems,
@@ -125,6 +130,51 @@ describe('the header of a worker', () => {
       [2, ''],
       [3, '']
     ]);
+  });
+});
+
+describe('how exact times are', () => {
+  const log = new LogStore('clocks');
+  take(
+    log,
+    'workers',
+    [0, 1, 2].map(worker => ({
+      worker,
+      pid: 1,
+      threads: 1,
+      memoryLimit: 0,
+      joined: 0,
+      left: NaN,
+      name: `worker-${worker}`,
+      address: '',
+      host: '',
+      why: ''
+    }))
+  );
+  const clock = { offset: 3, drift: NaN, why: ClockChange.Measured };
+  const said = () => plain(clockText(streamOf(log), english));
+
+  it('is not said of one clock, nor of one that is known well', () => {
+    expect(said()).toBe('');
+    take(log, 'clocks', [{ ...clock, t: 1, worker: 1, within: 0.001 }]);
+    expect(said()).toBe('');
+  });
+
+  it('is said by the least exact, and of how many', () => {
+    take(log, 'clocks', [{ ...clock, t: 2, worker: 1, within: 0.004 }]);
+    expect(said()).toBe(
+      'Times of worker-1 are exact to 4.00 ms: its clock is measured over a slow connection.'
+    );
+    take(log, 'clocks', [{ ...clock, t: 3, worker: 2, within: 0.012 }]);
+    expect(said()).toBe(
+      'Times of worker-2 and 1 other worker are exact to 12.0 ms: their clocks are measured over slow connections.'
+    );
+    // It is known better now.
+    take(log, 'clocks', [
+      { ...clock, t: 4, worker: 1, within: 0.0002 },
+      { ...clock, t: 4, worker: 2, within: 0.0002 }
+    ]);
+    expect(said()).toBe('');
   });
 });
 

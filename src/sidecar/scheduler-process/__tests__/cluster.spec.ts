@@ -2,7 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeBlock, type Block } from '../../../records/block';
-import { CapacityState, StoredKind } from '../../../records/enumerations';
+import {
+  CapacityState,
+  ClockChange,
+  StoredKind
+} from '../../../records/enumerations';
 import type { Seconds } from '../../../base/brand';
 import type { TableName } from '../../../records/tables';
 import { drawnClusterSettings } from '../../../testing/cluster-settings';
@@ -835,6 +839,20 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect(texts()).toEqual([
       '3000.0 ms are added to its clock, which may be wrong by 0.5 ms.',
       '-5000.0 ms are added to its clock, which may be wrong by 0.5 ms.'
+    ]);
+    const rows = observer.rows('clocks').flatMap(({ columns, rows }) =>
+      Array.from({ length: rows }, (_, i) => ({
+        worker: columns.worker[i],
+        offset: columns.offset[i],
+        within: columns.within[i],
+        why: columns.why[i]
+      }))
+    );
+    const { id } = worker!;
+    expect(rows).toEqual([
+      { worker: id, offset: 3, within: 0.0005, why: ClockChange.Measured },
+      { worker: id, offset: 3.002, within: 0.0005, why: ClockChange.Slewed },
+      { worker: id, offset: -5, within: 0.0005, why: ClockChange.Stepped }
     ]);
   });
 
