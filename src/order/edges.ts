@@ -35,7 +35,9 @@ export function reversed(edges: Edges, inOrder?: Int32Array): Edges {
   const count = edges.start.length - 1;
   const from = inOrder ?? idsUpTo(count);
   const start = new Int32Array(count + 1);
-  for (const id of from) {
+  // (by index: an iterator takes twice as long)
+  for (let place = 0; place < from.length; place++) {
+    const id = from[place]!;
     for (let at = edges.start[id]!; at < edges.start[id + 1]!; at++) {
       start[edges.ids[at]! + 1]!++;
     }
@@ -45,12 +47,25 @@ export function reversed(edges: Edges, inOrder?: Int32Array): Edges {
   }
   const next = start.slice(0, count);
   const ids = new Int32Array(start[count]!);
-  for (const id of from) {
+  for (let place = 0; place < from.length; place++) {
+    const id = from[place]!;
     for (let at = edges.start[id]!; at < edges.start[id + 1]!; at++) {
       ids[next[edges.ids[at]!]!++] = id;
     }
   }
   return { start, ids };
+}
+
+/** Whether each list ascends. */
+export function areAscending({ start, ids }: Edges): boolean {
+  for (let id = 0; id + 1 < start.length; id++) {
+    for (let at = start[id]! + 1; at < start[id + 1]!; at++) {
+      if (ids[at - 1]! > ids[at]!) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 /** 0 … `count` − 1. */

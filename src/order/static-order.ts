@@ -6,7 +6,14 @@
  * then take the leaf that needs the fewest further roots. In between, number what became runnable by the way, but only as far as it leads
  * to a result that lets others go (a reducer whose inputs are complete, or a leaf).
  */
-import { degree, type Edges, idsUpTo, listOf, reversed } from './edges';
+import {
+  areAscending,
+  degree,
+  type Edges,
+  idsUpTo,
+  listOf,
+  reversed
+} from './edges';
 import { loopAmong, OrderWeights, totalsOf } from './order-weights';
 import { type Reach, reachOf, ReachSearch, SAMPLE } from './reach';
 import { TargetLeaves } from './target-leaves';
@@ -99,7 +106,9 @@ class StaticOrder {
 
     const users = reversed(graph.dependencies);
     // Each list ascending: the order in which a task names its dependencies must not matter.
-    const dependencies = reversed(users);
+    const dependencies = areAscending(graph.dependencies)
+      ? graph.dependencies
+      : reversed(users);
     this._sharedData = new Uint8Array(size);
     for (let id = 0; id < size; id++) {
       const isData = id >= graph.nodeCount || graph.data?.[id] === 1;

@@ -18,6 +18,8 @@ import {
 import { TABLES, type ColumnType, type TableName } from './tables';
 
 const FIRST_ROWS = 64;
+/** So few bytes are copied faster one by one: a view of them takes 100 ns. */
+const FEW_BYTES = 24;
 
 /** The texts of one column so far. */
 type OpenText = { bytes: Uint8Array; length: number; rows: number };
@@ -88,12 +90,24 @@ export class BlockBuilder<T extends TableName> {
     this._endText(column, text, written);
   }
 
-  /** The same from utf8 bytes, as keys come in over the wire. */
-  addTextBytes(column: string, utf8: Uint8Array): void {
+  /** The same from utf8 bytes, from `start` to `end`, as keys come in over the wire. */
+  addTextBytes(
+    column: string,
+    utf8: Uint8Array,
+    start = 0,
+    end = utf8.length
+  ): void {
     const text = this._text(column);
-    this._reserve(text, utf8.length);
-    text.bytes.set(utf8, text.length);
-    this._endText(column, text, utf8.length);
+    this._reserve(text, end - start);
+    const { bytes, length } = text;
+    if (end - start > FEW_BYTES) {
+      bytes.set(utf8.subarray(start, end), length);
+    } else {
+      for (let i = start; i < end; i++) {
+        bytes[length + i - start] = utf8[i]!;
+      }
+    }
+    this._endText(column, text, end - start);
   }
 
   append(row: Row<T>): void {

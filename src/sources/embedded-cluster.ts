@@ -152,7 +152,7 @@ export class EmbeddedClusterLog extends SourceLog {
    * Tasks as they are submitted, one after another, each followed by its edges.
    *
    * @param group - the log's name of the key's first part.
-   * @param suffix - the rest of the key's text, utf8.
+   * @param texts - holds the rest of the key's text, utf8, from `start` to `end`.
    */
   node(
     now: number,
@@ -160,7 +160,9 @@ export class EmbeddedClusterLog extends SourceLog {
     functionId: number,
     span: SpanId,
     origin: number,
-    suffix: Uint8Array
+    texts: Uint8Array,
+    start = 0,
+    end = texts.length
   ): number {
     if (!this._isRecording) {
       return this._nextNode++;
@@ -176,7 +178,7 @@ export class EmbeddedClusterLog extends SourceLog {
     columns.origin[row] = origin;
     columns.submitted[row] = this.since(now);
     columns.firstEdge[row] = this._nextEdge;
-    table.addTextBytes('suffix', suffix);
+    table.addTextBytes('suffix', texts, start, end);
     return node;
   }
 

@@ -261,7 +261,9 @@ describe('a block', () => {
         builder.grow(drawn.length);
         for (const [text, isBytes] of drawn) {
           if (isBytes) {
-            builder.addTextBytes('text', new TextEncoder().encode(text));
+            // In the midst of others, as the keys of a graph come.
+            const utf8 = new TextEncoder().encode(`é${text}-`);
+            builder.addTextBytes('text', utf8, 2, utf8.length - 1);
           } else {
             builder.addText('text', text);
           }

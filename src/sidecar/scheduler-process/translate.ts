@@ -325,12 +325,22 @@ function describeRow(
   rows.group[task] = group;
   rows.span[task] = span;
   rows.flags[task] = described.flags[i]!;
-  rows.keyStart[task] = described.suffix[i]!;
-  rows.keyEnd[task] =
-    i + 1 === described.rows ? keyTexts.blob.length : described.suffix[i + 1]!;
+  const { blob } = keyTexts;
+  const start = described.suffix[i]!;
+  const end = i + 1 === described.rows ? blob.length : described.suffix[i + 1]!;
+  rows.keyStart[task] = start;
+  rows.keyEnd[task] = end;
   rows.setKeyTexts(task, keyTexts);
-  const suffix = rows.keySuffix(task);
-  rows.node[task] = log.node(now, group, functionId, span, origin, suffix);
+  rows.node[task] = log.node(
+    now,
+    group,
+    functionId,
+    span,
+    origin,
+    blob,
+    start,
+    end
+  );
 }
 
 function takeRow(
