@@ -1,5 +1,6 @@
 /** The list of plugins, nothing else. */
 import { type JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { daskPlugin } from './lab/dask-plugin';
 import { feedPlugin } from './lab/feed-plugin';
 import { panelsPlugin } from './lab/panels-plugin';
 import { sidebarPlugin } from './lab/sidebar-plugin';
@@ -10,6 +11,7 @@ const PLUGINS: JupyterFrontEndPlugin<unknown>[] = [
   feedPlugin,
   themePlugin,
   panelsPlugin,
+  daskPlugin,
   sidebarPlugin,
   statusPlugin
 ];

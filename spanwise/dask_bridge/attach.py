@@ -64,6 +64,8 @@ class AttachedCluster:
     def close(self) -> None:
         """Watch no more. Panels keep the history; on the cluster nothing is left. Twice is safe.
 
+        Outside Jupyter nobody else holds the figures: ask for them before.
+
         Who has attached to the same cluster twice has one handle, and closes it twice.
         """
         with _LOCK:
@@ -78,6 +80,9 @@ class AttachedCluster:
         self._viewer.close(why)
         if self._questions is not None:
             self._questions[1].close()
+        observer = self._viewer.observer
+        if observer is not None:
+            observer.close()
 
     # -- questions --------------------------------------------------------
 
@@ -261,8 +266,6 @@ def _address_of(where: Any) -> tuple[str, str | None]:
         return where, None
     if where is None:
         where = _only_client()
-    cluster = getattr(where, "cluster", None)
-    name = getattr(where if cluster is None else cluster, "name", None)
     address = getattr(getattr(where, "scheduler", None), "address", None) or getattr(
         where, "scheduler_address", None
     )
@@ -271,7 +274,12 @@ def _address_of(where: Any) -> tuple[str, str | None]:
             f"attach() takes the address of a scheduler, or a client or cluster of Dask that is "
             f"connected, not {type(where).__name__}."
         )
-    return address, name if isinstance(name, str) and name else None
+    cluster = getattr(where, "cluster", None)
+    cluster = where if cluster is None else cluster
+    name = getattr(cluster, "name", None)
+    # (a client is none, and Dask's names of clusters are mostly chance)
+    is_named = isinstance(name, str) and hasattr(cluster, "scheduler_address")
+    return address, f"{type(cluster).__name__} {name}" if is_named else None
 
 
 def _security_at(where: Any) -> Any:

@@ -74,6 +74,25 @@ def open_rpc(address: str, security: Any, seconds: float) -> Any:
         ) from None
 
 
+async def knock(address: str, seconds: float) -> None:
+    """Open a plain connection to the host and port of an address, and close it.
+
+    Dask tries again and again where nobody listens, until its time is over.
+
+    Raises
+    ------
+    OSError, TimeoutError
+        Why there is none.
+    """
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    scheme, location = parse_address(address)
+    if scheme in ("tcp", "tls"):
+        host, port = parse_host_port(location)
+        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), seconds)
+        writer.close()
+
+
 def why_not(address: str, error: BaseException) -> str:
     """A sentence for an error of reaching a scheduler."""
     for each in _causes(error):

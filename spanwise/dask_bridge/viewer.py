@@ -24,7 +24,7 @@ from typing import Any
 
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.pulled import Pulled, UnreadableAnswer, read_answer
-from spanwise.dask_bridge.reach import open_rpc, why_not
+from spanwise.dask_bridge.reach import knock, open_rpc, why_not
 from spanwise.dask_bridge.ship import OPERATION, ship
 from spanwise.errors import ClusterError
 from spanwise.notices import tell
@@ -42,6 +42,8 @@ _FLUSH_SECONDS = 10.0
 _END_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 _CLOCKS_KEPT = 16
+#: A scheduler that has not answered by then is looked for by a plain connection.
+_SOON_SECONDS = 1.5
 _WANT = ["workers", "clients", "spans", "fine", "memory", "executing", "bandwidth", "loop"]
 
 
@@ -204,7 +206,14 @@ class Viewer:
     async def _first(self) -> None:
         """Reach it, and write the first answer."""
         try:
-            await self._reach()
+            reached = asyncio.ensure_future(self._reach())
+            if not (await asyncio.wait({reached}, timeout=_SOON_SECONDS))[0]:
+                try:
+                    await knock(self.address, self._seconds)
+                except BaseException:
+                    reached.cancel()
+                    raise
+            await reached
             pulled = await self._pull()
         except (OSError, TimeoutError) as error:
             raise ClusterError(why_not(self.address, error)) from None

@@ -87,7 +87,7 @@ def test_records_are_those_of_dask(cluster: DaskProcesses, client: distributed.C
         our = ours[key]
         assert our["worker"] == their["worker"]
         assert our["thread"] == their["thread"]
-        assert our["status"] == ("error" if "bad" in key else "OK")
+        assert our["status"] == ("error" if key.startswith("bad") else "OK")
         if our["status"] == "OK":
             assert our["nbytes"] == their["nbytes"]
             assert our["typename"] == their["typename"]
@@ -165,6 +165,21 @@ def test_memory_and_workers_are_told(client: distributed.Client) -> None:
         assert attached.bandwidth()["total"] > 0
 
 
+def test_a_cluster_object_is_attached_to_by_its_kind_and_name() -> None:
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+        spanwise.attach(client) as attached,
+        spanwise.attach(local) as same,
+    ):
+        assert attached is same and attached.name == f"LocalCluster {local.name}"
+        future = client.submit(part, 1, pure=False)
+        assert len(future.result()) == 2000
+        assert [each["key"] for each in attached.get_task_stream()] == [future.key]
+
+
 def traces(client: distributed.Client) -> Any:
     def asked(dask_scheduler: Any) -> Any:
         ours = [name for name in dask_scheduler.plugins if "spanwise" in name]
@@ -193,7 +208,12 @@ def test_a_kernel_attaches_by_address(client: distributed.Client) -> None:
         for each in spanwise.dask_bridge.attach.attached_clusters().values():
             each.close()
     assert shown() == {}
+
+
+def test_a_kernel_is_told_why_it_cannot_attach() -> None:
     assert "Nobody listens" in attach_here(f"tcp://127.0.0.1:{free_port()}")["problem"]
+    files = {"ca_file": "none.pem", "cert_file": "none.pem", "key_file": "none.pem"}
+    assert "TLS files cannot be read" in attach_here("tls://127.0.0.1:1", **files)["problem"]
 
 
 def free_port() -> int:

@@ -363,6 +363,8 @@ function kindText(cluster: ClusterInfo, trans: TranslationBundle): string {
       return trans.__('local schedulers');
     case 'embedded':
       return trans.__('local cluster');
+    case 'dask':
+      return trans.__('Dask cluster');
     default:
       return cluster.kind;
   }

@@ -4,5 +4,9 @@ export const CommandIDs = {
   open: 'spanwise:open',
   /** `{notebook?}`: notebook left, the four panels beside it. */
   openLayout: 'spanwise:open-layout',
-  clearFilter: 'spanwise:clear-filter'
+  clearFilter: 'spanwise:clear-filter',
+  /** `{address?}`: show a Dask cluster that the kernel of the notebook in front can reach. */
+  attach: 'spanwise:attach',
+  /** `{url}`: of the button in the representation of Dask's client. */
+  daskLayout: 'dask:populate-and-launch-layout'
 } as const;

@@ -17,7 +17,13 @@ import { PANELS } from './panel-list';
 import { Sidebar } from './sidebar';
 import { SidebarModel } from './sidebar-model';
 import { widenOnce } from './sidebar-width';
-import { IFeedToken, type IPanels, IPanelsToken } from './tokens';
+import {
+  type IDaskClusters,
+  IDaskClustersToken,
+  IFeedToken,
+  type IPanels,
+  IPanelsToken
+} from './tokens';
 
 /** After the file browser and the running kernels, before the table of contents. */
 const RANK = 300;
@@ -30,7 +36,13 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
   description: 'Adds the Spanwise tab to the left sidebar.',
   autoStart: true,
   requires: [IFeedToken, IPanelsToken, ILabShell],
-  optional: [INotebookTracker, ILayoutRestorer, IStateDB, ITranslator],
+  optional: [
+    INotebookTracker,
+    ILayoutRestorer,
+    IStateDB,
+    ITranslator,
+    IDaskClustersToken
+  ],
   activate: (
     app: JupyterFrontEnd,
     feed: IFeed,
@@ -39,7 +51,8 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
     notebooks: INotebookTracker | null,
     restorer: ILayoutRestorer | null,
     state: IStateDB | null,
-    translator: ITranslator | null
+    translator: ITranslator | null,
+    dask: IDaskClusters | null
   ) => {
     const { contexts, opener, kernels } = panels;
     const model = new SidebarModel({
@@ -53,6 +66,7 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
       model,
       opener,
       panels: PANELS,
+      dask,
       trans,
       actions: new ClusterActions({
         controls: new ClusterControls(serverSettings, trans),

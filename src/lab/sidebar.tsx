@@ -13,12 +13,14 @@ import { StateView } from '../panels/state-view';
 import { ToolButton } from '../panels/toolbar';
 import type { ClusterActions } from './cluster-actions';
 import { ClusterCard } from './cluster-card';
+import { DaskOffers } from './dask-offers';
 import { SIDEBAR_ID } from './default-layout';
 import { Gallery } from './gallery';
 import type { PanelOpener, PanelPlace } from './panel-opener';
 import { Section } from './section';
 import type { SidebarModel } from './sidebar-model';
 import { SpansSection } from './spans-section';
+import type { IDaskClusters } from './tokens';
 
 export class Sidebar extends ReactWidget {
   private readonly _shown = new Signal<this, void>(this);
@@ -33,6 +35,7 @@ export class Sidebar extends ReactWidget {
     this.node.setAttribute('aria-label', trans.__('Spanwise'));
     model.changed.connect(this._redraw, this);
     _options.actions.changed.connect(this._redraw, this);
+    _options.dask?.clusters.changed.connect(this._redraw, this);
   }
 
   override dispose(): void {
@@ -41,6 +44,7 @@ export class Sidebar extends ReactWidget {
     }
     this._options.model.changed.disconnect(this._redraw, this);
     this._options.actions.changed.disconnect(this._redraw, this);
+    this._options.dask?.clusters.changed.disconnect(this._redraw, this);
     Signal.clearData(this);
     super.dispose();
   }
@@ -73,12 +77,15 @@ export class Sidebar extends ReactWidget {
   }
 
   render(): JSX.Element {
-    const { model, opener, panels, trans } = this._options;
+    const { model, opener, panels, dask, trans } = this._options;
     const { feed } = model;
     const problem = linkState(feed.status, trans, {
       reload: () => window.location.reload(),
       tryAgain: () => feed.reconnect()
     });
+    // Where Dask's cluster is to be had, nobody need be told that there is none.
+    const hasOffer =
+      dask !== null && dask.clusters.offers(model.notebookInFront).length > 0;
     const open = new Set<PanelName>(
       panels
         .filter(({ name }) => opener.find(name, model.target) !== undefined)
@@ -89,7 +96,7 @@ export class Sidebar extends ReactWidget {
         <Section name={trans.__('Cluster')}>
           {problem !== null ? (
             <StateView state={problem} />
-          ) : (
+          ) : model.cluster === null && hasOffer ? null : (
             <ClusterCard
               cluster={model.cluster}
               users={model.users}
@@ -98,6 +105,14 @@ export class Sidebar extends ReactWidget {
               status={feed.status}
               trans={trans}
               onChoose={cluster => model.choose(cluster)}
+            />
+          )}
+          {dask !== null && (
+            <DaskOffers
+              notebook={model.notebookInFront}
+              clusters={dask.clusters}
+              trans={trans}
+              onShow={dask.show}
             />
           )}
         </Section>
@@ -141,6 +156,8 @@ export namespace Sidebar {
     readonly opener: PanelOpener;
     readonly panels: readonly PanelDescription[];
     readonly actions: ClusterActions;
+    /** The Dask clusters of notebooks; null if there are no notebooks. */
+    readonly dask: IDaskClusters | null;
     readonly trans: TranslationBundle;
     readonly openPanel: (name: PanelName, place?: PanelPlace) => void;
     readonly openLayout: () => void;

@@ -3,6 +3,7 @@ import { Token } from '@lumino/coreutils';
 import type { IFeed } from '../feed/feed-types';
 import type { ITheme } from '../panels/panel-context';
 import type { ContextPool } from './context-pool';
+import type { KernelClusters } from './kernel-clusters';
 import type { NotebookKernels } from './notebook-kernels';
 import type { PanelOpener } from './panel-opener';
 
@@ -26,4 +27,16 @@ export interface IPanels {
 export const IPanelsToken = new Token<IPanels>(
   '@spanwise/lab:IPanels',
   'Opens panels and lays them out.'
+);
+
+/** The Dask clusters that kernels of notebooks are connected to. */
+export interface IDaskClusters {
+  readonly clusters: KernelClusters;
+  /** Attaches to a cluster of the notebook and opens the panels; `clusters` says what came of it. */
+  show(notebook: string, address: string): void;
+}
+
+export const IDaskClustersToken = new Token<IDaskClusters>(
+  '@spanwise/lab:IDaskClusters',
+  'The Dask clusters of open notebooks.'
 );

@@ -108,10 +108,14 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
               ? trans.__(
                   'Node’s sampler works in the thread that computes, and would be measured with the tasks.'
                 )
-              : trans.__(
-                  'The workers of %1 were started without the sampler.',
-                  cluster.name
-                )
+              : cluster.kind === 'dask'
+                ? trans.__(
+                    'Spanwise does not read the samples of Dask’s workers.'
+                  )
+                : trans.__(
+                    'The workers of %1 were started without the sampler.',
+                    cluster.name
+                  )
         }
       : {
           icon: this.face.icon,

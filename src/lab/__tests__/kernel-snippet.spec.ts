@@ -1,0 +1,106 @@
+import * as fc from 'fast-check';
+import {
+  attachExpression,
+  readAttached,
+  readSeen,
+  seenExpression
+} from '../kernel-snippet';
+
+type Content = Parameters<typeof readSeen>[0];
+
+/** The reply of a kernel to which an expression was given. */
+const reply = (answer: unknown): Content =>
+  ({
+    status: 'ok',
+    user_expressions: {
+      answer: {
+        status: 'ok',
+        data: { 'application/json': answer, 'text/plain': 'Spanwise' }
+      }
+    }
+  }) as unknown as Content;
+
+const attached = (answer: unknown) =>
+  readAttached(reply(answer), 'install', 'unreadable');
+
+describe('what a kernel says of its clusters', () => {
+  it('is read', () => {
+    const cluster = {
+      address: 'tcp://127.0.0.1:8786',
+      workers: 4,
+      threads: 8,
+      dashboard: 'http://127.0.0.1:8787/status',
+      shownAs: ''
+    };
+    expect(readSeen(reply({ clusters: [cluster] }))).toEqual([cluster]);
+  });
+
+  it('is bounded, whatever it holds, and never throws', () => {
+    const field = fc.oneof(fc.anything(), fc.string(), fc.nat());
+    const cluster = fc.oneof(
+      fc.anything(),
+      fc.record({
+        address: field,
+        workers: field,
+        threads: field,
+        dashboard: field,
+        shownAs: field
+      })
+    );
+    const answer = fc.oneof(
+      fc.anything(),
+      fc.record({ clusters: fc.array(cluster, { maxLength: 60 }) })
+    );
+    fc.assert(
+      fc.property(answer, told => {
+        const seen = readSeen(reply(told));
+        expect(seen.length).toBeLessThanOrEqual(20);
+        for (const each of seen) {
+          expect(each.address).not.toBe('');
+          expect(each.address.length).toBeLessThanOrEqual(500);
+          expect(Number.isInteger(each.workers)).toBe(true);
+          expect(each.workers).toBeGreaterThanOrEqual(0);
+          expect(typeof each.shownAs).toBe('string');
+        }
+        expect(Object.keys(attached(told))).toHaveLength(1);
+      })
+    );
+  });
+
+  it('is nothing if the kernel failed', () => {
+    expect(readSeen({ status: 'error' } as unknown as Content)).toEqual([]);
+    expect(readSeen({ status: 'aborted' } as unknown as Content)).toEqual([]);
+  });
+});
+
+describe('what came of attaching', () => {
+  it.each([
+    [{ cluster: 'dask-1' }, { cluster: 'dask-1' }],
+    [{ problem: 'Nobody answers.' }, { problem: 'Nobody answers.' }],
+    [{ missing: 'No module named spanwise' }, { problem: 'install' }],
+    [{}, { problem: 'unreadable' }],
+    [{ cluster: 7 }, { problem: 'unreadable' }]
+  ])('%j', (answer, result) => {
+    expect(attached(answer)).toEqual(result);
+  });
+});
+
+describe('the expressions', () => {
+  it('are one line each: an expression of several would be none', () => {
+    for (const each of [seenExpression(), attachExpression('tcp://a\n"b')]) {
+      expect(each).not.toContain('\n');
+    }
+  });
+
+  it('give texts as texts: what stands in an address is not run', () => {
+    const hostile = '"); import os; os.abort(); ("';
+    const expression = attachExpression(hostile);
+    const literal = /exec\(("(?:[^"\\]|\\.)*"), names\)/.exec(expression)?.[1];
+    const program = JSON.parse(literal!) as string;
+    expect(program.split('\n')[0]).toContain(JSON.stringify(hostile));
+    // Nothing of it stands outside the literal.
+    expect(expression.replace(literal!, '')).toBe(
+      '(lambda names: exec(, names) or names["answer"])({})'
+    );
+  });
+});

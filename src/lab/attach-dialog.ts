@@ -1,0 +1,81 @@
+/** *Attach…*: the address of a Dask scheduler, and the files of a TLS connection, as the kernel sees them. */
+import { Dialog, showDialog } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+import type { TlsFiles } from './kernel-snippet';
+
+type AttachWish = {
+  readonly address: string;
+  readonly tls: TlsFiles | undefined;
+};
+
+/** What the user wants; null if he does not want it any more. */
+export async function askForAddress(
+  trans: TranslationBundle
+): Promise<AttachWish | null> {
+  const { button, value } = await showDialog({
+    title: trans.__('Attach to a Dask cluster'),
+    body: new AttachForm(trans),
+    focusNodeSelector: 'input',
+    buttons: [
+      Dialog.cancelButton({ label: trans.__('Cancel') }),
+      Dialog.okButton({ label: trans.__('Attach') })
+    ]
+  });
+  return button.accept ? value : null;
+}
+
+/** A row of text fields. The dialog asks it for its value. */
+class AttachForm
+  extends Widget
+  implements Dialog.IBodyWidget<AttachWish | null>
+{
+  private readonly _address: HTMLInputElement;
+  private readonly _ca: HTMLInputElement;
+  private readonly _certificate: HTMLInputElement;
+  private readonly _key: HTMLInputElement;
+
+  constructor(trans: TranslationBundle) {
+    super();
+    this.addClass('sw-attach');
+    this._address = this._field(
+      trans.__('Address of the scheduler'),
+      'tcp://127.0.0.1:8786'
+    );
+    const why = document.createElement('p');
+    why.textContent = trans.__(
+      'For a tls:// address: files that the kernel of the notebook can read.'
+    );
+    this.node.append(why);
+    this._ca = this._field(trans.__('Certificate authority'), 'ca.pem');
+    this._certificate = this._field(trans.__('Certificate'), 'cert.pem');
+    this._key = this._field(trans.__('Key'), 'key.pem');
+  }
+
+  getValue(): AttachWish | null {
+    const [address, ca, certificate, key] = [
+      this._address,
+      this._ca,
+      this._certificate,
+      this._key
+    ].map(({ value }) => value.trim()) as [string, string, string, string];
+    const hasFiles = ca !== '' || certificate !== '' || key !== '';
+    return address === ''
+      ? null
+      : { address, tls: hasFiles ? { ca, certificate, key } : undefined };
+  }
+
+  private _field(label: string, example: string): HTMLInputElement {
+    const line = document.createElement('label');
+    const name = document.createElement('span');
+    name.textContent = label;
+    const input = document.createElement('input');
+    input.type = 'text';
+    input.placeholder = example;
+    input.spellcheck = false;
+    input.className = 'jp-mod-styled';
+    line.append(name, input);
+    this.node.append(line);
+    return input;
+  }
+}

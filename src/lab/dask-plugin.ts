@@ -1,0 +1,215 @@
+/**
+ * Dask clusters that notebooks are connected to: found in their kernels, offered in the sidebar, shown by a click, by the setting, by the
+ * dialog *Attach…*, or by the button in the representation of Dask's own client.
+ */
+import type {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette, Notification } from '@jupyterlab/apputils';
+import {
+  INotebookTracker,
+  NotebookActions,
+  type NotebookPanel
+} from '@jupyterlab/notebook';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import type { IFeed } from '../feed/feed-types';
+import { askForAddress } from './attach-dialog';
+import { CommandIDs } from './command-ids';
+import { type AttachWay, readAttachWay } from './dask-settings';
+import { KernelClusters } from './kernel-clusters';
+import { askKernelOf } from './kernel-of-notebook';
+import type { TlsFiles } from './kernel-snippet';
+import { IDaskClustersToken, type IDaskClusters, IFeedToken } from './tokens';
+
+export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
+  id: '@spanwise/lab:dask',
+  description: 'Finds the Dask clusters of open notebooks and shows them.',
+  autoStart: true,
+  provides: IDaskClustersToken,
+  requires: [IFeedToken, INotebookTracker],
+  optional: [ICommandPalette, ISettingRegistry, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    feed: IFeed,
+    notebooks: INotebookTracker,
+    palette: ICommandPalette | null,
+    settings: ISettingRegistry | null,
+    translator: ITranslator | null
+  ): IDaskClusters => {
+    const trans = (translator ?? nullTranslator).load('spanwise');
+    const clusters = new KernelClusters({
+      ask: askKernelOf(notebooks),
+      trans
+    });
+    let way: AttachWay = 'ask';
+
+    const look = (panel: NotebookPanel | null) => {
+      if (panel !== null && way !== 'never') {
+        clusters.look(panel.context.path);
+      }
+    };
+    NotebookActions.executed.connect((_, { notebook }) => {
+      look(notebooks.find(({ content }) => content === notebook) ?? null);
+    });
+    notebooks.currentChanged.connect((_, panel) => look(panel));
+    notebooks.widgetAdded.connect((_, panel) => {
+      const { sessionContext, context } = panel;
+      void sessionContext.ready.then(() => look(panel));
+      sessionContext.statusChanged.connect((_, status) => {
+        if (status === 'restarting' || status === 'autorestarting') {
+          clusters.forget(context.path);
+        }
+      });
+      panel.disposed.connect(() => clusters.forget(context.path));
+    });
+
+    /** Attaches; then the panels show the cluster, opened if `opens`. */
+    const attach = async (
+      notebook: string,
+      address: string,
+      opens: boolean,
+      tls?: TlsFiles
+    ) => {
+      const attached = await clusters.attach(notebook, address, tls);
+      if (attached === null || 'problem' in attached) {
+        return attached;
+      }
+      // The server may have started its observer for this cluster.
+      feed.reconnect();
+      if (opens) {
+        await app.commands.execute(CommandIDs.openLayout, {
+          notebook,
+          cluster: attached.cluster
+        });
+      }
+      return attached;
+    };
+    const show = (notebook: string, address: string) => {
+      void attach(notebook, address, true);
+    };
+
+    /** Attached to by the setting: once each, so that one that fails or is let go of is not attached to again and again. */
+    const atOnce = new Set<string>();
+    clusters.changed.connect(() => {
+      const notebook = notebooks.currentWidget?.context.path;
+      if (way !== 'at once' || notebook === undefined) {
+        return;
+      }
+      for (const { address } of clusters.offers(notebook)) {
+        const key = JSON.stringify([notebook, address]);
+        if (!atOnce.has(key)) {
+          atOnce.add(key);
+          void attach(notebook, address, false);
+        }
+      }
+    });
+    void settings?.load(daskPlugin.id).then(
+      loaded => {
+        const apply = () => {
+          way = readAttachWay(loaded.get('attachToDask').composite);
+          look(notebooks.currentWidget);
+        };
+        loaded.changed.connect(apply);
+        apply();
+      },
+      (error: unknown) => {
+        Notification.warning(
+          trans.__(
+            'Spanwise could not read its settings and uses the defaults: %1',
+            String(error)
+          ),
+          { autoClose: false }
+        );
+      }
+    );
+
+    app.commands.addCommand(CommandIDs.attach, {
+      label: trans.__('Spanwise: Attach to a Dask Cluster…'),
+      caption: trans.__('By the kernel of the notebook in front'),
+      describedBy: {
+        args: {
+          type: 'object',
+          properties: {
+            address: {
+              type: 'string',
+              description: 'Address of the scheduler; asked for if left out.'
+            }
+          }
+        }
+      },
+      execute: async args => {
+        const notebook = notebooks.currentWidget?.context.path;
+        if (notebook === undefined) {
+          say(
+            trans.__(
+              'Open a Python notebook first: its kernel connects to the cluster.'
+            )
+          );
+          return;
+        }
+        const wish =
+          typeof args['address'] === 'string'
+            ? { address: args['address'], tls: undefined }
+            : await askForAddress(trans);
+        if (wish === null) {
+          return;
+        }
+        const attached = await attach(notebook, wish.address, true, wish.tls);
+        if (attached !== null && 'problem' in attached) {
+          say(attached.problem);
+        }
+      }
+    });
+    palette?.addItem({
+      command: CommandIDs.attach,
+      category: trans.__('Spanwise')
+    });
+
+    // The button “Launch dashboard in JupyterLab” of Dask's client. The extension of Dask has a command of this name, too, and keeps it.
+    void app.restored.then(() => {
+      if (app.commands.hasCommand(CommandIDs.daskLayout)) {
+        return;
+      }
+      app.commands.addCommand(CommandIDs.daskLayout, {
+        label: trans.__('Spanwise: Show the Dask Cluster'),
+        describedBy: {
+          args: {
+            type: 'object',
+            properties: {
+              url: {
+                type: 'string',
+                description: 'Address of the dashboard of the cluster.'
+              }
+            }
+          }
+        },
+        execute: args => {
+          const notebook = notebooks.currentWidget?.context.path;
+          const seen = clusters.seen(notebook);
+          const found =
+            seen.find(
+              ({ dashboard }) => dashboard !== '' && dashboard === args['url']
+            ) ?? (seen.length === 1 ? seen[0] : undefined);
+          if (notebook === undefined || found === undefined) {
+            say(
+              trans.__(
+                'No Dask cluster is known in this notebook. Run a cell that makes a client, and try again.'
+              )
+            );
+            return;
+          }
+          show(notebook, found.address);
+        }
+      });
+    });
+    return { clusters, show };
+  }
+};
+
+/** To the user who clicked. */
+function say(sentence: string): void {
+  // Without it JupyterLab lists the notification and does not show it.
+  Notification.warning(sentence, { autoClose: 8000 });
+}

@@ -1,0 +1,217 @@
+/**
+ * The Dask clusters that kernels of open notebooks are connected to, and attaching to them. A kernel is asked after a cell has ended, when
+ * its notebook comes to the front, and after a click; never twice at a time, and at most each two seconds:
+ *
+ *     cell ended ──► asked ──► answered ──► 2 s pass ──► asked again, if a cell ended meanwhile
+ */
+import type { KernelMessage } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { type ISignal, Signal } from '@lumino/signaling';
+import { Disposing } from '../feed/disposing';
+import {
+  type Attached,
+  attachExpression,
+  type KernelCluster,
+  readAttached,
+  readSeen,
+  seenExpression,
+  type TlsFiles
+} from './kernel-snippet';
+
+/** Between an answer and the next question to the same kernel. */
+const PAUSE_MS = 2000;
+
+/** How long a kernel that was asked to attach may take. It gives up after ten seconds itself, but a cell may run before it. */
+const ATTACH_LIMIT_MS = 30_000;
+
+/** Evaluates an expression in the kernel of a notebook, silently; null if that has no Python kernel. */
+export type AskKernel = (
+  notebook: string,
+  expression: string
+) => Promise<KernelMessage.IExecuteReplyMsg['content']> | null;
+
+type Asking = 'no' | 'asked' | 'pause';
+
+/** What is known of a notebook's kernel. */
+class Notebook {
+  seen: readonly KernelCluster[] = [];
+  asking: Asking = 'no';
+  /** A cell ended since the kernel was asked. */
+  isDue = false;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  /** Addresses that are being attached to. */
+  readonly underWay = new Set<string>();
+  /** Why the last attempt failed, by address. */
+  readonly problems = new Map<string, string>();
+}
+
+export class KernelClusters extends Disposing {
+  private readonly _notebooks = new Map<string, Notebook>();
+  private readonly _changed = new Signal<this, void>(this);
+
+  constructor(private readonly _options: KernelClusters.IOptions) {
+    super();
+  }
+
+  /** Clusters were found or are gone, or attaching began or ended. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** The clusters of a notebook's kernel which Spanwise does not show yet. */
+  offers(notebook: string | undefined): readonly KernelCluster[] {
+    return this.seen(notebook).filter(({ shownAs }) => shownAs === '');
+  }
+
+  /** All clusters of a notebook's kernel. */
+  seen(notebook: string | undefined): readonly KernelCluster[] {
+    return this._notebooks.get(notebook ?? '')?.seen ?? [];
+  }
+
+  isUnderWay(notebook: string, address: string): boolean {
+    return this._notebooks.get(notebook)?.underWay.has(address) === true;
+  }
+
+  /** Why the last attempt to attach to this cluster failed. */
+  problemOf(notebook: string, address: string): string | undefined {
+    return this._notebooks.get(notebook)?.problems.get(address);
+  }
+
+  /** A cell of the notebook has ended, or the notebook came to the front. */
+  look(path: string): void {
+    const notebook = this._notebookAt(path);
+    notebook.isDue = true;
+    if (notebook.asking === 'no') {
+      void this._ask(path, notebook);
+    }
+  }
+
+  /** The kernel has ended or restarted: nothing is known of it. */
+  forget(path: string): void {
+    const notebook = this._notebooks.get(path);
+    if (notebook !== undefined) {
+      clearTimeout(notebook.timer);
+      this._notebooks.delete(path);
+      this._changed.emit();
+    }
+  }
+
+  /** Has the notebook's kernel attach to a cluster. From the click to the end, another for the same cluster does nothing: null. */
+  async attach(
+    path: string,
+    address: string,
+    tls?: TlsFiles
+  ): Promise<Attached | null> {
+    const notebook = this._notebookAt(path);
+    if (notebook.underWay.has(address)) {
+      return null;
+    }
+    notebook.underWay.add(address);
+    notebook.problems.delete(address);
+    this._changed.emit();
+    const attached = await this._attached(path, address, tls);
+    notebook.underWay.delete(address);
+    if ('problem' in attached) {
+      notebook.problems.set(address, attached.problem);
+    }
+    this._changed.emit();
+    if (!this.isDisposed) {
+      this.look(path);
+    }
+    return attached;
+  }
+
+  protected override end(): void {
+    for (const { timer } of this._notebooks.values()) {
+      clearTimeout(timer);
+    }
+  }
+
+  private _notebookAt(path: string): Notebook {
+    let notebook = this._notebooks.get(path);
+    if (notebook === undefined) {
+      notebook = new Notebook();
+      this._notebooks.set(path, notebook);
+    }
+    return notebook;
+  }
+
+  private async _ask(path: string, notebook: Notebook): Promise<void> {
+    notebook.isDue = false;
+    notebook.asking = 'asked';
+    let seen: readonly KernelCluster[] = [];
+    try {
+      const asked = this._options.ask(path, seenExpression());
+      seen = asked === null ? [] : readSeen(await asked);
+    } catch {
+      // The kernel has ended; it is asked again when its next cell has.
+    }
+    if (this.isDisposed || this._notebooks.get(path) !== notebook) {
+      return;
+    }
+    const isNew = JSON.stringify(seen) !== JSON.stringify(notebook.seen);
+    notebook.seen = seen;
+    notebook.asking = 'pause';
+    notebook.timer = setTimeout(() => {
+      notebook.asking = 'no';
+      if (notebook.isDue) {
+        void this._ask(path, notebook);
+      }
+    }, PAUSE_MS);
+    if (isNew) {
+      this._changed.emit();
+    }
+  }
+
+  private async _attached(
+    path: string,
+    address: string,
+    tls: TlsFiles | undefined
+  ): Promise<Attached> {
+    const { ask, trans } = this._options;
+    const asked = ask(path, attachExpression(address, tls));
+    if (asked === null) {
+      return {
+        problem: trans.__('%1 has no Python kernel that runs.', path)
+      };
+    }
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const limit = new Promise<Attached>(resolve => {
+      timer = setTimeout(
+        () =>
+          resolve({
+            problem: trans.__(
+              'The kernel has not answered for %1 s. If a cell runs, the cluster is shown when it ends.',
+              ATTACH_LIMIT_MS / 1000
+            )
+          }),
+        ATTACH_LIMIT_MS
+      );
+    });
+    const answer = asked.then(
+      content =>
+        readAttached(
+          content,
+          trans.__(
+            'Spanwise is not installed in this kernel’s environment. Run “%pip install spanwise” in a cell, and try again.'
+          ),
+          trans.__('The kernel gave no answer that can be read.')
+        ),
+      (error: unknown) => ({
+        problem: trans.__('The kernel could not be asked: %1', String(error))
+      })
+    );
+    try {
+      return await Promise.race([answer, limit]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+export namespace KernelClusters {
+  export interface IOptions {
+    readonly ask: AskKernel;
+    readonly trans: TranslationBundle;
+  }
+}
