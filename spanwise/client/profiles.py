@@ -128,20 +128,34 @@ class ProfileMethods:
         self, start: Any, stop: Any, plot: bool | str, filename: str | Path | None
     ) -> Any:
         session = self._session
+        profile, first = self._of_scheduler(start, stop)
+        found = {**profile.tree(), "since": first}
+        begun = None if first is None else strftime("%Y-%m-%d %H:%M:%S", localtime(first))
+        asked = {"From": start, "Until": stop, "Samples since": begun}
+        return with_page(found, profile, session.name, asked, plot, filename, "Scheduler")
+
+    def _of_scheduler(
+        self, start: Any, stop: Any, begins: bool = True
+    ) -> tuple[Profile, float | None]:
+        """The profile, and from when on there are samples (wall clock).
+
+        Parameters
+        ----------
+        begins
+            Whether the scheduler is to look at itself from now on, if it does not yet.
+        """
+        session = self._session
         epoch, now = session.wall_epoch, session.wall_now()
         since, until = moment(start, now), moment(stop, now)
-        answer = session.ask("question", {"about": "profile"}, {"ids": []})
+        question = {"about": "profile", "begins": begins}
+        answer = session.ask("question", question, {"ids": []})
         told = SchedulerProfile(bytes(answer.blobs[0]))
         if told.why:
             raise ClusterError(f"The scheduler cannot be looked at: {told.why}")
         profile = told.between(
             -inf if since is None else since - epoch, inf if until is None else until - epoch
         )
-        first = None if told.since is None else told.since + epoch
-        found = {**profile.tree(), "since": first}
-        begun = None if first is None else strftime("%Y-%m-%d %H:%M:%S", localtime(first))
-        asked = {"From": start, "Until": stop, "Samples since": begun}
-        return with_page(found, profile, session.name, asked, plot, filename, "Scheduler")
+        return profile, None if told.since is None else told.since + epoch
 
     def _of_machinery(
         self, start: Any, stop: Any, workers: list[str] | None, by_worker: bool

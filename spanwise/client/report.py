@@ -18,6 +18,7 @@ from spanwise.errors import ClusterError
 from spanwise.observed import report_page as sections
 from spanwise.observed.page_file import Page
 from spanwise.observed.profile_page import profile_section
+from spanwise.observed.profiles import Profile
 from spanwise.observed.report_page import Section
 from spanwise.observed.system import SCHEDULER
 from spanwise.observed.view_answers import unreadable
@@ -25,6 +26,7 @@ from spanwise.observed.view_answers import unreadable
 _NO_CODE = "<Code not available>"
 #: Half a sentence for a profile that has not come.
 _PROFILE, _OWN_PROFILE = "Workers’ profile", "Workers’ own profile"
+_SCHEDULER = "Scheduler’s profile"
 
 
 class performance_report:
@@ -187,6 +189,13 @@ def _page(client: Any, start: float, stop: float, code: str) -> Page:
             lambda profile: [profile_section(profile, _OWN_PROFILE)],
         ),
         *drawn(
+            "scheduler's profile",
+            [_SCHEDULER],
+            # (a report does not have the scheduler begin to look at itself)
+            lambda: client._of_scheduler(start, stop, begins=False),
+            lambda found: [_scheduler_section(found, start)],
+        ),
+        *drawn(
             "bandwidth",
             sections.BANDWIDTH_TITLES,
             lambda: asked.bandwidth(start, stop),
@@ -219,6 +228,15 @@ def _page(client: Any, start: float, stop: float, code: str) -> Page:
     ]
     facts = [["Of", session.name], ["Written", strftime("%Y-%m-%d %H:%M:%S", localtime())]]
     return Page({"title": "Dask Performance Report", "facts": facts, "sections": found})
+
+
+def _scheduler_section(found: tuple[Profile, float | None], start: float) -> Section:
+    profile, since = found
+    section = profile_section(profile, _SCHEDULER)
+    if since is not None and since > start and not section["missing"]:
+        begun = strftime("%H:%M:%S", localtime(since))
+        section["note"] = f"Since {begun}, {since - start:.1f} s after the block’s begin."
+    return section
 
 
 def _facts(client: Any, records: Any) -> list[tuple[str, sections.Cell]]:

@@ -11,6 +11,10 @@ _NOTHING = (
     "the scheduler has done nothing that was seen. It is looked at from the first question for "
     "its profile on, or from its start with the setting spanwise.scheduler.profile: True"
 )
+_NEVER = (
+    "the scheduler is not looked at. That begins with the first client.profile(scheduler=True), or "
+    "with the scheduler by the setting spanwise.scheduler.profile: True"
+)
 
 
 class SchedulerProfile:
@@ -43,4 +47,5 @@ class SchedulerProfile:
             if second + 1 > start and second <= stop
             for place, count in zip(counts[::2], counts[1::2], strict=True)
         ]
-        return profile_of_stacks({"": found}, told["interval"], False, _NOTHING)
+        nothing = _NEVER if self.since is None else _NOTHING
+        return profile_of_stacks({"": found}, told["interval"], False, nothing)

@@ -13,8 +13,8 @@ from typing import Any
 import dask
 import pytest
 
-from spanwise import Client
-from spanwise.observed.profiles import SWITCHED_OFF, empty_tree
+from spanwise import Client, performance_report
+from spanwise.observed.profiles import SWITCHED_OFF, Profile, empty_tree
 from spanwise.observed.scheduler_profile import SchedulerProfile
 from spanwise.tests.test_profile import content_of, walk
 
@@ -112,6 +112,57 @@ def test_by_a_setting_it_begins_with_the_scheduler() -> None:
         tree = client.profile(scheduler=True)
         assert tree["since"] < asked
         assert "translateSubmit" in names_in(tree)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="times of threads")
+def test_a_report_has_the_same_and_does_not_begin_it(tmp_path: Path) -> None:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        for _ in range(2):
+            with performance_report(tmp_path / "before.html") as report:
+                keep_busy(client)
+            assert "is not looked at" in section_of(report)["missing"]
+        since = client.profile(scheduler=True)["since"]
+        # (no report, nor anything else, had it begun before)
+        assert since > report.stop
+        with performance_report(tmp_path / "report.html") as report:
+            keep_busy(client)
+        section = section_of(report)
+        shown = Profile(section["result"]).tree()
+        found = client.profile(scheduler=True, start=report.start, stop=report.stop)
+    assert "note" not in section
+    assert "translateSubmit" in names_in(shown)
+    # What it does in the rest of its last second belongs to that second too.
+    assert 0 <= found["count"] - shown["count"] <= 2 / INTERVAL
+    counts = counts_of(found)
+    for path, count in counts_of(shown).items():
+        assert count <= counts[path]
+
+
+def counts_of(node: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]:
+    own = (*path, node["identifier"])
+    found = {own: node["count"]}
+    for child in node["children"].values():
+        found.update(counts_of(child, own))
+    return found
+
+
+def section_of(report: performance_report) -> dict[str, Any]:
+    assert report.page is not None
+    sections = report.page.content["sections"]
+    (section,) = (each for each in sections if each["title"] == "Scheduler’s profile")
+    return dict(section)
+
+
+def test_a_report_says_from_when_on_the_scheduler_is_looked_at(tmp_path: Path) -> None:
+    with (
+        Client(n_workers=1, threads_per_worker=1) as client,
+        performance_report(tmp_path / "report.html") as report,
+    ):
+        since = client.profile(scheduler=True)["since"]
+        client.gather(client.map(double, range(5_000)))
+    section = section_of(report)
+    begun = since - (report.start or 0.0)
+    assert section["missing"] or f"{begun:.1f} s after" in section["note"]
 
 
 def test_switched_off_it_says_so() -> None:

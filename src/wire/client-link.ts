@@ -170,7 +170,7 @@ export const CLIENT_LINK = {
     /**
      * Which tasks there are, what runs them and holds their results: those named by `ids`, or all, in these states (none given: in any),
      * at this worker. Or the story of those that are named, at most 64. Or how many tasks of all clients are in which state, by the log's
-     * spans. Or what workers have told of themselves. Or in which functions the scheduler was (from the first such question on). → `answer`, a page; `after` is 0, then what the page before said.
+     * spans. Or what workers have told of themselves. Or in which functions the scheduler was: from the first such question that `begins` it on. → `answer`, a page; `after` is 0, then what the page before said.
      */
     question: message(
       {
@@ -182,7 +182,8 @@ export const CLIENT_LINK = {
         named: v.optional(flag, false),
         states: v.optional(v.array(v.picklist(TASK_STATE_WORDS)), []),
         worker: v.optional(v.nullable(u16), null),
-        after: v.optional(u32, 0)
+        after: v.optional(u32, 0),
+        begins: v.optional(flag, true)
       },
       IDS
     ),

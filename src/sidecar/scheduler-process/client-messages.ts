@@ -85,7 +85,7 @@ export interface IClientHost {
   /** Loads a module into this process, or unloads it. */
   module(order: ModuleOrder, done: (known: boolean, why: string) => void): void;
   /** JSON of where this process has been. */
-  ownProfile(): string;
+  ownProfile(begins: boolean): string;
   /** The clients that are connected. */
   clientNumbers(): number[];
   /** How many other clients are connected: those who compute, not a Jupyter server. */
@@ -700,7 +700,7 @@ export class ClientSession {
       return;
     }
     if (about === 'profile') {
-      const json = Buffer.from(this._host.ownProfile());
+      const json = Buffer.from(this._host.ownProfile(question.fields.begins));
       this.link.send('answer', { request, next: null }, {}, [json]);
       return;
     }

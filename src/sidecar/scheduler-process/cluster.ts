@@ -287,8 +287,8 @@ export class Cluster implements IRosterHost {
     this._plugins.take(order, done);
   }
 
-  ownProfile(): string {
-    return JSON.stringify(this._profile.answer());
+  ownProfile(begins: boolean): string {
+    return JSON.stringify(this._profile.answer(begins));
   }
 
   clientNumbers(): number[] {

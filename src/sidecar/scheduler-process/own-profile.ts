@@ -1,5 +1,5 @@
 /**
- * In which functions the scheduler's own process is: samples of V8's profiler, from the first question on. In the scheduler process.
+ * In which functions the scheduler's own process is: samples of V8's profiler, from the first question on that wants it begun. In the scheduler process.
  *
  * V8 gives samples only when it is stopped. So it is stopped and begun anew now and then, and whenever somebody asks: nothing that has been
  * seen is left out. Each sample has its moment, and they are kept by the second. Until somebody asks it costs nothing: not even its module
@@ -106,10 +106,12 @@ export class OwnProfile {
     this._places = new Places(mostPlaces);
   }
 
-  /** All that has been seen up to now. The first question begins it. */
-  answer(): OwnProfileAnswer {
+  /** All that has been seen up to now. The first question that `begins` begins it. */
+  answer(begins = true): OwnProfileAnswer {
     const { enabled, interval } = this._settings;
-    this.begin();
+    if (begins) {
+      this.begin();
+    }
     this._cut();
     const { frames, parents, frameOf } = this._places;
     return {

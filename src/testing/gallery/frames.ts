@@ -198,6 +198,14 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       { request: 11, about: 'held', worker: 1 },
       { ids: { id: [] } }
     ),
+    profile: sample(
+      'in which functions the scheduler was, if it is looked at',
+      'client',
+      'up',
+      'question',
+      { request: 12, about: 'profile', begins: false },
+      { ids: { id: [] } }
+    ),
     follow: sample(
       'begin with two tasks and what they need, by span',
       'client',

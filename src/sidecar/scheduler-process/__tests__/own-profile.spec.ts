@@ -89,3 +89,17 @@ it('looks at nothing where profiles are switched off', () => {
     ...{ interval: 0, since: null, why: '', buckets: [] }
   });
 });
+
+it('is not begun by a question that only wants what there is', () => {
+  profile = new OwnProfile(clock, SETTINGS);
+  expect(profile.answer(false)).toMatchObject({
+    interval: SETTINGS.interval,
+    since: null,
+    why: '',
+    buckets: []
+  });
+  expect(profile.answer(false).since).toBeNull();
+  const { since } = profile.answer();
+  expect(since).not.toBeNull();
+  expect(profile.answer(false).since).toBe(since);
+});
