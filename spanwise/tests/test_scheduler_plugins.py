@@ -146,7 +146,14 @@ def test_members_graphs_and_events_are_told(client: Client) -> None:
     ((left, facts),) = notes.of("remove_worker")
     assert left == (first,) and isinstance(facts["stimulus_id"], str)
     assert notes.of("restart")
-    assert (("mine", {"a": 1}), {}) in notes.of("log_event")
+    logged = [args for args, _ in notes.of("log_event")]
+    assert ("mine", {"a": 1}) in logged
+    # The scheduler's own events too, once for each of their topics, as in `distributed`.
+    assert ("all", {"action": "add-client", "client": came[0]}) in logged
+    assert (came[0], {"action": "remove-client", "client": came[0]}) in logged
+    assert "remove-worker" in [msg["action"] for topic, msg in logged if topic == first]
+    submitted = [msg for topic, msg in logged if topic == "scheduler"]
+    assert submitted and all(msg["action"] == "update-graph" for msg in submitted)
     graph = next(facts for _, facts in notes.of("update_graph") if "urgent" in facts["tasks"])
     assert graph["annotations"]["priority"] == {"urgent": 3}
     assert graph["annotations"]["retries"] == {"urgent": 2}
@@ -161,7 +168,16 @@ HOOKS: dict[str, Callable[[Client], Any]] = {
     "transition": lambda client: client.submit(add, 1, 5, pure=False).result(),
     "update_graph": lambda client: client.submit(add, 1, 5, pure=False).result(),
     "log_event": lambda client: client.log_event("thrown", 1),
+    "restart": lambda client: client.restart_workers([*client.scheduler_info()["workers"]][:1]),
+    "add_client": lambda client: another(client),
+    "remove_client": lambda client: another(client),
 }
+
+
+def another(client: Client) -> None:
+    """A client that comes and goes."""
+    with Client(client.cluster.scheduler_address, set_as_default=False):
+        pass
 
 
 @pytest.mark.parametrize("hook", HOOKS)
@@ -366,21 +382,39 @@ def test_an_exception_without_words_is_told_all_the_same(client: Client) -> None
 DONE_WRONG = ("processing", "erred")
 
 
-def test_thousands_of_tasks_are_told_in_order(client: Client) -> None:
-    notes = Notes()
-    client.register_plugin(notes, name="many")
-    futures = client.map(add, range(5_000), range(5_000), pure=False)
+class Paths(SchedulerPlugin):
+    """Holds each move against the one before it, and keeps nothing else: there are many."""
+
+    def __init__(self) -> None:
+        self.now: dict[Any, str] = {}
+        self.wrong: list[tuple[Any, str, str, str]] = []
+        self.moves = 0
+        self.submitted: set[Any] = set()
+
+    def transition(self, key: Any, start: str, finish: str, *args: Any, **facts: Any) -> None:
+        self.moves += 1
+        before = self.now.get(key, "released")
+        if before != start:
+            self.wrong.append((key, before, start, finish))
+        self.now[key] = finish
+
+    def update_graph(self, scheduler: Any, *, tasks: list[Any], **facts: Any) -> None:
+        self.submitted.update(tasks)
+
+
+def test_a_hundred_thousand_tasks_are_told_in_order(client: Client) -> None:
+    paths = Paths()
+    client.register_plugin(paths, name="many")
+    futures = client.map(add, range(100_000), range(100_000), pure=False)
     spanwise.wait(futures)
     client.unregister_scheduler_plugin("many")
-    moves: dict[Any, list[Any]] = {}
-    for args, _ in notes.of("transition"):
-        moves.setdefault(args[0], []).append(args[1:])
-    for future in futures:
-        path = moves[future.key]
-        assert path[0] == ("released", "waiting") and path[-1] == ("processing", "memory")
-        assert all(a[1] == b[0] for a, b in itertools.pairwise(path))
-    tasks = [key for _, facts in notes.of("update_graph") for key in facts["tasks"]]
-    assert {future.key for future in futures} <= set(tasks)
+    keys = {future.key for future in futures}
+    # (tasks of earlier tests were where they were before it came)
+    assert [each for each in paths.wrong if each[0] in keys] == []
+    assert {paths.now[key] for key in keys} == {"memory"}
+    assert keys <= paths.submitted
+    # Each goes from released by waiting and processing to memory.
+    assert paths.moves >= 3 * len(futures)
 
 
 def test_the_end_of_the_client_is_told_last() -> None:

@@ -107,3 +107,12 @@ export {
   type RunOutcome
 } from './observe/recorder';
 export { currentSpan, span, type Span } from './observe/span';
+export {
+  type ModulePlugin,
+  type PluginWorker,
+  type RunPart,
+  type SchedulerPlugin,
+  type SubmittedGraph,
+  type TaskStateName,
+  type TransitionFacts
+} from '../scheduler/plugin';

@@ -130,6 +130,7 @@ describe('the npm package', () => {
         'dist/index.js',
         'dist/index.js.map',
         'dist/types/node/index.d.ts',
+        'dist/types/scheduler/plugin.d.ts',
         'dist/programs/pool-thread.mjs',
         'dist/programs/sender.mjs',
         'dist/programs/LICENCES.txt'
@@ -232,6 +233,69 @@ describe('the npm package', () => {
     },
     600_000
   );
+
+  it('compiles a plugin of the scheduler, which is a module by itself then', () => {
+    writeFileSync(
+      join(user, 'plugin.ts'),
+      `import type { ModulePlugin, SchedulerPlugin, TransitionFacts } from 'spanwise';
+
+      const slow: ModulePlugin<{ readonly seconds: number }> = ({ seconds }) => {
+        const found: string[] = [];
+        const plugin: SchedulerPlugin & { readonly found: string[] } = {
+          found,
+          transition(key, start, finish, { startstops = [], worker }: TransitionFacts) {
+            if (start === 'processing' && finish === 'memory') {
+              for (const { action, start, stop } of startstops) {
+                if (stop - start > seconds) {
+                  found.push(\`\${key} \${action} \${worker ?? ''}\`);
+                }
+              }
+            }
+            // @ts-expect-error -- there is no such state
+            void (finish === 'done');
+          },
+          updateGraph: ({ tasks }) => void found.push(...tasks.keys()),
+          // @ts-expect-error -- a worker is more than its address
+          addWorker: (worker: string) => void worker
+        };
+        return plugin;
+      };
+      export default slow;
+      `
+    );
+    writeFileSync(
+      join(user, 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: {
+          target: 'es2022',
+          module: 'node16',
+          strict: true,
+          types: [],
+          outDir: 'out-plugin'
+        },
+        files: ['plugin.ts']
+      })
+    );
+    node([join(modules, 'typescript', 'bin', 'tsc'), '-p', '.']);
+    const compiled = readFileSync(
+      join(user, 'out-plugin', 'plugin.js'),
+      'utf8'
+    );
+    expect(compiled).not.toContain('import');
+    writeFileSync(
+      join(user, 'use-plugin.mjs'),
+      `import make from './out-plugin/plugin.js';
+       const plugin = make({ seconds: 1 });
+       const startstops = [{ action: 'compute', start: 1, stop: 3 }, { action: 'transfer', start: 0, stop: 1 }];
+       plugin.updateGraph({ client: 'client-0', keys: ['a'], tasks: new Map([['a', []]]), stimulus: 's' });
+       plugin.transition('a', 'processing', 'memory', { time: 3, stimulus: 's', worker: 'tcp://w', startstops });
+       console.log(JSON.stringify(plugin.found));`
+    );
+    expect(JSON.parse(node(['use-plugin.mjs']))).toEqual([
+      'a',
+      'a compute tcp://w'
+    ]);
+  }, 600_000);
 
   it("compiles without Node's types, for an older library", () => {
     writeFileSync(

@@ -106,9 +106,10 @@ export class ClusterState {
     );
     this.shared.onEvent = (topic, content) =>
       this.events.logged(topic, content);
-    this.ownEvents = new OwnEvents((topics, event) =>
-      this.shared.logOwn(topics, event)
-    );
+    this.ownEvents = new OwnEvents((topics, event) => {
+      this.shared.logOwn(topics, event);
+      this.events.loggedOwn(topics, event);
+    });
     this.events.onMember = member => this.ownEvents.member(member);
     this.copies = new Copies(this, gather);
     this.runWatchers = new RunWatchers(this.rows);

@@ -7,6 +7,7 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
+  type ModulePlugin,
   type PluginWorker,
   type RunPart,
   type SchedulerPlugin,
@@ -22,7 +23,8 @@ import type {
   IEventListener,
   Member,
   Move,
-  Submitted
+  Submitted,
+  TaskEvents
 } from './task-events';
 
 export type ModuleOrder = {
@@ -32,6 +34,16 @@ export type ModuleOrder = {
   readonly exported: string;
   readonly options: Readonly<Record<string, unknown>>;
   readonly idempotent: boolean;
+};
+
+type LoadOrder = Pick<ModuleOrder, 'path' | 'exported' | 'options'>;
+
+/** What a test replaces. */
+type Means = {
+  readonly load: (order: LoadOrder) => Promise<SchedulerPlugin>;
+  readonly loadSeconds: number;
+  /** The processor's milliseconds of this process. */
+  readonly cpuMs: () => number;
 };
 
 interface IModuleHost {
@@ -44,6 +56,8 @@ interface IModuleHost {
 /** What one plugin may take of the processor for the happenings of a turn, and in addition for each of them. */
 const MOST_MS = 50;
 const MOST_MS_EACH = 0.05;
+/** What a module may take until it is loaded: less than clients wait for the answer. */
+const LOAD_SECONDS = 20;
 
 /** The processor's milliseconds of this process. */
 function cpuMs(): number {
@@ -72,16 +86,25 @@ const ACTIONS: Readonly<Record<PartKind, string>> = {
   [PartKind.Import]: 'import'
 };
 
+/** The cluster, as far as plugins are told of it. */
+type PluginCluster = Pick<ClusterState, 'start' | 'wallEpoch' | 'workers'> & {
+  readonly events: Pick<TaskEvents, 'listen' | 'unlisten' | 'flush'>;
+};
+
 export class SchedulerPlugins implements IEventListener {
   private readonly _plugins = new Map<string, SchedulerPlugin>();
   /** Number of each worker that is there, or was when something happened that is still to be told. */
   private readonly _addresses = new Map<number, string>();
   private _isClosed = false;
+  private readonly _means: Means;
 
   constructor(
-    private readonly _cluster: ClusterState,
-    private readonly _host: IModuleHost
-  ) {}
+    private readonly _cluster: PluginCluster,
+    private readonly _host: IModuleHost,
+    means: Partial<Means> = {}
+  ) {
+    this._means = { load, loadSeconds: LOAD_SECONDS, cpuMs, ...means };
+  }
 
   /** Loads or unloads; `done` gets whether there was one of the name, and why it was not loaded. */
   take(order: ModuleOrder, done: (known: boolean, why: string) => void): void {
@@ -93,7 +116,7 @@ export class SchedulerPlugins implements IEventListener {
     } else if (known && order.idempotent) {
       done(known, '');
     } else {
-      void load(order).then(
+      void this._load(order).then(
         plugin =>
           this._host.gather(() => {
             this._add(order.name, plugin);
@@ -101,7 +124,10 @@ export class SchedulerPlugins implements IEventListener {
           }),
         (error: unknown) =>
           this._host.gather(() =>
-            done(known, `${order.path} was not loaded: ${textOf(error)}`)
+            done(
+              known,
+              `${order.path} was not loaded: ${error instanceof NotLoadedError ? error.message : textOf(error)}`
+            )
           )
       );
     }
@@ -121,7 +147,7 @@ export class SchedulerPlugins implements IEventListener {
           this._fail(name, what);
         }
       };
-      const began = cpuMs();
+      const began = this._means.cpuMs();
       try {
         for (const each of happened) {
           this._catch(this._tell(plugin, each), failLater);
@@ -130,7 +156,7 @@ export class SchedulerPlugins implements IEventListener {
         this._fail(name, `has thrown ${textOf(error)}`);
         continue;
       }
-      const took = cpuMs() - began;
+      const took = this._means.cpuMs() - began;
       if (took > MOST_MS + happened.length * MOST_MS_EACH) {
         this._fail(
           name,
@@ -142,6 +168,28 @@ export class SchedulerPlugins implements IEventListener {
       if (each.what === 'remove-worker') {
         this._addresses.delete(each.worker!.id);
       }
+    }
+  }
+
+  /** A module may wait for what never comes, and who asked for it waits with it. */
+  private async _load(order: ModuleOrder): Promise<SchedulerPlugin> {
+    const { load, loadSeconds } = this._means;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () =>
+          reject(
+            new NotLoadedError(
+              `it did not get ready within ${loadSeconds} s. A top-level await of it, or a promise that its export returns, may wait for something that does not come`
+            )
+          ),
+        loadSeconds * 1000
+      );
+    });
+    try {
+      return await Promise.race([load(order), late]);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -294,7 +342,7 @@ async function load({
   path,
   exported,
   options
-}: ModuleOrder): Promise<SchedulerPlugin> {
+}: LoadOrder): Promise<SchedulerPlugin> {
   if (!isAbsolute(path)) {
     throw new TypeError('its path is not absolute');
   }
@@ -302,11 +350,9 @@ async function load({
     string,
     unknown
   >;
-  const found = module[exported];
+  const found = module[exported] as ModulePlugin | undefined;
   const plugin: unknown =
-    typeof found === 'function'
-      ? await (found as (options: unknown) => unknown)(options)
-      : found;
+    typeof found === 'function' ? await found(options) : found;
   if (typeof plugin !== 'object' || plugin === null) {
     throw new TypeError(
       `its export "${exported}" is no plugin, and makes none: it is ${typeof plugin}`
@@ -314,6 +360,9 @@ async function load({
   }
   return plugin;
 }
+
+/** Why a module was not loaded, which is no error of its code: a sentence without a trace. */
+class NotLoadedError extends Error {}
 
 /** What was thrown, which may be anything. */
 function textOf(error: unknown): string {

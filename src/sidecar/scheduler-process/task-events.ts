@@ -19,6 +19,7 @@ import {
 import type { EmbeddedClusterLog } from '../../sources';
 import type { Message } from '../../wire/schema';
 import type { TaskError } from './report-message';
+import type { IUnpacked } from './topics';
 import type { WorkerSession } from './worker-session';
 
 type Finished = Message<'worker', 'up', 'finished'>;
@@ -230,6 +231,14 @@ export class TaskEvents {
   logged(topic: string, content: Uint8Array): void {
     if (this.isHeard) {
       this._happened.push(this._memberOf('log-event', { topic, content }));
+    }
+  }
+
+  /** What the scheduler has logged itself; it is packed only if somebody listens. */
+  loggedOwn(topics: readonly string[], event: IUnpacked): void {
+    if (this.isHeard) {
+      const content = event.pack();
+      topics.forEach(topic => this.logged(topic, content));
     }
   }
 

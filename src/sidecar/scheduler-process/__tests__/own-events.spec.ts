@@ -3,6 +3,7 @@ import type { AcceptedLink } from '../../../link/door';
 import { ClusterState } from '../cluster-state';
 import { OwnEvents, type ComingParts } from '../own-events';
 import type { SharedMessage } from '../shared-state';
+import type { Happening } from '../task-events';
 import { Topics, packedOf } from '../topics';
 import type { WorkerSession } from '../worker-session';
 
@@ -123,5 +124,38 @@ describe('events of the scheduler', () => {
       }
     ]);
     expect(sent).toHaveLength(3);
+  });
+
+  it('are told under each topic to plugins, and packed for nobody else', () => {
+    const state = new ClusterState(
+      () => 5,
+      0,
+      () => undefined
+    );
+    const pack = jest.fn(() => Uint8Array.of(1));
+    state.events.loggedOwn(['all'], { length: 1, pack });
+    expect(pack).not.toHaveBeenCalled();
+    const heard: Happening[] = [];
+    state.events.listen({ hear: happened => heard.push(...happened) });
+    state.ownEvents.graph(4, 'update-graph-7', PARTS, 1e9, 1);
+    state.events.clientCame(3);
+    state.events.flush();
+    const told = heard.map(each =>
+      each.what === 'log-event'
+        ? [each.topic, decode(each.content!)]
+        : each.what
+    );
+    const graph = expect.objectContaining({
+      action: 'update-graph',
+      stimulus_id: 'update-graph-7'
+    }) as unknown;
+    const came = { action: 'add-client', client: 'client-3' };
+    expect(told).toEqual([
+      ['scheduler', graph],
+      ['client-4', graph],
+      ['all', came],
+      ['client-3', came],
+      'add-client'
+    ]);
   });
 });
