@@ -88,6 +88,11 @@ _RUNNING = {
         "that are started with the variable that it prints send theirs there. Programs that "
         "JupyterLab starts do not need it, for the server has one.",
     ),
+    "attach": (
+        "show a Dask cluster that runs in the panels",
+        "Watches a cluster of Dask until this command ends, and shows it in the panels. Nothing is "
+        "installed there: one plugin goes to the scheduler, and leaves with the command.",
+    ),
 }
 
 
@@ -101,6 +106,10 @@ def _describe(name: str, parser: argparse.ArgumentParser) -> None:
         from spanwise.command.worker import add_worker
 
         add_worker(parser)
+    elif name == "attach":
+        from spanwise.command.attach import add_attach
+
+        add_attach(parser)
     else:
         from spanwise.command.observer import add_observer
 

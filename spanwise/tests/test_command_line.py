@@ -24,6 +24,7 @@ from spanwise.command.options import REFUSED
 from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.processes.process_state import lives
 from spanwise.tests.checkout import CHECKOUT
+from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.tests.shell import Command
 
@@ -336,6 +337,26 @@ def test_arguments_that_make_no_sense(
     with pytest.raises(SystemExit) as ended:
         main(["worker", "unix:x", *given])
     assert ended.value.code == 2 and sentence in capsys.readouterr().err
+
+
+def test_a_dask_cluster_is_watched_until_the_command_ends(
+    start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    observer = start("observer")
+    folder = observer.line("export SPANWISE_OBSERVER=").partition("=")[2]
+    cluster = DaskProcesses(tmp_path, workers=0)
+    try:
+        with monkeypatch.context() as shell:
+            shell.setenv("SPANWISE_OBSERVER", folder)
+            watching = start("attach", cluster.address, "--name", "dusk")
+            assert watching.line("Watching ").endswith("as dusk: its panels are in JupyterLab.")
+            code, said = start("attach", "tcp://127.0.0.1:1").end()
+            assert code == 1 and "Nobody listens at tcp://127.0.0.1:1" in said
+        assert watching.end(signal.SIGTERM)[0] == 0
+        code, said = start("attach", cluster.address).end()
+        assert code == 1 and "run this in a terminal of JupyterLab" in said
+    finally:
+        cluster.close()
 
 
 def test_programs_share_an_observer(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
