@@ -69,7 +69,7 @@ const ROLES = {
   'kind-import': ['#1e00e1', '#ffff78'],
   'kind-cpu': ['#2f6db5', '#6ba6e8'],
   'kind-compute': ['#64a078', '#46783c'],
-  'kind-core': ['#22324a', '#e6ecc8'],
+  'kind-core': ['#22324a', '#8090a8'],
   'kind-gil': ['#6f2c78', '#8468ac'],
   'kind-blocked': ['#3aa0ad', '#7fe0dc'],
   'kind-noncpu': ['#5a3200', '#aa8200'],

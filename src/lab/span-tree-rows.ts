@@ -416,3 +416,48 @@ function touches(term: SpanTerm, node: SpanNode): boolean {
     ('tag' in term && node.children.some(child => touches(term, child)))
   );
 }
+
+/** Fewer equal letters than this are not worth to be cut first. */
+const LEAST_SHARED = 6;
+
+/**
+ * Of names beside each other: with how many letters one begins as another does, up to where a word begins, if one does; 0 for most. Where there is
+ * no room for all of a name, these go first, because they tell it from no other.
+ */
+export function sharedBeginnings(
+  names: readonly string[]
+): ReadonlyMap<string, number> {
+  const sorted = [...new Set(names)].sort();
+  const shared = new Map<string, number>();
+  for (let i = 1; i < sorted.length; i += 1) {
+    const [one, other] = [sorted[i - 1]!, sorted[i]!];
+    const length = equalLetters(one, other);
+    for (const name of [one, other]) {
+      shared.set(name, Math.max(shared.get(name) ?? 0, length));
+    }
+  }
+  return new Map(
+    names.map(name => {
+      const letters = shared.get(name) ?? 0;
+      const length = wholeWords(name, letters) || letters;
+      return [
+        name,
+        length < LEAST_SHARED || length === name.length ? 0 : length
+      ];
+    })
+  );
+}
+
+function equalLetters(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) {
+    length += 1;
+  }
+  return length;
+}
+
+/** As many of the first letters as end where a word begins. */
+function wholeWords(name: string, letters: number): number {
+  const words = /^.*[\s_\-./:(](?=.)/su.exec(name.slice(0, letters + 1));
+  return words === null ? 0 : Math.min(letters, words[0].length);
+}

@@ -6,6 +6,7 @@ import type { SelectionModel, SpanMatch } from '../feed/selection';
 import { formatCount, formatDuration, formatShare } from '../panels/format';
 import { treeAction } from './span-tree-keys';
 import {
+  sharedBeginnings,
   type SpanNode,
   standing,
   type VisibleSpan,
@@ -61,23 +62,25 @@ export function SpanTree(props: SpanTreeProps): JSX.Element {
     }
   };
 
-  const branch = (parentKey: string | null): React.ReactNode =>
-    rows
-      .filter(row => row.parentKey === parentKey)
-      .map(row => (
-        <TreeItem
-          key={row.node.key}
-          row={row}
-          isTabStop={row.node.key === tabKey}
-          inside={rowsInside(rows, row)}
-          onFocus={() => setFocused(row.node.key)}
-          {...props}
-        >
-          {row.isExpanded === true && (
-            <ul role="group">{branch(row.node.key)}</ul>
-          )}
-        </TreeItem>
-      ));
+  const branch = (parentKey: string | null): React.ReactNode => {
+    const siblings = rows.filter(row => row.parentKey === parentKey);
+    const shared = sharedBeginnings(siblings.map(({ node }) => node.tag));
+    return siblings.map(row => (
+      <TreeItem
+        key={row.node.key}
+        row={row}
+        shared={shared.get(row.node.tag) ?? 0}
+        isTabStop={row.node.key === tabKey}
+        inside={rowsInside(rows, row)}
+        onFocus={() => setFocused(row.node.key)}
+        {...props}
+      >
+        {row.isExpanded === true && (
+          <ul role="group">{branch(row.node.key)}</ul>
+        )}
+      </TreeItem>
+    ));
+  };
 
   return (
     <ul
@@ -96,6 +99,8 @@ export function SpanTree(props: SpanTreeProps): JSX.Element {
 function TreeItem(
   props: SpanTreeProps & {
     readonly row: VisibleSpan;
+    /** Letters with which the name of another row beside it begins, too. */
+    readonly shared: number;
     readonly isTabStop: boolean;
     /** Rows shown inside it, at any depth. */
     readonly inside: number;
@@ -164,7 +169,18 @@ function TreeItem(
           />
         )}
         <span className="sw-span-tree-tag">
-          <Marked text={node.tag} search={row.isFound ? props.search : ''} />
+          {row.isFound || props.shared === 0 ? (
+            <Marked text={node.tag} search={row.isFound ? props.search : ''} />
+          ) : (
+            <>
+              <span className="sw-span-tree-shared">
+                {node.tag.slice(0, props.shared)}
+              </span>
+              <span className="sw-span-tree-own">
+                {node.tag.slice(props.shared)}
+              </span>
+            </>
+          )}
         </span>
         {match !== null && (
           <span className="sw-span-tree-match" aria-hidden="true">

@@ -41,7 +41,11 @@ export function ChipRow(props: ChipRowProps): JSX.Element | null {
         {trans.__('Clear filter')}
       </button>
       {honoured && (
-        <span className="sw-chips-honoured" title={honoured.why}>
+        <span
+          className="sw-chips-honoured"
+          data-says={honoured.why ? 'why' : undefined}
+          title={honoured.why}
+        >
           {honoured.why
             ? trans.__('%1: %2', howText(honoured.how, trans), honoured.why)
             : howText(honoured.how, trans)}

@@ -159,9 +159,14 @@ async function allFiltered(lab: Lab): Promise<void> {
   await expect(profile.frames('press').first()).toBeVisible();
   await expect.poll(() => percentOf(profile.frames('pick'))).toBeLessThan(2);
   await profile.showTable(false);
-  await expect(
-    lab.panel('Memory Sampler', CLUSTER).region.getByText('not filtered')
-  ).toBeVisible();
+  const why = lab
+    .panel('Memory Sampler', CLUSTER)
+    .region.getByText('not filtered');
+  await expect(why).toBeVisible();
+  // The sentence is there to its end.
+  await expect
+    .poll(() => why.evaluate(each => each.scrollWidth - each.clientWidth))
+    .toBeLessThanOrEqual(0);
 }
 
 /** Share of all samples in these rows of the profile's table; unfiltered, `pick` has some 20 %. */

@@ -79,6 +79,27 @@ it.each(SHADES)('has importing apart from all other kinds: %s', shade => {
   expect(sharing.map(([kind]) => kind)).toEqual(['import']);
 });
 
+it.each(SHADES)(
+  'has waiting for a core apart from all other kinds, and no louder than computing in the dark: %s',
+  shade => {
+    const { kinds } = COLOURS[shade];
+    const own = rgb(kinds.core);
+    for (const see of EYES) {
+      for (const [kind, colour] of Object.entries(kinds)) {
+        if (kind !== 'core' && kind !== 'failed') {
+          const distance = ciede2000(lab(see(own)), lab(see(rgb(colour))));
+          expect(distance).toBeGreaterThanOrEqual(10);
+        }
+      }
+    }
+    const loudness = (colour: string) =>
+      contrast(rgb(colour), BACKGROUND[shade]);
+    if (shade === 'dark') {
+      expect(loudness(kinds.core)).toBeLessThan(loudness(kinds.cpu));
+    }
+  }
+);
+
 describe('ciede2000', () => {
   // Pairs 1, 7 and 25 of Sharma, Wu and Dalal's test data (2005).
   it.each([

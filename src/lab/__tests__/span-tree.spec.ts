@@ -5,6 +5,7 @@ import {
   type Arrange,
   countSpans,
   hasCells,
+  sharedBeginnings,
   type SpanNode,
   spanTree,
   standing,
@@ -390,5 +391,42 @@ describe('keys in the span tree', () => {
   it('lets every other key go on', () => {
     expect(press('Tab', key('flow'))).toBeNull();
     expect(press('ArrowDown', 'no such row')).toBeNull();
+  });
+});
+
+describe('names that begin alike', () => {
+  it.each([
+    [
+      ['load of north', 'load of northern lights', 'load of south', 'press'],
+      ['load of ', 'load of ', 'load of ', '']
+    ],
+    // A beginning ends where a word does: the rest is readable.
+    [
+      ['standardise-rows', 'standardise-columns', 'standard'],
+      ['standardise-', 'standardise-', '']
+    ],
+    [
+      ['preprocessing', 'preprocessor'],
+      ['preprocess', 'preprocess']
+    ],
+    // Something is left of each name, and a few letters are not worth it.
+    [
+      ['features', 'features of all'],
+      ['', '']
+    ],
+    [
+      ['fit a', 'fit b'],
+      ['', '']
+    ],
+    [['only one name here'], ['']],
+    [
+      ['same again', 'same again'],
+      ['', '']
+    ]
+  ])('of %p are shared: %p', (names, beginnings) => {
+    const shared = sharedBeginnings(names);
+    expect(names.map(name => name.slice(0, shared.get(name)))).toEqual(
+      beginnings
+    );
   });
 });

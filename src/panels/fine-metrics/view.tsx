@@ -141,6 +141,13 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
           .filter(({ group }) => bar.some(({ part }) => part.group === group))
           .map(group => (
             <span key={group.group}>
+              <span className="sw-FineMetrics-marks" aria-hidden="true">
+                {bar
+                  .filter(({ part }) => part.group === group.group)
+                  .map(({ part }) => (
+                    <Swatch key={part.id} mark={markFor(part)} />
+                  ))}
+              </span>
               {groupWord(group, trans)}{' '}
               <span className="sw-wide-only">{group.text} · </span>
               {group.shareText}

@@ -131,9 +131,15 @@ export function shareOfNode(tree: FrameTree, node: number): number {
 const KERNEL_CELL = /[\\/]ipykernel_\d+[\\/](\d+)\.py$/;
 const PROMPT_CELL = /^<ipython-input-(\d+)-/;
 
+/** Of the frame `(worker)`, in which a thread is between the steps of a task; `spanwise/measure/stacks.py` writes it. */
+const OWN_FILE = '<spanwise>';
+
 /** "model.py"; "cell" for what a notebook's cell defines. */
 function shortFile(file: string, trans: Trans): string {
   const prompt = PROMPT_CELL.exec(file);
+  if (file === OWN_FILE) {
+    return trans.__('between the steps of a task');
+  }
   return prompt !== null
     ? trans.__('cell [%1]', prompt[1])
     : KERNEL_CELL.test(file)
@@ -144,6 +150,11 @@ function shortFile(file: string, trans: Trans): string {
 /** The whole path; for a cell, the text that tells it from other cells of the notebook. */
 function longFile(file: string, trans: Trans): string {
   const cell = KERNEL_CELL.exec(file);
+  if (file === OWN_FILE) {
+    return trans.__(
+      'what the worker’s thread does between the steps of a task, such as taking its inputs and keeping its result; no code of yours'
+    );
+  }
   return cell !== null
     ? trans.__('cell of a notebook (%1)', cell[1])
     : PROMPT_CELL.test(file)

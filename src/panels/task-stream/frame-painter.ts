@@ -1,6 +1,6 @@
 /** Draws the frame around the lanes: time axis, span bands, whole-run strip. Runs in the browser. */
 import { elided } from '../../charts/elided-text';
-import type { Palette } from '../../charts/theme';
+import { type Palette, PatternFills } from '../../charts/theme';
 import type { BandShape, StripShape, Tick } from './figure';
 
 export const BAND_HEIGHT = 16;
@@ -62,6 +62,8 @@ export function paintStrip(
   context.clearRect(0, 0, size.width, size.height);
   const top = 4;
   const height = size.height - top;
+  // Red alone reads as failure: the hatch is that of transfers in the lanes. It runs through bars that are thinner than itself.
+  const patterns = new PatternFills(context, palette);
   for (const shape of shapes) {
     if (shape.role === 'failed-mark') {
       paintCross(context, shape.x, top + 3, palette.text);
@@ -69,9 +71,9 @@ export function paintStrip(
     }
     context.fillStyle =
       shape.role === 'kind-disk'
-        ? palette.kinds.disk
+        ? patterns.kind('disk', size.width)
         : shape.role === 'kind-transfer'
-          ? palette.kinds.transfer
+          ? patterns.kind('transfer', size.width)
           : palette.shade === 'light'
             ? '#9aa5b1'
             : '#7d8792';

@@ -148,6 +148,9 @@ export function WholeRun(props: {
       <div
         ref={box}
         className="sw-TaskStream-whole"
+        title={trans.__(
+          'How many threads were busy: grey with computing, orange with the disk, red with transfers. A task that failed is a cross above.'
+        )}
         onPointerDown={onPointerDown}
         onPointerMove={onPointerMove}
         onPointerUp={() => {

@@ -48,7 +48,17 @@ function check(result: FineMetricsResult, isRunning: boolean): void {
   expect(new Set(items.map(({ word }) => word)).size).toBe(items.length);
   expect(new Set(items.map(({ look }) => look)).size).toBe(items.length);
   expect(items).toEqual(expect.arrayContaining(bar));
-  const groups = view.all('.sw-FineMetrics-groups > span').length;
+  const words = view.all('.sw-FineMetrics-groups > span');
+  const groups = words.length;
+  // Each colour of the bar stands at one of the words over it.
+  expect(
+    words
+      .flatMap(word => [...word.querySelectorAll('.sw-swatch')].map(lookOf))
+      .sort()
+  ).toEqual(bar.map(({ look }) => look).sort());
+  for (const word of words) {
+    expect(word.querySelector('.sw-swatch')).not.toBeNull();
+  }
   // From half a pixel of 1,000 on a part is drawn.
   const { parts, total } = headlineOf(result, isRunning);
   expect(bar.map(({ word }) => word)).toEqual(

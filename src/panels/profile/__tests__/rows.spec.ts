@@ -214,6 +214,16 @@ describe('frames', () => {
     expect(plain(facts.states[0]?.text ?? '')).toBe('100 %');
   });
 
+  it('of a thread between the steps of a task say what that is', () => {
+    const result = drawnProfile(['all 5', '  (worker) 5']);
+    const tree = frameTree({
+      ...result,
+      nodes: { ...result.nodes, file: ['', '<spanwise>'], line: [0, 0] }
+    });
+    expect(placeOf(tree, 1, english)).toBe('between the steps of a task');
+    expect(factsOf(tree, 1, english).place).toContain('no code of yours');
+  });
+
   it.each([
     ['/tmp/ipykernel_4711/588810801.py', 'cell:1'],
     ['C:\\Temp\\ipykernel_4711\\588810801.py', 'cell:1'],

@@ -5,6 +5,8 @@ import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import type { ITheme } from '../../panel-context';
+import { readPalette } from '../../../charts/theme';
+import { paintStrip } from '../frame-painter';
 import { TaskStreamModel } from '../model';
 import { WholeRun } from '../whole-run';
 
@@ -25,4 +27,42 @@ it('says beside its time that pauses are in it', () => {
     .innerHTML.split('<br>')
     .map(line => line.replace(/<[^>]*>/g, '').replaceAll('&nbsp;', ' '));
   expect(lines).toEqual(['whole run', '29.6 s', 'with pauses']);
+  // What its colours mean: red is no failure.
+  const { title } = page.querySelector<HTMLElement>('.sw-TaskStream-whole')!;
+  expect(title).toContain('red with transfers');
+  expect(title).toContain('failed is a cross');
 });
+
+it('draws transfers and the disk with the patterns that they have in the lanes', () => {
+  const fills = new Map<unknown, number>();
+  const context = {
+    canvas: document.createElement('canvas'),
+    createPattern: () => ({}),
+    clearRect: () => undefined,
+    fillRect() {
+      const { fillStyle } = this as unknown as { fillStyle: unknown };
+      fills.set(fillStyle, (fills.get(fillStyle) ?? 0) + 1);
+    }
+  };
+  Object.assign(HTMLCanvasElement.prototype, { getContext: () => tile });
+  const bar = { x: 0, width: 1, top: 0, height: 0.5 };
+  paintStrip(
+    context as unknown as CanvasRenderingContext2D,
+    [
+      { ...bar, role: 'kind-transfer' },
+      { ...bar, x: 1, role: 'kind-transfer' },
+      { ...bar, role: 'kind-disk' },
+      { ...bar, role: 'strip-compute' }
+    ],
+    { width: 600, height: 36 },
+    readPalette(document.body)
+  );
+  expect([...fills].map(([fill, count]) => [typeof fill, count])).toEqual([
+    ['object', 2],
+    ['object', 1],
+    ['string', 1]
+  ]);
+});
+
+/** Takes all that a pattern's tile is drawn with. */
+const tile = new Proxy({}, { get: () => () => undefined, set: () => true });
