@@ -412,7 +412,7 @@ describe('names that begin alike', () => {
     // Something is left of each name, and a few letters are not worth it.
     [
       ['features', 'features of all'],
-      ['', '']
+      ['', 'features']
     ],
     [
       ['fit a', 'fit b'],

@@ -37,13 +37,18 @@ it('draws transfers and the disk with the patterns that they have in the lanes',
   const fills = new Map<unknown, number>();
   const context = {
     canvas: document.createElement('canvas'),
-    createPattern: () => ({}),
+    createPattern: () => ({ setTransform: () => undefined }),
     clearRect: () => undefined,
     fillRect() {
       const { fillStyle } = this as unknown as { fillStyle: unknown };
       fills.set(fillStyle, (fills.get(fillStyle) ?? 0) + 1);
     }
   };
+  Object.assign(globalThis, {
+    DOMMatrix: class {
+      scale() {}
+    }
+  });
   Object.assign(HTMLCanvasElement.prototype, { getContext: () => tile });
   const bar = { x: 0, width: 1, top: 0, height: 0.5 };
   paintStrip(
