@@ -102,8 +102,8 @@ class DaskLog:
         self._lanes: dict[tuple[int, int], int] = {}
         self._spans: dict[str, int] = {}
         self._clients: dict[str, int] = {}
-        #: Key → number of its task, how often it has run.
-        self._nodes: BoundedMap[str, list[int]] = BoundedMap(_KEPT_KEYS)
+        #: Key → number of its task, how often it has run, and until when.
+        self._nodes: BoundedMap[str, list[Any]] = BoundedMap(_KEPT_KEYS)
         self._next_node = self._next_run = 0
         self._memory_times: dict[int, float] = {}
         #: Sums that were told last, by their labels.
@@ -159,7 +159,7 @@ class DaskLog:
             if "graphs" in rows and "submitted" in rows:
                 self._write_submitted(rows["graphs"], rows["submitted"])
             if "done" in rows:
-                self._write_done(rows["done"], rows.get("parts", {}))
+                self._write_done(rows["done"], rows.get("parts", {}), pulled.live)
             self._write_events(rows)
             if "memory" in states:
                 self._write_memory(states["memory"])
@@ -316,7 +316,7 @@ class DaskLog:
 
     def _add_node(
         self, key: str, group: str | None, prefix: str | None, span: str | None, t: float
-    ) -> list[int]:
+    ) -> list[Any]:
         number = self._next_node
         self._next_node += 1
         head = group or ""
@@ -336,19 +336,19 @@ class DaskLog:
             0,
             suffix,
         )
-        return self._nodes.keep(key, [number, 0])
+        return self._nodes.keep(key, [number, 0, 0.0])
 
     def _span(self, id: str | None) -> int:
         return 0 if id is None else self._spans.get(id, 0)
 
-    def _write_done(self, done: Columns, parts: Columns) -> None:
+    def _write_done(self, done: Columns, parts: Columns, live: int) -> None:
         columns = (
-            *("key", "group", "prefix", "span", "worker", "thread"),
+            *("n", "key", "group", "prefix", "span", "worker", "thread"),
             *("erred", "nbytes", "type", "given", "t", "parts", "text"),
         )
         pieces = iter(_rows(parts, ("action", "start", "stop", "source")) if parts else ())
         for row in _rows(done, columns):
-            (key, group, prefix, span, worker, thread, *rest) = row
+            (n, key, group, prefix, span, worker, thread, *rest) = row
             erred, nbytes, kind, given, t, count, text = rest
             own = [next(pieces) for _ in range(count)]
             computes = [(start, stop) for action, start, stop, _ in own if action == "compute"]
@@ -356,13 +356,15 @@ class DaskLog:
                 self._event("task-failed" if erred else "task-ended", self.since(t), None, key)
                 continue
             start, stop = computes[0][0], computes[-1][1]
+            node = self._nodes.get(key)
+            if n < live and node is not None and stop <= node[2]:
+                continue  # (history of a plugin that was shipped again)
             lane = self._lane(worker, thread, start, stop)
             if lane is None:
                 continue
-            node = self._nodes.get(key)
             if node is None:
                 node = self._add_node(key, group, prefix, span, given or start)
-            node[1] = min(node[1] + 1, 255)
+            node[1], node[2] = min(node[1] + 1, 255), stop
             run = self._next_run
             self._next_run += 1
             function, number = self.names.id_of(prefix or group or key), self._span(span)

@@ -1,8 +1,8 @@
 """Runs on a Dask scheduler: notes what happens there in a ring, and answers who pulls.
 
-Nothing of Spanwise imports this file: its text is sent to the scheduler (`ship.py`), which may have
-another Python and another `distributed`. So it imports Python's library and `distributed` alone,
-keeps to Python 3.9, and takes whatever differs between releases by looking whether it is there.
+Its text is sent to the scheduler (`ship.py`), which may have another Python and another
+`distributed`. So it imports Python's library, `dask` and `distributed` alone, keeps to Python 3.9,
+and takes whatever differs between releases by looking whether it is there.
 
     hooks ──▶ ring of rows ──▶ pull(cursor) ──▶ columns, and states that changed
              (references)      (texts, sums)
@@ -24,9 +24,11 @@ from time import monotonic
 from typing import Any
 
 import distributed
+from dask.utils import key_split
 from distributed import core as distributed_core
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.metrics import time
+from distributed.utils import key_split_group
 
 VERSION = 1
 #: The operation that viewers call, and the plugin's name on the scheduler.
@@ -608,7 +610,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 (
                     n,
                     t,
-                    *_named(key, group, texts),
+                    *named(key, group, texts),
                     texts(worker),
                     thread if type(thread) is int else -1,
                     int(erred),
@@ -621,12 +623,12 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             )
         elif kind == ENDED:
             _, _, key, group, state, why = row
-            named = _named(key, group, texts)
-            out.setdefault("ended", []).append((n, t, *named, texts(state), texts(why)))
+            names = named(key, group, texts)
+            out.setdefault("ended", []).append((n, t, *names, texts(state), texts(why)))
         elif kind == GRAPH:
             _, _, client, keys, wanted, new = row
             out.setdefault("graphs", []).append((n, t, texts(client), keys, wanted, len(new)))
-            out.setdefault("submitted", []).extend(_named(key, group, texts) for key, group in new)
+            out.setdefault("submitted", []).extend(named(key, group, texts) for key, group in new)
         elif kind == JOINED:
             out.setdefault("joined", []).append((n, t, texts(row[2])))
         elif kind == LEFT:
@@ -892,7 +894,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         for address, worker in self.scheduler.workers.items():
             for task, seconds in worker.executing.items():
                 group = task.group
-                key, name, _, span = _named(task.key, group, texts)
+                key, name, _, span = named(task.key, group, texts)
                 yield texts(address), key, name, span, amount(seconds)
 
     async def _tasks(self, texts: Texts) -> dict[str, Any]:
@@ -905,7 +907,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             nbytes = task.nbytes
             rows.append(
                 (
-                    *_named(task.key, task.group, texts),
+                    *named(task.key, task.group, texts),
                     texts(task.state),
                     texts(None if on is None else on.address),
                     nbytes if type(nbytes) is int else -1,
@@ -940,10 +942,11 @@ def _size_of(row: tuple) -> int:
     return 1 + len(row[5]) if row[0] == GRAPH else 1
 
 
-def _named(key: Any, group: Any, texts: Texts) -> tuple[int, int, int, int]:
+def named(key: Any, group: Any, texts: Texts) -> tuple[int, int, int, int]:
     """Numbers of the texts of a task: key, group, prefix, span."""
     if group is None:
-        return (texts(key), -1, -1, -1)
+        # (Dask has forgotten it: its names are those of the key)
+        return (texts(key), texts(key_split_group(key)), texts(key_split(key)), -1)
     return (texts(key), texts(group.name), texts(group.prefix.name), texts(group.span_id))
 
 

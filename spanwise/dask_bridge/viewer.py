@@ -25,7 +25,7 @@ from typing import Any
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.pulled import Pulled, UnreadableAnswer, read_answer
 from spanwise.dask_bridge.reach import knock, open_rpc, why_not
-from spanwise.dask_bridge.ship import OPERATION, ship
+from spanwise.dask_bridge.ship import OPERATION, PluginForbidden, ship
 from spanwise.errors import ClusterError
 from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
@@ -71,6 +71,8 @@ class Viewer:
         ``"connecting"``, ``"watching"``, ``"reconnecting"`` or ``"closed"``.
     problem
         Why it is reconnecting; ``""`` if it is not.
+    lacks
+        Why the scheduler tells a part only; ``""`` if it tells all.
     newest
         The answer that came last.
     """
@@ -87,6 +89,7 @@ class Viewer:
         self.name = name
         self.status = "connecting"
         self.problem = ""
+        self.lacks = ""
         self.log: DaskLog | None = None
         self.newest: Pulled | None = None
         self._bandwidths: dict[tuple[Any, Any, Any], float] = {}
@@ -99,6 +102,8 @@ class Viewer:
         self._observer: ObserverAddress | None = None
         self._link: ObserverLink | None = None
         self._rpc: Any = None
+        #: In its place, of a scheduler that takes no plugins; what it knows outlasts a connection.
+        self._without_code: Any = None
         self._plugin, self._cursor, self._state = "", -1, -1
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = False
@@ -224,7 +229,18 @@ class Viewer:
 
     async def _reach(self) -> None:
         self._rpc = open_rpc(self.address, self._security, self._seconds)
-        await ship(self._rpc, self._seconds)
+        try:
+            await ship(self._rpc, self._seconds)
+        except PluginForbidden as error:
+            if self._without_code is None:
+                # (it imports distributed, which may not be there when this file is imported)
+                from spanwise.dask_bridge.without_code import WithoutCode
+
+                self._without_code = WithoutCode()
+                self.lacks = str(error)
+                tell(f"{error} Until then tasks that have ended, workers and memory are shown.")
+            self._without_code.scheduler = self._rpc
+            self._rpc = self._without_code
 
     async def _step(self) -> bool:
         """One pull, and more as long as rows wait; returns whether anything had happened."""

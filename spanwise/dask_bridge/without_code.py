@@ -22,6 +22,7 @@ from spanwise.dask_bridge.plugin_source import (
     Texts,
     amount,
     failure_text,
+    named,
     row_columns,
     whole,
 )
@@ -36,16 +37,19 @@ _LACKING = "the scheduler takes no plugins, and does not tell it otherwise"
 
 
 class WithoutCode:
-    """In the place of a scheduler with the plugin: has its operation, and asks for it.
+    """In the place of a connection to a scheduler with the plugin: has its operation.
 
-    Parameters
+    Attributes
     ----------
     scheduler
-        A `distributed.core.rpc` to it.
+        A `distributed.core.rpc` to it; may be another one after the connection broke.
     """
 
-    def __init__(self, scheduler: Any) -> None:
-        self._scheduler = scheduler
+    def __init__(self, scheduler: Any = None) -> None:
+        self.scheduler = scheduler
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
         self._id = uuid.uuid4().hex[:16]
         self._attached = 0.0
         self._rows: list[tuple[Any, ...]] = []
@@ -68,7 +72,7 @@ class WithoutCode:
 
     async def close_rpc(self) -> None:
         """Let go of the connection."""
-        await self._scheduler.close_rpc()
+        await self.scheduler.close_rpc()
 
     async def spanwise_pull_1(self, **request: Any) -> dict[str, Any]:
         """As the plugin's operation."""
@@ -125,10 +129,12 @@ class WithoutCode:
         now = monotonic()
         if not fresh and now < self._asked_at + _IDENTITY_SECONDS:
             return
-        identity = await ask(self._scheduler.identity())
+        identity = await ask(self.scheduler.identity())
         if not isinstance(identity, dict) or not isinstance(identity.get("workers"), dict):
             raise ValueError("the scheduler does not say who it is")
         self._asked_at = now
+        if self._identity and identity.get("id") != self._identity.get("id"):
+            self._begin_anew()
         self._identity = identity
         self._attached = self._attached or time()
         workers = {str(address) for address in identity["workers"]}
@@ -145,10 +151,10 @@ class WithoutCode:
     # -- tasks that have ended ------------------------------------------------
 
     async def _take_tasks(self) -> None:
-        index = await ask(self._scheduler.get_task_stream_index())
+        index = await ask(self.scheduler.get_task_stream_index())
         if type(index) is int:
             begin = max(0, index - _HISTORY_TASKS) if self._index is None else self._index
-            records = await ask(self._scheduler.get_task_stream(start_index=begin))
+            records = await ask(self.scheduler.get_task_stream(start_index=begin))
             lost = max(0, index - begin - len(records))
             self._lost += lost
             self._index = begin + lost + len(records)
@@ -156,9 +162,9 @@ class WithoutCode:
             # (a release that has no index)
             if self._seen:
                 start = self._newest_stop - _LATE_SECONDS
-                records = await ask(self._scheduler.get_task_stream(start=start))
+                records = await ask(self.scheduler.get_task_stream(start=start))
             else:
-                records = await ask(self._scheduler.get_task_stream(count=_HISTORY_TASKS))
+                records = await ask(self.scheduler.get_task_stream(count=_HISTORY_TASKS))
             records = self._unseen(records)
         for record in records:
             row = _done(record)
@@ -290,7 +296,7 @@ def _done(record: Any) -> tuple[Any, ...] | None:
         return (
             DONE,
             max(stop for _, _, stop, _ in parts),
-            str(record["key"]),
+            record["key"],
             str(record["worker"]),
             record.get("thread"),
             erred,
@@ -313,10 +319,7 @@ def _tell_row(
             (
                 n,
                 t,
-                texts(key),
-                -1,
-                -1,
-                -1,
+                *named(key, None, texts),
                 texts(worker),
                 thread if type(thread) is int else -1,
                 int(erred),

@@ -24,7 +24,7 @@ from spanwise.dask_bridge.thread_places import ThreadPlaces
 from spanwise.errors import ClusterError
 from spanwise.records.block import decode_block
 from spanwise.tests.dask_processes import DaskProcesses
-from spanwise.tests.processes import LIMIT_SECONDS
+from spanwise.tests.processes import LIMIT_SECONDS, processes_of
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +189,7 @@ def traces(client: distributed.Client) -> Any:
 
 
 def test_nothing_is_left_on_the_cluster(client: distributed.Client) -> None:
+    others = {each.pid for each in processes_of("observer")}
     with spanwise.attach(client) as attached, spanwise.attach(client.scheduler.address) as same:
         assert same is attached
         assert [*map(len, traces(client))] == [1, 1]
@@ -197,6 +198,7 @@ def test_nothing_is_left_on_the_cluster(client: distributed.Client) -> None:
         assert attached.spans() is not None
     assert attached.status == "closed"
     until(lambda: traces(client) == ([], []), "the plugin leaves")
+    until(lambda: not processes_of("observer", others), "its observer ends")
 
 
 def test_a_kernel_attaches_by_address(client: distributed.Client) -> None:
@@ -296,6 +298,50 @@ def test_a_scheduler_that_is_started_again_is_another_cluster(tmp_path: Path) ->
             assert keys == [future.key]
     finally:
         processes.close()
+
+
+def test_a_scheduler_that_takes_no_plugins_is_watched_in_part(tmp_path: Path) -> None:
+    processes = DaskProcesses(
+        tmp_path,
+        config={"DASK_DISTRIBUTED__SCHEDULER__BLOCKED_HANDLERS": "['register_scheduler_plugin']"},
+    )
+    try:
+        with distributed.Client(processes.address, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=LIMIT_SECONDS)
+            with (
+                pytest.warns(RuntimeWarning, match="takes no plugins"),
+                spanwise.attach(processes.address, timeout=LIMIT_SECONDS) as attached,
+            ):
+                client.gather(client.map(part, range(10), key="seen"))
+                theirs = {each["key"]: each for each in client.get_task_stream()}
+                ours = {each["key"]: each for each in attached.get_task_stream()}
+                assert ours.keys() == theirs.keys()
+                for key, our in ours.items():
+                    their = theirs[key]
+                    assert (our["worker"], our["thread"]) == (their["worker"], their["thread"])
+                    assert (our["name"], our["nbytes"]) == ("seen", their["nbytes"])
+    finally:
+        processes.close()
+
+
+def test_a_plugin_that_is_shipped_again_tells_nothing_twice(client: distributed.Client) -> None:
+    client.get_task_stream()  # (Dask notes them, and what it has noted is the new one's history)
+
+    def end(dask_scheduler: Any) -> None:
+        dask_scheduler.plugins["spanwise-bridge-1"].leave()
+
+    with spanwise.attach(client) as attached:
+        before = client.map(part, range(5), key="before", pure=False)
+        client.gather(before)
+        assert {each.key for each in before} <= {each["key"] for each in attached.get_task_stream()}
+        client.run_on_scheduler(end)
+        between = client.map(part, range(5), key="between", pure=False)
+        client.gather(between)
+        after = client.submit(part, 1, key="after", pure=False)
+        after.result()
+        counted = Counter(each["key"] for each in attached.get_task_stream())
+    ours = {key: counted[key] for key in (each.key for each in (*before, *between, after))}
+    assert set(ours.values()) == {1} and len(ours) == 11
 
 
 # -- without a cluster ----------------------------------------------------
