@@ -1,26 +1,35 @@
-"""What a look at a busy program costs it, beside ``distributed``'s ``profile.watch``.
+"""What a look at a busy program costs it, beside that of ``distributed``'s worker.
 
     python -m benchmarks looks [-- --seconds 4 --rounds 9]
 
-A thread computes in Python, some frames deep. Another one looks at its stack every 10 ms: the
-loop of ``distributed.profile.watch``, or our sampler with its clocks, its states and its rows
-once a second; in turn. A look holds the interpreter lock, so it takes the program as much time
-as the looking thread has of a core: that is measured, by the thread's own clock, and outlasts
-what else the machine does. The program's own time is shown beside it.
+A thread computes in Python, some frames deep. Another one looks at its stack every 10 ms: an
+event loop that calls ``distributed.Worker.trigger_profile``, as a worker's does, or our sampler
+with its clocks, its states and its rows once a second; in turn. A look holds the interpreter
+lock, so it takes the program as much time as the looking thread has of a core: that is measured,
+by the thread's own clock, and outlasts what else the machine does. The program's own time is
+shown beside it, and a thread that only wakes so often.
+
+``distributed.profile.watch``, with which its processes look at their own event loops, is no
+measure: it looks once a cycle only, at one in a hundred of its rounds (Q-05).
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import statistics
 import sys
 import threading
 import time
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from distributed import profile
+from distributed import Worker, profile
+from distributed.core import Server
+from tornado.ioloop import PeriodicCallback
 
 from benchmarks import records
 from benchmarks.verdicts import Figure
@@ -56,27 +65,89 @@ class Looks:
         self.cpu = 0.0
 
 
+#: A task of theirs is called from this file, at which their looks at a stack end.
+_THEIR_FILE = "distributed/worker.py"
+_NAMESPACE: dict[str, Any] = {}
+exec(compile("def call(function):\n    return function()\n", _THEIR_FILE, "exec"), _NAMESPACE)  # noqa: S102
+
+
+class TheirWorker:
+    """What looks of ``distributed.Worker`` read and write."""
+
+    low_level_profiler = False
+    scheduler_delay = 0.0
+    digests = None
+
+    def __init__(self, ident: int) -> None:
+        self.active_threads = {ident: "work-0123456789abcdef"}
+        self.active_threads_lock = threading.Lock()
+        self.profile_recent = profile.create()
+        self.profile_history: deque[Any] = deque(maxlen=1000)
+        self.profile_keys: defaultdict[str, Any] = defaultdict(profile.create)
+        self.profile_keys_history: deque[Any] = deque(maxlen=1000)
+        self.digests_total: defaultdict[Any, float] = defaultdict(float)
+        self.digests_total_since_heartbeat: defaultdict[Any, float] = defaultdict(float)
+        self.digests_max: defaultdict[Any, float] = defaultdict(float)
+
+    trigger_profile = Worker.trigger_profile
+    cycle_profile = Worker.cycle_profile
+    digest_metric = Server.digest_metric
+
+
 @contextmanager
 def theirs(ident: int, looks: Looks) -> Iterator[None]:
-    """Look as ``distributed`` does."""
-    over = threading.Event()
-    ended = threading.Event()
+    """Look as a worker of ``distributed`` does: in its event loop."""
+    worker = TheirWorker(ident)
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
-    def stop() -> bool:
-        # (called by the looking thread, once before each look)
-        looks.cpu = time.thread_time()
-        if over.is_set():
-            ended.set()
-            return True
+    def look() -> None:
+        worker.trigger_profile()
         looks.count += 1
-        return False
 
-    profile.watch(thread_id=ident, interval=f"{INTERVAL * 1000:.0f}ms", cycle="1s", stop=stop)
+    async def run() -> None:
+        over = asyncio.Event()
+        begun.set_result((asyncio.get_running_loop(), over))
+        callbacks = [
+            PeriodicCallback(look, INTERVAL * 1000),
+            PeriodicCallback(worker.cycle_profile, 1000),
+        ]
+        begin = time.thread_time()
+        for each in callbacks:
+            each.start()
+        await over.wait()
+        looks.cpu = time.thread_time() - begin
+        for each in callbacks:
+            each.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
+    thread.start()
+    loop, over = begun.result(60)
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(60)
+
+
+@contextmanager
+def wakes(ident: int, looks: Looks) -> Iterator[None]:
+    """Wake as often, and do nothing."""
+    over = threading.Event()
+
+    def wake() -> None:
+        begin = time.thread_time()
+        while not over.is_set():
+            looks.count += 1
+            time.sleep(INTERVAL)
+        looks.cpu = time.thread_time() - begin
+
+    thread = threading.Thread(target=wake, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         over.set()
-        ended.wait(60)
+        thread.join(60)
 
 
 class Ours:
@@ -131,8 +202,13 @@ def measure(side: str, seconds: float) -> dict[str, float]:
         watchers: dict[str, Callable[[int, Looks], Any]] = {
             "ours": ours.looking,
             "distributed": theirs,
+            "wakes": wakes,
         }
-        task = Work(0, 0, 0, 0.0, 0.0, lambda values: work(DEPTH, seconds))
+
+        def node(values: Any) -> int:
+            return _NAMESPACE["call"](lambda: work(DEPTH, seconds))  # type: ignore[no-any-return]
+
+        task = Work(0, 0, 0, 0.0, 0.0, node)
         begin = time.perf_counter()
         if side == "bare":
             rounds = ours.meter.run(task, {})
@@ -157,7 +233,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=9)
     records.add_option(parser)
     options = parser.parse_args()
-    sides = ("bare", "ours", "distributed")
+    sides = ("bare", "wakes", "ours", "distributed")
     found: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
     for number in range(options.rounds):
         for i in range(len(sides)):
