@@ -43,18 +43,27 @@ worker, and a look during reading, which takes some microseconds, for the functi
 
     look        run ends   look
      ┴─ function ──┴─ send ─┴─    owed: function 0.9  worker 0.1
+
+A look comes every 10 ms and finds no line of this file in the processor's caches, so that it
+would take several times as long as the next one at once. And the program waits for it. So it
+only takes down what it sees (`_Fact`). What follows from that is worked out for all looks
+together when their rows are asked for, once a second::
+
+    look   look   look   …   look   rows()
+     │ fact │ fact │ fact     │ fact  └─ owed, samples, stacks
 """
 
 from __future__ import annotations
 
 import sys
 from collections import deque
-from math import floor, isnan
+from math import floor, inf, isnan
+from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.measure.clocks import CoreWait, ThreadClock
-from spanwise.measure.stacks import StackTree
+from spanwise.measure.stacks import Frame, StackTree, built_in_of, call_of
 from spanwise.records.enumerations import LARGEST_U16, SAMPLE_BLOCKED, SAMPLE_WAITING
 from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 
@@ -74,11 +83,17 @@ _MOST_DOUBTS = 3000
 #: Functions in spans that are owed parts of samples, per thread: some 400 bytes each. The oldest
 #: go; they lose less than a sample.
 _MOST_OWED = 10_000
+#: Facts that wait to be worked out; more are worked out at a look.
+_MOST_FACTS = 1_000
+#: How long a thread waited for a core is read once it was so long off its core, in samples:
+#: before, there is little to tell. A reading takes a quarter of a look.
+_UNREAD = 0.025
 _GOLDEN = 0.618033988749895
 #: The clocks do not tell how less than a microsecond was spent.
 _SHORTEST = 1e-6
 #: Rounding error of sums of a few floats.
 _ROUNDING = 1e-9
+_NAN = float("nan")
 
 #: second, thread, span, function, stack, state
 _SampleKey = tuple[int, int, int, int, int, int]
@@ -92,6 +107,40 @@ class _Point(NamedTuple):
     t: float
     cpu: float
     waited: float
+
+
+class _Task(NamedTuple):
+    """What a look saw of a task or of a part of one.
+
+    Attributes
+    ----------
+    whose
+        Span and function.
+    stop
+        It has ended then, and is being sent; None: it runs.
+    mark
+        When its thread last read how long it waited for a core, and what; None: the task has not
+        begun since the last look.
+    call, built_in
+        What it calls, where its stack does not say it: of a task that is sent or reads its clock,
+        and of one that calls what has no frame.
+    """
+
+    began: float
+    began_cpu: float
+    busy_since: float
+    stop: float | None
+    whose: tuple[int, int]
+    mark: tuple[float, float] | None
+    codes: list[CodeType]
+    call: Frame | None
+    built_in: Frame | None
+    was_busy: bool
+
+
+#: A thread as a look saw it: its lane, what its clocks said (None: it has ended), what it told of
+#: the last end, and its task, if it had one.
+_Fact = tuple["_Lane", float, _Point | None, tuple[float, float, float, float], _Task | None]
 
 
 class _Seen:
@@ -155,7 +204,11 @@ class _Lane:
         self.executor = executor
         self._interval = interval
         self.clock = ThreadClock(executor.ident)
-        #: The last look; at 0: there was none.
+        #: What the clocks said at the last look; at 0: there was none.
+        self.looked = _Point(0.0, 0.0, 0.0)
+        #: Seconds off the core since its wait was read; infinite: it is to be read.
+        self._unread = inf
+        #: The same look, once worked out.
         self.at = _Point(0.0, 0.0, 0.0)
         self.seen: _Seen | None = None
         #: (span, function) → samples owed to on core, waiting, blocked, unknown.
@@ -178,8 +231,20 @@ class _Lane:
         OSError
             The thread has ended, and its clocks with it.
         """
-        wait = self.executor.core_wait
-        return _Point(now, self.clock.read(), wait.peek() if wait is not None else float("nan"))
+        cpu = self.clock.read()
+        t, cpu_then, waited = self.looked
+        off_core = (now - t) - (cpu - cpu_then)
+        unread = self._unread + off_core
+        # (not so of NaN, an unknown clock)
+        if unread < _UNREAD * self._interval:
+            self._unread = unread
+        else:
+            wait = self.executor.core_wait
+            waited = wait.peek() if wait is not None else _NAN
+            # A stay in the queue is told when it has ended, at the next look.
+            self._unread = 0.0 if off_core < _UNREAD * self._interval else inf
+        here = self.looked = _Point(now, cpu, waited)
+        return here
 
     def late(self, here: _Point) -> float:
         """By how many samples its waiting since the last look exceeds its time off the core.
@@ -189,13 +254,11 @@ class _Lane:
         off_core = (here.t - self.at.t) - (here.cpu - self.at.cpu)
         return (here.waited - self.at.waited - off_core) / self._interval
 
-    def waited_at(self, t: float, here: _Point) -> float:
+    def waited_at(self, t: float, here: _Point, mark: tuple[float, float] | None) -> float:
         """How long it had waited for a core at `t` since the last look, by interpolation."""
         a, b = (self.at.t, self.at.waited), (here.t, here.waited)
-        wait = self.executor.core_wait
-        if wait is not None and a[0] < wait.marked <= b[0]:
-            marked = (wait.marked, wait.last)
-            a, b = (marked, b) if t >= wait.marked else (a, marked)
+        if mark is not None and a[0] < mark[0] <= b[0]:
+            a, b = (mark, b) if t >= mark[0] else (a, mark)
         return a[1] + (b[1] - a[1]) * (t - a[0]) / max(b[0] - a[0], _SHORTEST)
 
     def owed_to(self, whose: tuple[int, int]) -> list[float]:
@@ -230,6 +293,7 @@ class ThreadSampler:
         self._longest = max(LONGEST, 4 * interval)
         self.stacks = stacks
         self._lanes: list[_Lane] = []
+        self._facts: list[_Fact] = []
         self._samples: dict[_SampleKey, int] = {}
         #: Whether the last look saw a busy thread.
         self._was_busy = False
@@ -291,23 +355,21 @@ class ThreadSampler:
             frames.clear()
         self._was_busy = True
         self.looks += 1
+        if len(self._facts) > _MOST_FACTS:
+            self._work_out()
         return len(busy), moved
 
     def _rest(self, lane: _Lane, now: float) -> None:
-        """The thread is idle: the time until now belongs to no later task."""
-        executor = lane.executor
+        """The thread is idle."""
+        ended = lane.executor.ended
         try:
             here = lane.read(now)
         except OSError:
             # It will have no task.
-            here = lane.at._replace(t=now)
+            lane.looked = lane.looked._replace(t=now)
+            self._facts.append((lane, now, None, ended, None))
         else:
-            self._settle(lane, lane.late(here))
-            self._end_seen(lane, None, executor.ended)
-        lane.at = here
-        lane.seen = None
-        # Its waits before its next task belong to no task.
-        lane.last_owed = None
+            self._facts.append((lane, now, here, ended, None))
 
     def _look_at(
         self,
@@ -324,35 +386,102 @@ class ThreadSampler:
     ) -> bool:
         """Sample a busy thread; return whether it moved. `stop`: the task is being sent."""
         executor = lane.executor
-        here, last = lane.read(now), lane.at
-        if here.waited > last.waited:
-            self._settle(lane, lane.late(here))
-        self._end_seen(lane, began, ended)
+        last = lane.looked
+        here = lane.read(now)
         # Transfers before it did not hold the thread. (`began_cpu` is from then.)
         since_begin = max(began, busy_since)
-        begin = last
-        if since_begin >= last.t:
-            begin = _Point(since_begin, began_cpu, lane.waited_at(since_begin, here))
-        shares = _shares(begin, here)
-        # Looks at idle threads may cease; they begin again the usual time after a task does.
-        since = max(last.t, now - self._longest)
-        if not (self._was_busy and last.t):
-            since = max(since, min(busy_since, now - self._interval))
+        mark = None
+        if since_begin >= last.t and executor.core_wait is not None:
+            mark = (executor.core_wait.marked, executor.core_wait.last)
         if stop is not None:
             part = self.last_part(row)
         whose = (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
-
+        assert executor.ident is not None
+        codes = self.stacks.codes_of(frames.get(executor.ident))
+        call = built_in = None
+        is_calling = self.stacks.is_calling(codes)
+        if is_calling or stop is not None or (codes and codes[0] is _READ_CODE):
+            called = part[4].function if part is not None else self.called(row)
+            # (names now: what a task called may hold much)
+            call = None if called is None else call_of(called)
+            built_in = built_in_of(called) if is_calling else None
+        task = _Task(
+            began,
+            began_cpu,
+            busy_since,
+            stop,
+            whose,
+            mark,
+            codes,
+            call,
+            built_in,
+            self._was_busy,
+        )
+        self._facts.append((lane, now, here, ended, task))
         # NaN, an unknown clock, counts as movement. So does a task that has stood still only
         # briefly: if looks came more rarely at once, they would miss what follows it, and tasks
         # of its kind would be seen too often.
         is_still = here.cpu - last.cpu < STILL * (now - last.t)
-        moved = not is_still or now - since_begin < STILL_AFTER_SECONDS
+        return not is_still or now - since_begin < STILL_AFTER_SECONDS
+
+    def _work_out(self) -> None:
+        """What follows from what looks have seen since the last time, in their order."""
+        facts, self._facts = self._facts, []
+        for lane, now, here, ended, task in facts:
+            if task is not None:
+                assert here is not None
+                self._work_out_task(lane, now, here, ended, task)
+            else:
+                self._work_out_rest(lane, now, here, ended)
+
+    def _work_out_rest(
+        self,
+        lane: _Lane,
+        now: float,
+        here: _Point | None,
+        ended: tuple[float, float, float, float],
+    ) -> None:
+        """The thread was idle: the time until `now` belongs to no later task."""
+        if here is None:
+            here = lane.at._replace(t=now)
+        else:
+            self._settle(lane, lane.late(here))
+            self._end_seen(lane, None, ended)
+        lane.at = here
+        lane.seen = None
+        # Its waits before its next task belong to no task.
+        lane.last_owed = None
+
+    def _work_out_task(
+        self,
+        lane: _Lane,
+        now: float,
+        here: _Point,
+        ended: tuple[float, float, float, float],
+        task: _Task,
+    ) -> None:
+        last = lane.at
+        if here.waited > last.waited:
+            self._settle(lane, lane.late(here))
+        self._end_seen(lane, task.began, ended)
+        busy_since, stop, whose = task.busy_since, task.stop, task.whose
+        since_begin = max(task.began, busy_since)
+        begin = last
+        if since_begin >= last.t:
+            begin = _Point(
+                since_begin, task.began_cpu, lane.waited_at(since_begin, here, task.mark)
+            )
+        shares = _shares(begin, here)
+        # Looks at idle threads may cease; they begin again the usual time after a task does.
+        since = max(last.t, now - self._longest)
+        if not (task.was_busy and last.t):
+            since = max(since, min(busy_since, now - self._interval))
         lane.at = here
         stood_for = (now - since) / self._interval
         owed = lane.last_owed = lane.owed_to(whose)
         seen = lane.seen
         if seen is None:
-            seen = lane.seen = _Seen(began, whose)
+            seen = lane.seen = _Seen(task.began, whose)
             if begin is not last:
                 seen.stood_for = stood_for
         known = min(now - begin.t, self._longest) / self._interval
@@ -363,21 +492,17 @@ class ThreadSampler:
         paid = _pay(owed)
         n = sum(paid)
         if n > 0:
-            called = part[4].function if part is not None else self.called(row)
-            assert executor.ident is not None
-            frame = frames.get(executor.ident)
-            is_of_function = frame is not None and frame.f_code is _READ_CODE
+            is_of_function = bool(task.codes) and task.codes[0] is _READ_CODE
             if stop is not None:
                 busy = max(last.t, busy_since)
                 share = min(1.0, max(0.0, (stop - busy) / max(now - busy, _SHORTEST)))
                 is_of_function = _is_first_s(lane.owed_after, whose, n, share)
-            if is_of_function and called is not None:
-                stack = self.stacks.stack_of_call(called)
+            if is_of_function and task.call is not None:
+                stack = self.stacks.stack_of_call(task.call)
             else:
-                stack = self.stacks.stack_of(frame, called)
+                stack = self.stacks.stack_of(task.codes, task.built_in)
             self._give(lane, now, whose, stack, paid)
             seen.stack = stack
-        return moved
 
     def _end_seen(
         self,
@@ -460,7 +585,11 @@ class ThreadSampler:
             owed[SAMPLE_BLOCKED] -= late
 
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
-        """Return the rows of the table `samples` collected so far and forget them."""
+        """Return the rows of the table `samples` collected so far and forget them.
+
+        Their stacks are those of :attr:`stacks` from then on.
+        """
+        self._work_out()
         samples, self._samples = self._samples, {}
         epoch = self.epoch
         # Half past: readers that count seconds from the same epoch find the same second.

@@ -23,6 +23,8 @@ from spanwise.wire.foreign import type_name
 
 #: Frames kept of a stack, counted from the innermost.
 DEPTH = 100
+#: Codes kept of a stack, with Spanwise's own.
+_MOST_CODES = 2 * DEPTH
 #: More different stacks than this go to the leaf "truncated".
 STACKS = 100_000
 #: More different frames than this are the frame "truncated".
@@ -39,6 +41,11 @@ _OWN_FOLDERS = tuple(str(_PACKAGE / name) + os.sep for name in ("measure", "work
 #: frame.
 _CALLING_FILES = frozenset(str(_PACKAGE / "graph" / name) for name in ("binding.py", "template.py"))
 _SKIPPED = -1
+
+#: function, file, line
+Frame = tuple[str, str, int]
+
+_WORKER: Frame = ("(worker)", "<spanwise>", 0)
 
 
 class TextIds(Protocol):
@@ -74,28 +81,43 @@ class StackTree:
         #: again.
         self._stack_of_path: dict[tuple[int, ...], int] = {}
         #: (function, file, line) → frame id: notebook functions get new code objects.
-        self._frames: dict[tuple[str, str, int], int] = {}
+        self._frames: dict[Frame, int] = {}
         self._stacks: dict[tuple[int, int], int] = {}
         self._new_frames: list[tuple[int, int, int, int]] = []
         self._new_stacks: list[tuple[int, int, int]] = []
 
-    def stack_of(self, frame: FrameType | None, called: object) -> int:
-        """Return the id of the stack that ends in `frame`.
+    def codes_of(self, frame: FrameType | None) -> list[CodeType]:
+        """Return what runs in `frame`, from the innermost code on, to be numbered later.
+
+        (Frames themselves would keep what the task holds.)
+        """
+        codes: list[CodeType] = []
+        base = self._base
+        while frame is not None and len(codes) < _MOST_CODES:
+            code = frame.f_code
+            if code is base:
+                break
+            codes.append(code)
+            frame = frame.f_back
+        return codes
+
+    def is_calling(self, codes: list[CodeType]) -> bool:
+        """Whether what the task calls runs in this stack without a Python frame of its own."""
+        return bool(codes) and codes[0].co_filename in self._callers
+
+    def stack_of(self, codes: list[CodeType], call: Frame | None) -> int:
+        """Return the id of a stack.
 
         Parameters
         ----------
-        frame
-            Innermost frame of the thread.
-        called
-            What the task calls; stands for itself if it has no Python frames.
+        codes
+            As :meth:`codes_of` has returned them.
+        call
+            What the task calls, which stands for itself if it has no Python frames.
         """
         path: list[int] = []
-        innermost = frame.f_code.co_filename if frame is not None else ""
         known = self._frame_of_code
-        while frame is not None and len(path) < DEPTH:
-            code = frame.f_code
-            if code is self._base:
-                break
+        for code in codes:
             found = known.get(id(code))
             if found is None:
                 if len(known) >= CODES:
@@ -103,9 +125,10 @@ class StackTree:
                 found = known[id(code)] = code, self._number(code)
             if found[1] != _SKIPPED:
                 path.append(found[1])
-            frame = frame.f_back
+                if len(path) >= DEPTH:
+                    break
         if not path:
-            path.append(self._without_frames(innermost, called))
+            path.append(self._frame(*(call if call and self.is_calling(codes) else _WORKER)))
         whole = tuple(path)
         stack = self._stack_of_path.get(whole)
         if stack is None:
@@ -117,11 +140,9 @@ class StackTree:
             self._stack_of_path[whole] = stack
         return stack
 
-    def stack_of_call(self, called: object) -> int:
-        """Return the id of the stack that ends in what a task calls."""
-        code = _code_of(called)
-        frame = self._built_in(called) if code is None else self._frame_of(code)
-        return self._child(NONE_U32, frame)
+    def stack_of_call(self, call: Frame) -> int:
+        """Return the id of the stack that is what a task calls."""
+        return self._child(NONE_U32, self._frame(*call))
 
     def rows(
         self,
@@ -138,20 +159,7 @@ class StackTree:
         return self._frame_of(code)
 
     def _frame_of(self, code: CodeType) -> int:
-        return self._frame(code.co_qualname, code.co_filename, code.co_firstlineno)
-
-    def _without_frames(self, innermost: str, called: object) -> int:
-        if innermost not in self._callers:
-            return self._frame("(worker)", "<spanwise>", 0)
-        return self._built_in(called)
-
-    def _built_in(self, called: object) -> int:
-        try:
-            name = getattr(called, "__qualname__", None) or type(called).__qualname__
-            text = str(name)
-        except BaseException:  # noqa: BLE001 (a user's class may do anything; its own name is known)
-            text = type_name(called)
-        return self._frame(text, "<built-in>", 0)
+        return self._frame(*_described(code))
 
     def _frame(self, function: str, file: str, line: int) -> int:
         key = (function, file, line)
@@ -177,6 +185,26 @@ class StackTree:
             stack = self._stacks[key] = len(self._stacks)
             self._new_stacks.append((stack, *key))
         return stack
+
+
+def call_of(called: object) -> Frame:
+    """What a task calls, as the frame that it has or would have."""
+    code = _code_of(called)
+    return built_in_of(called) if code is None else _described(code)
+
+
+def built_in_of(called: object) -> Frame:
+    """What a task calls, where it has no frame."""
+    try:
+        name = getattr(called, "__qualname__", None) or type(called).__qualname__
+        text = str(name)
+    except BaseException:  # noqa: BLE001 (a user's class may do anything; its own name is known)
+        text = type_name(called)
+    return text, "<built-in>", 0
+
+
+def _described(code: CodeType) -> Frame:
+    return code.co_qualname, code.co_filename, code.co_firstlineno
 
 
 def _code_of(called: object) -> CodeType | None:

@@ -334,7 +334,7 @@ def test_what_is_known_of_stacks_keeps_few_functions_alive(
     for i in range(50):
         scope: dict[str, Any] = {"sys": sys}
         exec(f"def function_{i}(): return sys._getframe()", scope)  # noqa: S102
-        tree.stack_of(scope[f"function_{i}"](), None)
+        tree.stack_of(tree.codes_of(scope[f"function_{i}"]()), None)
         assert len(tree._frame_of_code) <= 5
     assert len(tree._frames) <= 21
 

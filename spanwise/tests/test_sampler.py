@@ -139,12 +139,13 @@ def test_a_look_that_fails_lets_go_of_the_frames(monkeypatch):
 
 def named(sampler: Sampler) -> dict[str, int]:
     """Functions that make up a stack alone, and "(this test)", to the number of samples."""
+    rows = sampler.rows()
     stacks, frames = sampler.stacks.rows()
     names = sampler._lanes[0].executor.names.announcement()["names"]
     function = {number: names[name & ~OWN] for number, name, _, _ in frames}
     alone = {stack: function[frame] for stack, parent, frame in stacks if parent == NONE_U32}
     found: dict[str, int] = {}
-    for *_, stack, _, n in sampler.rows():
+    for *_, stack, _, n in rows:
         # What a look really finds here: this test, in many frames.
         who = alone[stack] if alone.get(stack) in LONE else "(this test)"
         found[who] = found.get(who, 0) + n
@@ -583,10 +584,11 @@ def test_debts_of_many_functions_are_bounded(monkeypatch):
     for function in range(100):
         executor.path = [(row(function, 1), None)]
         sampler.look(0.009 * (function + 1))
+    rows = sampler.rows()
     lane = sampler._lanes[0]
     assert len(lane.owed) == 10
     # Each was seen for 9 ms: nine in ten have a sample.
-    assert sum(n for *_, n in sampler.rows()) == pytest.approx(90, abs=2)
+    assert sum(n for *_, n in rows) == pytest.approx(90, abs=2)
 
 
 #: Looks and tasks that keep no step with each other.
