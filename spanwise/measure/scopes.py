@@ -98,11 +98,18 @@ class Scope:
         the meter that it was made for.
     seconds
         Of a root, those of `heard`.
+    returns
+        Of a root: it is used again.
+    kept, others
+        Of such a root: meters that are entered again, the first one and more. None: not yet.
     """
 
-    __slots__ = ("callbacks", "heard", "inner", "keys", "seconds")
+    __slots__ = ("callbacks", "heard", "inner", "kept", "keys", "others", "returns", "seconds")
 
     seconds: dict[Hashable, float]
+    returns: bool
+    kept: Any
+    others: tuple[Any, ...]
 
     def __init__(
         self,
@@ -145,7 +152,7 @@ class Hearing:
 
     def __init__(self, heard: Heard) -> None:
         self._heard = heard
-        self._usual = self._root = _root(Scope(heard=heard), heard)
+        self._usual = self._root = _root(heard)
 
     def __enter__(self) -> None:
         self._outer = outer = SCOPE.get()
@@ -154,7 +161,7 @@ class Hearing:
             root = self._usual
             root.inner = 0.0
         else:
-            root = _root(Scope(outer.callbacks, outer.keys, self._heard), self._heard)
+            root = _root(self._heard, outer)
         self._root = root
         self._token = SCOPE.set(root)
         self._outer_root = HERE.root
@@ -169,14 +176,18 @@ class Hearing:
             self._outer = NOWHERE
 
 
-def _root(scope: Scope, heard: Heard) -> Scope:
-    scope.seconds = heard.seconds
-    return scope
+def _root(heard: Heard, outer: Scope = NOWHERE) -> Scope:
+    root = Scope(outer.callbacks, outer.keys, heard)
+    root.seconds = heard.seconds
+    root.returns = outer is NOWHERE
+    root.kept = None
+    root.others = ()
+    return root
 
 
 def listen(heard: Heard) -> None:
     """From now on `heard` gets what code in this thread measures."""
-    root = _root(Scope(heard=heard), heard)
+    root = _root(heard)
     SCOPE.set(root)
     HERE.root = root
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from math import isnan
 from typing import Any
 
@@ -25,7 +26,7 @@ from spanwise import Client, Event, LocalCluster, Reschedule, observe, span
 from spanwise.measure.meters import metered, without_seconds
 from spanwise.measure.names import OTHERS, Names
 from spanwise.measure.scopes import MOST_LABELS, Heard, listen
-from spanwise.metrics import context_meter
+from spanwise.metrics import _KeptMeter, context_meter
 from spanwise.tests.marks import now_of
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.tests.work import lines_of
@@ -358,6 +359,80 @@ def test_the_one_label_of_a_task_is_told_as_one_of_several(
     for one, other in zip(alone, beside, strict=True):
         assert one.cpu == pytest.approx(other.cpu, abs=1e-9, nan_ok=True)
         assert type(one) is type(other)
+
+
+def test_meters_of_a_task_are_entered_again_only_when_nobody_has_them() -> None:
+    """Those whose figures are still read, that are open or have been made for later, stay."""
+
+    def code() -> None:
+        for number in range(3):
+            with context_meter.meter(("o", number)), context_meter.meter(("p", number)):
+                pass
+        for _ in range(3):
+            with context_meter.meter("a") as first, context_meter.meter("b") as second:
+                assert first is not second
+            with context_meter.meter("c") as third:
+                pass
+            figures = (third.start, third.stop, third.delta)
+            later = context_meter.meter("d")
+            kept = [context_meter.meter(f"e {each}") for each in range(10)]
+            with ExitStack() as stack:
+                for each in kept:
+                    assert stack.enter_context(each) is each
+                with context_meter.meter("f"), context_meter.meter("g"):
+                    pass
+            with later, context_meter.meter("h"):
+                pass
+            assert figures == (third.start, third.stop, third.delta)
+            assert first.start <= second.start <= second.stop <= first.stop <= third.start
+            assert later.start >= kept[0].stop >= kept[-1].stop
+            assert len({id(each) for each in (first, second, third, later, *kept)}) == 14
+
+    said = {label for label, _, _ in in_a_task(code)}
+    pairs = {(name, number) for name in "op" for number in range(3)}
+    assert said == {*"abcdfgh", *(f"e {each}" for each in range(10)), *pairs}
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="counts references in another way")
+def test_a_meter_of_a_task_is_no_new_one_each_time() -> None:
+    kinds: list[type] = []
+
+    def code() -> None:
+        for number in range(20):
+            with context_meter.meter(number), context_meter.meter("within") as meter:
+                pass
+            kinds.append(type(meter))
+
+    in_a_task(code)
+    assert set(kinds) == {_KeptMeter}
+
+
+def test_a_meter_of_a_task_takes_off_what_is_within_it_where_it_raises() -> None:
+    whole: list[float] = []
+
+    def code() -> None:
+        begin = time.perf_counter()
+        for _ in range(2):
+            with suppress(ZeroDivisionError), context_meter.meter("outer"):
+                with context_meter.meter("inner"):
+                    time.sleep(0.003)
+                _ = 1 / 0
+
+        @context_meter.meter("decorated")
+        def call(left: int) -> None:
+            if left:
+                call(left - 1)
+            else:
+                time.sleep(0.003)
+
+        call(2)
+        whole.append(time.perf_counter() - begin)
+
+    said = {label: value for label, value, _ in in_a_task(code)}
+    assert said.keys() == {"outer", "inner", "decorated"}
+    assert said["inner"] >= 0.006 and said["decorated"] >= 0.003
+    # No second twice, however long the sleeps were.
+    assert sum(said.values()) <= whole[0] + 1e-6
 
 
 def test_a_metered_block_of_a_task_takes_a_few_lines() -> None:
