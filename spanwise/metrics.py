@@ -169,10 +169,11 @@ class _TaskMeter(_Decorates):
             root.inner = before + whole
         self.delta = delta
         seconds = root.seconds
-        try:
-            seconds[self._label] += delta
-        except KeyError:
-            _tell_new(seconds, self._label, delta)
+        label = self._label
+        if label in seconds:
+            seconds[label] += delta
+        else:
+            _tell_new(seconds, label, delta)
 
 
 #: Whether counts of references tell who is held: from 3.14 on the interpreter leaves some out.
@@ -244,10 +245,12 @@ def _kept_meter(root: Scope, seconds: dict[Hashable, float]) -> _KeptMeter:
         else:
             root.inner = before + whole
         own.delta = delta
-        try:
-            seconds[own.label] += delta
-        except KeyError:
-            _tell_new(seconds, own.label, delta)
+        label = own.label
+        # (the first of a task is new each time: an exception takes as long as the whole block)
+        if label in seconds:
+            seconds[label] += delta
+        else:
+            _tell_new(seconds, label, delta)
 
     own.__enter__ = enter
     own.__exit__ = leave
