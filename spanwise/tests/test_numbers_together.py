@@ -41,9 +41,9 @@ def value_of(item: Item) -> Any:
     return content[0] if isinstance(content, tuple) else payload.loads(content)  # type: ignore[arg-type]
 
 
-@given(results, st.booleans(), st.integers(1, 4))
+@given(results, st.booleans(), st.integers(1, 4), st.integers(1, 5))
 @settings(max_examples=100, deadline=None)
-def test_each_comes_as_it_was(values: list[Any], is_together: bool, most: int) -> None:
+def test_each_comes_as_it_was(values: list[Any], is_together: bool, most: int, frame: int) -> None:
     asking, answering = link_pair("peer")
     worker = Worker(0, "w", 1, 0.0, Path(tempfile.gettempdir()))
     for task_id, value in enumerate(values):
@@ -55,6 +55,7 @@ def test_each_comes_as_it_was(values: list[Any], is_together: bool, most: int) -
         message = answering.read()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(door, "MOST_TOGETHER", most)
+            patch.setattr(door, "FRAME_ITEMS", frame)
             Server(worker)._get(answering, message, Counter(), [])
 
     thread = threading.Thread(target=answer)
@@ -66,6 +67,7 @@ def test_each_comes_as_it_was(values: list[Any], is_together: bool, most: int) -
         asking.close()
         thread.join(LIMIT)
         answering.close()
+    assert all(len(came) <= frame for _, came in answers)
     items = [item for _, came in answers for item in came]
     found = {item[0]: item for item in items}
     assert found.pop(NOT_HERE)[1] == ITEM_MISSING and sorted(found) == ids[:-1]

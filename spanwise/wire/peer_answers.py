@@ -207,6 +207,8 @@ def _with_blobs(
         came = chain((blobs[-1].nbytes if blobs else 0,), repeat(0))
         numbers = zip(_numbers(message, count), came, strict=False)
         blobs = blobs[:-1]
+        if count == len(rows) and not blobs and not pieces:
+            return [(*row, number) for row, number in zip(rows, numbers, strict=True)]
     items: list[Item] = []
     at = 0
     for row, (task_id, status, nbytes) in enumerate(rows):

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 #: A `data` frame holds about this much; the next item goes into another.
 FRAME_BYTES = 32 * 2**20
+#: And so many items: who asked opens these while the next ones are packed.
+FRAME_ITEMS = 4096
 #: So many numbers are in one list: two megabytes at most, for each is short.
 MOST_TOGETHER = 65_536
 #: Integers of more bits are long.
@@ -312,11 +314,23 @@ class Server:
         transfer = log.begin(link.intro.get("worker"), begin, asked)
         try:
             for at, task_id in enumerate(ids):
+                if at % FRAME_ITEMS == 0:
+                    answer.send_what_is_there()
                 if at == count:
                     # All that is here is on its way; the rest has been put at the end.
                     answer.send_what_is_there()
                     with worker.lock:
                         worker.await_adoption(ids[count:], perf_counter() + ADOPTION_SECONDS)
+                value = values.get(task_id, _ABSENT)
+                if (
+                    is_together
+                    and type(value) in fixed
+                    and (type(value) is not int or value.bit_length() <= SHORT_BITS)
+                ):
+                    # The short way for numbers, which come by the thousand as inputs of a
+                    # reduction. (All of a type are of one size, so that nothing is locked.)
+                    answer.number(task_id, fixed[type(value)], value)
+                    continue
                 with worker.lock:
                     value = values.get(task_id, _ABSENT)
                     if value is _ABSENT and at < count and worker.puts:
@@ -326,13 +340,8 @@ class Server:
                 if value is _ABSENT:
                     answer.missing(task_id)
                 elif type(value) in fixed:
-                    # The short way for numbers, which come by the thousand as inputs of a
-                    # reduction.
-                    if is_together and (type(value) is not int or value.bit_length() <= SHORT_BITS):
-                        answer.number(task_id, nbytes, value)
-                    else:
-                        small = plain_inline(value)
-                        answer.payload(task_id, ITEM_OK, nbytes, small, len(small))
+                    small = plain_inline(value)
+                    answer.payload(task_id, ITEM_OK, nbytes, small, len(small))
                 elif type(value) is Spilled:
                     reading = perf_counter()
                     try:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 #: A request asks for at most this much, so that tasks begin before everything is here.
 REQUEST_BYTES = 64 * 2**20
-REQUEST_IDS = 4096
+REQUEST_IDS = 32_768
 #: How fast bytes come is told by types of results only if there are more, as in Dask.
 LARGE_BYTES = 1_000_000
 #: The context of what is measured here, as in Dask.
@@ -171,7 +171,7 @@ class PeerFetcher(threading.Thread):
             "together": True,
         }
         done = [(self._done.popleft(),) for _ in range(len(self._done))]
-        link.send("get", fields, {"ids": [(each,) for each in asked], "done": done})
+        link.send("get", fields, {"ids": {"taskId": [*asked]}, "done": done})
         told = fields["direct"]
         answer = data_items(link, self._request, len(asked), direct=told, together=True)
         moved: list[tuple[int, float]] = []
@@ -218,18 +218,18 @@ class PeerFetcher(threading.Thread):
         kept: list[tuple[Fetch, Any, Segment]] = []
         total = 0.0
         for task_id, status, nbytes, blob in came:
-            segment = None
             fetch = asked.pop(task_id, None)
             if fetch is None:
-                continue
-            if blob is None:
-                lost.append(fetch)
                 continue
             if isinstance(blob, tuple):  # a number
                 value, came_bytes = blob
                 items.append((fetch, value, nbytes))
                 total += came_bytes
                 continue
+            if blob is None:
+                lost.append(fetch)
+                continue
+            segment = None
             if isinstance(blob, Direct):
                 again[task_id] = fetch
                 continue

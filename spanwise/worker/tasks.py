@@ -392,6 +392,10 @@ class TaskTable:
                 else:
                     arrivals.append((arrival, booked))
                 booked = 0.0
+            if len(waiters) == 1 and waiters[0].lacking > 1:
+                # As below: a reduction waits for thousands.
+                waiters[0].lacking -= 1
+                continue
             woken += self._came(waiters, arrival.opened)
         return replicas, woken
 
