@@ -163,7 +163,7 @@ NOTES: dict[str, str] = {
     "`metadata` is empty",
     "get_task_stream": "as `Client.get_task_stream`",
     "performance_report": "a page of Spanwise's own, of the block's time by the scheduler's clock; "
-    "without the scheduler's profile and system; see performance-report.md",
+    "the scheduler's profile only if it is looked at; see performance-report.md",
     "progress": "shows its bars wherever it stands in a cell, also without ipywidgets; tells "
     "failed, lost and cancelled tasks apart; a terminal keeps its last line",
     "span": "is a context manager; as many tags as wanted; survives graph optimisation",
