@@ -32,7 +32,8 @@ from spanwise.observed.observer_address import ObserverAddress
 from spanwise.source.observer_link import ObserverLink
 from spanwise.source.replay_ring import LogGap
 
-LEASE_SECONDS = 30.0
+#: Longer than a network is away for mostly: what happens meanwhile waits in the ring.
+LEASE_SECONDS = 60.0
 #: Between pulls while something happens, and while nothing does.
 _BUSY_SECONDS, _QUIET_SECONDS = 0.5, 2.0
 #: Rows of an answer.
