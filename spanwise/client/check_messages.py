@@ -9,6 +9,7 @@ from spanwise.wire.content import (
     broken,
     check_ascending,
     check_blob,
+    check_finite,
     check_lengths,
     check_moments,
     check_sizes,
@@ -113,6 +114,11 @@ def _check_happened(message: Message) -> None:
             check_blob(message, "members.blob", max(0, each["blob"]))
     check_moments(message, "moves.t", column(message, "moves", "t"))
     check_moments(message, "runs.start", column(message, "runs", "start"))
+    check_finite(message, "runs.ident", column(message, "runs", "ident"))
+    check_finite(message, "tasks.place", column(message, "tasks", "place"))
+    check_lengths(message, "runs.duration", column(message, "runs", "duration"))
+    check_moments(message, "parts.offset", column(message, "parts", "offset"))
+    check_lengths(message, "parts.duration", column(message, "parts", "duration"))
     check_sizes(message, "runs.nbytes", column(message, "runs", "nbytes"))
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import localtime, strftime
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import FrameType
+from typing import Any
 
+from spanwise.client.block import Block
 from spanwise.client.current import default_client
 from spanwise.client.on_workers import versions_here
 from spanwise.errors import ClusterError
@@ -29,7 +28,7 @@ _PROFILE, _OWN_PROFILE = "Workers’ profile", "Workers’ own profile"
 _SCHEDULER = "Scheduler’s profile"
 
 
-class performance_report:
+class performance_report(Block):
     """Write what the cluster does during a block to one HTML file; also an ``async with``.
 
     The file needs neither server nor network. It is written when the block ends, also when that
@@ -79,41 +78,20 @@ class performance_report:
         self._client = default_client()
         self.start = self._client._session.wall_now()
 
-    def _end(self, code: str, error: BaseException | None) -> None:
+    def _noted(self, frame: FrameType) -> str:
+        return _code_of(frame, self._level)
+
+    def _end(self, noted: str, error: BaseException | None) -> None:
         """Write the file; an error of that becomes a note of the block's own error."""
         try:
             self.stop = self._client._session.wall_now()
             assert self.start is not None
-            self.page = _page(self._client, self.start, self.stop, code)
+            self.page = _page(self._client, self.start, self.stop, noted)
             _write(self.page, os.fspath(self.filename), self.storage_options)
         except Exception as own:
             if error is None:
                 raise
             error.add_note(f"(Besides, {self.filename} is not written: {own})")
-
-    def __enter__(self) -> Self:
-        self._begin()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._end(_code_of(sys._getframe(1), self._level), error)
-
-    async def __aenter__(self) -> Self:
-        self._begin()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await asyncio.to_thread(self._end, _code_of(sys._getframe(1), self._level), error)
 
 
 def _code_of(frame: FrameType | None, level: int) -> str:

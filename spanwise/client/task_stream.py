@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from spanwise.client.block import Block
 from spanwise.client.current import default_client
 from spanwise.client.observed import Observed
 from spanwise.observed.page_file import Page
@@ -132,7 +131,7 @@ def _picture(
     return page
 
 
-class _Block:
+class _Collection(Block):
     """A block whose runs are collected when it ends; it may be entered again."""
 
     def __init__(self, client: Any = None) -> None:
@@ -147,7 +146,7 @@ class _Block:
         self._asked, self._source = client._observed, client._session.name
         self._places = self._asked.end_of_runs()
 
-    def _end(self, error: BaseException | None) -> None:
+    def _end(self, noted: None, error: BaseException | None) -> None:
         """Collect; an error of that becomes a note of the block's own error."""
         assert self._asked is not None
         try:
@@ -160,32 +159,8 @@ class _Block:
     def _take(self, records: list[dict[str, Any]]) -> None:
         raise NotImplementedError
 
-    def __enter__(self) -> Self:
-        self._begin()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._end(error)
-
-    async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._begin)
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await asyncio.to_thread(self._end, error)
-
-
-class get_task_stream(_Block):
+class get_task_stream(_Collection):
     """Collect the records of the runs that end during a block.
 
     Parameters
@@ -229,7 +204,7 @@ class get_task_stream(_Block):
             self.figure = _picture(self._asked, self._source, self.data, self._plot, self._filename)
 
 
-class get_task_metadata(_Block):
+class get_task_metadata(_Collection):
     """Collect how the tasks ended whose runs end during a block.
 
     Attributes

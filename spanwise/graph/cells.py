@@ -3,9 +3,9 @@
 IPython tells when a cell begins and ends. It is looked for among the modules that are imported
 already: where there is none, the file of a script takes the notebook's place.
 
-A cell's tag is its first line, numbered if several cells begin alike: the runs of one cell are in
-one place of the panels' tree, as those of a ``with span(…)`` block are. Each run is a span of its
-own, with the code that ran.
+A cell's tag is its first line, numbered if several cells begin alike (a thousand of them): the
+runs of one cell are in one place of the panels' tree, as those of a ``with span(…)`` block are.
+Each run is a span of its own, with the code that ran.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ SETTING = "spanwise.spans.cells"
 _MOST_TAG = 60
 #: Of a cell's code.
 _MOST_CHARACTERS = 16_384
-#: First lines whose cells are remembered, the newest.
+#: First lines whose cells are remembered, the newest, and how many cells of all together.
 _MOST_TITLES = 10_000
+_MOST_CELLS = 20_000
+#: Cells that begin alike and are told apart; the others share a tag.
+_MOST_ALIKE = 1_000
 #: Threads of these packages work for whoever asks them.
 _SERVING = (
     "asyncio",
@@ -127,6 +130,34 @@ class _OpenCell:
         return info is self.info or (self.info is None and info.raw_cell == self.code)
 
 
+class CellTags:
+    """Numbers cells that begin alike, in the order of their first runs.
+
+    Bounded: first lines that were not run for long, and then their cells are numbered anew; and
+    how many cells of one first line are told apart.
+    """
+
+    def __init__(self) -> None:
+        #: First line → the ids of its cells.
+        self._cells_of: BoundedMap[str, list[str | None]] = BoundedMap(_MOST_TITLES, _MOST_CELLS)
+
+    def of(self, title: str, cell: str | None) -> str:
+        """The tag of the cell of this id that begins so."""
+        cells = self._cells_of.get(title) or []
+        if cell not in cells:
+            if len(cells) >= _MOST_ALIKE:
+                return f"{title} (more than {_MOST_ALIKE:,})"
+            cells.append(cell)
+        self._cells_of.keep(title, cells, len(cells))
+        place = cells.index(cell) + 1
+        return title if place == 1 else f"{title} ({place})"
+
+    @property
+    def kept(self) -> int:
+        """How many cells are remembered."""
+        return self._cells_of.cost
+
+
 class Cells:
     """The cells of the notebook that this process runs.
 
@@ -144,8 +175,7 @@ class Cells:
         tag = Path(notebook or "").name or ("notebook" if is_kernel else "IPython")
         self._notebook = SpanRecord(tag, None, origin="notebook")
         self._between = RootAnnotation(self._notebook)
-        #: First line → the ids of the cells that begin with it, in the order of their first runs.
-        self._cells_of: BoundedMap[str, list[str | None]] = BoundedMap(_MOST_TITLES)
+        self._tags = CellTags()
         self._open: _OpenCell | None = None
         shell.events.register("pre_run_cell", self.begin)
         shell.events.register("post_run_cell", self.end)
@@ -185,7 +215,7 @@ class Cells:
             "cell": cell,
         }
         record = SpanRecord(
-            self._tag(code, cell),
+            self._tags.of(title_of(code), cell),
             None,
             origin="cell",
             root=self._notebook,
@@ -208,15 +238,6 @@ class Cells:
         ]
         keep_threads(started, cell.root)
         cell.root.record.close()
-
-    def _tag(self, code: str, cell: str | None) -> str:
-        title = title_of(code)
-        cells = self._cells_of.get(title) or []
-        if cell not in cells:
-            cells.append(cell)
-        self._cells_of.keep(title, cells)
-        place = cells.index(cell) + 1
-        return title if place == 1 else f"{title} ({place})"
 
     def _running_now(self) -> tuple[str, str | None] | None:
         """Code and id of the cell in the midst of which this was called, or None."""

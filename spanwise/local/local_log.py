@@ -72,6 +72,7 @@ class LocalLog:
         self._capacity: dict[int, int] = {}
         self._next_node = self._next_edge = self._next_run = 0
         self._next_stack = self._next_frame = 0
+        self._has_ended = False
         self._span(0, 0, "default", 0.0, _NAN, 3)
         self._writer.add("header", 0.0, json.dumps(self.description()))
         # It has as many threads as have worked at a time: Dask's own number of threads does
@@ -191,8 +192,9 @@ class LocalLog:
 
     def _span_closed(self, row: dict[str, Any]) -> None:
         with self.lock:
-            self.write_new_spans()
-            self._write_span(row)
+            if not self._has_ended:
+                self.write_new_spans()
+                self._write_span(row)
 
     def write_new_spans(self) -> None:
         """Write the spans that were met since the last time."""
@@ -416,6 +418,16 @@ class LocalLog:
             self._writer.add("gaps", table, start, stop, rows, "replay ring")
 
     # -- to the observer --------------------------------------------------
+
+    def end(self) -> int:
+        """Seal the rest; returns the number of the last block.
+
+        Nobody reads later that a span has closed which was around the whole observation, as the
+        cell is that made it.
+        """
+        with self.lock:
+            self._has_ended = True
+            return self.seal()
 
     def commit(self) -> None:
         """Seal what is due."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from spanwise.graph.cells import title_of
+from spanwise.graph.cells import CellTags, title_of
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.processes import LIMIT_SECONDS
 
@@ -321,3 +321,18 @@ def test_a_script_is_the_root_of_its_spans(tmp_path: Path, is_on: bool) -> None:
 )
 def test_a_cell_is_called_by_its_first_line_of_code(code: str, title: str) -> None:
     assert title_of(code) == title
+
+
+def test_cells_that_begin_alike_are_bounded() -> None:
+    tags = CellTags()
+    first = [tags.of("# load", f"a{n}") for n in range(1_002)]
+    assert first[0] == "# load" and first[999] == "# load (1000)"
+    assert first[1_000:] == ["# load (more than 1,000)"] * 2
+    # Those that have a number keep it.
+    assert tags.of("# load", "a7") == "# load (8)"
+    for n in range(50_000):
+        tags.of(f"# step {n // 10}", f"b{n}")
+    assert tags.kept <= 20_000
+    # The newest are known still, and what was not run for long begins anew.
+    assert tags.of("# step 4999", "b49999") == "# step 4999 (10)"
+    assert tags.of("# load", "a7") == "# load"

@@ -255,6 +255,22 @@ def test_a_client_stands_any_frame_of_a_scheduler(failures: list[Any]) -> None:
         ("ran", {}, {"runs": [(0, 0, 0, math.inf, 1.0)]}, [], "runs.start: inf"),
         ("ran", {}, {"runs": [(0, 0, 0, 1.0, -1.0), (1, 0, 0, 1.0, -2.0)]}, [], "duration: -2"),
         ("ran", {}, {"runs": [(0, 0, 0, 1.0, math.nan)]}, [], "runs.duration: nan"),
+        *(
+            ("happened", {"texts": [""]}, {"runs": [run], "parts": [part]}, [], names)
+            for run, part, names in (
+                ((0.0, 1.0, math.nan, 1.0, 0, 0), (4, 0.0, 1.0, 0), "runs.duration: nan"),
+                ((math.nan, 1.0, 1.0, 1.0, 0, 0), (4, 0.0, 1.0, 0), "runs.ident: nan"),
+                ((0.0, 1.0, 1.0, 1.0, 0, 0), (4, math.nan, 1.0, 0), "parts.offset: nan"),
+                ((0.0, 1.0, 1.0, 1.0, 0, 0), (4, 0.0, math.nan, 0), "parts.duration: nan"),
+            )
+        ),
+        (
+            "happened",
+            {},
+            {"tasks": [(0, 0, 0, 0, 0, math.nan, 0)], "keys": [(0,)]},
+            [b""],
+            "tasks.place: nan",
+        ),
     ],
 )
 def test_who_waits_is_told_which_message_and_field(

@@ -168,7 +168,13 @@ def test_graphs_and_clients_are_logged_as_by_distributed(
         graphs.append(graph)
         everything = messages(client, "all")
         scatters.append([each for each in everything if each["action"] == "scatter"][-1])
-        clients.append(next(each for each in everything if each["action"] == "add-client"))
+        # Whoever came before it or since.
+        (came,) = [
+            each
+            for each in everything
+            if each["action"] == "add-client" and each["client"] == scatters[-1]["client"]
+        ]
+        clients.append(came)
         # The same under the topic of the client.
         assert graph in messages(client, clients[-1]["client"])
         assert scatters[-1] in messages(client, scatters[-1]["client"])

@@ -70,13 +70,18 @@ def test_q05_q06_q07_a_busy_scheduler_shows_its_functions(own: Client, tmp_path:
     first = own.profile(scheduler=True)
     # It begins with the question, and says so.
     assert asked - 1 < first["since"] < time.time() + 1
-    used, waited = keep_busy(own)
-    tree = own.profile(scheduler=True)
     # each interval is there, just now's too. (V8 counts a thread that waits for a core,
-    # unless the thread that looks waits as well. What the system does while messages are read is
-    # rest to it.)
-    counted = tree["count"] * INTERVAL
-    assert 0.4 * used < counted < 1.2 * (used + waited) + 0.5, (counted, used, waited)
+    # unless the thread that looks waits as well: then once more. What the system does while
+    # messages are read is rest to it.)
+    end, before = time.monotonic() + LIMIT_SECONDS, first["count"]
+    while True:
+        used, waited = keep_busy(own)
+        tree = own.profile(scheduler=True)
+        counted, before = (tree["count"] - before) * INTERVAL, tree["count"]
+        assert counted < 1.2 * (used + waited) + 0.5, (counted, used, waited)
+        if counted > 0.4 * used:
+            break
+        assert time.monotonic() < end, (counted, used, waited)
     assert tree["since"] == first["since"]
     files = {node["description"]["filename"] for node in walk(tree)}
     assert any(file.endswith("spanwise.mjs") for file in files)

@@ -284,8 +284,8 @@ function checkFinished(
   checkSeconds('finished', 'start', runs.start, runs.rows, -MOST_SECONDS);
   checkSeconds('finished', 'duration', runs.duration, runs.rows, 0);
   checkSizes('finished', 'nbytes', runs.nbytes, runs.rows);
-  checkTimes('finished', 'offset', parts.offset, parts.rows);
-  checkAmounts('finished', 'duration', parts.duration, parts.rows);
+  checkSeconds('finished', 'offset', parts.offset, parts.rows, -MOST_SECONDS);
+  checkSeconds('finished', 'duration', parts.duration, parts.rows, 0);
 }
 
 function checkNames(type: string, first: number, announced: number): void {

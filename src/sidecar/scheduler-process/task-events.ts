@@ -385,8 +385,9 @@ export class TaskEvents {
       });
     }
     const type = runs.type[row]!;
+    const ident = worker?.idents.get(runs.thread[row]!) ?? 0;
     return {
-      ident: worker?.idents.get(runs.thread[row]!) ?? 0,
+      ident: Number.isNaN(ident) ? 0 : ident,
       start: runs.start[row]!,
       duration: runs.duration[row]!,
       nbytes: runs.nbytes[row]!,

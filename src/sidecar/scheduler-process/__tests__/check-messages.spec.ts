@@ -1,5 +1,5 @@
 /** An impossible value in a client's message is refused, whatever the other values are. */
-import { NONE_U32, SubmitFlag } from '../../../records/enumerations';
+import { NONE_U16, NONE_U32, SubmitFlag } from '../../../records/enumerations';
 import { MAX_DENSE_IDS } from '../../../base/versioned-ids';
 import { Scheduler } from '../../../scheduler';
 import { FrameDecoder, FrameEncoder } from '../../../wire/frame';
@@ -197,7 +197,11 @@ describe('what a worker says', () => {
     ['duration', -1],
     ['duration', 1e10],
     ['cpu of a meter', -0.5],
-    ['cpu of a meter', Infinity]
+    ['cpu of a meter', Infinity],
+    ['offset of a part', NaN],
+    ['offset of a part', -Infinity],
+    ['duration of a part', NaN],
+    ['duration of a part', -1]
   ])('says of a run only what can be: no %s of %p', (what, value) => {
     const message = (isWrong: boolean): Message<'worker', 'up'> => {
       const of = (name: string, right: number): number[] =>
@@ -222,6 +226,18 @@ describe('what a worker says', () => {
             firstPart: [0],
             type: [NONE_U32]
           },
+          parts: {
+            kind: [4],
+            function: [0],
+            span: [0],
+            offset: of('offset of a part', -0.5),
+            duration: of('duration of a part', 0.5),
+            cpu: [NaN],
+            coreWait: [NaN],
+            bytes: [NaN],
+            from: [NONE_U16],
+            held: [0]
+          },
           meters: {
             row: [0],
             function: [0],
@@ -239,7 +255,7 @@ describe('what a worker says', () => {
       checkFromWorker(message(isWrong), 0, 1);
     expect(check(false)).not.toThrow();
     expect(check(true)).toThrow(
-      `"finished": ${what.replace(' of a meter', '')} is ${value}`
+      `"finished": ${what.replace(/ of a .*/, '')} is ${value}`
     );
   });
 });
