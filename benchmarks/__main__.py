@@ -135,6 +135,17 @@ PARTS = {
         ("--blocks", "2000", "--tasks", "500", "--rounds", "1"),
         limits=2,
     ),
+    "beside-distributed": Part(
+        "five workloads as distributed and as Spanwise measure them",
+        "benchmarks.beside_distributed",
+        ("--smoke",),
+    ),
+    "recorded-faults": Part(
+        "whether a run with faults is recorded as tests read it",
+        "benchmarks.recorded_faults",
+        (),
+        ("--smoke",),
+    ),
     "recovery": Part("after kill -9 of each process", "benchmarks.recovery", ("--rounds", "1")),
     "soak": Part(
         "ten minutes of deaths, stops and full disks",

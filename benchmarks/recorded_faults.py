@@ -3,22 +3,27 @@
 ::
 
     python -m benchmarks.recorded_faults src/testing/recorded-runs [NAME …]
+    python -m benchmarks.recorded_faults --smoke
 
 Each program runs on a cluster of its own whose log goes to a stand-in for an observer. A file has
 the rows of the log that spans, idle time and fine metrics are made of, and the program's own
 account: when each task's body ran (by stamps in the task), and when the program waited for tasks
-(by stamps around that), in seconds of the log's clock. Run it on a quiet machine.
+(by stamps around that), in seconds of the log's clock. Files and folders of the machine are named
+alike on every one. Run it on a quiet machine. A smoke run records one program, and keeps nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import math
 import os
 import random
+import re
 import signal
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -31,7 +36,9 @@ import dask.array as da
 import numpy as np
 
 import spanwise
+from benchmarks import records
 from benchmarks.recorded_rows import Recorder
+from benchmarks.verdicts import Figure
 from spanwise import Client, span
 from spanwise.metrics import context_meter
 from spanwise.observed.find_observer import OBSERVER_VARIABLE
@@ -53,6 +60,21 @@ TABLES = (
     "events",
     "clients",
     "meters",
+)
+#: What a smoke run records.
+SMOKE = "retried"
+#: Folders of this machine, and what they are called in a recording; the inner ones first.
+FOLDERS = sorted(
+    {
+        sysconfig.get_path("purelib"): "/site-packages",
+        sysconfig.get_path("platlib"): "/site-packages",
+        sysconfig.get_path("stdlib"): "/python",
+        str(records.CHECKOUT): "/checkout",
+        sys.prefix: "/environment",
+        tempfile.gettempdir(): "/temporary",
+        str(Path.home()): "/home",
+    }.items(),
+    key=lambda each: -len(each[0]),
 )
 #: Digits of numbers: a nanosecond of a run of a minute.
 DIGITS = 9
@@ -310,8 +332,19 @@ PROGRAMS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+def of_no_machine(text: str) -> str:
+    """A text whose folders are called alike on every machine."""
+    for folder, name in FOLDERS:
+        if len(folder) > 1:
+            # Not "/tmp" of "/tmpfs".
+            text = re.sub(rf"{re.escape(folder)}(?![\w.-])", name, text)
+    return text
+
+
 def plain(value: Any) -> Any:
-    """A number as JSON has it; NaN is null, as JSON has none."""
+    """A number as JSON has it, without NaN, which JSON has not; a text of no machine."""
+    if isinstance(value, str):
+        return of_no_machine(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             return None if math.isnan(value) else f"{value}"
@@ -331,8 +364,8 @@ def rows_of(blocks: Iterable[Block]) -> list[Any]:
     ]
 
 
-def record(name: str, out: Path) -> None:
-    """Run a program, and write its file."""
+def record(name: str, out: Path) -> int:
+    """Run a program, and write its file; how many bodies of tasks it had."""
     program, cluster = PROGRAMS[name]
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
@@ -358,14 +391,28 @@ def record(name: str, out: Path) -> None:
     path = out / f"{name}.json"
     path.write_text(json.dumps(told, allow_nan=False, separators=(",", ":")) + "\n")
     print(f"{name}: {len(bodies)} bodies, {path.stat().st_size:,} bytes", flush=True)
+    return len(bodies)
 
 
 def main() -> int:
     """Record the programs that are named, or all."""
-    out, *names = sys.argv[1:]
-    Path(out).mkdir(parents=True, exist_ok=True)
-    for name in names or PROGRAMS:
-        record(name, Path(out))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path, nargs="?", help="a folder")
+    parser.add_argument("name", nargs="*", choices=[*PROGRAMS, []], help="default: all")
+    parser.add_argument("--smoke", action="store_true")
+    records.add_option(parser)
+    options = parser.parse_args()
+    if options.smoke == (options.out is not None):
+        parser.error("Name a folder, or --smoke.")
+    with tempfile.TemporaryDirectory() as folder:
+        out = options.out or Path(folder)
+        out.mkdir(parents=True, exist_ok=True)
+        names = [SMOKE] if options.smoke else options.name or [*PROGRAMS]
+        figures = [
+            Figure("recorded", f"bodies of {name}", "", "higher", (record(name, out),))
+            for name in names
+        ]
+    records.hand_over(options, {"names": names}, figures)
     return 0
 
 

@@ -8,6 +8,7 @@ import math
 import os
 import re
 import sys
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,16 @@ if not (CHECKOUT / "benchmarks").exists():
 sys.path.append(str(CHECKOUT))
 try:
     from benchmarks import __main__ as runner
-    from benchmarks import compare, driver, graphs, recorded_rows, records, systems, tables
+    from benchmarks import (
+        compare,
+        driver,
+        graphs,
+        recorded_faults,
+        recorded_rows,
+        records,
+        systems,
+        tables,
+    )
     from benchmarks.verdicts import (
         CANNOT_TELL,
         CONFIDENCE,
@@ -434,6 +444,18 @@ def test_a_recorded_graph_has_the_rows_of_its_log_in_their_order() -> None:
         "edges": [{"node": 7}],
         "runs": [{"node": 8, "status": 0, "duration": 0.5, "nbytes": 64.0}],
     }
+
+
+def test_recordings_name_no_folder_of_the_machine() -> None:
+    packages = sysconfig.get_path("purelib")
+    for path, name in (
+        (CHECKOUT / "benchmarks" / "x.py", "/checkout/benchmarks/x.py"),
+        (Path(packages) / "numpy" / "x.py", "/site-packages/numpy/x.py"),
+        (Path(sysconfig.get_path("stdlib")) / "contextlib.py", "/python/contextlib.py"),
+        (Path(sys.prefix) / "bin" / "x", "/environment/bin/x"),
+    ):
+        assert recorded_faults.plain(f'in "{path}", line 5') == f'in "{name}", line 5'
+    assert recorded_faults.plain(f"{packages}:{CHECKOUT}") == "/site-packages:/checkout"
 
 
 def test_a_log_counts_when_all_of_it_has_come(tmp_path: Path) -> None:
