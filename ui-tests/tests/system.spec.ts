@@ -24,14 +24,14 @@ test('processes and their host, in both themes', async ({ lab }, info) => {
   const chart = (name: RegExp) => panel.region.getByRole('img', { name });
 
   await test.step('what they take is there before the first task', async () => {
-    await expect(chart(/^Resident memory: at most .*iB \(/)).toBeVisible();
+    await expect(chart(/^Resident memory: at most .*iB, /)).toBeVisible();
     await expect(panel.region.getByText('What 3 processes take')).toBeVisible();
   });
 
   await test.step('the one that holds an array is the highest', async () => {
     await notebook.run(1);
     await expect(
-      chart(/^Resident memory: at most [3-9]\d\d MiB \(worker \d\)/)
+      chart(/^Resident memory: at most [3-9]\d\d MiB, worker \d/)
     ).toBeVisible();
     const legend = panel.region.getByRole('list', { name: 'Legend' });
     await expect(legend.getByRole('listitem')).toHaveText([

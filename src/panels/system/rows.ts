@@ -218,22 +218,35 @@ export function formatFigure(
     : trans.__('%1/s', bytes);
 }
 
-/** "CPU: at most 98.7 % of a core (worker 2)", for whom the picture is nothing */
-export function descriptionOf(
+/** "at most 98.7 %, worker 2" */
+export function heightOf(
   lines: readonly Line[],
   figure: Figure,
   trans: Trans
 ): string {
   const top = topOf(lines, figure);
-  const title = titleOfFigure(figure, trans);
   return top === null
-    ? trans.__('%1: the system does not say', title)
-    : trans.__(
-        '%1: at most %2 (%3)',
-        title,
-        formatFigure(top.value, figure, trans),
-        top.label
-      );
+    ? trans.__('the system does not say')
+    : top.value === 0
+      ? trans.__('nothing')
+      : trans.__(
+          'at most %1, %2',
+          formatFigure(top.value, figure, trans),
+          top.label
+        );
+}
+
+/** "CPU: at most 98.7 %, worker 2", for whom the picture is nothing */
+export function descriptionOf(
+  lines: readonly Line[],
+  figure: Figure,
+  trans: Trans
+): string {
+  return trans.__(
+    '%1: %2',
+    titleOfFigure(figure, trans),
+    heightOf(lines, figure, trans)
+  );
 }
 
 /** "What 5 processes take" */

@@ -14,11 +14,11 @@ import {
   drawnOf,
   type Figure,
   formatFigure,
+  heightOf,
   namedNote,
   type Of,
   titleOf,
   titleOfFigure,
-  topOf,
   valueAt
 } from './rows';
 
@@ -89,20 +89,11 @@ function Chart(
   const lines = [...drawn.named, ...drawn.others].filter(
     ({ key }) => !hidden.has(key)
   );
-  const top = topOf(lines, figure);
   return (
     <figure className="sw-System-figure">
       <figcaption>
         <strong>{titleOfFigure(figure, trans)}</strong>
-        <span className="sw-block-aside">
-          {top === null
-            ? trans.__('the system does not say')
-            : trans.__(
-                'at most %1, %2',
-                formatFigure(top.value, figure, trans),
-                top.label
-              )}
-        </span>
+        <span className="sw-block-aside">{heightOf(lines, figure, trans)}</span>
       </figcaption>
       <div ref={box} className="sw-System-chart">
         <PlotlyView

@@ -132,11 +132,22 @@ describe('lines', () => {
     }
     const { named } = drawnOf(result, 'processes', english);
     expect(plain(descriptionOf(named, 'cpu', english))).toBe(
-      'CPU: at most 212 % (<b>one)'
+      'CPU: at most 212 %, <b>one'
     );
     expect(descriptionOf(named.slice(1, 2), 'diskWrite', english)).toBe(
       'Written to disk: the system does not say'
     );
+    const idle = ask(
+      logOf(['here'], [{ worker: 0, t: 1, diskRead: 0 }]),
+      'system'
+    );
+    expect(
+      descriptionOf(
+        drawnOf(idle, 'processes', english).named,
+        'diskRead',
+        english
+      )
+    ).toBe('Read from disk: nothing');
   });
 });
 
