@@ -12,12 +12,18 @@ import json
 import os
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from time import perf_counter
 from typing import Any
 
+from dask.utils import key_split
+
 from spanwise.bounded_map import BoundedMap
 from spanwise.dask_bridge.pulled import Columns, Pulled
+from spanwise.dask_bridge.sample_pull import Sampled
+from spanwise.dask_bridge.sample_trees import Frame
 from spanwise.dask_bridge.thread_places import ThreadPlaces
 from spanwise.processes.this_process import notebook
 from spanwise.records.bounded_texts import BoundedTexts
@@ -40,6 +46,7 @@ from spanwise.records.enumerations import (
     ORIGIN_USER,
     RUN_FAILED,
     RUN_OK,
+    SAMPLE_UNKNOWN,
     SPAN_DEFAULT,
     SPAN_USER,
 )
@@ -62,6 +69,14 @@ _KEPT_KEYS = 200_000
 #: Spans that have numbers of their own; later ones count to their parents.
 _MOST_SPANS = LARGEST_U16 - 1
 _MOST_WORKERS = LARGEST_U16 - 1
+#: Of profiles; the frames beyond them count to those that called them.
+_MOST_STACKS = 200_000
+#: How exactly times and spans of samples are told.
+_MOST_SECONDS, _MOST_SPANS_OF_FUNCTION = 600, 100
+#: What the seconds before the last samples count, when spans get theirs.
+_FADED_SECONDS = 1e-6
+#: Functions whose spans are known.
+_KEPT_FUNCTIONS = 10_000
 #: A run lasts so long at least: what has no length has not begun.
 _SHORTEST_SECONDS = 1e-9
 _NAN = float("nan")
@@ -106,6 +121,12 @@ class DaskLog:
         self._nodes: BoundedMap[str, list[Any]] = BoundedMap(_KEPT_KEYS)
         self._next_node = self._next_run = 0
         self._memory_times: dict[int, float] = {}
+        self._stacks: dict[tuple[int, int], int] = {}
+        self._frames: dict[Frame, int] = {}
+        #: Function → seconds of threads by span, since samples were taken.
+        self._held: BoundedMap[str, dict[int, float]] = BoundedMap(_KEPT_FUNCTIONS)
+        #: When it was last told that a thread has worked: the scheduler's time.
+        self.worked_at = first.now
         #: Sums that were told last, by their labels.
         self._fine: dict[tuple[Any, ...], float] = {}
         self._has_fine = False
@@ -133,7 +154,7 @@ class DaskLog:
                 "cpu": False,
                 "lanes": True,
                 "spans": True,
-                "samples": False,
+                "samples": True,
                 "memory": True,
                 "managed": True,
             },
@@ -161,6 +182,8 @@ class DaskLog:
             if "done" in rows:
                 self._write_done(rows["done"], rows.get("parts", {}), pulled.live)
             self._write_events(rows)
+            if "executing" in states:
+                self._note_executing(states["executing"])
             if "memory" in states:
                 self._write_memory(states["memory"])
             if "loop" in states:
@@ -370,6 +393,7 @@ class DaskLog:
             function, number = self.names.id_of(prefix or group or key), self._span(span)
             began = self.since(start)
             duration = max(stop - start, _SHORTEST_SECONDS)
+            self._note_held(prefix or group or key, number, duration)
             self._writer.add(
                 "runs",
                 run,
@@ -487,6 +511,88 @@ class DaskLog:
                     value if before == 0 else more,
                 )
 
+    # -- samples ----------------------------------------------------------
+
+    def _note_held(self, function: str, span: int, seconds: float) -> None:
+        self.worked_at = self.now
+        spans = self._held.get(function)
+        if spans is None:
+            spans = self._held.keep(function, {})
+        spans[span] = spans.get(span, 0.0) + seconds
+
+    def _note_executing(self, said: Columns) -> None:
+        for key, span, seconds in _rows(said, ("key", "span", "seconds")):
+            self._note_held(key_split(key), self._span(span), max(seconds, 0.0))
+
+    def present(self) -> list[str]:
+        """The addresses of the workers that are there."""
+        with self.lock:
+            return [
+                address
+                for address, number in self._workers.items()
+                if self._capacity.get(number, (0, CAPACITY_GONE))[1] != CAPACITY_GONE
+            ]
+
+    def stack(self, parent: int, frame: Frame) -> int:
+        """The number of the stack of a frame that was called in another stack."""
+        with self.lock:
+            number = self._frames.get(frame)
+            if number is None:
+                if len(self._frames) >= _MOST_STACKS:
+                    return parent
+                number = self._frames[frame] = len(self._frames)
+                name, file, line = frame
+                row = number, self.names.id_of(name or "?"), self.names.id_of(file), line
+                self._writer.add("frames", *row)
+            found = self._stacks.get((parent, number))
+            if found is None:
+                if len(self._stacks) >= _MOST_STACKS:
+                    return parent
+                found = self._stacks[parent, number] = len(self._stacks)
+                self._writer.add("stacks", found, parent, number)
+            return found
+
+    def write_samples(self, sampled: Iterable[Sampled]) -> None:
+        """Write what workers have sampled; a function's samples are its spans' by their seconds."""
+        with self.lock:
+            for each in sampled:
+                worker = self._workers.get(each.worker)
+                lane = None if worker is None else self._some_lane(worker)
+                if lane is None:
+                    continue
+                function = self.names.id_of(each.function)
+                cells = self._cells(each)
+                sums = [*accumulate(weight for *_, weight in cells)]
+                for stack, n in each.stacks.items():
+                    for at, count in _shares(n, sums, stack):
+                        second, span, _ = cells[at]
+                        row = second, lane, span, function, stack, SAMPLE_UNKNOWN, count
+                        self._writer.add("samples", *row)
+            for spans in self._held:
+                # (of a function that still runs the spans are those that it had)
+                total = sum(spans.values())
+                for span in spans:
+                    spans[span] *= _FADED_SECONDS / total if total else 0.0
+
+    def _cells(self, sampled: Sampled) -> list[tuple[int, int, float]]:
+        """Seconds and spans of samples, and how likely each is."""
+        spans = sorted((self._held.get(sampled.function) or {0: 1.0}).items(), key=_by_weight)
+        last = min(int(self.since(self.now)), LARGEST_U32 - 1)
+        step = 1 + len(sampled.seconds) // _MOST_SECONDS
+        return [
+            (min(int(self.since(t)), last), span, share * count)
+            for t, count in sampled.seconds[::step]
+            for span, share in spans[-_MOST_SPANS_OF_FUNCTION:]
+        ]
+
+    def _some_lane(self, worker: int) -> int | None:
+        """A lane of a worker: its samples are of any of its threads."""
+        lane = self._lanes.get((worker, 0))
+        if lane is None and len(self._lanes) < LARGEST_U16:
+            lane = self._lanes[worker, 0] = len(self._lanes)
+            self._writer.add("lanes", lane, worker, 0, _NAN, _NAN)
+        return lane
+
     # -- to the observer --------------------------------------------------
 
     def unseen(self, start: float, stop: float) -> None:
@@ -522,6 +628,31 @@ def _earliest(first: Pulled) -> float:
 
 def _rows(columns: Columns | None, names: Sequence[str]) -> list[tuple[Any, ...]]:
     return [*zip(*(columns[name] for name in names), strict=True)] if columns else []
+
+
+def _by_weight(weighed: tuple[int, float]) -> float:
+    return weighed[1]
+
+
+def _shares(n: int, sums: Sequence[float], phase: int) -> Iterator[tuple[int, int]]:
+    """A whole number in whole parts, about as large as their weights: which, and how much.
+
+    Parameters
+    ----------
+    sums
+        Of the weights up to each part, itself included.
+    phase
+        Varies which parts get what is left over.
+    """
+    offset = (phase * 0.618) % 1.0
+    whole = sums[-1] if sums else 0.0
+    given = at = 0
+    while given < n and whole > 0:
+        at = min(bisect_right(sums, whole * (given + offset) / n, at), len(sums) - 1)
+        until = n if at == len(sums) - 1 else int(n * sums[at] / whole - offset) + 1
+        some = min(max(until - given, 1), n - given, LARGEST_U16)
+        yield at, some
+        given += some
 
 
 def _known(figure: float) -> float:

@@ -25,6 +25,7 @@ from typing import Any
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.pulled import Pulled, UnreadableAnswer, read_answer
 from spanwise.dask_bridge.reach import knock, open_rpc, why_not
+from spanwise.dask_bridge.sample_pull import CYCLE_SECONDS, LAG_SECONDS, SamplePull
 from spanwise.dask_bridge.ship import OPERATION, PluginForbidden, ship
 from spanwise.errors import ClusterError
 from spanwise.notices import tell
@@ -42,6 +43,8 @@ _LIMIT = 4_000
 _FLUSH_SECONDS = 10.0
 _END_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
+#: Between pulls of samples; and so many times as long as one took.
+_SAMPLES_SECONDS, _SAMPLES_TIMES = 5.0, 20.0
 _CLOCKS_KEPT = 16
 #: A scheduler that has not answered by then is looked for by a plain connection.
 _SOON_SECONDS = 1.5
@@ -111,6 +114,11 @@ class Viewer:
         self._wake: asyncio.Event | None = None
         #: One pull at a time.
         self._turn: asyncio.Lock | None = None
+        self._samples = SamplePull(address, security, seconds)
+        #: Until when samples were taken, in the scheduler's time, and of which log.
+        self._sampled: tuple[DaskLog | None, float] = (None, 0.0)
+        self._samples_turn: asyncio.Lock | None = None
+        self._said_of_samples = ""
         self._begun: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="spanwise-dask", daemon=True)
 
@@ -158,6 +166,17 @@ class Viewer:
             link.wait_for(seq, _FLUSH_SECONDS)
         return seq
 
+    def flush_samples(self) -> None:
+        """Take the samples until now: when this second of the workers has ended, and one more.
+
+        While the scheduler cannot be reached, what was taken before is all there is.
+        """
+        loop = self._loop
+        if loop is not None and self.status == "watching":
+            waiting = asyncio.run_coroutine_threadsafe(self._take_samples_until_now(), loop)
+            with suppress(Exception):
+                waiting.result(_FLUSH_SECONDS + LAG_SECONDS)
+
     def close(self, why: str = "closed") -> None:
         """Watch no more: the plugin leaves if nobody else pulls. Twice is safe."""
         loop, wake = self._loop, self._wake
@@ -186,12 +205,14 @@ class Viewer:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._wake, self._turn = asyncio.Event(), asyncio.Lock()
+        self._samples_turn = asyncio.Lock()
         try:
             await self._first()
         except BaseException:
             await self._let_go()
             raise
         self._begun.set_result(None)
+        sampling = asyncio.ensure_future(self._sample())
         pause = _FIRST_PAUSE
         try:
             while not self._closing:
@@ -207,7 +228,10 @@ class Viewer:
                     await self._rest(pause)
                     pause = min(2 * pause, _LONGEST_PAUSE)
         finally:
+            sampling.cancel()
             await self._leave()
+            with suppress(Exception):  # (it is broken)
+                await self._samples.close()
 
     async def _first(self) -> None:
         """Reach it, and write the first answer."""
@@ -328,6 +352,51 @@ class Viewer:
             self._bandwidths |= dict(zip(labels, said["value"], strict=True))
         self.newest = pulled
         self._plugin, self._cursor, self._state = pulled.plugin, pulled.cursor, pulled.state
+
+    # -- samples ----------------------------------------------------------
+
+    async def _sample(self) -> None:
+        """Take samples, seldom, and only if threads have worked."""
+        while not self._closing:
+            began = monotonic()
+            if self.status == "watching":
+                await self._take_samples(time() + self.clock_offset - LAG_SECONDS)
+            took = monotonic() - began
+            await self._rest(max(_SAMPLES_SECONDS, _SAMPLES_TIMES * took))
+
+    async def _take_samples_until_now(self) -> None:
+        until = time() + self.clock_offset + CYCLE_SECONDS
+        await self._rest(CYCLE_SECONDS + LAG_SECONDS)
+        await self._take_samples(until, asked=True)
+
+    async def _take_samples(self, until: float, asked: bool = False) -> None:
+        assert self._samples_turn is not None
+        async with self._samples_turn:
+            log, since = self._sampled
+            if log is not self.log:
+                log = self.log
+                since = 0.0 if log is None else log.epoch
+            if log is None or until <= since:
+                return
+            if not asked and log.worked_at < since - CYCLE_SECONDS:
+                return  # (workers that do nothing are not asked)
+            try:
+                found = await self._samples.take(log.present(), since, until, log.stack)
+            except Exception as error:  # noqa: BLE001 (whatever Dask raises: samples are not vital)
+                await self._no_samples(error)
+                return
+            self._sampled = log, until
+            log.write_samples(found)
+            log.commit()
+
+    async def _no_samples(self, error: Exception) -> None:
+        """Try again on a new connection; the same is said once."""
+        said = str(error) or type(error).__name__
+        if self.status == "watching" and said != self._said_of_samples:
+            self._said_of_samples = said
+            tell(f"The samples of the workers at {self.address} could not be read: {said[:500]}")
+        with suppress(Exception):  # (it is broken)
+            await self._samples.close()
 
     def _begin_log(self, pulled: Pulled) -> None:
         assert self._observer is not None

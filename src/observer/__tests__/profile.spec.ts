@@ -90,6 +90,20 @@ describe('the profile', () => {
     expect(drawn(sampled(), { time: { from: 1, to: 2 } })[0]).toBe('all 6');
   });
 
+  it('says that spans are estimated where Dask’s workers took the samples', () => {
+    const spans = { filter: { spans: { any: [{ path: ['x'] }] } } };
+    const ofDask = sampled();
+    ofDask.header = { kind: 'dask' };
+    const approximate = { how: 'approximate' };
+    expect(answer(ofDask, 'profile', spans).honoured).toMatchObject(
+      approximate
+    );
+    expect(answer(ofDask, 'profile').honoured).toMatchObject({ how: 'exact' });
+    expect(answer(sampled(), 'profile', spans).honoured).toMatchObject({
+      how: 'exact'
+    });
+  });
+
   it('groups by span', () => {
     expect(drawn(sampled(), { params: { groupBy: 'span' } })).toEqual([
       'all 10',

@@ -133,6 +133,9 @@ const EXCEPTIONS = {
     'The oldest measurements of workers are kept only as totals.'
   ),
   samples: approximate('The oldest samples are forgotten.'),
+  samplesOfDask: approximate(
+    'Dask’s workers tell samples by function and second: which span had them is estimated.'
+  ),
   memory: approximate('The oldest measurements of memory are forgotten.'),
   memorySamples: approximate(
     'The oldest samples of recorded runs are forgotten.'

@@ -141,7 +141,10 @@ export function* foldProfile(
     },
     honoured: honouredBy(
       'profile',
-      isWhole(context) ? { ...context, time: 'all' } : context
+      isWhole(context) ? { ...context, time: 'all' } : context,
+      log.header['kind'] === 'dask' && context.filter.bySpan
+        ? ['samplesOfDask']
+        : []
     )
   };
 }

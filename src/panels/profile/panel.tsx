@@ -108,21 +108,22 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
               ? trans.__(
                   'Node’s sampler works in the thread that computes, and would be measured with the tasks.'
                 )
-              : cluster.kind === 'dask'
-                ? trans.__(
-                    'Spanwise does not read the samples of Dask’s workers.'
-                  )
-                : trans.__(
-                    'The workers of %1 were started without the sampler.',
-                    cluster.name
-                  )
+              : trans.__(
+                  'The workers of %1 were started without the sampler.',
+                  cluster.name
+                )
         }
       : {
           icon: this.face.icon,
           title: trans.__('No samples yet.'),
-          sentence: trans.__(
-            'Threads are sampled about 100 times a second while they run tasks; very short runs get no sample.'
-          )
+          sentence:
+            cluster?.kind === 'dask'
+              ? trans.__(
+                  'Dask’s workers sample threads while they run tasks, and tell it some seconds later.'
+                )
+              : trans.__(
+                  'Threads are sampled about 100 times a second while they run tasks; very short runs get no sample.'
+                )
         };
   }
 

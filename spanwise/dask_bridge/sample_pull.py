@@ -1,0 +1,171 @@
+"""Pulls the samples that Dask's workers have taken, by their own ``profile`` operations.
+
+A worker keeps a tree of samples for each second and function. What it gives for a range has one
+second more than was asked for, so that is asked for again, and taken away::
+
+    asked [a, b)     ├──┼──┼──┼──┼──┤
+    given            ├──┼──┼──┼──┼──┼──┤
+    asked [b, b)                    ├──┤
+
+The seconds after `b` must be there already: `b` lies :data:`LAG_SECONDS` back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spanwise.dask_bridge.reach import open_rpc
+from spanwise.dask_bridge.sample_trees import StackOf, stacks_of
+from spanwise.dask_bridge.ship import ask
+
+#: Of Dask's workers a cycle is 1 s, unless a setting says otherwise.
+CYCLE_SECONDS = 1.0
+LAG_SECONDS = 2.5 * CYCLE_SECONDS
+#: Functions that are told apart in one range; those with fewer samples are one.
+_MOST_FUNCTIONS = 12
+#: Asked at a time.
+_MOST_WORKERS = 64
+OTHERS = "(other functions)"
+
+
+@dataclass
+class Sampled:
+    """The samples of a function on a worker.
+
+    Attributes
+    ----------
+    stacks
+        How many samples each stack has.
+    seconds
+        When, in the scheduler's time, and how many then.
+    """
+
+    function: str
+    worker: str
+    stacks: Counter[int]
+    seconds: Sequence[tuple[float, int]]
+
+
+class SamplePull:
+    """A connection of its own, so that no pull waits for workers."""
+
+    def __init__(self, address: str, security: Any, seconds: float) -> None:
+        self._address = address
+        self._security = security
+        self._seconds = seconds
+        self._rpc: Any = None
+
+    async def take(
+        self, workers: Sequence[str], start: float, stop: float, stack_of: StackOf
+    ) -> list[Sampled]:
+        """The samples of a range of the scheduler's time.
+
+        Raises
+        ------
+        OSError, TimeoutError
+            The scheduler could not be reached.
+        """
+        if self._rpc is None:
+            self._rpc = open_rpc(self._address, self._security, self._seconds)
+        found: list[Sampled] = []
+        for first in range(0, len(workers), _MOST_WORKERS):
+            some = list(workers[first : first + _MOST_WORKERS])
+            found += await self._taken(some, start, stop, stack_of)
+        return found
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        rpc, self._rpc = self._rpc, None
+        if rpc is not None:
+            await ask(rpc.close_rpc(), 2.0)
+
+    async def _taken(
+        self, workers: list[str], start: float, stop: float, stack_of: StackOf
+    ) -> list[Sampled]:
+        asked = {"start": start, "stop": stop}
+        told = await self._broadcast(workers, {"op": "profile_metadata", **asked})
+        seconds = {worker: _seconds(said) for worker, said in told.items()}
+        sums: Counter[str] = Counter()
+        for functions in seconds.values():
+            for name, each in functions.items():
+                sums[name] += _total(each)
+        names = [name for name, _ in sums.most_common(_MOST_FUNCTIONS)]
+        found: list[Sampled] = []
+        for name in names:
+            stacks = await self._stacks(workers, asked, name, stack_of)
+            for worker, counts in stacks.items():
+                found += _as_many(name, worker, counts, seconds.get(worker, {}).get(name, ()))
+        if len(sums) > len(names):
+            stacks = await self._stacks(workers, asked, None, stack_of)
+            for sampled in found:
+                if sampled.worker in stacks:
+                    stacks[sampled.worker] -= sampled.stacks
+            for worker, counts in stacks.items():
+                times: Counter[float] = Counter()
+                for name, each in seconds.get(worker, {}).items():
+                    if name not in names:
+                        times.update(dict(each))
+                found += _as_many(OTHERS, worker, counts, sorted(times.items()))
+        return found
+
+    async def _stacks(
+        self, workers: list[str], asked: Mapping[str, Any], key: str | None, stack_of: StackOf
+    ) -> dict[str, Counter[int]]:
+        """By worker."""
+        message = {"op": "profile", **asked, "key": key}
+        # (in this order, the second that still runs has more when it is not taken away)
+        after = await self._broadcast(workers, message | {"start": asked["stop"]})
+        given = await self._broadcast(workers, message)
+        found: dict[str, Counter[int]] = {}
+        for worker, tree in given.items():
+            whole = stacks_of(tree, stack_of)
+            less = whole - stacks_of(after.get(worker), stack_of)
+            found[worker] = less or whole
+        return found
+
+    async def _broadcast(self, workers: list[str], message: dict[str, Any]) -> dict[str, Any]:
+        """What the workers answer, those that can be reached."""
+        told = await ask(
+            self._rpc.broadcast(msg=message, workers=workers, on_error="ignore"), self._seconds
+        )
+        answers = told if isinstance(told, dict) else {}
+        return {worker: answers[worker] for worker in workers if worker in answers}
+
+
+def _total(seconds: Sequence[tuple[float, int]]) -> int:
+    return sum(count for _, count in seconds)
+
+
+def _as_many(
+    name: str, worker: str, stacks: Counter[int], seconds: Sequence[tuple[float, int]]
+) -> Iterator[Sampled]:
+    """As many samples as were counted: a part of the second that still runs may be given, too."""
+    stacks = +stacks
+    total, given = _total(seconds), stacks.total()
+    kept: Counter[int] = Counter()
+    before = 0
+    for stack, count in stacks.items():
+        after = before + count
+        kept[stack] = after * total // given - before * total // given
+        before = after
+    if +kept:
+        yield Sampled(name, worker, +kept, seconds)
+
+
+def _seconds(told: Any) -> dict[str, list[tuple[float, int]]]:
+    """Of each function of a worker: when it had samples, and how many."""
+    rows = told.get("keys") if isinstance(told, dict) else None
+    found: dict[str, list[tuple[float, int]]] = {}
+    for row in rows if isinstance(rows, (list, tuple)) else ():
+        if not isinstance(row, (list, tuple)) or len(row) != 2:
+            continue
+        t, functions = row
+        if type(t) not in (int, float) or not abs(t) < 1e15 or not isinstance(functions, dict):
+            continue
+        for name, count in functions.items():
+            if isinstance(name, str) and type(count) is int and 0 < count < 2**40:
+                found.setdefault(name[:1_000], []).append((float(t), count))
+    return found

@@ -1,0 +1,212 @@
+"""Samples of a Dask cluster are those that its workers have taken."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import distributed
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spanwise
+from spanwise.dask_bridge.dask_log import _shares
+from spanwise.dask_bridge.sample_pull import OTHERS, SamplePull, _as_many
+from spanwise.dask_bridge.sample_trees import Frame, stacks_of
+from spanwise.records.enumerations import LARGEST_U16, NONE_U32
+from spanwise.tests.dask_processes import DaskProcesses
+from spanwise.tests.processes import LIMIT_SECONDS
+
+
+class Stacks:
+    """Numbers stacks, and knows what they are."""
+
+    def __init__(self) -> None:
+        self.paths: list[tuple[str, ...]] = []
+        self._numbers: dict[tuple[str, ...], int] = {}
+
+    def number(self, parent: int, frame: Frame) -> int:
+        path = (*(() if parent == NONE_U32 else self.paths[parent]), frame[0])
+        if path not in self._numbers:
+            self._numbers[path] = len(self.paths)
+            self.paths.append(path)
+        return self._numbers[path]
+
+    def named(self, counts: Counter[int]) -> dict[tuple[str, ...], int]:
+        return {self.paths[stack]: count for stack, count in counts.items() if count}
+
+
+def node(name: str, count: int, *below: Any) -> dict[str, Any]:
+    return {
+        "count": count,
+        "identifier": f"{name};/a.py;3",
+        "description": {"name": name, "filename": "/a.py", "line_number": 4, "line": "x = 1"},
+        "children": {each["identifier"]: each for each in below},
+    }
+
+
+def test_the_innermost_function_has_the_samples_that_dask_does_not_count() -> None:
+    stacks = Stacks()
+    tree = node("root", 9, node("a", 6, node("b", 0)), node("c", 3, node("d", 0), node("e", 0)))
+    found = stacks.named(stacks_of(tree, stacks.number))
+    assert found == {("a", "b"): 6, ("c",): 3}
+
+
+_ANY = st.recursive(
+    st.none() | st.integers(-5, 2**70) | st.text(max_size=4) | st.booleans(),
+    lambda below: st.dictionaries(
+        st.sampled_from(["count", "children", "description", "identifier", "name", "line_number"]),
+        below | st.dictionaries(st.text(max_size=2), below, max_size=3),
+        max_size=5,
+    ),
+    max_leaves=30,
+)
+
+
+@given(_ANY)
+def test_whatever_comes_in_place_of_a_tree_is_counted(tree: Any) -> None:
+    stacks = Stacks()
+    assert all(count >= 0 for count in stacks_of(tree, stacks.number).values())
+
+
+def test_a_tree_without_an_end_is_cut() -> None:
+    deep = node("f", 1)
+    for _ in range(5_000):
+        deep = node("f", 1, deep)
+    stacks = Stacks()
+    found = stacks.named(stacks_of(deep, stacks.number))
+    assert sum(found.values()) == 1 and max(map(len, found)) <= 200
+
+
+@given(
+    n=st.integers(0, 200_000),
+    weights=st.lists(st.floats(0, 1e6), min_size=1, max_size=30).filter(lambda all: sum(all) > 1),
+    phase=st.integers(0, 1_000),
+)
+def test_shares_are_as_large_as_their_weights(n: int, weights: list[float], phase: int) -> None:
+    found: Counter[int] = Counter()
+    for at, count in _shares(n, [*accumulate(weights)], phase):
+        assert 0 < count <= LARGEST_U16
+        found[at] += count
+    assert sum(found.values()) == n
+    for at, weight in enumerate(weights):
+        assert abs(found[at] - n * weight / sum(weights)) <= 1.01
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[distributed.Client]:
+    folder: Path = tmp_path_factory.mktemp("dask")
+    processes = DaskProcesses(folder)
+    try:
+        with distributed.Client(processes.address) as client:
+            client.wait_for_workers(2, timeout=LIMIT_SECONDS)
+            yield client
+    finally:
+        processes.close()
+
+
+def spin(seconds: float) -> int:
+    """Works; what it calls is Python, too, so that Dask counts it."""
+    end = time.perf_counter() + seconds
+    turns = 0
+    while time.perf_counter() < end:
+        turns = step(turns)
+    return turns
+
+
+def step(turns: int) -> int:
+    return turns + sum(part for part in range(1_000))
+
+
+def wait_a_little(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def flat(tree: dict[str, Any]) -> dict[tuple[str, ...], int]:
+    """Count of each path of functions."""
+    found: dict[tuple[str, ...], int] = {}
+
+    def visit(node: dict[str, Any], path: tuple[str, ...]) -> None:
+        found[path] = node["count"]
+        for identifier, child in node["children"].items():
+            visit(child, (*path, identifier))
+
+    visit(tree, ())
+    return found
+
+
+def until(is_so: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + LIMIT_SECONDS
+    while not is_so():
+        assert time.monotonic() < end, what
+
+
+def test_samples_are_those_of_dask(client: distributed.Client) -> None:
+    with spanwise.attach(client) as attached:
+        with distributed.span("turning"):
+            turning = client.map(spin, [1.5, 1.5, 1.4, 1.4], pure=False)
+        with distributed.span("waiting"):
+            waiting = client.map(wait_a_little, [1.2] * 2, pure=False)
+        distributed.wait([*turning, *waiting], timeout=LIMIT_SECONDS)
+        # (a worker that the machine keeps from its cycle tells its samples later)
+        until(lambda: attached.profile()["count"] == client.profile()["count"], "all are told")
+        asked = attached._asked()  # (which does not wait for more)
+        theirs, found = flat(client.profile()), flat(asked.profile().tree())
+        assert theirs[()] > 50
+        assert {path for path, count in theirs.items() if count} <= found.keys()
+        of_functions = {
+            key: (asked.profile(key=key).tree()["count"], client.profile(key=key)["count"])
+            for key in ("spin", "wait_a_little")
+        }
+        assert all(own == of_dask > 0 for own, of_dask in of_functions.values())
+        waited = asked.profile(span=("waiting",)).tree()
+        assert waited["count"] == of_functions["wait_a_little"][0]
+        assert any("wait_a_little" in path[-1] for path in flat(waited) if path)
+
+
+@given(
+    st.dictionaries(st.integers(0, 9), st.integers(1, 500), min_size=1),
+    st.lists(st.tuples(st.floats(0, 9), st.integers(1, 300)), min_size=1, max_size=4),
+)
+def test_as_many_samples_are_told_as_were_counted(
+    given: dict[int, int], seconds: list[tuple[float, int]]
+) -> None:
+    (found,) = _as_many("f", "a", Counter(given), seconds)
+    total = sum(count for _, count in seconds)
+    assert found.stacks.total() == total
+    for stack, count in found.stacks.items():
+        assert abs(count - given[stack] * total / sum(given.values())) < 1.01
+
+
+async def _many_functions() -> None:
+    class Told:
+        """A scheduler whose workers have sampled twenty functions."""
+
+        async def broadcast(self, msg: dict[str, Any], **asked: Any) -> dict[str, Any]:
+            assert asked["workers"] == ["a"]
+            if msg["op"] == "profile_metadata":
+                return {"a": {"keys": [[msg["start"], {f"f{n}": n + 1 for n in range(20)}]]}}
+            # (one second more than was asked for, whose samples are in another function)
+            after = msg["start"] == msg["stop"]
+            own = range(20) if msg["key"] is None else [int(msg["key"][1:])]
+            trees = [node(f"f{n}", n + 1, node("leaf", 0)) for n in own if not after]
+            trees.append(node("late", 2, node("leaf", 0)))
+            return {"a": node("root", sum(each["count"] for each in trees), *trees)}
+
+    pull = SamplePull("tcp://127.0.0.1:1", None, 1.0)
+    pull._rpc = Told()
+    stacks = Stacks()
+    found = await pull.take(["a"], 1.0, 2.0, stacks.number)
+    counts = {each.function: sum(each.stacks.values()) for each in found}
+    assert not any("late" in path for each in found for path in stacks.named(each.stacks))
+    assert counts == {**{f"f{n}": n + 1 for n in range(8, 20)}, OTHERS: 36}
+
+
+def test_many_functions_are_some_and_the_rest() -> None:
+    asyncio.run(_many_functions())
