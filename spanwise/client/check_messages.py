@@ -67,6 +67,8 @@ def check_from_scheduler(message: Message) -> None:
     elif kind == "answer":
         for name in _BYTES_OF_WORKERS:
             check_sizes(message, f"workers.{name}", column(message, "workers", name))
+    elif kind == "clockIs":
+        check_moments(message, "clock", [message.fields["clock"]])
     elif kind == "memoryRunEnded":
         check_moments(message, "samples.t", column(message, "samples", "t"))
         check_sizes(message, "samples.bytes", column(message, "samples", "bytes"))

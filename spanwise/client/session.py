@@ -25,6 +25,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanwise.client.check_messages import check_from_scheduler, check_rows
+from spanwise.client.clock_follower import ClockFollower
 from spanwise.client.closed_session import CLOSED
 from spanwise.client.entries import (
     CANCELLED,
@@ -196,9 +197,9 @@ class Session:
             follow_roots(notebook_path())
         self.names = Names()
         self.spans = (
-            Spans(self._span_closed, link.clock_offset, self.number)
+            Spans(self._span_closed, link.clock.at, self.number)
             if around is None
-            else SpansOfTasks(around.span, self._span_closed, link.clock_offset, self.number)
+            else SpansOfTasks(around.span, self._span_closed, link.clock.at, self.number)
         )
         self.packer = Packer(dump, self.names, self.spans)
         self.peers = Peers(secret, welcome.get("client", 0))
@@ -211,6 +212,7 @@ class Session:
         #: Held while that is told to the scheduler.
         self._changing_watchers = threading.Lock()
         self._link = link
+        self._clock = ClockFollower(link.clock, self.send)
         self.sending = threading.Lock()
         #: Around whole scatters, taken before the others; pickling may scatter again.
         self.scattering = threading.RLock()
@@ -247,6 +249,7 @@ class Session:
         )
         self._reader.start()
         self._releaser.start()
+        self._clock.begin()
 
     # -- submitting -------------------------------------------------------
 
@@ -876,11 +879,12 @@ class Session:
                     self.send("watchRuns", {"on": False})
 
     def _on_ran(self, message: Message) -> None:
+        clock, now = self._link.clock, time.perf_counter()
         with self.lock:
             for id_, worker, thread, start, duration in zip(
                 *message.table("runs").values(), strict=True
             ):
-                began = start - self._link.clock_offset
+                began = clock.ours(start, now)
                 ended = None if duration < 0 else began + duration
                 run = Run(worker, thread, began, ended)
                 for watcher in self._run_watchers:
@@ -1070,6 +1074,7 @@ class Session:
             "event": self.subscriptions.came,
             "shared": self.shared.came,
             "ran": self._on_ran,
+            "clockIs": self._clock.came,
             "watched": self._on_watched,
             "happened": self.scheduler_plugins.came,
         }
@@ -1098,6 +1103,7 @@ class Session:
         finally:
             self.subscriptions.close()
             self.scheduler_plugins.end()
+            self._clock.end()
             # Ends the releaser, which would otherwise keep a forgotten client for ever.
             self._dropped.put(None)
 
@@ -1286,7 +1292,8 @@ class Session:
 
     def wall_now(self) -> float:
         """Seconds of the wall clock, by the scheduler's clock."""
-        return self.wall_time(time.perf_counter() + self._link.clock_offset)
+        now = time.perf_counter()
+        return self.wall_time(now + self._link.clock.at(now))
 
     def wall_time(self, t: float) -> float:
         """Seconds of the wall clock, of seconds of the scheduler's clock."""

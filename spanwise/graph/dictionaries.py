@@ -63,6 +63,10 @@ class Names(BoundedTexts):
         self._sent = min(first, self._sent)
 
 
+def _no_offset(_: float) -> float:
+    return 0.0
+
+
 class Spans:
     """Numbers the spans of one client.
 
@@ -70,8 +74,8 @@ class Spans:
     ----------
     closed
         Called with the header row of a span that closes after it was announced.
-    clock_offset
-        Added to perf_counter to get the clock of the rows' reader.
+    offset_at
+        What is added to a reading of perf_counter to get the clock of the rows' reader.
     client
         The client's number. Clients of one cluster begin to count in different places: the
         scheduler gives numbers that are taken others in their stead, but it cannot do so in
@@ -88,7 +92,7 @@ class Spans:
         "_first",
         "_joined",
         "_new",
-        "_offset",
+        "_offset_at",
         "_recounted",
         "_reused",
         "_types",
@@ -98,10 +102,10 @@ class Spans:
     def __init__(
         self,
         closed: Callable[[dict[str, Any]], None],
-        clock_offset: float = 0.0,
+        offset_at: Callable[[float], float] = _no_offset,
         client: int = 0,
     ) -> None:
-        self._offset = clock_offset
+        self._offset_at = offset_at
         self._first = client % _APART * _SPANS_APART
         self._by_id: dict[str, int] = {}
         self._new: list[dict[str, Any]] = []
@@ -238,12 +242,15 @@ class Spans:
             "id": number,
             "parent": parent,
             "tag": record.tag,
-            "opened": record.opened + self._offset,
-            "closed": None if record.closed is None else record.closed + self._offset,
+            "opened": self._at(record.opened),
+            "closed": None if record.closed is None else self._at(record.closed),
             "origin": SPAN_WORDS[record.origin],
         }
         reused = self._reused.get(number)
         return row if reused is None else {**row, "reused": reused}
+
+    def _at(self, t: float) -> float:
+        return t + self._offset_at(t)
 
     def _on_closed(self, record: SpanRecord) -> None:
         number = self._by_id[record.id]
@@ -300,10 +307,10 @@ class SpansOfTasks(Spans):
         self,
         around: Callable[[], int],
         closed: Callable[[dict[str, Any]], None],
-        clock_offset: float = 0.0,
+        offset_at: Callable[[float], float] = _no_offset,
         client: int = 0,
     ) -> None:
-        super().__init__(closed, clock_offset, client)
+        super().__init__(closed, offset_at, client)
         self._around = around
         #: Id of a span without a parent → the number of that of its task.
         self._roots: dict[str, int] = {}

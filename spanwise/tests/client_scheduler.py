@@ -170,6 +170,11 @@ class ClientScheduler:
             span = row["parent"]
         return tuple(found)
 
+    def _on_askClock(self, message: Any) -> None:
+        assert self.link is not None
+        clock = time.perf_counter() + (self.skew or 0.0)
+        self.link.send("clockIs", {"sent": message.fields["sent"], "clock": clock})
+
     def _on_submit(self, message: Any) -> None:
         self._learn(message)
         fields = message.fields

@@ -283,7 +283,7 @@ def test_every_column_of_nested_spans_is_sent(client: LocalClient) -> None:
     times = []
 
     def now() -> float:
-        times.append(time.perf_counter() + client._session.spans._offset)
+        times.append(client._session.spans._at(time.perf_counter()))
         return times[-1]
 
     before_outer = now()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -11,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise import Client, span
+from spanwise.client.clock_follower import ClockFollower
 from spanwise.graph.span_record import SpanRecord
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.fake_scheduler import FakeScheduler, task
 from spanwise.tests.test_client import increment, until
 from spanwise.wire.clock import (
+    FIRST_ANSWERS,
     GRAIN_SECONDS,
     MOST_DRIFT,
     MOST_KNOTS,
@@ -23,6 +27,7 @@ from spanwise.wire.clock import (
     ClockOffset,
     in_their_clock,
 )
+from spanwise.wire.frame import Message
 
 SKEW = 5_000.0
 
@@ -279,12 +284,57 @@ def test_spans_are_told_in_the_schedulers_clock(skew: float | None) -> None:
         after = time.perf_counter()
         until(lambda: any(row["closed"] is not None for row in scheduler.spans.values()))
         (row,) = scheduler.spans.values()
-        offset = client._session.spans._offset
+        clock = client._session._link.clock
         # Half of the handshake's round trip is the most that it can be wrong.
-        assert abs(offset - (skew or 0.0)) <= (before - dialled) / 2
-        assert before + offset <= row["opened"] <= row["closed"] <= after + offset
-        assert (offset == 0) is (not skew)
+        assert abs(clock.first - (skew or 0.0)) <= (before - dialled) / 2
+        opened, closed = row["opened"], row["closed"]
+        assert before + clock.at(before) <= opened <= closed <= after + clock.at(after)
+        assert (clock.at(before) == 0) is (not skew)
     scheduler.close()
+
+
+class _Asked:
+    """A scheduler whose clock drifts, and which answers when it is told to."""
+
+    def __init__(self, clock: ClockOffset, skew: float) -> None:
+        self.follower = ClockFollower(clock, self._send)
+        self.skew = skew
+        self.asked: queue.SimpleQueue[float] = queue.SimpleQueue()
+
+    def _send(self, kind: str, fields: dict[str, float]) -> None:
+        assert kind == "askClock"
+        self.asked.put(fields["sent"])
+
+    def answer(self, sent: float) -> None:
+        fields = {"sent": sent, "clock": time.perf_counter() + self.skew}
+        self.follower.came(Message("clockIs", fields, {}, []))
+
+
+def test_a_client_follows_the_clock_of_its_scheduler() -> None:
+    now = time.perf_counter()
+    clock = ClockOffset(now + 3, now, now)
+    asked = _Asked(clock, 3.0)
+    asked.follower.begin()
+    for _ in range(FIRST_ANSWERS):
+        asked.answer(asked.asked.get(timeout=60))
+    assert not clock.is_settling
+    asked.skew = 60.0  # one of the two was set
+    late = asked.asked.get(timeout=60)
+    asked.answer(late - 1)  # to a question that was given up
+    assert abs(clock.at(time.perf_counter()) - 3) < 1
+    asked.answer(late)
+    until(lambda: abs(clock.at(time.perf_counter()) - 60) < 1)
+    asked.follower.end()
+
+
+def test_a_client_with_its_schedulers_clock_asks_nothing() -> None:
+    now = time.perf_counter()
+    asked = _Asked(ClockOffset(now, now, now, may_part=False), 0.0)
+    before = set(threading.enumerate())
+    asked.follower.begin()
+    begun = {each.name for each in set(threading.enumerate()) - before}
+    assert "spanwise-clock" not in begun
+    assert asked.asked.empty()
 
 
 def test_spans_are_stamped_by_the_clock_that_measures() -> None:

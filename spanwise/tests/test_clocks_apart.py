@@ -7,6 +7,9 @@ cluster tells of them must agree with what they read.
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from spanwise import Client, get_worker, secede, span
+from spanwise import Client, get_worker, secede, span, wait
 from spanwise.tests.processes import wait_until
 
 #: What a record may be off.
@@ -106,12 +109,75 @@ def fail_at(path: str) -> None:
     raise ValueError(path)
 
 
-@pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+def need_the_schedulers_clock() -> None:
     if not hasattr(time, "CLOCK_MONOTONIC") or time.get_clock_info(
         "perf_counter"
     ).implementation != ("clock_gettime(CLOCK_MONOTONIC)"):
         pytest.skip("the scheduler's clock cannot be read")
+
+
+#: A client's clock, three seconds ahead and 0.01 % too fast, which can be set.
+PATCH_OF_CLIENT = """
+import os, sys, time
+if "spanwise.worker" not in sys.orig_argv:
+    true, begin, time.ahead = time.perf_counter, time.perf_counter(), 3.0
+    def perf_counter():
+        now = true()
+        return now + time.ahead + 100e-6 * (now - begin)
+    time.perf_counter = perf_counter
+"""
+#: Prints by how many seconds what the cluster tells of this program is off, at most, and how well
+#: it can know.
+PROGRAM_OF_CLIENT = """
+import time
+from spanwise import Client, span
+
+def true_now():
+    return time.clock_gettime(time.CLOCK_MONOTONIC)
+
+def main():
+    with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as client:
+        session, clock = client._session, client._session._link.clock
+        limit = true_now() + 120
+        def wait_until_known(offset):
+            while (
+                clock.is_settling
+                or clock.within(time.perf_counter()) > 0.001
+                or abs(clock.at(time.perf_counter()) - offset) > 0.1
+            ):
+                assert true_now() < limit
+                time.sleep(0.05)
+        wait_until_known(-3)
+        first = clock.at(time.perf_counter())
+        off, within = [], []
+        for number in range(4):
+            if number == 2:
+                time.ahead += 1
+                wait_until_known(-4)
+            before = session.wall_time(true_now())
+            with span(f"apart-{number}"):
+                after = session.wall_time(true_now())
+                client.submit(time.sleep, 0.2, pure=False).result(120)
+                ending = session.wall_time(true_now())
+            ended = session.wall_time(true_now())
+            (found,) = (each for each in client.spans() if each.name == (f"apart-{number}",))
+            off += [before - found.opened, found.opened - after]
+            off += [ending - found.closed, found.closed - ended]
+            low = session.wall_time(true_now())
+            now = session.wall_now()
+            off += [low - now, now - session.wall_time(true_now())]
+            within.append(clock.within(time.perf_counter()))
+            assert client.get_task_stream(start=before - 0.01, stop=ended + 0.01)
+        print(first, max(off), max(within))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    need_the_schedulers_clock()
     (tmp_path / "sitecustomize.py").write_text(PATCH.format(taken=str(tmp_path / "taken")))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     with Client(
@@ -179,6 +245,17 @@ def test_all_records_are_in_the_schedulers_time(client: Client, tmp_path: Path) 
             stamps[future.key] = future.result()
         with pytest.raises(ValueError):
             failed.result()
+
+        more = (f"more-{i}" for i in range(10_000))
+
+        def has_written() -> bool:
+            # (results that the worker writes by itself, a moment before a task needs the room, are
+            # no part of a run)
+            wait([client.submit(make, 40_000_000, key=next(more), workers=one)], timeout=60)
+            rows = client.get_task_stream(start=wall(began) - 1)
+            return any(part["action"] == "disk-write" for row in rows for part in row["startstops"])
+
+        wait_until("a run has written results", has_written)
     ended = true_now()
     stamps["fail"] = Inside(*map(float, (tmp_path / "failed").read_text().split()), other)
 
@@ -251,3 +328,23 @@ def test_all_records_are_in_the_schedulers_time(client: Client, tmp_path: Path) 
         assert client.profile(prefix, stop=begin - 1)["count"] == 0
     (found,) = (each for each in client.spans() if each.name == ("apart",))
     assert wall(began) - off <= found.start <= found.stop <= wall(ended) + off
+
+
+def test_what_a_client_stamps_is_in_the_schedulers_time(tmp_path: Path) -> None:
+    need_the_schedulers_clock()
+    (tmp_path / "sitecustomize.py").write_text(PATCH_OF_CLIENT)
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM_OF_CLIENT)
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    ran = subprocess.run(
+        [sys.executable, str(program)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    first, off, within = map(float, ran.stdout.split())
+    assert round(first) == -3
+    # (on a machine that did not answer for long it can be known no better)
+    assert off <= max(MOST_SECONDS, within)

@@ -219,7 +219,7 @@ class TestTexts:
 class TestSpans:
     def test_a_span_is_numbered_after_its_parents_and_told_once(self) -> None:
         closed: list[dict[str, Any]] = []
-        spans = Spans(closed.append, clock_offset=1000.0)
+        spans = Spans(closed.append, offset_at=lambda _: 1000.0)
         outer = SpanRecord("outer", None, origin="cell")
         inner = SpanRecord("inner", outer)
         other = SpanRecord("other", None)
@@ -445,7 +445,7 @@ class TestSpansOfTasks:
     def test_what_a_task_submits_is_of_its_span_or_below_it(self) -> None:
         around = 0
         closed: list[dict[str, Any]] = []
-        spans = SpansOfTasks(lambda: around, closed.append, clock_offset=1000.0)
+        spans = SpansOfTasks(lambda: around, closed.append, offset_at=lambda _: 1000.0)
 
         def numbered(record: SpanRecord | None) -> int:
             return spans.id(None if record is None else SpanAnnotation(record))

@@ -250,6 +250,8 @@ export const CLIENT_LINK = {
     }),
     /** → `flushed` */
     flush: message({ request: u32 }),
+    /** Of a client whose clock is not the scheduler's; sent: what its own says. → `clockIs` */
+    askClock: message({ sent: seconds }),
     memoryRun: message({
       run: u32,
       label: v.optional(text, ''),
@@ -493,6 +495,8 @@ export const CLIENT_LINK = {
       state: v.picklist(['starting', 'running', 'closing']),
       workers: v.array(worker)
     }),
+    /** What the scheduler's clock says while this is written; `sent` as in `askClock`. */
+    clockIs: message({ sent: seconds, clock: seconds }),
     located: message(
       { request: u32 },
       {

@@ -1,6 +1,7 @@
 /** Handles the messages of one client. In the scheduler process. */
 import { NONE_U16, ReportStatus, SubmitFlag } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
+import type { Seconds } from '../../base/brand';
 import { arrayOf, type ArrayOf } from '../../base/typed-arrays';
 import type {
   ClientTaskId,
@@ -232,6 +233,11 @@ export class ClientSession {
         return this._discard(message);
       case 'run':
         return this._run(message);
+      case 'askClock':
+        return this.link.send('clockIs', {
+          sent: message.fields.sent,
+          clock: this._cluster.clock() as Seconds
+        });
       case 'flush':
         return this._host.flush(this, message.fields.request);
       case 'memoryRun':

@@ -281,7 +281,10 @@ export class ClientRoster {
     session: ClientSession,
     batch: readonly Message<'client', 'up'>[]
   ): void {
-    this._host.used();
+    // Clients ask for the clock by themselves, also when nobody uses them.
+    if (batch.some(({ type }) => type !== 'askClock')) {
+      this._host.used();
+    }
     for (const message of batch) {
       try {
         session.take(message);

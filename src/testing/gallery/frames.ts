@@ -100,6 +100,17 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       sent: 100.25 as Seconds,
       clock: 103.25 as Seconds
     }),
+    askClockOfClient: sample(
+      'a client that does so',
+      'client',
+      'up',
+      'askClock',
+      { sent: 100.5 as Seconds }
+    ),
+    clockIsForClient: sample('what it is told', 'client', 'down', 'clockIs', {
+      sent: 100.5 as Seconds,
+      clock: 103.5 as Seconds
+    }),
     adopt: sample(
       'two tasks of other clients under ids of one',
       'client',
