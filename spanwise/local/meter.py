@@ -179,8 +179,9 @@ class Meter:
                     value = work.node(values)
                 else:
                     parts = []
+                    inner = taken.opened.parts or ()
                     value = run_parts(
-                        lane, taken.opened, taken.literals, inputs, start, start, begin, parts
+                        lane, inner, taken.literals, inputs, start, start, begin, parts
                     )
         except BaseException as error:
             stop, cpu = perf_counter(), thread_time() - begin

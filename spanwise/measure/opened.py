@@ -11,7 +11,7 @@ from spanwise.measure.stacks import TextIds
 class Opened:
     """A template that has been opened, and what is known of its runs."""
 
-    __slots__ = ("parts", "quick", "run", "template")
+    __slots__ = ("_in", "_own", "parts", "quick", "run", "template")
 
     def __init__(self, template: Any, names: TextIds) -> None:
         self.template = template
@@ -25,3 +25,23 @@ class Opened:
                 (bound(part), part.drops, names.id_of(part.name), part.span, part)
                 for part in template.parts
             ]
+        #: What its client calls the span that its tasks are of: that of the last part.
+        self._own: int = self.parts[-1][3] if self.parts else 0
+        #: A span that a task was of, and the parts in it.
+        self._in: tuple[int, Any] = self._own, self.parts
+
+    def parts_in(self, span: int) -> list[tuple[Any, tuple[int, ...], int, int, Any]]:
+        """Return its parts in a task of this span.
+
+        Those of the span that the task is of as a whole have its number: the log's, which is
+        another than the client's if the client's default span is not its first.
+        """
+        kept, parts = self._in
+        if kept == span:
+            return parts
+        parts = [
+            (run, drops, function, span if own == self._own else own, part)
+            for run, drops, function, own, part in self.parts or ()
+        ]
+        self._in = span, parts
+        return parts

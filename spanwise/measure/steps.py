@@ -6,12 +6,12 @@ and CPU. The parts before them, on a worker, are in ``spanwise/worker/opening.py
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter, thread_time
 from typing import Any, Protocol
 
 from spanwise.measure.clocks import CoreWait
 from spanwise.measure.meters import Metered, metered
-from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
 from spanwise.measure.scopes import Heard
 from spanwise.processes import forks
@@ -52,7 +52,7 @@ def tell_end(executor: PartRunner, end: float, cpu: float) -> None:
 
 def run_parts(
     executor: PartRunner,
-    opened: Opened,
+    inner: Sequence[tuple[Any, tuple[int, ...], int, int, Any]],
     literals: Any,
     values: list[Any],
     start: float,
@@ -62,11 +62,11 @@ def run_parts(
 ) -> Any:
     """Run a fused task part by part; values that no later part needs are dropped at once.
 
-    Rows are appended to `parts` as the inner parts end, even if they fail.
+    Rows are appended to `parts` as the `inner` parts (see `Opened.parts`) end, even if they fail.
     """
     wait = executor.core_wait
     heard = executor.heard
-    for part in opened.parts or ():
+    for part in inner:
         executor.part, executor.began, executor.began_cpu = part, begin, begin_cpu
         # Lets the interpreter lock go, so that a look comes here, where it cannot see the part
         # before.

@@ -51,9 +51,9 @@ class SpanInfo:
     Attributes
     ----------
     id
-        What ``with span(…) as id`` gave. A default span has an id too, such as ``"span-0"``.
+        What ``with span(…) as id`` gave. Default spans have ids too; of the first ``"span-0"``.
     number
-        Number within the cluster; 0 is the default span.
+        Number within the cluster; 0 is the first default span.
     name
         Tags of ``with span(…)``, from the outermost; empty of a cell, notebook or script.
     path
@@ -89,7 +89,8 @@ class SpanInfo:
     nbytes_total
         Bytes of all results, also of those that have gone.
     opened, closed
-        Wall clock of the block's begin and end; `closed` is None while it is open.
+        Wall clock of the block's begin and end; `closed` is None while it is open. Of a default
+        span: when its first graph came, and when none of its tasks was left to do.
     enqueued
         Wall clock of the first task's submission. (If all its tasks are parts of other
         spans' tasks: of its first start.)
@@ -364,9 +365,6 @@ def span_filter(span: Any) -> dict[str, list[dict[str, Any]]]:
 
 def _term(span: Any) -> dict[str, Any]:
     if isinstance(span, SpanInfo):
-        if span.origin == "default":
-            # What no row describes is of the default span too; another client has its own.
-            return {"path": list(span.name), **({"client": span.client} if span.client else {})}
         return {"path": [], "id": span.id}
     if isinstance(span, str):
         return {"path": [], "id": span} if _ID.fullmatch(span) else {"tag": span}

@@ -200,12 +200,11 @@ def test_a_nap_does_not_inherit_what_short_parts_waited_for(worker: Worker) -> N
         time.sleep(NAP_SECONDS)
 
     inner = [(short, (), SHORT, 0, None)] * 60 + [(nap, (), LONG, 0, None)]
-    opened: Any = SimpleNamespace(parts=inner)
     parts: list[Part] = []
     with Disturbance() as disturbance:
         executor._stamp()
         start = executor.clock
-        run_parts(executor, opened, (), [], start, start, executor.cpu, parts)
+        run_parts(executor, inner, (), [], start, start, executor.cpu, parts)
         lost = disturbance.seconds
     assert [part[1] for part in parts[-2:]] == [SHORT, LONG]
     assert parts[-1][6] == parts[-1][6], "NaN: the nap was not asked what it waited for"

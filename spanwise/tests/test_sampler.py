@@ -226,7 +226,9 @@ def test_looks_while_a_run_is_sent_are_shared_as_the_time_is(which, name, length
 def test_looks_while_a_fused_task_is_sent_are_its_last_part_s():
     executor = FakeExecutor((A, None))
     template = SimpleNamespace(
-        template=SimpleNamespace(function=lambda: None), parts=[INNER_A, INNER_B]
+        template=SimpleNamespace(function=lambda: None),
+        parts=[INNER_A, INNER_B],
+        parts_in=lambda span: [INNER_A, INNER_B],
     )
     sampler = sampler_of(executor, {1: template})
     executor.reporting = True

@@ -84,7 +84,8 @@ class Clocks:
         opened = Opened(Template(len, parts=parts), Numbers())
         held = list(values)
         try:
-            result = steps.run_parts(self, opened, literals, held, 99.0, 100.0, 7.0, rows)
+            inner = opened.parts or ()
+            result = steps.run_parts(self, inner, literals, held, 99.0, 100.0, 7.0, rows)
         except ValueError as error:
             result = error
         return result, rows, held

@@ -315,7 +315,8 @@ class Executor(threading.Thread):
                 value = opened.run(literals, inputs)
             else:
                 parts = [] if parts is None else parts
-                value = run_parts(self, opened, literals, inputs, start, begin, begin_cpu, parts)
+                inner = opened.parts_in(row[TASK_SPAN])
+                value = run_parts(self, inner, literals, inputs, start, begin, begin_cpu, parts)
             known = self._plain.get(type(value))
             if known is None:
                 value, nbytes, kind = self._meet(value)

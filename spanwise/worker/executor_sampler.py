@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.measure.sampler import INTERVAL, ThreadSampler
 from spanwise.measure.stacks import StackTree
-from spanwise.wire.rows import TASK_TEMPLATE
+from spanwise.wire.rows import TASK_SPAN, TASK_TEMPLATE
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Executing
@@ -40,4 +40,6 @@ class Sampler(ThreadSampler):
     def last_part(self, row: Any) -> Any:
         """Return the last part of the task's template."""
         opened = self._library.templates.get(row[TASK_TEMPLATE])
-        return opened.parts[-1] if opened is not None and opened.parts else None
+        if opened is None or not opened.parts:
+            return None
+        return opened.parts_in(row[TASK_SPAN])[-1]

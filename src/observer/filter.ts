@@ -161,6 +161,7 @@ function matching(log: LogStore, term: SpanTerm): Set<number> {
     'path' in term && term.id !== undefined ? log.spans.byId(term.id) : null;
   if (only?.includes(DEFAULT_SPAN) === true) {
     found.add(DEFAULT_SPAN);
+    addUndescribed(log, found);
   }
   for (const span of log.spans.all()) {
     if (client !== undefined && log.clients.labelOf(span.client) !== client) {

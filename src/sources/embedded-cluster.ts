@@ -136,10 +136,14 @@ export class EmbeddedClusterLog extends SourceLog {
     });
   }
 
-  /** Spans as they open and close. */
-  spans(client: number, rows: readonly SpanRow[]): void {
+  /** Spans as they open and close, of this client where they do not say whose they are. */
+  spans(
+    client: number,
+    rows: readonly (SpanRow & { readonly client?: number | undefined })[]
+  ): void {
     for (const row of rows) {
-      this.spanRow(client, { ...row, tag: this.names.id(row.tag) });
+      const tag = this.names.id(row.tag);
+      this.spanRow(row.client ?? client, { ...row, tag });
     }
   }
 

@@ -4,4 +4,5 @@ export type { MeasuredTable } from './measured-log';
 export { ClockChanges } from './clock-changes';
 export { MOST_SECEDED } from './worker-lanes';
 export { NamesOf } from './names-of';
+export type { SpanRow } from './source-log';
 export type { PerTask, TaskFacts } from './task-facts';

@@ -3,11 +3,12 @@ import { NONE_U16, ReportStatus, SubmitFlag } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
 import type { Seconds } from '../../base/brand';
 import { arrayOf, type ArrayOf } from '../../base/typed-arrays';
-import type {
-  ClientTaskId,
-  DenseTaskId,
-  DenseTaskIds,
-  OuterTaskId
+import {
+  DEFAULT_SPAN,
+  type ClientTaskId,
+  type DenseTaskId,
+  type DenseTaskIds,
+  type OuterTaskId
 } from '../../records/ids';
 import { FailureReason, TaskState } from '../../scheduler';
 import type { NamesOf } from '../../sources';
@@ -133,7 +134,11 @@ export class ClientSession {
   ) {
     this.tasks = new ClientTasks(_cluster.rows, id);
     this._blobs = new ClientBlobs(_cluster.blobs);
-    this._spans = new ClientSpans(_cluster.spanNumbers, labelOf(link.intro));
+    this._spans = new ClientSpans(
+      _cluster.spanNumbers,
+      labelOf(link.intro),
+      id
+    );
     this.cameAt = _cluster.clock();
   }
 
@@ -347,7 +352,8 @@ export class ClientSession {
       tasks: 0,
       newTasks: 0,
       readingSeconds: 0,
-      settingSeconds: 0
+      settingSeconds: 0,
+      hasDefault: false
     });
     parts.tasks += tables.tasks.rows;
     if (fields.launch !== undefined) {
@@ -383,6 +389,17 @@ export class ClientSession {
       chunks.set(id, this._blobs.addChunk(blobs[blob]!));
     }
     const from = cluster.clock();
+    if (
+      this.worker === null &&
+      !parts.hasDefault &&
+      tables.tasks.span.includes(DEFAULT_SPAN)
+    ) {
+      parts.hasDefault = true;
+      const rows = this._spans.nextDefault(from, task =>
+        cluster.isUnfinished(task)
+      );
+      cluster.log.spans(this.id, rows);
+    }
     const submission = translateSubmit(message, this._context(), chunks);
     if (submission.newlyWanted.length > 0) {
       this._wants(arrayOf(Int32Array, submission.newlyWanted));
@@ -818,6 +835,15 @@ export class ClientSession {
     const { log, clock } = this._cluster;
     const own = this._isGuest ? this._spans.takeOwnDefault(clock()) : [];
     log.spans(this.id, [...own, ...this._spans.announce(rows)]);
+  }
+
+  /** Tells that the client's default span has closed, if all of its tasks are finished. */
+  closeIdleSpan(): void {
+    const cluster = this._cluster;
+    const rows = this._spans.closeIdleDefault(cluster.clock(), task =>
+      cluster.isUnfinished(task)
+    );
+    cluster.log.spans(this.id, rows);
   }
 
   /** It is a program beside the one that has started the cluster. */

@@ -68,6 +68,13 @@ export class ClientRoster {
     return 2 * this._next - this._links.size;
   }
 
+  /** See `ClientSession.closeIdleSpan`. */
+  closeIdleSpans(): void {
+    for (const session of this._sessions.values()) {
+      session.closeIdleSpan();
+    }
+  }
+
   /** Where each client's reports go. */
   get links(): ReadonlyMap<number, AcceptedLink<'client'>> {
     return this._links;

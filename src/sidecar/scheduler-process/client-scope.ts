@@ -7,16 +7,20 @@
  *   client 1, task 12 ──► dense id 8     client 1, template 3 ──► template 4     client 1, span 1 ──► span 65534
  * ```
  */
-import { LARGEST_U16, NONE_U32, SpanOrigin } from '../../records/enumerations';
+import { LARGEST_U16, NONE_U32 } from '../../records/enumerations';
 import type { ArrayOf } from '../../base/typed-arrays';
 import {
   DEFAULT_SPAN,
   type ClientTaskId,
   type DenseTaskId,
+  type OuterTaskId,
   type SpanId
 } from '../../records/ids';
+import type { SpanRow } from '../../sources';
 import type { BlobStore } from './blob-store';
 import { ClientIds } from './client-ids';
+import { DefaultSpans } from './default-spans';
+import type { SpanNumbers } from './span-numbers';
 import { NO_OUTER_TASK, NO_TASK, type TaskRows } from './task-rows';
 
 /** The tasks of one client. */
@@ -136,95 +140,10 @@ export class ClientBlobs {
   }
 }
 
-/** Gives out numbers that no other client has: the wanted one if it is free, else the largest that is. */
-export class SharedNumbers {
-  private readonly _taken = new Set<number>();
-  private _next: number;
-
-  /** @param last - the largest number. */
-  constructor(last: number) {
-    this._next = last;
-  }
-
-  /**
-   * @param wanted - null: any.
-   * @returns −1: none is free.
-   */
-  take(wanted: number | null): number {
-    let number = wanted;
-    if (number === null || this._taken.has(number)) {
-      while (this._next >= 0 && this._taken.has(this._next)) {
-        this._next--;
-      }
-      number = this._next;
-    }
-    if (number >= 0) {
-      this._taken.add(number);
-    }
-    return number;
-  }
-}
-
-/** So many spans of a log have numbers of their own, whatever they are called. */
-const OWN_SPANS = 32_768;
-
-/**
- * The log's numbers of spans. When half of them are given out, a span joins the first one of the same notebook or program that has its path; only
- * if there is none it gets a number of its own. So a cluster that lives for months keeps numbers for what is new.
- */
-export class SpanNumbers {
-  private readonly _firstOfPath = new Map<string, number>();
-  private readonly _numbers: SharedNumbers;
-  private _given = 0;
-
-  constructor(
-    last: number,
-    private readonly _own = OWN_SPANS
-  ) {
-    this._numbers = new SharedNumbers(last);
-  }
-
-  /**
-   * @param wanted - null: any.
-   * @param whose - notebook or program.
-   * @returns −1: none is free.
-   */
-  take(
-    wanted: number | null,
-    whose: string,
-    parent: SpanId,
-    tag: string
-  ): number {
-    const path = JSON.stringify([whose, parent, tag]);
-    const first = this._firstOfPath.get(path);
-    if (first !== undefined && this._given >= this._own) {
-      return first;
-    }
-    const number = this._numbers.take(wanted);
-    if (number <= DEFAULT_SPAN) {
-      return -1;
-    }
-    this._given++;
-    if (first === undefined) {
-      this._firstOfPath.set(path, number);
-    }
-    return number;
-  }
-}
-
-/** What spans are called in which nothing was opened. */
-const DEFAULT_TAG = 'default';
-
 /** Stands for no span of a client that has numbers left; older ones used it for all that came after. */
 const LAST_SPAN = LARGEST_U16 as SpanId;
 
-type SpanRow = {
-  readonly id: SpanId;
-  readonly parent: SpanId;
-  readonly tag: string;
-  readonly opened: number;
-  readonly closed: number | null;
-  readonly origin: number;
+type ClientSpanRow = SpanRow & {
   /** Of a worker's client: the span of the log that it is. */
   readonly same?: SpanId | undefined;
 };
@@ -238,20 +157,24 @@ export class ClientSpans {
   private readonly _unnumbered = new Set<SpanId>();
   /** Those that have not closed, as they were announced. */
   private readonly _open = new Map<SpanId, SpanRow>();
-  /** What the client's default span is in the log. */
-  private _default: SpanId = DEFAULT_SPAN;
-  private _hasOwnDefault = false;
+  private readonly _defaults: DefaultSpans;
 
-  /** @param _whose - what the client's notebook or program is called. */
+  /**
+   * @param _whose - what the client's notebook or program is called.
+   * @param client - its number.
+   */
   constructor(
     private readonly _numbers: SpanNumbers,
-    private readonly _whose: string
-  ) {}
+    private readonly _whose: string,
+    client = 0
+  ) {
+    this._defaults = new DefaultSpans(_numbers, _whose, client);
+  }
 
   /** The log's number. */
   outer(id: SpanId): SpanId {
     if (id === DEFAULT_SPAN) {
-      return this._default;
+      return this._defaults.span;
     }
     return this._map === null ? id : this._map[id]!;
   }
@@ -259,7 +182,9 @@ export class ClientSpans {
   /** The client's number of a span of the log. */
   own(outer: SpanId): SpanId {
     const own = this._map?.indexOf(outer) ?? outer;
-    return own < 0 || outer === this._default ? DEFAULT_SPAN : (own as SpanId);
+    return own < 0 || this._numbers.clientOfDefault(outer) !== undefined
+      ? DEFAULT_SPAN
+      : (own as SpanId);
   }
 
   /**
@@ -267,31 +192,34 @@ export class ClientSpans {
    * first time.
    */
   takeOwnDefault(now: number): SpanRow[] {
-    if (this._hasOwnDefault) {
-      return [];
-    }
-    this._hasOwnDefault = true;
-    const { _numbers, _whose } = this;
-    const id = _numbers.take(null, _whose, DEFAULT_SPAN, DEFAULT_TAG);
-    if (id < 0) {
-      // All are given out.
-      return [];
-    }
-    this._default = id as SpanId;
-    const row: SpanRow = {
-      id: this._default,
-      parent: DEFAULT_SPAN,
-      tag: DEFAULT_TAG,
-      opened: now,
-      closed: null,
-      origin: SpanOrigin.Default
-    };
-    this._open.set(row.id, row);
-    return [row];
+    return this._defaults.takeOwn(now);
+  }
+
+  /** See `DefaultSpans.next`. */
+  nextDefault(
+    now: number,
+    isUnfinished: (task: OuterTaskId) => boolean
+  ): SpanRow[] {
+    return this._defaults.next(now, isUnfinished);
+  }
+
+  /** A task outside of all spans has come. */
+  addToDefault(task: OuterTaskId): void {
+    this._defaults.add(task);
+  }
+
+  /** See `DefaultSpans.closeIdle`. */
+  closeIdleDefault(
+    now: number,
+    isUnfinished: (task: OuterTaskId) => boolean
+  ): SpanRow[] {
+    return this._defaults.closeIdle(now, isUnfinished);
   }
 
   /** Rows of the client as rows of the log. */
-  announce<R extends SpanRow>(rows: readonly R[]): R[] {
+  announce<R extends ClientSpanRow>(
+    rows: readonly R[]
+  ): (R & { readonly client?: number | undefined })[] {
     return rows.flatMap(row => {
       if (row.same !== undefined) {
         this._announced.add(row.id);
@@ -299,12 +227,15 @@ export class ClientSpans {
         return [];
       }
       const isRoot = row.parent === DEFAULT_SPAN;
-      const parent = isRoot ? DEFAULT_SPAN : this.outer(row.parent);
+      const above = isRoot ? DEFAULT_SPAN : this.outer(row.parent);
+      // What a task opens that is outside of all spans has no parent, as what its program opens.
+      const client = this._numbers.clientOfDefault(above);
+      const parent = client === undefined ? above : DEFAULT_SPAN;
       const id = this._numberOf(row, parent);
       if (this._unnumbered.has(row.id)) {
         return [];
       }
-      const said = { ...row, id, parent };
+      const said = { ...row, id, parent, client };
       if (said.closed === null) {
         this._open.set(id, said);
       } else {
@@ -316,12 +247,13 @@ export class ClientSpans {
 
   /** What is still open, closed now: the client has gone. */
   close(now: number): SpanRow[] {
-    const rows = [...this._open.values()].map(row => ({ ...row, closed: now }));
+    const { open } = this._defaults;
+    const rows = [...(open === null ? [] : [open]), ...this._open.values()];
     this._open.clear();
-    return rows;
+    return rows.map(row => ({ ...row, closed: now }));
   }
 
-  private _numberOf({ id, parent, tag }: SpanRow, above: SpanId): SpanId {
+  private _numberOf({ id, parent, tag }: ClientSpanRow, above: SpanId): SpanId {
     if (!this._announced.has(id)) {
       this._announced.add(id);
       // What is below one of those counts to the same.

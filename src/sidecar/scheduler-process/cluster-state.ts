@@ -3,6 +3,7 @@ import {
   FailureReason,
   Scheduler,
   type SchedulerEvent,
+  TaskState,
   type SchedulerOptions,
   type UnrunFailure
 } from '../../scheduler';
@@ -11,7 +12,6 @@ import { EmbeddedClusterLog } from '../../sources';
 import type { SealedBlock } from '../../records/log-writer';
 import { LARGEST_U16, LARGEST_U32 } from '../../records/enumerations';
 import { BlobStore } from './blob-store';
-import { SharedNumbers, SpanNumbers } from './client-scope';
 import { Copies } from './copies';
 import { Follows } from './follows';
 import { describe, type InlineResult, type TaskError } from './report-message';
@@ -23,6 +23,7 @@ import { TaskRows } from './task-rows';
 import { WorkerRequests } from './worker-requests';
 import { Holds, HOLDER } from './holds';
 import { SharedState } from './shared-state';
+import { SharedNumbers, SpanNumbers } from './span-numbers';
 import type { WorkerSession } from './worker-session';
 
 /** Where workers are to look for modules, in which folder they work, and what to import while they wait; changes come with submissions. */
@@ -127,6 +128,16 @@ export class ClusterState {
     for (const failure of this.core.takeUnrunFailures()) {
       this._logUnrun(failure);
     }
+  }
+
+  /** Whether a task is needed, and not done. */
+  isUnfinished(taskId: OuterTaskId): boolean {
+    const task = this.rows.ids.resolve(taskId);
+    if (task < 0) {
+      return false;
+    }
+    const state = this.core.tasks.state[task]!;
+    return state >= TaskState.Waiting && state <= TaskState.Processing;
   }
 
   /** Why a graph was refused. */

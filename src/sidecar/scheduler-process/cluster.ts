@@ -195,6 +195,7 @@ export class Cluster implements IRosterHost {
       this._system?.look();
       // The workers' answers belong to this turn: they are in the log when the turn is over.
       setImmediate(() => {
+        this._clients.closeIdleSpans();
         const seq = log.seal(clock());
         client.link.send('flushed', {
           request,
@@ -638,6 +639,7 @@ export class Cluster implements IRosterHost {
       this._sealTimer = setTimeout(
         () => {
           this._sealTimer = undefined;
+          this._clients.closeIdleSpans();
           this._commit();
         },
         // A timer drops fractions: it would end before anything is due, and another follow it.

@@ -38,6 +38,8 @@ export type ComingParts = {
   /** From the message to rows, and from rows to the scheduler's state with its order. */
   readingSeconds: number;
   settingSeconds: number;
+  /** Whether tasks outside of all spans have come. */
+  hasDefault: boolean;
 };
 
 export class OwnEvents {

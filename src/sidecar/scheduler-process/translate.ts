@@ -6,11 +6,12 @@ import { invariant } from '../../base/assert';
 import { NONE_U32, SubmitFlag, TaskOrigin } from '../../records/enumerations';
 import { Int32List } from '../../base/int-list';
 import type { ArrayOf } from '../../base/typed-arrays';
-import type {
-  ClientTaskId,
-  DenseTaskId,
-  DenseTaskIds,
-  OuterTaskId
+import {
+  DEFAULT_SPAN,
+  type ClientTaskId,
+  type DenseTaskId,
+  type DenseTaskIds,
+  type OuterTaskId
 } from '../../records/ids';
 import {
   TaskState,
@@ -114,6 +115,9 @@ export function translateSubmit(
     templates.add(rows.template[task]!);
     chunks.add(rows.chunk[task]!);
     describeRow(context, tasks, i, task, tasks.origin[i]!, keyTexts);
+    if (tasks.span[i] === DEFAULT_SPAN) {
+      context.spans.addToDefault(rows.ids.outer(task));
+    }
     for (let k = start; k < stop; k++) {
       const input = known.resolve(dependencies.id[k]!);
       inputs.push(input);

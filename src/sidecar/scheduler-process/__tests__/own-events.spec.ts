@@ -15,7 +15,8 @@ const PARTS: ComingParts = {
   tasks: 3,
   newTasks: 2,
   readingSeconds: -1e-9,
-  settingSeconds: 0.5
+  settingSeconds: 0.5,
+  hasDefault: false
 };
 
 /** What there is of each topic. */
