@@ -190,6 +190,45 @@ describe('spans', () => {
     expect(question()[0]).toBe(3 * count);
   });
 
+  it('of two questions at once are of a moment each', () => {
+    const log = new LogStore('paged by two');
+    const count = 3000;
+    const spans = Array.from({ length: count }, (_, i) => ({
+      id: i + 1,
+      closed: NaN
+    }));
+    ingestBlock(log, rowsToBlock(1, 'spans', spans));
+    let seq = 2;
+    const runOfEach = () => {
+      const runs = spans.map(({ id }) => ({
+        run: id + seq * count,
+        span: id,
+        start: 0,
+        duration: 1
+      }));
+      ingestBlock(log, rowsToBlock(seq++, 'runs', runs));
+    };
+    const asked = [1, 2, 3].map(tasks => ({ tasks, after: 0, seen: 0 }));
+    const page = (question: (typeof asked)[number]) => {
+      const params: Record<string, unknown> = {
+        all: true,
+        after: question.after
+      };
+      const { rows, next }: SpansResult = ask(log, 'spans', { params });
+      expect(rows.every(row => row.ownTasks === question.tasks)).toBe(true);
+      question.seen += rows.length;
+      question.after = next ?? 0;
+    };
+    for (const question of asked) {
+      runOfEach();
+      page(question);
+    }
+    while (asked.some(({ after }) => after > 0)) {
+      asked.filter(({ after }) => after > 0).forEach(page);
+    }
+    expect(asked.map(({ seen }) => seen)).toEqual([count, count, count]);
+  });
+
   it('beyond what one message holds are shown by their parents, with the same sums', () => {
     const log = new LogStore('many');
     const spans = 4000;

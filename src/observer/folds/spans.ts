@@ -158,8 +158,32 @@ type SpanAccount = {
   readonly order: readonly SpanId[];
 };
 
-/** The account behind pages that are being asked for: all of a question tell of one moment, and idle time is reckoned once. */
-const paged = new WeakMap<LogStore, SpanAccount>();
+/** The accounts behind pages that are being asked for: all of a question tell of one moment, and idle time is reckoned once. */
+class PagedAccounts {
+  private readonly _accounts = new Map<number, SpanAccount>();
+  private _newest = 0;
+
+  /** @returns its number. Programs that ask at once are few; of more the oldest account goes, and is reckoned again. */
+  keep(account: SpanAccount): number {
+    this._accounts.set(++this._newest, account);
+    this._accounts.delete(this._newest - MOST_ACCOUNTS);
+    return this._newest;
+  }
+
+  get(number: number): SpanAccount | undefined {
+    return this._accounts.get(number);
+  }
+
+  drop(number: number): void {
+    this._accounts.delete(number);
+  }
+}
+
+const MOST_ACCOUNTS = 4;
+const paged = new WeakMap<LogStore, PagedAccounts>();
+
+/** Where a page begins: its question's account and the row there. A log has fewer spans. */
+const ROWS_OF_ACCOUNT = 65_536;
 
 function* accountSpans(
   context: FoldContext,
@@ -195,7 +219,8 @@ export function* spanRows(
   readonly idle: IdleAccount;
 }> {
   const { log } = context;
-  const begun = after === null || after === 0 ? undefined : paged.get(log);
+  let number = Math.floor((after ?? 0) / ROWS_OF_ACCOUNT);
+  const begun = paged.get(log)?.get(number);
   const account = begun ?? (yield* accountSpans(context, after !== null));
   const { idle, own, total } = account;
   const rows: SpanRow[] = [];
@@ -218,7 +243,7 @@ export function* spanRows(
   } else {
     const { order } = account;
     let bytes = 0;
-    let at = after;
+    let at = after % ROWS_OF_ACCOUNT;
     for (; at < order.length && bytes < PAGE_BYTES; at++) {
       if (log.spans.get(order[at]!) === undefined) {
         continue; // it has gone since the first page
@@ -230,11 +255,13 @@ export function* spanRows(
       }
       rows.push(row);
     }
-    next = at < order.length ? at : null;
-    if (next === null) {
-      paged.delete(log);
+    const accounts = paged.get(log) ?? new PagedAccounts();
+    paged.set(log, accounts);
+    if (at >= order.length) {
+      accounts.drop(number);
     } else {
-      paged.set(log, account);
+      number = begun === undefined ? accounts.keep(account) : number;
+      next = number * ROWS_OF_ACCOUNT + at;
     }
   }
   let unattributedNanoseconds = 0;
