@@ -20,7 +20,7 @@ from typing import Any
 
 from spanwise.local.work import Work
 from spanwise.measure.clocks import CoreWait
-from spanwise.measure.meters import Metered, metered, without_seconds
+from spanwise.measure.meters import Metered, take_metered, without_seconds
 from spanwise.measure.parts import Part
 from spanwise.measure.scopes import Heard, Hearing
 from spanwise.measure.sizes import Sizes
@@ -96,7 +96,7 @@ class Lane:
             return None
         rows, self.metered = self.metered, []
         left = (0.0, 0.0) if is_divided else (duration, cpu)
-        return rows + metered(heard.take(), work.function, work.span, *left)
+        return rows + take_metered(heard, work.function, work.span, *left)
 
 
 class _Here(threading.local):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
-from spanwise.measure.scopes import SECONDS, Event
+from spanwise.measure.scopes import SECONDS, Event, Heard
 from spanwise.wire.labels import plain, text_of
 
 #: A third of the time of `Metered(…)`, once a task.
@@ -48,12 +48,10 @@ def metered(
 
     Figures that are no numbers, or infinite, are left out.
     """
-    if len(events) == 1:
-        label, value, unit = events[0]
-        if unit is SECONDS and type(value) is float and 0.0 < value <= duration:
-            # Most tasks that tell anything tell this: it comes to the same as below.
-            share = max(0.0, value - max(0.0, duration - cpu))
-            return [_make_tuple(Metered, (function, span, text_of(label), SECONDS, value, share))]
+    if len(events) == 1 and events[0][2] is SECONDS:
+        alone = _of_one(*events[0], function, span, duration, cpu)
+        if alone is not None:
+            return [alone]
     said = [
         (text_of(label), unit if unit is SECONDS else plain(unit), figure)
         for label, value, unit in events
@@ -75,6 +73,37 @@ def metered(
         if value > taken or taken == 0.0:
             rows.append(row(Metered, (function, span, label, unit, value - taken, nan)))
     return rows
+
+
+def take_metered(
+    heard: Heard, function: int, span: int, duration: float, cpu: float
+) -> list[Metered]:
+    """The same of what was heard, which is forgotten."""
+    seconds = heard.seconds
+    if len(seconds) == 1 and not heard.events:
+        label, value = seconds.popitem()
+        row = _of_one(label, value, SECONDS, function, span, duration, cpu)
+        if row is not None:
+            return [row]
+        return metered([(label, value, SECONDS)], function, span, duration, cpu)
+    return metered(heard.take(), function, span, duration, cpu)
+
+
+def _of_one(
+    label: Any, value: Any, unit: str, function: int, span: int, duration: float, cpu: float
+) -> Metered | None:
+    """The row of seconds beside which nothing was told, if there was time for them.
+
+    Most tasks that tell anything tell this: it comes to the same as for several.
+    """
+    if type(value) is not float or not 0.0 < value <= duration:
+        return None
+    on_core = value - (duration - cpu if cpu < duration else 0.0)
+    if not on_core > 0.0:
+        on_core = 0.0
+    if type(label) is not str or not label.isascii():
+        label = text_of(label)
+    return _make_tuple(Metered, (function, span, label, unit, value, on_core))
 
 
 def without_seconds(rows: list[Metered]) -> list[Metered]:

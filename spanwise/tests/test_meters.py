@@ -23,7 +23,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise import Client, Event, LocalCluster, Reschedule, observe, span
-from spanwise.measure.meters import metered, without_seconds
+from spanwise.measure import scopes
+from spanwise.measure.meters import metered, take_metered, without_seconds
 from spanwise.measure.names import OTHERS, Names
 from spanwise.measure.scopes import MOST_LABELS, Heard, listen
 from spanwise.metrics import _KeptMeter, context_meter
@@ -351,14 +352,19 @@ def test_labels_leave_names_to_functions(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_one_label_of_a_task_is_told_as_one_of_several(
     value: float, duration: float, cpu: float, label: Any
 ) -> None:
-    alone = metered([(label, value, SECONDS)], 3, 1, duration, cpu)
+    alone = metered([(label, value, scopes.SECONDS)], 3, 1, duration, cpu)
     # (a count takes no time)
-    *beside, count = metered([(label, value, SECONDS), ("n", 1, "count")], 3, 1, duration, cpu)
+    both = [(label, value, scopes.SECONDS), ("n", 1, "count")]
+    *beside, count = metered(both, 3, 1, duration, cpu)
     assert (count.label, count.unit) == ("n", "count")
     assert [row._replace(cpu=0.0) for row in alone] == [row._replace(cpu=0.0) for row in beside]
     for one, other in zip(alone, beside, strict=True):
         assert one.cpu == pytest.approx(other.cpu, abs=1e-9, nan_ok=True)
         assert type(one) is type(other)
+    heard = Heard()
+    heard.seconds[label] = value
+    assert repr(take_metered(heard, 3, 1, duration, cpu)) == repr(alone)
+    assert take_metered(heard, 3, 1, duration, cpu) == []
 
 
 def test_meters_of_a_task_are_entered_again_only_when_nobody_has_them() -> None:

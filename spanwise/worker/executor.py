@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.errors import Reschedule
 from spanwise.measure.clocks import CoreWait
-from spanwise.measure.meters import Metered, metered, without_seconds
+from spanwise.measure.meters import Metered, take_metered, without_seconds
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
 from spanwise.measure.scopes import Heard, listen
@@ -540,7 +540,7 @@ class Executor(threading.Thread):
             for part in parts:
                 if part[PART_KIND] == KIND_COMPUTE:
                     duration, cpu = part[PART_DURATION], part[PART_CPU]
-        told = metered(self.heard.take(), row[TASK_FUNCTION], row[TASK_SPAN], duration, cpu)
+        told = take_metered(self.heard, row[TASK_FUNCTION], row[TASK_SPAN], duration, cpu)
         if not rows:
             return told
         self.metered = []
