@@ -261,7 +261,7 @@ class Viewer:
                 # (it imports distributed, which may not be there when this file is imported)
                 from spanwise.dask_bridge.without_code import WithoutCode
 
-                self._without_code = WithoutCode()
+                self._without_code = WithoutCode(self._rpc, self._seconds)
                 self.lacks = str(error)
                 tell(f"{error} Until then tasks that have ended, workers and memory are shown.")
             self._without_code.scheduler = self._rpc

@@ -39,14 +39,20 @@ _LACKING = "the scheduler takes no plugins, and does not tell it otherwise"
 class WithoutCode:
     """In the place of a connection to a scheduler with the plugin: has its operation.
 
+    Parameters
+    ----------
+    seconds
+        For each of its answers.
+
     Attributes
     ----------
     scheduler
         A `distributed.core.rpc` to it; may be another one after the connection broke.
     """
 
-    def __init__(self, scheduler: Any = None) -> None:
+    def __init__(self, scheduler: Any, seconds: float) -> None:
         self.scheduler = scheduler
+        self._seconds = seconds
         self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -124,12 +130,15 @@ class WithoutCode:
             "viewers": 1,
         }
 
+    async def _ask(self, asked: Any) -> Any:
+        return await ask(asked, self._seconds)
+
     async def _look(self, fresh: bool) -> None:
         """Ask who is there."""
         now = monotonic()
         if not fresh and now < self._asked_at + _IDENTITY_SECONDS:
             return
-        identity = await ask(self.scheduler.identity())
+        identity = await self._ask(self.scheduler.identity())
         if not isinstance(identity, dict) or not isinstance(identity.get("workers"), dict):
             raise ValueError("the scheduler does not say who it is")
         self._asked_at = now
@@ -151,10 +160,10 @@ class WithoutCode:
     # -- tasks that have ended ------------------------------------------------
 
     async def _take_tasks(self) -> None:
-        index = await ask(self.scheduler.get_task_stream_index())
+        index = await self._ask(self.scheduler.get_task_stream_index())
         if type(index) is int:
             begin = max(0, index - _HISTORY_TASKS) if self._index is None else self._index
-            records = await ask(self.scheduler.get_task_stream(start_index=begin))
+            records = await self._ask(self.scheduler.get_task_stream(start_index=begin))
             lost = max(0, index - begin - len(records))
             self._lost += lost
             self._index = begin + lost + len(records)
@@ -162,9 +171,9 @@ class WithoutCode:
             # (a release that has no index)
             if self._seen:
                 start = self._newest_stop - _LATE_SECONDS
-                records = await ask(self.scheduler.get_task_stream(start=start))
+                records = await self._ask(self.scheduler.get_task_stream(start=start))
             else:
-                records = await ask(self.scheduler.get_task_stream(count=_HISTORY_TASKS))
+                records = await self._ask(self.scheduler.get_task_stream(count=_HISTORY_TASKS))
             records = self._unseen(records)
         for record in records:
             row = _done(record)

@@ -137,7 +137,7 @@ async def compute(client: Client, name: str, tasks: int = 50) -> None:
 @in_loop
 async def test_rows_are_those_of_dasks_own_task_stream(cluster: DaskProcesses) -> None:
     async with connected(cluster.address) as (client, scheduler):
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.catch_up()
         await client.get_task_stream(count=0)  # (it switches the recorder on)
@@ -195,17 +195,23 @@ async def test_states_are_what_the_scheduler_has(cluster: DaskProcesses) -> None
         }
 
     async with connected(cluster.address) as (client, scheduler):
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         kept = client.map(add, range(20), range(20), key="states-kept")
         await client.gather(kept)
         viewer = Viewer(scheduler)
 
+        async def at_once(dask_scheduler: Any, request: dict[str, Any]) -> Any:
+            before = account(dask_scheduler)
+            answer = await dask_scheduler.handlers["spanwise_pull_1"](**request)
+            return (before, answer) if before == account(dask_scheduler) else None
+
         async def unchanged() -> tuple[Any, Pulled] | None:
-            before = await client.run_on_scheduler(account)
-            # Heartbeats may come between: then it is asked again.
-            pulled = await viewer.pull(state=-1, fresh=True)
-            after = await client.run_on_scheduler(account)
-            return (before, pulled) if before == after and before["metrics"] else None
+            # A heartbeat may come between: then it is asked again.
+            request = viewer.request | {"fresh": True}
+            found = await client.run_on_scheduler(at_once, request=request)
+            if found is None or not found[0]["metrics"]:
+                return None
+            return found[0], read_answer(found[1])
 
         theirs, pulled = await until("the figures never stand still", unchanged)
         assert pulled.cannot == {}
@@ -255,7 +261,7 @@ async def test_states_are_what_the_scheduler_has(cluster: DaskProcesses) -> None
 @in_loop
 async def test_a_pull_repeated_gives_the_same_again(cluster: DaskProcesses) -> None:
     async with connected(cluster.address) as (client, scheduler):
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.catch_up()
         await compute(client, "again")
@@ -272,7 +278,7 @@ async def test_a_pull_repeated_gives_the_same_again(cluster: DaskProcesses) -> N
 @in_loop
 async def test_changes_add_up_to_the_whole(cluster: DaskProcesses) -> None:
     async with connected(cluster.address) as (client, scheduler):
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         known: dict[str, dict[str, tuple[Any, ...]]] = {"spans": {}, "groups": {}}
 
@@ -302,7 +308,7 @@ async def test_changes_add_up_to_the_whole(cluster: DaskProcesses) -> None:
 @in_loop
 async def test_small_pulls_give_each_row_once(cluster: DaskProcesses) -> None:
     async with connected(cluster.address) as (client, scheduler):
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.catch_up()
         await compute(client, "small")
@@ -325,10 +331,10 @@ async def test_small_pulls_give_each_row_once(cluster: DaskProcesses) -> None:
 async def test_two_viewers_do_not_disturb_each_other(cluster: DaskProcesses) -> None:
     async with connected(cluster.address) as (client, scheduler):
         before = await traces(client)
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         one, two = Viewer(scheduler, "one"), Viewer(scheduler, "two")
         await one.catch_up()
-        await ship(scheduler)  # (the second finds the first's)
+        await ship(scheduler, LIMIT_SECONDS)  # (the second finds the first's)
         await two.catch_up()
         assert one.request["plugin"] == two.request["plugin"]
         await compute(client, "two")
@@ -346,7 +352,7 @@ async def test_two_viewers_do_not_disturb_each_other(cluster: DaskProcesses) -> 
 async def test_who_goes_without_a_word_is_forgotten(cluster: DaskProcesses) -> None:
     async with connected(cluster.address) as (client, scheduler):
         before = await traces(client)
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         assert await traces(client) != before
         await Viewer(scheduler).pull(lease=5.0)
 
@@ -373,7 +379,7 @@ async def test_what_left_the_ring_is_told(cluster: DaskProcesses) -> None:
         bridge.ring._most_rows = 600
 
     async with connected(cluster.address) as (client, scheduler):
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.catch_up()
         await client.run_on_scheduler(small)
@@ -392,7 +398,7 @@ async def test_what_dask_recorded_before_is_history(cluster: DaskProcesses) -> N
     async with connected(cluster.address) as (client, scheduler):
         await client.get_task_stream(count=0)
         await compute(client, "before")
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         pulled = await viewer.pull(limit=20_000)
         done = pulled.rows["done"]
@@ -427,7 +433,7 @@ async def test_a_wrong_request_gets_a_sentence(
     cluster: DaskProcesses, wrong: dict[str, Any]
 ) -> None:
     async with connected(cluster.address) as (_, scheduler):
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.catch_up()
         answer = await scheduler.spanwise_pull_1(**viewer.request | wrong)
@@ -440,7 +446,7 @@ async def test_a_wrong_request_gets_a_sentence(
 @in_loop
 async def test_another_plugins_cursor_begins_anew(cluster: DaskProcesses) -> None:
     async with connected(cluster.address) as (client, scheduler):
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await compute(client, "anew")
         first = await viewer.pull()
@@ -453,7 +459,7 @@ async def test_another_plugins_cursor_begins_anew(cluster: DaskProcesses) -> Non
 @in_loop
 async def test_a_worker_that_comes_and_goes_is_told(cluster: DaskProcesses) -> None:
     async with connected(cluster.address) as (_, scheduler):
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         known = set((await viewer.pull()).states["workers"]["worker"])
         process = cluster.start_worker()
@@ -520,10 +526,10 @@ async def test_a_scheduler_that_takes_no_plugins_is_seen_in_part(
     try:
         async with connected(cluster.address) as (client, scheduler):
             with pytest.raises(PluginForbidden, match="takes no plugins"):
-                await ship(scheduler)
+                await ship(scheduler, LIMIT_SECONDS)
             await client.get_task_stream(count=0)
             await compute(client, "before")
-            viewer = Viewer(WithoutCode(scheduler if index else Older(scheduler)))
+            viewer = Viewer(WithoutCode(scheduler if index else Older(scheduler), LIMIT_SECONDS))
             first = await viewer.pull()
             assert len(first.rows["done"]["key"]) == 52
             assert max(first.rows["done"]["n"]) < first.live
@@ -566,7 +572,7 @@ async def test_a_scheduler_that_starts_again_has_no_plugin(tmp_path: Path) -> No
     cluster = DaskProcesses(tmp_path, workers=0)
     scheduler = rpc(cluster.address, deserialize=False)
     try:
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         before = await viewer.pull()
         port = int(cluster.address.rpartition(":")[2])
@@ -576,7 +582,7 @@ async def test_a_scheduler_that_starts_again_has_no_plugin(tmp_path: Path) -> No
             await scheduler.spanwise_pull_1(**viewer.request)
         cluster.start_scheduler(port)
         assert await scheduler.spanwise_pull_1(**viewer.request) is None
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         after = await viewer.pull()
         assert (after.plugin, after.scheduler) != (before.plugin, before.scheduler)
         assert after.cursor == 0
@@ -589,7 +595,7 @@ async def test_a_scheduler_that_starts_again_has_no_plugin(tmp_path: Path) -> No
 async def test_a_program_of_the_clusters_own_release_is_seen(cluster: DaskProcesses) -> None:
     scheduler = rpc(cluster.address, deserialize=False)
     try:
-        await ship(scheduler)
+        await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.catch_up()
         cluster.run(
@@ -617,7 +623,7 @@ async def test_a_worker_is_no_scheduler(cluster: DaskProcesses) -> None:
         connection = rpc(worker, deserialize=False)
         try:
             with pytest.raises(ClusterError, match="not a Dask scheduler but a Worker"):
-                await ship(connection)
+                await ship(connection, LIMIT_SECONDS)
         finally:
             await connection.close_rpc()
 
