@@ -51,6 +51,7 @@ from spanwise.client.measured import MeasuredMethods
 from spanwise.client.metadata import MetadataMethods
 from spanwise.client.observed import Observed
 from spanwise.client.of_others import are_there_others, by_session, with_others, with_own
+from spanwise.client.on_dask import dask_client, is_dasks
 from spanwise.client.patience import Patience, name_of, run_sentence
 from spanwise.client.plugins import PluginMethods
 from spanwise.client.private_cluster import PrivateCluster
@@ -100,7 +101,9 @@ class Client(
     address
         What to use: a :class:`LocalCluster`, the address of a running cluster (as
         ``scheduler_info()["address"]`` shows it in another program of this user) or the path of its
-        ``cluster.json``. Without one a cluster is started, which ends with this client.
+        ``cluster.json``. Without one a cluster is started, which ends with this client. With the
+        address of a Dask scheduler (``tcp://…``, ``tls://…``) or a cluster object of Dask this is a
+        `distributed.Client`, whose cluster the panels show; it takes that one's keywords.
     n_workers, threads_per_worker
         Default: as many threads in all (processes × threads of each) as there are cores: one
         per process up to 4 cores, beyond that about as many processes as threads of each.
@@ -145,6 +148,12 @@ class Client(
     _hears_tasks = True
     #: It is in a worker's process, for the tasks there.
     is_of_worker: bool = False
+
+    def __new__(cls, address: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """On a cluster of Dask: Dask's own client, with the figures and panels of Spanwise."""
+        if cls is Client and address is not None and is_dasks(address):
+            return dask_client(address, *args, **kwargs)
+        return super().__new__(cls)
 
     def __init__(
         self,

@@ -58,6 +58,12 @@ class ClusterPlace(NamedTuple):
     observer: ObserverAddress | None
 
 
+def is_dasks_address(given: Any) -> bool:
+    """Whether it is an address of Dask: ``tcp://host:8786``, or without the beginning."""
+    is_one = isinstance(given, str) and _THEIRS.fullmatch(given) is not None
+    return is_one and not os.path.exists(given)  # noqa: PTH110
+
+
 def find_cluster(given: str | os.PathLike[str]) -> ClusterPlace:
     """Find a cluster by address, or by the path of its file or its folder.
 
@@ -70,7 +76,7 @@ def find_cluster(given: str | os.PathLike[str]) -> ClusterPlace:
     if text.startswith(("unix:", "tcp:")) and "://" not in text:
         path, described = _at_address(text)
         return _place(path, text, described)
-    if isinstance(given, str) and _THEIRS.fullmatch(text) and not os.path.exists(text):  # noqa: PTH110
+    if is_dasks_address(given):
         raise ClusterError(
             f"{text!r} is not the address of a Spanwise cluster, which begins with unix: or tcp: "
             f"(without slashes). {_HOW} For a cluster of distributed use distributed.Client()."

@@ -384,8 +384,6 @@ def test_joining_by_file(owner: Client, tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ("tcp://127.0.0.1:8786", r"For a cluster of distributed use distributed\.Client"),
-        ("localhost:8786", r"For a cluster of distributed use distributed\.Client"),
         ("unix:/nowhere/scheduler.sock", r"no cluster at .*Client\(\) starts"),
         ("tcp:127.0.0.1:1", r"No cluster of this user has the address tcp:127\.0\.0\.1:1"),
         ("/nowhere/cluster.json", "/nowhere/cluster.json does not exist"),

@@ -1,0 +1,109 @@
+"""``spanwise.Client`` on a cluster of Dask: Dask's own client, whose panels are open.
+
+What computes is `distributed`; what shows and answers is the viewer of its scheduler
+(``spanwise/dask_bridge``). So a notebook goes from one engine to the other by the address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from spanwise.client.cluster_file import is_dasks_address
+from spanwise.dask_bridge.attach import AttachedCluster, attach
+from spanwise.errors import ClusterError
+from spanwise.notices import tell
+from spanwise.observed.questions import FineMetrics
+from spanwise.observed.span_info import SpanInfo
+
+
+def is_dasks(where: Any) -> bool:
+    """Whether it is the address, or a cluster object, of Dask.
+
+    Addresses of Spanwise's own clusters have no slashes: ``unix:…``, ``tcp:127.0.0.1:…``.
+    """
+    if isinstance(where, str):
+        return is_dasks_address(where)
+    module = type(where).__module__.partition(".")[0]
+    return module != "spanwise" and isinstance(getattr(where, "scheduler_address", None), str)
+
+
+def dask_client(*args: Any, **kwargs: Any) -> Any:
+    """A client of `distributed` whose cluster is shown in the panels.
+
+    Raises
+    ------
+    ClusterError
+        `distributed` is not installed.
+    OSError
+        The scheduler cannot be reached, as of `distributed.Client`.
+    """
+    return _class()(*args, **kwargs)
+
+
+@cache
+def _class() -> Callable[..., Any]:
+    """Made when it is first needed: `distributed` takes a while to import."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise ClusterError(
+            f"A Dask cluster is used by distributed, which cannot be imported here ({error}): run "
+            '"%pip install distributed" in a cell, or pip install distributed in a shell.'
+        ) from None
+
+    class DaskClient(distributed.Client):
+        """`distributed.Client`, and the figures and panels of Spanwise.
+
+        Attributes
+        ----------
+        attached
+            The handle of :func:`spanwise.attach`; None if the cluster cannot be watched, or of an
+            asynchronous client until it is asked something.
+        """
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            self.attached: AttachedCluster | None = None
+            super().__init__(*args, **kwargs)
+            if not self.asynchronous:
+                try:
+                    self.attached = attach(self)
+                except (ClusterError, OSError) as error:
+                    tell(f"Computations run as ever, but no panel shows them: {error}")
+
+        async def _close(self, *args: Any, **kwargs: Any) -> Any:
+            """By this all ways of closing go; panels keep the history."""
+            attached, self.attached = self.attached, None
+            if attached is not None:
+                # (it waits for the scheduler's answer, which this loop need not bring)
+                await asyncio.to_thread(attached.close)
+            return await super()._close(*args, **kwargs)
+
+        def _watched(self) -> AttachedCluster:
+            if self.attached is None:
+                self.attached = attach(self)
+            return self.attached
+
+        def spans(self) -> list[SpanInfo]:
+            """The spans as Dask has assigned them; as :meth:`spanwise.Client.spans`."""
+            return self._watched().spans()
+
+        def fine_metrics(self, **selection: Any) -> FineMetrics:
+            """Seconds, bytes and counts; as :meth:`spanwise.Client.fine_metrics`."""
+            return self._watched().fine_metrics(**selection)
+
+        def bandwidth(self) -> dict[str, Any]:
+            """As :meth:`AttachedCluster.bandwidth`."""
+            return self._watched().bandwidth()
+
+        def get_task_stream(
+            self, start: Any = None, stop: Any = None, count: Any = None, **kwargs: Any
+        ) -> Any:
+            """Records as :meth:`spanwise.Client.get_task_stream`; a plot is Dask's."""
+            if any(kwargs.values()):
+                return super().get_task_stream(start, stop, count, **kwargs)
+            return self._watched().get_task_stream(start, stop, count)
+
+    return DaskClient
