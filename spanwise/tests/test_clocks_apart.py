@@ -246,12 +246,14 @@ def test_all_records_are_in_the_schedulers_time(client: Client, tmp_path: Path) 
         with pytest.raises(ValueError):
             failed.result()
 
+        held: list[Any] = []
         more = (f"more-{i}" for i in range(10_000))
 
         def has_written() -> bool:
             # (results that the worker writes by itself, a moment before a task needs the room, are
             # no part of a run)
-            wait([client.submit(make, 40_000_000, key=next(more), workers=one)], timeout=60)
+            held.append(client.submit(make, 40_000_000, key=next(more), workers=one))
+            wait(held, timeout=60)
             rows = client.get_task_stream(start=wall(began) - 1)
             return any(part["action"] == "disk-write" for row in rows for part in row["startstops"])
 
