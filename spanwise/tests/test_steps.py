@@ -191,3 +191,27 @@ def test_parts_tell_when_they_end_if_somebody_looked(monkeypatch: pytest.MonkeyP
     # (began, end, CPU at the end, waited for a core); also of one that fails.
     assert clocks.ended == [(100.5, 100.75, 7.375, 3.0), (100.75, 100.625, 7.3125, 3.0)]
     assert not clocks.watched
+
+
+@pytest.mark.parametrize("tells", ["seconds", "events"])
+def test_what_a_part_tells_is_its_own(tells: str) -> None:
+    clocks = Clocks(marked=100.0)
+
+    def telling(name: str, span: int) -> Part:
+        part = clocks.part_of(name, 0.5, 0.25, span=span, order=())
+
+        def run(*values):
+            if tells == "seconds":
+                clocks.heard.seconds[name] = 0.5
+            else:
+                clocks.heard.add((name, 3, "rows"))
+            return part.function(*values)
+
+        return Part(run, name=name, span=span, order=())
+
+    with pytest.MonkeyPatch.context() as patch:
+        clocks.run(patch, telling("x", 4), telling("xx", 5))
+    told = [(row.function, row.span, row.label, row.value) for row in clocks.metered]
+    value = 0.5 if tells == "seconds" else 3.0
+    assert told == [(1, 4, "x", value), (2, 5, "xx", value)]
+    assert not clocks.heard.seconds and not clocks.heard.events
