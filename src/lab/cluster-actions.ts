@@ -308,9 +308,6 @@ export function whyNotControlled(
   if (cluster.state === 'ended') {
     return trans.__('%1 has ended', cluster.name);
   }
-  if (cluster.kind === 'dask') {
-    return trans.__('it is controlled by Dask’s own client');
-  }
   if (cluster.environment !== undefined) {
     return undefined;
   }

@@ -5,6 +5,7 @@ import {
   caretDownEmptyIcon,
   closeIcon,
   editIcon,
+  linkIcon,
   refreshIcon,
   stopIcon
 } from '@jupyterlab/ui-components';
@@ -34,7 +35,11 @@ type ClusterCardProps = {
   readonly clusters: readonly ClusterInfo[];
   readonly status: LinkStatus;
   readonly trans: TranslationBundle;
+  /** Of the scheduler, if the cluster is Dask's and its name does not say it. */
+  readonly address?: string | undefined;
   onChoose(cluster: ClusterInfo): void;
+  /** Asks for the address of a Dask cluster; null: there are no notebooks whose kernels could connect. */
+  readonly onAttach: (() => void) | null;
 };
 
 export function ClusterCard(props: ClusterCardProps): JSX.Element {
@@ -52,6 +57,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         </div>
         <div className="sw-cluster-buttons">
           <NewButton {...props} text={trans.__('Start a cluster')} />
+          <AttachButton {...props} text={trans.__('Attach to Dask…')} />
         </div>
         <TroubleLines {...props} />
       </div>
@@ -146,8 +152,12 @@ function Users(
   const kind = kindText(cluster, trans);
   const users = usersText(cluster, props.users, trans);
   if (cluster.environment === undefined) {
+    const { address = '' } = props;
     return (
-      <div className="sw-cluster-kind" title={notebooks.join('\n')}>
+      <div
+        className="sw-cluster-kind"
+        title={[address, ...notebooks].filter(line => line !== '').join('\n')}
+      >
         {users === '' ? kind : `${kind} · ${users}`}
       </div>
     );
@@ -173,11 +183,12 @@ function ClusterButtons(
   props: ClusterCardProps & { readonly cluster: ClusterInfo }
 ): JSX.Element {
   const { cluster, users, actions, trans } = props;
-  if (cluster.cluster === REFUSED_CLUSTER) {
-    // It is a sentence, no cluster: nothing can be done with it.
+  // What is refused is a sentence, no cluster: nothing can be done with it. Dask's clusters are scaled and stopped by Dask's own client.
+  if (cluster.cluster === REFUSED_CLUSTER || cluster.kind === 'dask') {
     return (
       <div className="sw-cluster-buttons">
         <NewButton {...props} text={trans.__('New')} />
+        <AttachButton {...props} text={trans.__('Attach')} />
       </div>
     );
   }
@@ -220,6 +231,7 @@ function ClusterButtons(
         disabledBecause={isNot ?? (isStopping ? underWay : undefined)}
         onClick={() => void actions.stop(cluster, users)}
       />
+      <AttachButton {...props} text={trans.__('Attach')} />
     </div>
   );
 }
@@ -254,6 +266,22 @@ function NewButton(
         actions.isStarting ? trans.__('a cluster is being started') : undefined
       }
       onClick={event => actions.startNew(event.currentTarget)}
+    />
+  );
+}
+
+function AttachButton(
+  props: Pick<ClusterCardProps, 'onAttach' | 'trans'> & {
+    readonly text: string;
+  }
+): JSX.Element | null {
+  const { onAttach, trans } = props;
+  return onAttach === null ? null : (
+    <ToolButton
+      label={trans.__('Attach to a Dask cluster')}
+      text={props.text}
+      icon={linkIcon}
+      onClick={onAttach}
     />
   );
 }

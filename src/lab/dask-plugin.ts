@@ -56,13 +56,19 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
     notebooks.currentChanged.connect((_, panel) => look(panel));
     notebooks.widgetAdded.connect((_, panel) => {
       const { sessionContext, context } = panel;
+      let path = context.path;
       void sessionContext.ready.then(() => look(panel));
       sessionContext.statusChanged.connect((_, status) => {
         if (status === 'restarting' || status === 'autorestarting') {
-          clusters.forget(context.path);
+          clusters.forget(path);
         }
       });
-      panel.disposed.connect(() => clusters.forget(context.path));
+      sessionContext.kernelChanged.connect(() => clusters.forget(path));
+      context.pathChanged.connect((_, renamed) => {
+        clusters.rename(path, renamed);
+        path = renamed;
+      });
+      panel.disposed.connect(() => clusters.forget(path));
     });
 
     /** Attaches; then the panels show the cluster, opened if `opens`. */
@@ -90,19 +96,13 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
       void attach(notebook, address, true);
     };
 
-    /** Attached to by the setting: once each, so that one that fails or is let go of is not attached to again and again. */
-    const atOnce = new Set<string>();
     clusters.changed.connect(() => {
       const notebook = notebooks.currentWidget?.context.path;
       if (way !== 'at once' || notebook === undefined) {
         return;
       }
-      for (const { address } of clusters.offers(notebook)) {
-        const key = JSON.stringify([notebook, address]);
-        if (!atOnce.has(key)) {
-          atOnce.add(key);
-          void attach(notebook, address, false);
-        }
+      for (const { address } of clusters.firstOffers(notebook)) {
+        void attach(notebook, address, false);
       }
     });
     void settings?.load(daskPlugin.id).then(
@@ -204,7 +204,11 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
         }
       });
     });
-    return { clusters, show };
+    return {
+      clusters,
+      show,
+      attach: () => void app.commands.execute(CommandIDs.attach)
+    };
   }
 };
 

@@ -43,6 +43,13 @@ class Notebook {
   readonly underWay = new Set<string>();
   /** Why the last attempt failed, by address. */
   readonly problems = new Map<string, string>();
+  /** Addresses that `firstOffers` has told of. */
+  readonly told = new Set<string>();
+
+  constructor(
+    /** Changes when it is renamed, also while its kernel is asked. */
+    public path: string
+  ) {}
 }
 
 export class KernelClusters extends Disposing {
@@ -63,9 +70,26 @@ export class KernelClusters extends Disposing {
     return this.seen(notebook).filter(({ shownAs }) => shownAs === '');
   }
 
+  /** Offers that this has not told of since the kernel began: to attach to each once, and not again to one that fails or is let go of. */
+  firstOffers(notebook: string): readonly KernelCluster[] {
+    const told = this._notebooks.get(notebook)?.told;
+    return this.offers(notebook).filter(({ address }) => {
+      const isFirst = told?.has(address) === false;
+      told?.add(address);
+      return isFirst;
+    });
+  }
+
   /** All clusters of a notebook's kernel. */
   seen(notebook: string | undefined): readonly KernelCluster[] {
     return this._notebooks.get(notebook ?? '')?.seen ?? [];
+  }
+
+  /** Of the scheduler of a cluster that is shown; undefined if no kernel has said it. */
+  addressOf(cluster: string | undefined): string | undefined {
+    return [...this._notebooks.values()]
+      .flatMap(({ seen }) => seen)
+      .find(({ shownAs }) => shownAs !== '' && shownAs === cluster)?.address;
   }
 
   isUnderWay(notebook: string, address: string): boolean {
@@ -82,7 +106,18 @@ export class KernelClusters extends Disposing {
     const notebook = this._notebookAt(path);
     notebook.isDue = true;
     if (notebook.asking === 'no') {
-      void this._ask(path, notebook);
+      void this._ask(notebook);
+    }
+  }
+
+  /** The notebook has another path; its kernel is the same. */
+  rename(from: string, to: string): void {
+    const notebook = this._notebooks.get(from);
+    if (notebook !== undefined && from !== to) {
+      this._notebooks.delete(from);
+      notebook.path = to;
+      this._notebooks.set(to, notebook);
+      this._changed.emit();
     }
   }
 
@@ -115,8 +150,8 @@ export class KernelClusters extends Disposing {
       notebook.problems.set(address, attached.problem);
     }
     this._changed.emit();
-    if (!this.isDisposed) {
-      this.look(path);
+    if (!this.isDisposed && this._isKnown(notebook)) {
+      this.look(notebook.path);
     }
     return attached;
   }
@@ -130,23 +165,28 @@ export class KernelClusters extends Disposing {
   private _notebookAt(path: string): Notebook {
     let notebook = this._notebooks.get(path);
     if (notebook === undefined) {
-      notebook = new Notebook();
+      notebook = new Notebook(path);
       this._notebooks.set(path, notebook);
     }
     return notebook;
   }
 
-  private async _ask(path: string, notebook: Notebook): Promise<void> {
+  /** Not forgotten since. */
+  private _isKnown(notebook: Notebook): boolean {
+    return this._notebooks.get(notebook.path) === notebook;
+  }
+
+  private async _ask(notebook: Notebook): Promise<void> {
     notebook.isDue = false;
     notebook.asking = 'asked';
     let seen: readonly KernelCluster[] = [];
     try {
-      const asked = this._options.ask(path, seenExpression());
+      const asked = this._options.ask(notebook.path, seenExpression());
       seen = asked === null ? [] : readSeen(await asked);
     } catch {
       // The kernel has ended; it is asked again when its next cell has.
     }
-    if (this.isDisposed || this._notebooks.get(path) !== notebook) {
+    if (this.isDisposed || !this._isKnown(notebook)) {
       return;
     }
     const isNew = JSON.stringify(seen) !== JSON.stringify(notebook.seen);
@@ -155,7 +195,7 @@ export class KernelClusters extends Disposing {
     notebook.timer = setTimeout(() => {
       notebook.asking = 'no';
       if (notebook.isDue) {
-        void this._ask(path, notebook);
+        void this._ask(notebook);
       }
     }, PAUSE_MS);
     if (isNew) {

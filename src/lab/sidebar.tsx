@@ -104,7 +104,9 @@ export class Sidebar extends ReactWidget {
               clusters={feed.clusters}
               status={feed.status}
               trans={trans}
+              address={dask?.clusters.addressOf(model.cluster?.cluster)}
               onChoose={cluster => model.choose(cluster)}
+              onAttach={dask?.attach ?? null}
             />
           )}
           {dask !== null && (

@@ -34,6 +34,8 @@ export interface IDaskClusters {
   readonly clusters: KernelClusters;
   /** Attaches to a cluster of the notebook and opens the panels; `clusters` says what came of it. */
   show(notebook: string, address: string): void;
+  /** Asks for the address of a cluster, attaches to it and opens the panels; a notification says what did not work. */
+  attach(): void;
 }
 
 export const IDaskClustersToken = new Token<IDaskClusters>(

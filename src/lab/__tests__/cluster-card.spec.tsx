@@ -26,21 +26,37 @@ const atRest = {
   isUnderWay: () => false
 } as unknown as ClusterActions;
 
-function textOf(cluster: ClusterInfo, actions = atRest): string {
+function textOf(
+  cluster: ClusterInfo | null,
+  actions = atRest,
+  more: Partial<React.ComponentProps<typeof ClusterCard>> = {}
+): string {
   flushSync(() =>
     root.render(
       <ClusterCard
         cluster={cluster}
-        users={clusterUsers(cluster, user => user.notebook?.path)}
+        users={
+          cluster === null
+            ? { owner: undefined, notebooks: [], programs: [] }
+            : clusterUsers(cluster, user => user.notebook?.path)
+        }
         actions={actions}
-        clusters={[cluster]}
+        clusters={cluster === null ? [] : [cluster]}
         status={{ kind: 'open' }}
         trans={nullTranslator.load('spanwise')}
         onChoose={() => undefined}
+        onAttach={null}
+        {...more}
       />
     )
   );
   return host.textContent ?? '';
+}
+
+function buttonTexts(): (string | null)[] {
+  return [...host.querySelectorAll('.sw-cluster-buttons button')].map(
+    each => each.textContent
+  );
 }
 
 const [here, there] = clusterInfo().workers as [
@@ -196,5 +212,42 @@ describe('ClusterCard', () => {
     );
     expect(text).toContain('dailyobserving');
     expect(text).toContain('local schedulers · used by local.ipynb');
+  });
+
+  it('says of Dask’s cluster where it is, and has no button that cannot act', () => {
+    const address = 'tcp://10.0.0.1:8786';
+    const dask = clusterInfo({
+      name: 'LocalCluster 5f1e',
+      kind: 'dask',
+      clients: [joined]
+    });
+    const onAttach = jest.fn();
+    expect(textOf(dask, atRest, { address, onAttach })).toContain(
+      'Dask cluster · used by local.ipynb'
+    );
+    expect(
+      host.querySelector<HTMLElement>('.sw-cluster-kind')?.title
+    ).toContain(address);
+    expect(buttonTexts()).toEqual(['New', 'Attach']);
+    host
+      .querySelector<HTMLElement>('[aria-label="Attach to a Dask cluster"]')!
+      .click();
+    expect(onAttach).toHaveBeenCalledTimes(1);
+  });
+
+  it('offers to attach beside the other buttons, where there are notebooks', () => {
+    const onAttach = jest.fn();
+    textOf(null, atRest, { onAttach });
+    expect(buttonTexts()).toEqual(['Start a cluster', 'Attach to Dask…']);
+    textOf(clusterInfo(), atRest, { onAttach });
+    expect(buttonTexts()).toEqual([
+      'New',
+      'Scale',
+      'Restart',
+      'Stop',
+      'Attach'
+    ]);
+    textOf(null);
+    expect(buttonTexts()).toEqual(['Start a cluster']);
   });
 });

@@ -82,6 +82,48 @@ describe('a kernel', () => {
     expect(clusters.offers('a.ipynb')).toEqual([]);
   });
 
+  it('keeps its clusters when its notebook is renamed, also while it is asked', async () => {
+    const { asked, ask } = kernel();
+    const paths: string[] = [];
+    const clusters = of((path, expression) => {
+      paths.push(path);
+      return ask(path, expression);
+    });
+    clusters.look('a.ipynb');
+    clusters.rename('a.ipynb', 'b.ipynb');
+    asked[0]!.answer(seen());
+    await flush();
+    expect(clusters.offers('a.ipynb')).toEqual([]);
+    expect(clusters.offers('b.ipynb')).toHaveLength(1);
+    const attached = clusters.attach('b.ipynb', ADDRESS);
+    clusters.rename('b.ipynb', 'c.ipynb');
+    expect(clusters.isUnderWay('c.ipynb', ADDRESS)).toBe(true);
+    asked[1]!.answer(content({ cluster: 'x' }));
+    await attached;
+    await jest.advanceTimersByTimeAsync(2000);
+    expect(paths).toEqual(['a.ipynb', 'b.ipynb', 'c.ipynb']);
+    asked[2]!.answer(seen('x'));
+    await flush();
+    expect(clusters.offers('c.ipynb')).toEqual([]);
+    expect(clusters.addressOf('x')).toBe(ADDRESS);
+  });
+
+  it('has first offers again after a restart, and else once', async () => {
+    const { asked, ask } = kernel();
+    const clusters = of(ask);
+    clusters.look('a.ipynb');
+    asked[0]!.answer(seen());
+    await flush();
+    expect(clusters.firstOffers('a.ipynb')).toHaveLength(1);
+    clusters.rename('a.ipynb', 'b.ipynb');
+    expect(clusters.firstOffers('b.ipynb')).toEqual([]);
+    clusters.forget('b.ipynb');
+    clusters.look('b.ipynb');
+    asked[1]!.answer(seen());
+    await flush();
+    expect(clusters.firstOffers('b.ipynb')).toHaveLength(1);
+  });
+
   it('tells listeners only of what is new', async () => {
     const { asked, ask } = kernel();
     const clusters = of(ask);
