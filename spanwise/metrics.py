@@ -85,6 +85,7 @@ class _Meter(_Decorates):
         "_func",
         "_label",
         "_outer",
+        "_root",
         "_scope",
         "_token",
         "_unit",
@@ -115,6 +116,10 @@ class _Meter(_Decorates):
         if self._unit == SECONDS:
             self._scope = Scope(outer.callbacks, outer.keys, outer.heard)
             self._token = SCOPE.set(self._scope)
+            self._root: Scope | None = None
+            if HERE.root is not None and running_loop() is None:
+                # Meters within have scopes too: what they tell is taken off this one.
+                self._root, HERE.root = HERE.root, None
         self.start = self._func()
         return self
 
@@ -126,6 +131,8 @@ class _Meter(_Decorates):
             inner = self._scope.inner
             SCOPE.reset(self._token)
             self._token = None
+            if self._root is not None:
+                HERE.root = self._root
             delta -= inner
             if self._floor is not False and delta < self._floor:
                 delta = self._floor

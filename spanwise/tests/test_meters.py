@@ -441,6 +441,33 @@ def test_a_meter_of_a_task_takes_off_what_is_within_it_where_it_raises() -> None
     assert sum(said.values()) <= whole[0] + 1e-6
 
 
+@pytest.mark.parametrize("floor", [0.0, False])
+def test_seconds_within_any_meter_of_a_task_are_taken_off_it(floor: Any) -> None:
+    figures: list[float] = []
+
+    def code() -> None:
+        root = scopes.HERE.root
+        with context_meter.meter("around") as around:
+            time.sleep(0.002)
+            readings = clock(0.0, 10.0)
+            with context_meter.meter("outer", func=readings, floor=floor) as outer:
+                with context_meter.meter("inner") as inner:
+                    time.sleep(0.002)
+                with suppress(ZeroDivisionError), context_meter.meter("raises") as raises:
+                    _ = 1 / 0
+            figures.extend((inner.delta, raises.delta, outer.delta))
+        assert around.delta == 0.0
+        with context_meter.meter("after"), context_meter.meter("deeper"):
+            pass
+        assert scopes.HERE.root is root is not None
+
+    said = {label: value for label, value, _ in in_a_task(code)}
+    inner, raises, outer = figures
+    assert said["inner"] == inner >= 0.002
+    assert said["outer"] == outer == pytest.approx(10.0 - inner - raises, abs=1e-6)
+    assert said.keys() == {"around", "outer", "inner", "raises", "after", "deeper"}
+
+
 def test_a_metered_block_of_a_task_takes_a_few_lines() -> None:
     counts: list[int] = []
 
