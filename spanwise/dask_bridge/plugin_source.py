@@ -385,11 +385,14 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
     def add_worker(self, scheduler: Any, worker: str, *args: Any, **kwargs: Any) -> None:
         """A worker has come."""
         now = self._joined[worker] = time()
+        self._sections["workers"].due = 0.0
         self.ring.add((JOINED, now, worker), _ROW_BYTES)
 
     def remove_worker(self, scheduler: Any, worker: str, *args: Any, **kwargs: Any) -> None:
         """A worker has gone."""
         self._joined.pop(worker, None)
+        # (how it left is told by this row alone, and must come with the state that lacks it)
+        self._sections["workers"].due = 0.0
         expected = kwargs.get("expected")
         self.ring.add(
             (LEFT, time(), worker, -1 if expected is None else int(bool(expected))), _ROW_BYTES
@@ -535,7 +538,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             lost_to=lost_to,
             rows=rows,
         )
-        said.update(await self._states(state, set(want), request.get("fresh") is True, texts))
+        spans = self._spans_of(rows, texts)
+        fresh = request.get("fresh") is True
+        said.update(await self._states(state, set(want), fresh, spans, texts))
         said["texts"] = texts.texts
         said["now"] = time()
         return said
@@ -642,13 +647,31 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
 
     # -- states ---------------------------------------------------------------
 
-    async def _states(self, since: int, want: set, fresh: bool, texts: Texts) -> dict[str, Any]:
+    def _spans_of(self, rows: dict[str, Any], texts: Texts) -> set[str]:
+        """The spans of the tasks of an answer."""
+        numbers: set[int] = set()
+        for kind in ("done", "ended", "submitted"):
+            numbers.update(rows.get(kind, {}).get("span", ()))
+        return {texts.texts[number] for number in numbers if number >= 0}
+
+    def _lacks(self, spans: set[str]) -> bool:
+        """Whether the state of spans was taken before one of these was there."""
+        extension, known = self._span_extension(), self._sections["spans"].rows
+        return extension is not None and any(
+            each not in known and each in extension.spans for each in spans
+        )
+
+    async def _states(
+        self, since: int, want: set, fresh: bool, spans: set[str], texts: Texts
+    ) -> dict[str, Any]:
         now = monotonic()
         cannot: dict[str, str] = {}
         sections = self._sections
         self._state += 1
         for name in [name for name in sections if name in want]:
-            if fresh or now >= sections[name].due:
+            # (who reads a task of a span must know that)
+            lacks = name == "spans" and self._lacks(spans)
+            if fresh or lacks or now >= sections[name].due:
                 try:
                     sections[name].look(self._state)
                 except Exception as error:  # noqa: BLE001 (told to who asked)

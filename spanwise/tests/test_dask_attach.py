@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -218,6 +219,29 @@ def test_a_kernel_is_told_why_it_cannot_attach() -> None:
     assert "TLS files cannot be read" in attach_here("tls://127.0.0.1:1", **files)["problem"]
 
 
+def test_a_kernel_is_asked_without_asking_the_scheduler(
+    cluster: DaskProcesses, client: distributed.Client, checkout: Path
+) -> None:
+    """One that stands still must not hold the kernel after each cell."""
+    source = (checkout / "src/lab/kernel-snippet.ts").read_text("utf-8")
+    text = source.partition("const SEEN = `")[2].partition("`;")[0]
+    names: dict[str, Any] = {}
+    exec(text.replace("${MOST_CLUSTERS}", "20"), names)  # noqa: S102 (our own text)
+    seen: list[Any] = []
+    asking = threading.Thread(target=lambda: seen.append(names["look"]()), daemon=True)
+    cluster.scheduler.send_signal(signal.SIGSTOP)
+    try:
+        asking.start()
+        asking.join(LIMIT_SECONDS)
+        assert seen, "it waits for the scheduler"
+    finally:
+        cluster.scheduler.send_signal(signal.SIGCONT)
+    assert cluster.address in {each["address"] for each in seen[0]["clusters"]}
+    told = {"services": {"dashboard": 1234}}
+    link = names["dashboard"](client, told, "tcp://127.0.0.1:5678")
+    assert link == "http://127.0.0.1:1234/status"
+
+
 def free_port() -> int:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
@@ -227,9 +251,9 @@ def free_port() -> int:
 class TestProblems:
     """Each is a sentence that says what to do, and comes within the time limit."""
 
-    def problem(self, where: Any, **options: Any) -> str:
+    def problem(self, where: Any, timeout: float = LIMIT_SECONDS) -> str:
         with pytest.raises(ClusterError) as caught:
-            spanwise.attach(where, timeout=2.0, **options)
+            spanwise.attach(where, timeout=timeout)
         return str(caught.value)
 
     def test_nobody_listens(self) -> None:
@@ -244,7 +268,7 @@ class TestProblems:
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
             silent.listen()
-            said = self.problem(f"tcp://127.0.0.1:{silent.getsockname()[1]}")
+            said = self.problem(f"tcp://127.0.0.1:{silent.getsockname()[1]}", timeout=2.0)
         assert "did not answer in time" in said
 
     def test_no_certificates(self, cluster: DaskProcesses) -> None:
@@ -266,13 +290,16 @@ class TestProblems:
 def test_a_scheduler_that_stands_still_is_watched_again(
     cluster: DaskProcesses, client: distributed.Client
 ) -> None:
-    with spanwise.attach(client, timeout=1.0) as attached:
+    with spanwise.attach(client) as attached:
+        viewer, seconds = attached._viewer, attached._viewer._seconds
         client.submit(part, 1, pure=False).result()
         cluster.scheduler.send_signal(signal.SIGSTOP)
         try:
+            viewer._seconds = 0.5  # (of one that runs, an answer may take as long as it likes)
             until(lambda: attached.status == "reconnecting", "it is said")
             assert "did not answer in time" in attached.problem
         finally:
+            viewer._seconds = seconds
             cluster.scheduler.send_signal(signal.SIGCONT)
         until(lambda: attached.status == "watching", "it is watched again")
         future = client.submit(part, 2, pure=False)
@@ -283,7 +310,7 @@ def test_a_scheduler_that_stands_still_is_watched_again(
 def test_a_scheduler_that_is_started_again_is_another_cluster(tmp_path: Path) -> None:
     processes = DaskProcesses(tmp_path, workers=1)
     try:
-        with spanwise.attach(processes.address, timeout=2.0) as attached:
+        with spanwise.attach(processes.address, timeout=LIMIT_SECONDS) as attached:
             first = attached.cluster_id
             processes.scheduler.kill()
             processes.scheduler.wait(LIMIT_SECONDS)

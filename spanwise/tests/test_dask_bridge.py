@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distributed import Client
+from distributed import Client, span
 from distributed.core import rpc
 
 from spanwise.dask_bridge.pulled import STATES, Pulled, read_answer
@@ -632,3 +632,36 @@ def test_names_are_those_of_the_text() -> None:
     text = plugin_pickle().decode("utf-8", "replace")
     assert f'OPERATION = "{OPERATION}"' in text
     assert f'NAME = "{NAME}"' in text
+
+
+@in_loop
+async def test_tasks_and_workers_come_with_the_states_that_they_need(tmp_path: Path) -> None:
+    """However seldom the states are looked at."""
+
+    def look_no_more(dask_scheduler: Any) -> None:
+        for section in dask_scheduler.plugins[NAME]._sections.values():
+            section.due = float("inf")
+
+    processes = DaskProcesses(tmp_path)
+    try:
+        async with connected(processes.address) as (client, scheduler):
+            await ship(scheduler, LIMIT_SECONDS)
+            viewer = Viewer(scheduler)
+            await viewer.catch_up()
+            await client.run_on_scheduler(look_no_more)
+            with span("late"):
+                future = client.submit(add, 1, 2, pure=False)
+            await future
+            pulled = await viewer.pull()
+            (number,) = {*pulled.rows["done"]["span"]}
+            spans = pulled.states["spans"]
+            assert (spans["id"], spans["name"]) == ([number], ["late"])
+            await client.run_on_scheduler(look_no_more)
+            (worker,) = {*pulled.rows["done"]["worker"]}
+            await client.retire_workers([worker])
+            pulled = await viewer.pull()
+            assert pulled.rows["left"]["worker"] == [worker]
+            assert pulled.states["gone"]["worker"] == [worker]
+            await viewer.leave()
+    finally:
+        processes.close()

@@ -34,7 +34,17 @@ export type TlsFiles = {
   readonly key: string;
 };
 
+/** Nothing here asks the scheduler: one that does not answer must not hold the kernel. So not `client.dashboard_link`, which may ask it. */
 const SEEN = `
+def dashboard(client, told, address):
+    import sys
+    own = getattr(getattr(client, "cluster", None), "dashboard_link", None)
+    port = (told.get("services") or {}).get("dashboard")
+    if own or not port:
+        return str(own or "")
+    protocol, _, rest = address.partition("://")
+    host = "localhost" if protocol == "inproc" else rest.partition(":")[0]
+    return str(sys.modules["distributed.utils"].format_dashboard_link(host, port))
 def look():
     import sys
     clients = getattr(sys.modules.get("distributed"), "Client", None)
@@ -54,7 +64,7 @@ def look():
             "threads": int(
                 told.get("total_threads", sum(each.get("nthreads", 0) for each in workers))
             ),
-            "dashboard": str(getattr(client, "dashboard_link", "") or ""),
+            "dashboard": dashboard(client, told, address),
             "shownAs": str(shown.get(address, "")),
         }
     return {"clusters": list(found.values())[:${MOST_CLUSTERS}]}
