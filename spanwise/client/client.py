@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -1043,6 +1044,8 @@ class Client(
             raise absent_attribute(name)
 
 
+# What is asked for the keywords of the class is told those of `__init__`.
+Client.__new__.__signature__ = signature(Client.__init__)  # type: ignore[attr-defined]
 LocalCluster._make_client = Client
 
 
