@@ -102,7 +102,8 @@ def _class() -> Callable[..., Any]:
             self, start: Any = None, stop: Any = None, count: Any = None, **kwargs: Any
         ) -> Any:
             """Records as :meth:`spanwise.Client.get_task_stream`; a plot is Dask's."""
-            if any(kwargs.values()):
+            # (Dask's own coroutines ask from the client's loop, and await the answer)
+            if self.asynchronous or any(kwargs.values()):
                 return super().get_task_stream(start, stop, count, **kwargs)
             return self._watched().get_task_stream(start, stop, count)
 

@@ -474,7 +474,9 @@ class DaskLog:
             before = self._memory_times.get(NONE_U16)
             if before is None or t > before:
                 self._memory_times[NONE_U16] = t
-                system = [*map(_known, figures), _NAN, _NAN]
+                # (Dask's monitor counts the disks of the host, not those of the process)
+                *process, disk_read, disk_write = map(_known, figures)
+                system = [*process, _NAN, _NAN, disk_read, disk_write]
                 self._write_system(NONE_U16, t, before, _known(memory), system)
 
     def _write_system(

@@ -33,14 +33,14 @@ class Opened:
     def parts_in(self, span: int) -> list[tuple[Any, tuple[int, ...], int, int, Any]]:
         """Return its parts in a task of this span.
 
-        Those of the span that the task is of as a whole have its number: the log's, which is
-        another than the client's if the client's default span is not its first.
+        If the task was written outside of all spans, so are those of its parts that were: they have
+        the log's number of the client's default span, which is 0 only for the first.
         """
         kept, parts = self._in
-        if kept == span:
+        if kept == span or self._own != 0:
             return parts
         parts = [
-            (run, drops, function, span if own == self._own else own, part)
+            (run, drops, function, own or span, part)
             for run, drops, function, own, part in self.parts or ()
         ]
         self._in = span, parts

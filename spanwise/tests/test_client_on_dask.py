@@ -102,11 +102,21 @@ def test_an_asynchronous_client_is_watched_when_it_is_asked(cluster: DaskProcess
             await asyncio.to_thread(client.spans)
             future = client.submit(square, 7, pure=False)
             assert await future == 49
-            records = await asyncio.to_thread(client.get_task_stream)
+            records = await asyncio.to_thread(client.attached.get_task_stream)
             return [each["key"] for each in records if each["key"] == future.key]
 
     assert len(asyncio.run(asked())) == 1
     assert attached_clusters() == {}
+
+
+def test_what_dask_awaits_is_dasks(cluster: DaskProcesses) -> None:
+    """`distributed.performance_report` asks its client so, from the client's loop."""
+    with spanwise.Client(cluster.address, set_as_default=False) as client:
+
+        async def asked() -> Any:
+            return await client.get_task_stream(start=0, stop=0)
+
+        assert isinstance(client.sync(asked), (list, tuple))
 
 
 @pytest.mark.parametrize("start", ["tcp://", ""])
