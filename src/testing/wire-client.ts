@@ -15,6 +15,8 @@ type WireSubmitOptions = {
   readonly last?: boolean;
   /** Alias → the task whose value it is. */
   readonly aliases?: Record<string, string>;
+  /** Of all tasks; 3 if left out, 0: outside of all spans. */
+  readonly span?: number;
 };
 
 /** What a report said of one task. */
@@ -123,7 +125,7 @@ export class WireClient {
           group: texts,
           suffix: fresh.map((_, i) => 2 * i),
           function: texts,
-          span: fresh.map(() => 3),
+          span: fresh.map(() => options.span ?? 3),
           origin: fresh.map(() => 1),
           template: does.map(behaviour => this._templates.get(behaviour)!),
           chunk: fresh.map(() => NONE_U32),

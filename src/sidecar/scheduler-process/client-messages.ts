@@ -837,8 +837,11 @@ export class ClientSession {
     log.spans(this.id, [...own, ...this._spans.announce(rows)]);
   }
 
-  /** Tells that the client's default span has closed, if all of its tasks are finished. */
+  /** Tells that the client's default span has closed, if all of its tasks are finished and no part of a graph is to come for it. */
   closeIdleSpan(): void {
+    if (this._parts?.hasDefault === true) {
+      return;
+    }
     const cluster = this._cluster;
     const rows = this._spans.closeIdleDefault(cluster.clock(), task =>
       cluster.isUnfinished(task)

@@ -87,6 +87,32 @@ describe('clients of one cluster', () => {
     expect(spans).toContain(3);
   });
 
+  it('have one default span for a graph, also if its first part is finished before the next comes', async () => {
+    const told = jest.spyOn(stateOf(shared).log, 'spans');
+    const closed = () =>
+      told.mock.calls
+        .flatMap(([, rows]) => rows)
+        .filter(row => row.closed !== null)
+        .map(({ id, tag }) => [id, tag]);
+    const flush = async (request: number) => {
+      owner.link.send('flush', { request });
+      await waitFor('the flush', () =>
+        owner.received.some(
+          message =>
+            message.type === 'flushed' && message.fields.request === request
+        )
+      );
+    };
+    owner.submit('a', { span: 0, last: false });
+    await owner.outcome('a');
+    await flush(1);
+    expect(closed()).toEqual([]);
+    owner.submit('b', { span: 0 });
+    await owner.outcome('b');
+    await flush(2);
+    expect(closed()).toEqual([[0, 'default']]);
+  });
+
   it('keep data that they put apart, and lose it when they go', async () => {
     guest.scattered('x', 0);
     expect((await guest.outcome('x')).status).toBe(OK);
