@@ -83,13 +83,20 @@ function processesOf({ lines }: SystemResult, trans: Trans): Line[] {
   }));
 }
 
-/** One line for each host, which is what the first of its processes says of it. The scheduler is where its first worker is. */
+/**
+ * One line for each host, which is what one of its processes says of it: the scheduler, else the worker that has told for the longest, since
+ * workers come and go. The scheduler is where its first worker is.
+ */
 function hostsOf({ lines }: SystemResult, trans: Trans): Line[] {
   const own = lines.find(({ host }) => host !== '')?.host ?? '';
   const hosts = new Map<string, SystemLine>();
   for (const points of lines) {
     const host = points.host || own;
-    if (!hosts.has(host)) {
+    const known = hosts.get(host);
+    if (
+      known === undefined ||
+      (known.worker !== null && toldSeconds(points) > toldSeconds(known))
+    ) {
       hosts.set(host, points);
     }
   }
@@ -98,6 +105,10 @@ function hostsOf({ lines }: SystemResult, trans: Trans): Line[] {
     label: host || trans.__('host of the scheduler'),
     points
   }));
+}
+
+function toldSeconds({ seconds }: SystemLine): number {
+  return seconds.reduce((sum, each) => sum + each, 0);
 }
 
 /** The line that is highest in the first chart, then in the second, …, then each chart's next: so each chart names its highest ones. */

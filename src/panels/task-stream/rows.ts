@@ -586,18 +586,19 @@ export function clockText({ workers }: TaskStreamResult, trans: Trans): string {
   if (worst === undefined) {
     return '';
   }
+  const worker = workerLabel(worst.name, trans);
   const seconds = formatDuration(worst.within);
   return others.length === 0
     ? trans.__(
         'Times of %1 are exact to %2: its clock is measured over a slow connection.',
-        worst.name,
+        worker,
         seconds
       )
     : trans._n(
         'Times of %2 and %1 other worker are exact to %3: their clocks are measured over slow connections.',
         'Times of %2 and %1 other workers are exact to %3: their clocks are measured over slow connections.',
         others.length,
-        worst.name,
+        worker,
         seconds
       );
 }

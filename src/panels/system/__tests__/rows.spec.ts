@@ -102,6 +102,24 @@ describe('lines', () => {
     expect(titleOf(result, 'hosts', english)).toBe('What all on 2 hosts take');
   });
 
+  it('are of a host what the worker says that was there for the longest', () => {
+    const hosts = ['here', 'there', 'there', 'there'];
+    const rows = [
+      { worker: NONE_U16, t: 0.5, seconds: 0.5 },
+      { worker: 0, t: 1, seconds: 1 },
+      { worker: 1, t: 0.5, seconds: 0.5 },
+      { worker: 2, t: 1, seconds: 0.5 },
+      { worker: 2, t: 1.5, seconds: 0.5 },
+      { worker: 3, t: 2, seconds: 1 }
+    ];
+    const answer = ask(logOf(hosts, rows), 'system');
+    const { named } = drawnOf(answer, 'hosts', english);
+    expect(named.map(({ label, points }) => [label, points.worker])).toEqual([
+      ['here', null],
+      ['there', 2]
+    ]);
+  });
+
   it('are steps over the seconds of each row, with gaps where nothing is known', () => {
     const [, first, second] = result.lines;
     expect(stepsOf(first!, 'cpu')).toEqual({

@@ -163,11 +163,11 @@ describe('how exact times are', () => {
   it('is said by the least exact, and of how many', () => {
     take(log, 'clocks', [{ ...clock, t: 2, worker: 1, within: 0.004 }]);
     expect(said()).toBe(
-      'Times of worker-1 are exact to 4.00 ms: its clock is measured over a slow connection.'
+      'Times of worker 1 are exact to 4.00 ms: its clock is measured over a slow connection.'
     );
     take(log, 'clocks', [{ ...clock, t: 3, worker: 2, within: 0.012 }]);
     expect(said()).toBe(
-      'Times of worker-2 and 1 other worker are exact to 12.0 ms: their clocks are measured over slow connections.'
+      'Times of worker 2 and 1 other worker are exact to 12.0 ms: their clocks are measured over slow connections.'
     );
     // It is known better now.
     take(log, 'clocks', [
