@@ -207,6 +207,10 @@ export function checkFromWorker(
   } else if (message.type === 'replicas') {
     const { added } = message.tables;
     checkSizes('replicas', 'nbytes', added.nbytes, added.rows);
+  } else if (message.type === 'askClock') {
+    const { offset, within } = message.fields;
+    checkSeconds('askClock', 'offset', [offset], 1, -MOST_SECONDS);
+    checkSeconds('askClock', 'within', [within], 1, 0);
   } else if (message.type === 'askKeys') {
     const { rows } = message.tables.ids;
     if (rows > MOST_KEYS_ASKED) {
@@ -414,7 +418,7 @@ const MOST_SECONDS = 1e9;
 function checkSeconds(
   type: string,
   column: string,
-  values: Float64Array,
+  values: ArrayLike<number>,
   rows: number,
   least: number
 ): void {

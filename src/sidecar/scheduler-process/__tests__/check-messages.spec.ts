@@ -191,6 +191,26 @@ describe('what a worker says', () => {
   });
 
   it.each([
+    ['offset', Infinity],
+    ['offset', -2e9],
+    ['within', -0.1],
+    ['within', Infinity]
+  ])('says of its clock only what can be: no %s of %p', (what, value) => {
+    const asks = (wrong: object): (() => void) => {
+      const fields = { sent: 5, offset: -1e6, within: 0.001, ...wrong };
+      const body = new FrameEncoder('worker', 'up').encodeBody(
+        'askClock',
+        fields as Message<'worker', 'up', 'askClock'>['fields'],
+        {}
+      );
+      const message = new FrameDecoder('worker', 'up').decode(body);
+      return () => checkFromWorker(message, 0, 1);
+    };
+    expect(asks({})).not.toThrow();
+    expect(asks({ [what]: value })).toThrow(`"askClock": ${what} is ${value}.`);
+  });
+
+  it.each([
     ['start', NaN],
     ['start', Infinity],
     ['duration', NaN],
