@@ -840,6 +840,7 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
       '3000.0 ms are added to its clock, which may be wrong by 0.5 ms.',
       '-5000.0 ms are added to its clock, which may be wrong by 0.5 ms.'
     ]);
+    await waitFor('the rows', () => observer.count('clocks') >= 3);
     const rows = observer.rows('clocks').flatMap(({ columns, rows }) =>
       Array.from({ length: rows }, (_, i) => ({
         worker: columns.worker[i],
