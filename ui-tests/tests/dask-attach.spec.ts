@@ -4,7 +4,10 @@ import { expect, type Lab, test } from '../pages/lab';
 const START = `from distributed import Client, LocalCluster
 
 cluster = LocalCluster(
-    n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None
+    n_workers=2,
+    threads_per_worker=2,
+    processes=False,
+    dashboard_address="127.0.0.1:0",
 )
 client = Client(cluster)`;
 
