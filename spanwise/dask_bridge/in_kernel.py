@@ -6,6 +6,7 @@ The texts that ask are in ``src/lab/kernel-snippet.ts``.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from spanwise.dask_bridge.attach import attach, attached_clusters
@@ -31,6 +32,12 @@ def attach_here(
     already = shown().get(address)
     if already:
         return {"cluster": already}
+    # (what reads them does not say which one is missing)
+    for name in (ca_file, cert_file, key_file):
+        if name and not Path(name).is_file():
+            return {
+                "problem": f"There is no file {name!r} for the kernel, which is in {Path.cwd()}."
+            }
     security: Any = None
     if ca_file or cert_file or key_file:
         security = {

@@ -213,9 +213,12 @@ def test_a_kernel_attaches_by_address(client: distributed.Client) -> None:
     assert shown() == {}
 
 
-def test_a_kernel_is_told_why_it_cannot_attach() -> None:
+def test_a_kernel_is_told_why_it_cannot_attach(tmp_path: Path) -> None:
     assert "Nobody listens" in attach_here(f"tcp://127.0.0.1:{free_port()}")["problem"]
-    files = {"ca_file": "none.pem", "cert_file": "none.pem", "key_file": "none.pem"}
+    assert "'none.pem'" in attach_here("tls://127.0.0.1:1", ca_file="none.pem")["problem"]
+    empty = tmp_path / "empty.pem"
+    empty.touch()
+    files = dict.fromkeys(("ca_file", "cert_file", "key_file"), str(empty))
     assert "TLS files cannot be read" in attach_here("tls://127.0.0.1:1", **files)["problem"]
 
 

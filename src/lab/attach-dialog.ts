@@ -4,18 +4,22 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import type { TlsFiles } from './kernel-snippet';
 
-type AttachWish = {
+export type AttachWish = {
   readonly address: string;
   readonly tls: TlsFiles | undefined;
 };
 
-/** What the user wants; null if he does not want it any more. */
+/** What the user wanted before, and why that did not work. */
+type FailedWish = { readonly wish: AttachWish; readonly problem: string };
+
+/** What the user wants; null if he does not want it any more. Here is room for a whole sentence, which JupyterLab's notifications cut. */
 export async function askForAddress(
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  failed?: FailedWish
 ): Promise<AttachWish | null> {
   const { button, value } = await showDialog({
     title: trans.__('Attach to a Dask cluster'),
-    body: new AttachForm(trans),
+    body: new AttachForm(trans, failed),
     focusNodeSelector: 'input',
     buttons: [
       Dialog.cancelButton({ label: trans.__('Cancel') }),
@@ -35,21 +39,38 @@ class AttachForm
   private readonly _certificate: HTMLInputElement;
   private readonly _key: HTMLInputElement;
 
-  constructor(trans: TranslationBundle) {
+  constructor(trans: TranslationBundle, failed?: FailedWish) {
     super();
     this.addClass('sw-attach');
+    const { address = '', tls } = failed?.wish ?? {};
+    if (failed !== undefined) {
+      const problem = document.createElement('p');
+      problem.className = 'sw-attach-problem';
+      problem.setAttribute('role', 'alert');
+      problem.textContent = failed.problem;
+      this.node.append(problem);
+    }
     this._address = this._field(
       trans.__('Address of the scheduler'),
-      'tcp://127.0.0.1:8786'
+      'tcp://127.0.0.1:8786',
+      address
     );
     const why = document.createElement('p');
     why.textContent = trans.__(
       'For a tls:// address: files that the kernel of the notebook can read.'
     );
     this.node.append(why);
-    this._ca = this._field(trans.__('Certificate authority'), 'ca.pem');
-    this._certificate = this._field(trans.__('Certificate'), 'cert.pem');
-    this._key = this._field(trans.__('Key'), 'key.pem');
+    this._ca = this._field(
+      trans.__('Certificate authority'),
+      'ca.pem',
+      tls?.ca
+    );
+    this._certificate = this._field(
+      trans.__('Certificate'),
+      'cert.pem',
+      tls?.certificate
+    );
+    this._key = this._field(trans.__('Key'), 'key.pem', tls?.key);
   }
 
   getValue(): AttachWish | null {
@@ -65,13 +86,14 @@ class AttachForm
       : { address, tls: hasFiles ? { ca, certificate, key } : undefined };
   }
 
-  private _field(label: string, example: string): HTMLInputElement {
+  private _field(label: string, example: string, value = ''): HTMLInputElement {
     const line = document.createElement('label');
     const name = document.createElement('span');
     name.textContent = label;
     const input = document.createElement('input');
     input.type = 'text';
     input.placeholder = example;
+    input.value = value;
     input.spellcheck = false;
     input.className = 'jp-mod-styled';
     line.append(name, input);

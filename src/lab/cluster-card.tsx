@@ -55,7 +55,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
                 'Run “client = Client()” in a notebook, or start one here.'
               )}
         </div>
-        <div className="sw-cluster-buttons">
+        <div className="sw-cluster-buttons sw-is-few">
           <NewButton {...props} text={trans.__('Start a cluster')} />
           <AttachButton {...props} text={trans.__('Attach to Dask…')} />
         </div>
@@ -186,7 +186,7 @@ function ClusterButtons(
   // What is refused is a sentence, no cluster: nothing can be done with it. Dask's clusters are scaled and stopped by Dask's own client.
   if (cluster.cluster === REFUSED_CLUSTER || cluster.kind === 'dask') {
     return (
-      <div className="sw-cluster-buttons">
+      <div className="sw-cluster-buttons sw-is-few">
         <NewButton {...props} text={trans.__('New')} />
         <AttachButton {...props} text={trans.__('Attach')} />
       </div>

@@ -15,7 +15,7 @@ import {
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { IFeed } from '../feed/feed-types';
-import { askForAddress } from './attach-dialog';
+import { askForAddress, type AttachWish } from './attach-dialog';
 import { CommandIDs } from './command-ids';
 import { type AttachWay, readAttachWay } from './dask-settings';
 import { KernelClusters } from './kernel-clusters';
@@ -149,16 +149,25 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
           );
           return;
         }
-        const wish =
+        let wish: AttachWish | null =
           typeof args['address'] === 'string'
             ? { address: args['address'], tls: undefined }
             : await askForAddress(trans);
-        if (wish === null) {
-          return;
-        }
-        const attached = await attach(notebook, wish.address, true, wish.tls);
-        if (attached !== null && 'problem' in attached) {
-          say(attached.problem);
+        while (wish !== null) {
+          const { address, tls } = wish;
+          const notice = Notification.emit(
+            trans.__('Attaching to %1…', address),
+            'in-progress',
+            { autoClose: false }
+          );
+          const attached = await attach(notebook, address, true, tls).finally(
+            () => Notification.dismiss(notice)
+          );
+          if (attached === null || !('problem' in attached)) {
+            return;
+          }
+          const { problem } = attached;
+          wish = await askForAddress(trans, { wish, problem });
         }
       }
     });

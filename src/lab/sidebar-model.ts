@@ -147,6 +147,8 @@ export class SidebarModel extends Disposing {
     this._hasChosen = false;
     this._awaited = null;
     this._followFront();
+    // What the notebook has to offer is shown, whatever cluster is.
+    this._emit();
   }
 
   /** Look again at what is in front; its cluster may have come since. */

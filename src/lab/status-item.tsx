@@ -53,7 +53,10 @@ export class StatusItem extends ReactWidget {
         workers,
         formatCount(workers)
       ),
-      this._trans.__('%1 running', formatCount(cluster.running)),
+      // Dask tells of a task when it has ended.
+      ...(cluster.kind === 'dask'
+        ? []
+        : [this._trans.__('%1 running', formatCount(cluster.running))]),
       formatBytes(memoryOf(cluster).used)
     ];
     return (

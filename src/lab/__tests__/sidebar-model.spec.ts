@@ -42,8 +42,12 @@ describe('SidebarModel', () => {
   it('knows the notebook in front, whatever cluster it shows', () => {
     const { feed, model } = setUp();
     expect(model.notebookInFront).toBeUndefined();
+    const told = jest.fn();
+    model.changed.connect(told);
     model.turnTo({ notebook: 'deep/b.ipynb' });
     expect(model.notebookInFront).toBe('deep/b.ipynb');
+    // It may have something to offer.
+    expect(told).toHaveBeenCalled();
     feed.setClusters(inA);
     expect(model.target.notebook).toBe('a.ipynb');
     expect(model.notebookInFront).toBe('deep/b.ipynb');
