@@ -231,7 +231,7 @@ function ClusterButtons(
         disabledBecause={isNot ?? (isStopping ? underWay : undefined)}
         onClick={() => void actions.stop(cluster, users)}
       />
-      <AttachButton {...props} text={trans.__('Attach')} />
+      <AttachButton {...props} />
     </div>
   );
 }
@@ -272,14 +272,15 @@ function NewButton(
 
 function AttachButton(
   props: Pick<ClusterCardProps, 'onAttach' | 'trans'> & {
-    readonly text: string;
+    /** Beside four others there is no room for it. */
+    readonly text?: string;
   }
 ): JSX.Element | null {
-  const { onAttach, trans } = props;
+  const { onAttach, text = '', trans } = props;
   return onAttach === null ? null : (
     <ToolButton
       label={trans.__('Attach to a Dask cluster')}
-      text={props.text}
+      text={text}
       icon={linkIcon}
       onClick={onAttach}
     />
