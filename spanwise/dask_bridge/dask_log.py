@@ -22,6 +22,7 @@ from dask.utils import key_split
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.dask_bridge.pulled import Columns, Pulled
+from spanwise.dask_bridge.running_tasks import SHOWN_SECONDS, RunningTasks
 from spanwise.dask_bridge.sample_pull import Sampled
 from spanwise.dask_bridge.sample_trees import Frame
 from spanwise.dask_bridge.thread_places import ThreadPlaces
@@ -117,9 +118,11 @@ class DaskLog:
         self._lanes: dict[tuple[int, int], int] = {}
         self._spans: dict[str, int] = {}
         self._clients: dict[str, int] = {}
-        #: Key → number of its task, how often it has run, and until when.
+        #: Key → number of its task, how often it has run, until when, and when that was told.
         self._nodes: BoundedMap[str, list[Any]] = BoundedMap(_KEPT_KEYS)
         self._next_node = self._next_run = 0
+        self._running = RunningTasks(self._say_running)
+        self._running_spans: dict[str, int] = {}
         self._memory_times: dict[int, float] = {}
         self._stacks: dict[tuple[int, int], int] = {}
         self._frames: dict[Frame, int] = {}
@@ -186,6 +189,9 @@ class DaskLog:
                 self._note_executing(states["executing"])
             if "memory" in states:
                 self._write_memory(states["memory"])
+            if "executing" in states and not pulled.waiting:
+                # (of a task that is listed the end may be among the rows that wait)
+                self._write_running(states["executing"])
             if "loop" in states:
                 self._write_loop(states["loop"])
             if "fine" in states:
@@ -256,8 +262,8 @@ class DaskLog:
             found = self._workers[address] = len(self._workers)
         return found
 
-    def _lane(self, address: str, thread: int, start: float, stop: float) -> int | None:
-        """The lane of a thread of a worker; None: there is no room for it."""
+    def _lane(self, address: str, thread: int, start: float, stop: float, key: str) -> int | None:
+        """The lane of a thread of a worker that has run a task; None: there is no room for it."""
         worker = self._worker(address)
         if worker == NONE_U16:
             return None
@@ -268,6 +274,7 @@ class DaskLog:
             self._writer.add("workers", *row)
         places = self._places.setdefault(worker, ThreadPlaces())
         place, is_new = places.of(thread, start, stop)
+        self._running.ran(worker, key, place)
         lane = self._lanes.get((worker, place))
         if lane is None:
             if len(self._lanes) >= LARGEST_U16:
@@ -359,7 +366,7 @@ class DaskLog:
             0,
             suffix,
         )
-        return self._nodes.keep(key, [number, 0, 0.0])
+        return self._nodes.keep(key, [number, 0, 0.0, 0.0])
 
     def _span(self, id: str | None) -> int:
         return 0 if id is None else self._spans.get(id, 0)
@@ -382,12 +389,12 @@ class DaskLog:
             node = self._nodes.get(key)
             if n < live and node is not None and stop <= node[2]:
                 continue  # (history of a plugin that was shipped again)
-            lane = self._lane(worker, thread, start, stop)
+            lane = self._lane(worker, thread, start, stop, key)
             if lane is None:
                 continue
             if node is None:
                 node = self._add_node(key, group, prefix, span, given or start)
-            node[1], node[2] = min(node[1] + 1, 255), stop
+            node[1:] = min(node[1] + 1, 255), stop, t
             run = self._next_run
             self._next_run += 1
             function, number = self.names.id_of(prefix or group or key), self._span(span)
@@ -447,6 +454,39 @@ class DaskLog:
     def _event(self, kind: str, at: float, worker: int | None, text: str) -> None:
         where = NONE_U16 if worker is None else worker
         self._writer.add("events", at, self.names.id_of(kind), where, 0, NONE_U32, text)
+
+    # -- what runs ---------------------------------------------------------
+
+    def _write_running(self, said: Columns) -> None:
+        """Write what changed: each worker told it with its last heartbeat."""
+        listed: dict[tuple[int, str], float] = {}
+        self._running_spans.clear()
+        columns = ("worker", "key", "group", "span", "seconds", "t")
+        for address, key, group, span, seconds, told in _rows(said, columns):
+            worker = self._workers.get(address)
+            start = told - max(seconds, 0.0)
+            node = self._nodes.get(key)
+            # (a heartbeat takes its time, and may come after the end of what it says)
+            is_over = node is not None and node[3] >= start - SHOWN_SECONDS
+            if worker is None or is_over or self.now - start < SHOWN_SECONDS:
+                continue
+            if node is None:
+                self._add_node(key, group, key_split(key), span, start)
+            self._running_spans[key] = self._span(span)
+            listed[worker, key] = start
+        self._running.list(listed, self._places)
+
+    def _say_running(self, worker: int, place: int, key: str | None, start: float) -> None:
+        lane = self._lane_at(worker, place)
+        node = None if key is None else self._nodes.get(key)
+        if lane is None:
+            return
+        if key is None or node is None:
+            self._writer.add("running", lane, NONE_U32, 0, 0, self.since(start))
+            return
+        function = self.names.id_of(key_split(key))
+        span = self._running_spans[key]
+        self._writer.add("running", lane, node[0], function, span, self.since(start))
 
     # -- memory, system, fine metrics --------------------------------------
 
@@ -559,7 +599,8 @@ class DaskLog:
         with self.lock:
             for each in sampled:
                 worker = self._workers.get(each.worker)
-                lane = None if worker is None else self._some_lane(worker)
+                # (they are of any of its threads)
+                lane = None if worker is None else self._lane_at(worker, 0)
                 if lane is None:
                     continue
                 function = self.names.id_of(each.function)
@@ -587,12 +628,12 @@ class DaskLog:
             for span, share in spans[-_MOST_SPANS_OF_FUNCTION:]
         ]
 
-    def _some_lane(self, worker: int) -> int | None:
-        """A lane of a worker: its samples are of any of its threads."""
-        lane = self._lanes.get((worker, 0))
+    def _lane_at(self, worker: int, place: int) -> int | None:
+        """The lane of a place of a worker, whose thread may not be known; None: no room for it."""
+        lane = self._lanes.get((worker, place))
         if lane is None and len(self._lanes) < LARGEST_U16:
-            lane = self._lanes[worker, 0] = len(self._lanes)
-            self._writer.add("lanes", lane, worker, 0, _NAN, _NAN)
+            lane = self._lanes[worker, place] = len(self._lanes)
+            self._writer.add("lanes", lane, worker, place, _NAN, _NAN)
         return lane
 
     # -- to the observer --------------------------------------------------

@@ -104,7 +104,7 @@ STATE_COLUMNS = _described(
     fine="context span function activity unit value",
     memory="worker t process managed spilled unmanaged_old optimistic cpu fds net_read net_write "
     "disk_read disk_write host_disk_read host_disk_write executing ready",
-    executing="worker key group span seconds",
+    executing="worker key group span seconds t",
     bandwidth="kind a b value",
     loop="t cpu memory fds net_read net_write disk_read disk_write tick",
     tasks="key group prefix span state worker nbytes type",
@@ -918,7 +918,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             for task, seconds in worker.executing.items():
                 group = task.group
                 key, name, _, span = named(task.key, group, texts)
-                yield texts(address), key, name, span, amount(seconds)
+                yield texts(address), key, name, span, amount(seconds), float(worker.last_seen)
 
     async def _tasks(self, texts: Texts) -> dict[str, Any]:
         rows = []

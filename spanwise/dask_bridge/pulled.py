@@ -62,7 +62,7 @@ STATES = _kinds(
     memory="worker f:t f:process f:managed f:spilled f:unmanaged_old f:optimistic f:cpu f:fds "
     "f:net_read f:net_write f:disk_read f:disk_write f:host_disk_read f:host_disk_write "
     "f:executing f:ready",
-    executing="worker key t:group t:span f:seconds",
+    executing="worker key t:group t:span f:seconds f:t",
     bandwidth="kind t:a t:b f:value",
     loop="f:t f:cpu f:memory f:fds f:net_read f:net_write f:disk_read f:disk_write f:tick",
     tasks="key t:group t:prefix t:span state t:worker i:nbytes t:type",

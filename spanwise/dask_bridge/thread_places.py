@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from math import inf
 
 
@@ -43,6 +44,21 @@ class ThreadPlaces:
             self._places[thread] = place
         self._until[place] = max(self._until[place], stop)
         return place, is_new
+
+    def likely(self, start: float, taken: Container[int]) -> tuple[int, float] | None:
+        """Where a task may run that began at `start`, and since when that place is free.
+
+        That is where the run before has ended last; a thread takes up the next task at once. None:
+        all places are taken.
+        """
+        until = self._until + [-inf] * (self.threads - len(self._until))
+        free = [(since <= start, since, -place) for place, since in enumerate(until)]
+        free = [each for each in free if -each[2] not in taken]
+        if not free:
+            return None
+        fits = [each for each in free if each[0]]
+        _, since, place = max(fits) if fits else min(free)
+        return -place, since
 
     def _free(self, start: float) -> int:
         """A place that nobody has; when all are taken, that of who has ended longest ago."""

@@ -1,0 +1,176 @@
+"""Tasks of a Dask cluster that run now: they are shown while they run, and not twice afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import distributed
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spanwise
+from spanwise.dask_bridge.running_tasks import RunningTasks
+from spanwise.dask_bridge.thread_places import ThreadPlaces
+from spanwise.tests.dask_processes import DaskProcesses
+from spanwise.tests.processes import LIMIT_SECONDS
+from spanwise.tests.test_dask_attach import until
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[distributed.Client]:
+    processes = DaskProcesses(tmp_path, workers=1, threads=2)
+    try:
+        with distributed.Client(processes.address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=LIMIT_SECONDS)
+            yield client
+    finally:
+        processes.close()
+
+
+def held(file: str) -> str:
+    """Runs until a file is there."""
+    end = time.monotonic() + LIMIT_SECONDS
+    while not Path(file).exists():
+        if time.monotonic() > end:
+            raise TimeoutError(file)
+        time.sleep(0.01)
+    return file
+
+
+def stream(attached: Any) -> dict[str, Any]:
+    attached._viewer.flush()
+    found: dict[str, Any] = attached._asked().query("task-stream")
+    return found
+
+
+def running(attached: Any) -> list[str]:
+    return sorted(each["key"] for each in stream(attached)["running"])
+
+
+def submitted(client: distributed.Client, tmp_path: Path, *names: str) -> list[distributed.Future]:
+    return [client.submit(held, str(tmp_path / name), key=name) for name in names]
+
+
+def test_tasks_are_shown_while_they_run(client: distributed.Client, tmp_path: Path) -> None:
+    with spanwise.attach(client) as attached:
+        began = time.time()
+        with distributed.span("held"):
+            first, second = submitted(client, tmp_path, "first", "second")
+        until(lambda: running(attached) == ["first", "second"], "both are shown")
+        (span,) = [each for each in attached.spans() if each.name == ("held",)]
+        assert (span.running, span.tasks) == (2, 0)
+        seen = {each["key"]: each for each in stream(attached)["running"]}
+        assert {each["function"] for each in seen.values()} == {"first", "second"}
+        assert len({each["laneIndex"] for each in seen.values()}) == 2
+        epoch = attached._viewer.log.epoch
+        for each in seen.values():
+            assert began - 0.1 <= each["started"] + epoch <= time.time()
+        assert attached.get_task_stream() == []
+
+        (tmp_path / "second").touch()
+        second.result(timeout=LIMIT_SECONDS)
+        until(lambda: running(attached) == ["first"], "the other one runs on")
+        (record,) = attached.get_task_stream()
+        assert record["key"] == "second"
+
+        (tmp_path / "first").touch()
+        first.result(timeout=LIMIT_SECONDS)
+        until(lambda: running(attached) == [], "nothing runs")
+        assert Counter(each["key"] for each in attached.get_task_stream()) == {
+            "first": 1,
+            "second": 1,
+        }
+        (span,) = [each for each in attached.spans() if each.name == ("held",)]
+        assert (span.running, span.tasks) == (0, 2)
+
+
+def test_tasks_that_run_when_attaching_are_shown(
+    client: distributed.Client, tmp_path: Path
+) -> None:
+    (future,) = submitted(client, tmp_path, "early")
+    try:
+        with spanwise.attach(client) as attached:
+            until(lambda: running(attached) == ["early"], "it is shown")
+            (tmp_path / "early").touch()
+            future.result(timeout=LIMIT_SECONDS)
+            until(lambda: running(attached) == [], "it has ended")
+            assert [each["key"] for each in attached.get_task_stream()] == ["early"]
+    finally:
+        (tmp_path / "early").touch()
+
+
+class Said:
+    """What is said to run, as the observer takes it."""
+
+    def __init__(self) -> None:
+        self.now: dict[tuple[int, int], tuple[str, float]] = {}
+        self.rows = 0
+
+    def __call__(self, worker: int, place: int, key: str | None, start: float) -> None:
+        self.rows += 1
+        if key is None:
+            self.now.pop((worker, place), None)
+        else:
+            self.now[worker, place] = key, start
+
+    def running(self) -> list[str]:
+        return sorted(key for key, _ in self.now.values())
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("rl"), st.sampled_from("abcd"), st.integers(0, 2), st.integers(0, 3)
+        ),
+        max_size=40,
+    )
+)
+def test_a_task_runs_at_one_place_and_a_place_runs_one_task(
+    steps: list[tuple[str, str, int, int]],
+) -> None:
+    said = Said()
+    tasks = RunningTasks(said)
+    places = ThreadPlaces()
+    places.threads = 3
+    time_ = 0.0
+    for what, key, thread, count in steps:
+        time_ += 1.0
+        if what == "r":
+            place, _ = places.of(thread, time_ - 0.5, time_)
+            tasks.ran(0, key, place)
+            assert key not in said.running() and (0, place) not in said.now
+        else:
+            listed = {(0, each): time_ for each in "abcd"[: count + 1]}
+            tasks.list(listed, {0: places})
+            rows = said.rows
+            tasks.list(listed, {0: places})
+            assert said.rows == rows  # (only what changes is said)
+            assert len(said.running()) == len(set(said.running())) == min(count + 1, 3)
+            assert set(said.running()) <= {key for _, key in listed}
+    tasks.list({}, {0: places})
+    assert said.now == {}
+
+
+def test_a_task_runs_where_the_last_one_has_ended() -> None:
+    said = Said()
+    tasks = RunningTasks(said)
+    places = ThreadPlaces()
+    places.threads = 3
+    places.of(7, 0.0, 1.0)
+    places.of(8, 0.0, 3.0)
+    tasks.list({(0, "a"): 3.1}, {0: places})
+    assert said.now == {(0, 1): ("a", 3.1)}
+    # What has begun before the end of all that is known runs where nothing has run.
+    tasks.list({(0, "a"): 3.1, (0, "b"): 0.5}, {0: places})
+    assert said.now[0, 2] == ("b", 0.5)
+    # A place that is taken by its times takes a task from then on only.
+    tasks.list({(0, "a"): 3.1, (0, "b"): 0.5, (0, "c"): 0.6}, {0: places})
+    assert said.now[0, 0] == ("c", 1.001)
+    # A start that a slow heartbeat had told is set right; trifles are not.
+    tasks.list({(0, "a"): 3.01, (0, "b"): 0.1, (0, "c"): 0.9}, {0: places})
+    assert said.now == {(0, 1): ("a", 3.1), (0, 2): ("b", 0.1), (0, 0): ("c", 1.001)}
