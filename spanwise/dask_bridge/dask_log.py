@@ -13,6 +13,7 @@ import os
 import threading
 import uuid
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from time import perf_counter
@@ -78,6 +79,8 @@ _MOST_SECONDS, _MOST_SPANS_OF_FUNCTION = 600, 100
 _FADED_SECONDS = 1e-6
 #: Functions whose spans are known.
 _KEPT_FUNCTIONS = 10_000
+#: States of tasks that are told by name; Dask has eight.
+_MOST_STATES, _STATE_LENGTH = 20, 40
 #: A run lasts so long at least: what has no length has not begun.
 _SHORTEST_SECONDS = 1e-9
 _NAN = float("nan")
@@ -135,7 +138,10 @@ class DaskLog:
         self._has_fine = False
         default = self.names.id_of("default")
         self._writer.add("spans", 0, 0, default, 0, 0.0, _NAN, SPAN_DEFAULT, "", 0, "")
-        self._writer.add("header", 0.0, json.dumps(self.description()))
+        before = _before(first)
+        header = {**self.description(), "attached": self.since(first.attached), "before": before}
+        self._writer.add("header", 0.0, json.dumps(header))
+        self._event("attached", self.since(first.attached), None, json.dumps(before))
 
     def since(self, t: float) -> float:
         """Seconds since the log's start."""
@@ -667,6 +673,15 @@ def _earliest(first: Pulled) -> float:
     seconds = first.states.get("executing", {}).get("seconds", ())
     told = [*starts, *(first.now - each for each in seconds if each > 0)]
     return min([first.attached, first.now, *(t for t in told if t > 0)])
+
+
+def _before(first: Pulled) -> dict[str, Any]:
+    """What was there when the plugin came: how many rows Dask had recorded, tasks by state."""
+    states = Counter(
+        state[:_STATE_LENGTH] for state in first.states.get("tasks", {}).get("state", ())
+    )
+    tasks = dict(states.most_common(_MOST_STATES))
+    return {"recorded": max(0, first.live - first.first), "tasks": tasks}
 
 
 def _rows(columns: Columns | None, names: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -1,0 +1,89 @@
+"""What there is of a Dask cluster from before attaching, and what its ring has lost, are told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import distributed
+import pytest
+
+import spanwise
+from spanwise.dask_bridge.dask_log import DaskLog
+from spanwise.dask_bridge.pulled import Pulled
+from spanwise.records.block import decode_block
+from spanwise.tests.dask_processes import DaskProcesses
+from spanwise.tests.processes import LIMIT_SECONDS
+from spanwise.wire.link import dial
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[distributed.Client]:
+    processes = DaskProcesses(tmp_path, workers=1, threads=2)
+    try:
+        with distributed.Client(processes.address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=LIMIT_SECONDS)
+            yield client
+    finally:
+        processes.close()
+
+
+def missing(attached: Any, what: str) -> re.Match[str]:
+    """What the cluster card says to be missing."""
+    attached._viewer.flush()
+    observer = attached._viewer.observer
+    link = dial(observer.address_to_ask(), observer.secret, "panel")
+    end = time.monotonic() + LIMIT_SECONDS
+    try:
+        while True:
+            message = link.read(end)
+            for each in message.fields.get("clusters", ()) if message.type == "clusters" else ():
+                found = re.search(what, each.get("dropped", "").replace("\u00a0", " "))
+                if each["cluster"] == attached.cluster_id and found:
+                    return found
+    finally:
+        link.close()
+
+
+def test_what_the_ring_has_lost_is_told(client: distributed.Client) -> None:
+    def small(dask_scheduler: Any) -> None:
+        dask_scheduler.plugins["spanwise-bridge-1"].ring._most_rows = 600
+
+    with spanwise.attach(client) as attached:
+        client.run_on_scheduler(small)
+        viewer = attached._viewer
+        turn, loop = viewer._turn, viewer._loop
+        assert turn is not None and loop is not None
+        asyncio.run_coroutine_threadsafe(turn.acquire(), loop).result(LIMIT_SECONDS)
+        try:
+            client.gather(client.map(abs, range(2_000), key="lost", pure=False))
+        finally:
+            loop.call_soon_threadsafe(turn.release)
+        lost = missing(attached, r"^([0-9,]+) tasks before .* are missing")
+        records = len(attached.get_task_stream())
+        assert 0 < records < 2_000
+        # (rows of graphs and clients leave the ring, too)
+        assert int(lost[1].replace(",", "")) + records >= 2_000
+
+
+@pytest.mark.parametrize("seconds", [0.0, 30.0])
+def test_the_log_says_what_was_there(seconds: float) -> None:
+    head = {"plugin": "p", "scheduler": "s", "address": "a", "python": "3", "distributed": "2"}
+    first = Pulled(**head, now=1e9 + 40, attached=1e9 + 30, started=1e9, viewers=1, live=4)
+    start = first.attached - seconds
+    first.rows["parts"] = {"start": [start], "stop": [start], "action": ["x"], "source": [None]}
+    first.states["tasks"] = {"state": ["memory", "memory", "x" * 4_000]}
+    blocks: list[bytes] = []
+    log = DaskLog("some", first, lambda block, _: blocks.append(block.data))
+    log.seal()
+    tables = {block.table.name: block for block in map(decode_block, blocks)}
+    (header,) = map(json.loads, tables["header"].column("json"))
+    assert header["attached"] == seconds
+    assert header["before"] == {"recorded": 4, "tasks": {"memory": 2, "x" * 40: 1}}
+    assert tables["events"].column("t") == [seconds]
+    assert [*map(json.loads, tables["events"].column("text"))] == [header["before"]]
