@@ -89,11 +89,13 @@ async def view(address: str, name: str, stop: asyncio.Event) -> int:
     rows = 0
     try:
         while True:
+            # An answer that was on its way when all was done may lack the last tasks.
+            is_last = stop.is_set()
             pulled = read_answer(await scheduler.spanwise_pull_1(**request))
             request |= {"plugin": pulled.plugin, "cursor": pulled.cursor, "state": pulled.state}
             rows += len(pulled.rows.get("done", {"n": []})["n"])
             if pulled.waiting == 0:
-                if stop.is_set():
+                if is_last:
                     break
                 await asyncio.sleep(_PULL_SECONDS)
         await scheduler.spanwise_pull_1(**request | {"lease": 0})
