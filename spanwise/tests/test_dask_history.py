@@ -50,6 +50,15 @@ def missing(attached: Any, what: str) -> re.Match[str]:
         link.close()
 
 
+def test_what_was_before_attaching_is_told_as_such(client: distributed.Client) -> None:
+    client.get_task_stream()  # (from now on Dask notes them)
+    client.gather(client.map(abs, range(7), key="before", pure=False))
+    with spanwise.attach(client) as attached:
+        client.gather(client.map(abs, range(5), key="after", pure=False))
+        assert len(attached.get_task_stream()) == 12
+        missing(attached, r"^The first .* were before Spanwise was attached: of these only what")
+
+
 def test_what_the_ring_has_lost_is_told(client: distributed.Client) -> None:
     def small(dask_scheduler: Any) -> None:
         dask_scheduler.plugins["spanwise-bridge-1"].ring._most_rows = 600

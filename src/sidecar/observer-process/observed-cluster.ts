@@ -21,6 +21,7 @@ import type {
 import type { Fields } from '../../wire/schema';
 import { newestProcessMemory } from '../../observer/folds/task-stream';
 import {
+  beforeSentence,
   droppedSentence,
   endedSentence,
   lostSentence,
@@ -240,7 +241,11 @@ export class ObservedCluster {
   /** What is missing in the figures. */
   private _dropped(): { readonly dropped?: string } {
     const { droppedRuns, droppedBefore, lostRuns, lostBefore } = this.store;
+    const { attached } = this.store.header;
     const sentences = [
+      ...(typeof attached === 'number' && attached > 0
+        ? [beforeSentence(attached)]
+        : []),
       ...(droppedRuns > 0 ? [droppedSentence(droppedRuns, droppedBefore)] : []),
       ...(lostBefore > -Infinity ? [lostSentence(lostRuns, lostBefore)] : [])
     ];

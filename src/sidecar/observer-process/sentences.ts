@@ -53,6 +53,10 @@ export function lostSentence(runs: number, beforeSeconds: number): string {
   return `${what} before ${formatDuration(beforeSeconds)} are missing: they did not reach the observer.`;
 }
 
+export function beforeSentence(attachedSeconds: number): string {
+  return `The first ${formatDuration(attachedSeconds)} were before Spanwise was attached: of these only what Dask had recorded is shown.`;
+}
+
 export function forgottenSentence(name: string): string {
   return `The history of ${name} was dropped: the observer keeps the newest clusters within its memory.`;
 }

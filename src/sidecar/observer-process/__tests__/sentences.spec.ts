@@ -1,4 +1,5 @@
 import {
+  beforeSentence,
   droppedSentence,
   endedSentence,
   lostSentence,
@@ -11,13 +12,15 @@ describe('times in sentences', () => {
       reconnectingSentence(829.31, true),
       reconnectingSentence(4.1, false),
       droppedSentence(1_250_000, 829.31),
-      lostSentence(0, 4.1)
+      lostSentence(0, 4.1),
+      beforeSentence(829.31)
     ].map(text => text.replaceAll('\u00a0', ' '));
     expect(plain).toEqual([
       'Reconnecting. Figures are from 13 min 49 s; your computation goes on.',
       'Reconnecting. Figures are from 4.10 s.',
       '1.25 M tasks before 13 min 49 s are kept only as totals.',
-      'Some measurements before 4.10 s are missing: they did not reach the observer.'
+      'Some measurements before 4.10 s are missing: they did not reach the observer.',
+      'The first 13 min 49 s were before Spanwise was attached: of these only what Dask had recorded is shown.'
     ]);
   });
 });
