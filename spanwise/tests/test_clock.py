@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from spanwise.client.clock_follower import ClockFollower
 from spanwise.graph.span_record import SpanRecord
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.fake_scheduler import FakeScheduler, task
+from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_client import increment, until
 from spanwise.wire.clock import (
     FIRST_ANSWERS,
@@ -309,21 +311,28 @@ class _Asked:
         fields = {"sent": sent, "clock": time.perf_counter() + self.skew}
         self.follower.came(Message("clockIs", fields, {}, []))
 
+    def answer_until(self, condition: Callable[[], bool]) -> int:
+        """Answer one question after another; returns how many. (Some may have been given up.)"""
+        count, end = 0, time.monotonic() + LIMIT_SECONDS
+        while not condition():
+            assert time.monotonic() < end
+            self.answer(self.asked.get(timeout=LIMIT_SECONDS))
+            count += 1
+        return count
+
 
 def test_a_client_follows_the_clock_of_its_scheduler() -> None:
     now = time.perf_counter()
     clock = ClockOffset(now + 3, now, now)
     asked = _Asked(clock, 3.0)
     asked.follower.begin()
-    for _ in range(FIRST_ANSWERS):
-        asked.answer(asked.asked.get(timeout=60))
-    assert not clock.is_settling
+    count = asked.answer_until(lambda: not clock.is_settling)
+    assert count >= FIRST_ANSWERS
     asked.skew = 60.0  # one of the two was set
-    late = asked.asked.get(timeout=60)
-    asked.answer(late - 1)  # to a question that was given up
+    sent = asked.asked.get(timeout=LIMIT_SECONDS)
+    asked.answer(sent - 1)  # to a question that was given up
     assert abs(clock.at(time.perf_counter()) - 3) < 1
-    asked.answer(late)
-    until(lambda: abs(clock.at(time.perf_counter()) - 60) < 1)
+    asked.answer_until(lambda: abs(clock.at(time.perf_counter()) - 60) < 1)
     asked.follower.end()
 
 
