@@ -161,6 +161,7 @@ class _TaskMeter(_Decorates):
 
     def __enter__(self) -> _TaskMeter:
         self._before = self._root.inner
+        self.stop = self.delta = nan
         self.start = perf_counter()
         return self
 
@@ -238,6 +239,7 @@ def _kept_meter(root: Scope, seconds: dict[Hashable, float]) -> _KeptMeter:
         nonlocal before, held
         held = own
         before = root.inner
+        own.stop = own.delta = nan
         own.start = perf_counter()
         return own
 

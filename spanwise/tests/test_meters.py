@@ -413,6 +413,20 @@ def test_a_meter_of_a_task_is_no_new_one_each_time() -> None:
     assert set(kinds) == {_KeptMeter}
 
 
+def test_figures_of_a_meter_of_a_task_are_unknown_until_it_ends() -> None:
+    known: list[list[bool]] = []
+
+    def code() -> None:
+        for _ in range(20):
+            with context_meter.meter("x") as meter:
+                known.append([isnan(meter.start), isnan(meter.stop), isnan(meter.delta)])
+            known.append([isnan(meter.start), isnan(meter.stop), isnan(meter.delta)])
+            del meter
+
+    in_a_task(code)
+    assert known == [[False, True, True], [False] * 3] * 20
+
+
 def test_a_meter_of_a_task_takes_off_what_is_within_it_where_it_raises() -> None:
     whole: list[float] = []
 
