@@ -26,8 +26,9 @@ def is_dasks(where: Any) -> bool:
     """
     if isinstance(where, str):
         return is_dasks_address(where)
-    module = type(where).__module__.partition(".")[0]
-    return module != "spanwise" and isinstance(getattr(where, "scheduler_address", None), str)
+    modules = {each.__module__.partition(".")[0] for each in type(where).__mro__}
+    is_ours = "spanwise" in modules  # (perhaps of a class that a user has derived)
+    return not is_ours and isinstance(getattr(where, "scheduler_address", None), str)
 
 
 def dask_client(*args: Any, **kwargs: Any) -> Any:

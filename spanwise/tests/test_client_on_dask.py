@@ -12,6 +12,7 @@ import distributed
 import pytest
 
 import spanwise
+from spanwise.client.on_dask import is_dasks
 from spanwise.dask_bridge.attach import attached_clusters
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
@@ -117,6 +118,18 @@ def test_what_dask_awaits_is_dasks(cluster: DaskProcesses) -> None:
             return await client.get_task_stream(start=0, stop=0)
 
         assert isinstance(client.sync(asked), (list, tuple))
+
+
+def test_a_class_derived_from_spanwises_cluster_is_none_of_dask() -> None:
+    class Own(spanwise.LocalCluster):
+        __module__ = "notebook"
+        scheduler_address = "unix:/here"
+
+    class Theirs:
+        __module__ = "notebook"
+        scheduler_address = "tcp://127.0.0.1:1"
+
+    assert not is_dasks(Own.__new__(Own)) and is_dasks(Theirs())
 
 
 @pytest.mark.parametrize("start", ["tcp://", ""])
