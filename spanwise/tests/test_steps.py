@@ -215,3 +215,24 @@ def test_what_a_part_tells_is_its_own(tells: str) -> None:
     value = 0.5 if tells == "seconds" else 3.0
     assert told == [(1, 4, "x", value), (2, 5, "xx", value)]
     assert not clocks.heard.seconds and not clocks.heard.events
+
+
+@pytest.mark.parametrize(
+    ("written", "task", "counted"),
+    [
+        ([0, 0], 65_534, [65_534, 65_534]),
+        ([7, 0], 65_534, [7, 65_534]),
+        # Of a task in a span nobody knows which default span its other parts are of.
+        ([0, 7], 7, [0, 7]),
+        # Its last part may be of a span within its own.
+        ([7, 8], 7, [7, 8]),
+    ],
+)
+def test_parts_outside_of_all_spans_are_of_the_default_span_of_their_task(
+    written: list[int], task: int, counted: list[int]
+) -> None:
+    parts = tuple(Part(len, (0,), name="a", span=span) for span in written)
+    opened = Opened(Template(len, parts=parts), Numbers())
+    for span in (0, task, 0, task):
+        expected = counted if span else written
+        assert [part[3] for part in opened.parts_in(span)] == expected
