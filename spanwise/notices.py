@@ -10,6 +10,7 @@ from typing import Any
 #: The code that users call, and what it is called through. Tests of it are users.
 _NOT_USERS = (
     "spanwise.client.",
+    "spanwise.dask_bridge.",
     "spanwise.diagnostics.",
     "spanwise.graph.",
     "spanwise.local.",
@@ -18,6 +19,7 @@ _NOT_USERS = (
     "spanwise.plugins.",
     "spanwise.processes.",
     "spanwise.shared.",
+    "spanwise.source.",
     "dask.",
     "contextlib.",
     "functools.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -78,8 +79,10 @@ def _class() -> Callable[..., Any]:
             """By this all ways of closing go; panels keep the history."""
             attached, self.attached = self.attached, None
             if attached is not None:
-                # (it waits for the scheduler's answer, which this loop need not bring)
-                await asyncio.to_thread(attached.close)
+                # (it waits for the scheduler's answer, which this loop need not bring; a process
+                # that ends starts no more threads, and attach() ends it)
+                with suppress(RuntimeError):
+                    await asyncio.to_thread(attached.close)
             return await super()._close(*args, **kwargs)
 
         def _watched(self) -> AttachedCluster:

@@ -18,6 +18,7 @@ from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.profile_page import with_page
 from spanwise.observed.questions import FineMetrics, Questions
 from spanwise.observed.span_info import SpanInfo
+from spanwise.processes.fork_hook import ForkHook
 
 
 class AttachedCluster:
@@ -207,6 +208,8 @@ class ViewedLog:
 _LOCK = threading.Lock()
 #: The clusters that this process watches, by address.
 _ATTACHED: dict[str, AttachedCluster] = {}
+#: One attaches to an address at a time.
+_TURNS: dict[str, threading.Lock] = {}
 
 
 def attached_clusters() -> dict[str, AttachedCluster]:
@@ -247,17 +250,33 @@ def attach(
     """
     security = security_of(security if security is not None else _security_at(where))
     address, called = _address_of(where)
+    known = _shared(address)
+    if known is not None:
+        return known
+    with _LOCK:
+        turn = _TURNS.setdefault(address, threading.Lock())
+    with turn:
+        # (who attaches at the same moment waits, and gets the same handle)
+        known = _shared(address)
+        if known is not None:
+            return known
+        viewer = Viewer(address, security, name or called or address, _found, timeout)
+        viewer.begin()
+        attached = AttachedCluster(viewer)
+        with _LOCK:
+            _ATTACHED[address] = attached
+        _FORKED.add(attached)
+    return attached
+
+
+def _shared(address: str) -> AttachedCluster | None:
+    """The handle of a cluster that is watched, for one user more."""
     with _LOCK:
         known = _ATTACHED.get(address)
-        if known is not None and known.status != "closed":
-            known._uses += 1
-            return known
-    viewer = Viewer(address, security, name or called or address, _found, timeout)
-    viewer.begin()
-    with _LOCK:
-        attached = AttachedCluster(viewer)
-        _ATTACHED[address] = attached
-    return attached
+        if known is None or known.status == "closed":
+            return None
+        known._uses += 1
+        return known
 
 
 def _found() -> ObserverAddress:
@@ -302,6 +321,18 @@ def _only_client() -> Any:
             f"This process has {found}: give attach() the client, or the scheduler's address."
         )
     return running[0]
+
+
+def _in_fork(attached: AttachedCluster) -> None:
+    """It is the parent that watches: the end of a fork ends nothing, and waits for nothing."""
+    global _LOCK
+    _LOCK = threading.Lock()  # (a thread of the parent may have held it)
+    _TURNS.clear()
+    _ATTACHED.clear()
+    attached._viewer.forget_in_child()
+
+
+_FORKED: ForkHook[AttachedCluster] = ForkHook(_in_fork)
 
 
 def _at_exit() -> None:

@@ -70,6 +70,8 @@ _LEFT = {1: "retired", 0: "lost"}
 _KEPT_KEYS = 200_000
 #: Spans that have numbers of their own; later ones count to their parents.
 _MOST_SPANS = LARGEST_U16 - 1
+#: Spans that are known, and sums: a scheduler that says more is not believed.
+_KNOWN_SPANS = _KNOWN_SUMS = 500_000
 _MOST_WORKERS = LARGEST_U16 - 1
 #: Of profiles; the frames beyond them count to those that called them.
 _MOST_STACKS = 200_000
@@ -120,7 +122,8 @@ class DaskLog:
         self._places: dict[int, ThreadPlaces] = {}
         self._lanes: dict[tuple[int, int], int] = {}
         self._spans: dict[str, int] = {}
-        self._clients: dict[str, int] = {}
+        #: Their numbers, and when they came.
+        self._clients: dict[str, tuple[int, float]] = {}
         #: Key → number of its task, how often it has run, until when, and when that was told.
         self._nodes: BoundedMap[str, list[Any]] = BoundedMap(_KEPT_KEYS)
         self._next_node = self._next_run = 0
@@ -182,8 +185,8 @@ class DaskLog:
                 self._write_workers(states["workers"])
             if "gone" in states:
                 self._write_gone(states["gone"], rows.get("left"))
-            if "clients" in states:
-                self._write_clients(states["clients"])
+            if "clients" in states or "client" in rows:
+                self._write_clients(states.get("clients", {}), rows.get("client"))
             if "spans" in states:
                 self._write_spans(states["spans"])
             if "graphs" in rows and "submitted" in rows:
@@ -292,16 +295,23 @@ class DaskLog:
             self._writer.add("lanes", lane, worker, place, ident, since)
         return lane
 
-    def _write_clients(self, said: Columns) -> None:
-        for client, joined, seen in _rows(said, ("client", "joined", "seen")):
-            number = self._clients.get(client)
-            if number is None:
-                if len(self._clients) >= _MOST_WORKERS:
-                    continue
-                number = self._clients[client] = len(self._clients) + 1
-            at = self.since(seen) if seen else 0.0
-            left = _NAN if joined else self.since(self.now)
-            self._writer.add("clients", number, at, left, client, "", "")
+    def _write_clients(self, said: Columns, came_and_went: Columns | None) -> None:
+        """Those that are there, then who has come or gone: when is told by these rows alone."""
+        for client, seen in _rows(said, ("client", "seen")):
+            if client not in self._clients:
+                self._write_client(client, self.since(seen) if seen else 0.0, _NAN)
+        for client, t, joined in _rows(came_and_went, ("client", "t", "joined")):
+            at = self.since(t)
+            if joined:
+                self._write_client(client, at, _NAN)
+            elif client in self._clients:
+                self._write_client(client, self._clients[client][1], at)
+
+    def _write_client(self, client: str, joined: float, left: float) -> None:
+        number, _ = self._clients.get(client, (len(self._clients) + 1, 0.0))
+        if number <= _MOST_WORKERS:
+            self._clients[client] = number, joined
+            self._writer.add("clients", number, joined, left, client, "", "")
 
     def _write_spans(self, said: Columns) -> None:
         columns = ("id", "parent", "name", "enqueued", "start", "stop", "done")
@@ -316,8 +326,9 @@ class DaskLog:
             number = self._spans.get(id)
             if number is None:
                 if len(self._spans) >= _MOST_SPANS:
-                    number = self._spans[id] = above
-                    return number
+                    if len(self._spans) < _KNOWN_SPANS:
+                        self._spans[id] = above
+                    return above
                 number = self._spans[id] = len(self._spans) + 1
             elif number == above:
                 return number  # (there was no room for it)
@@ -391,7 +402,8 @@ class DaskLog:
             if not computes:
                 self._event("task-failed" if erred else "task-ended", self.since(t), None, key)
                 continue
-            start, stop = computes[0][0], computes[-1][1]
+            # (the log has nothing of before its second 0)
+            start, stop = max(computes[0][0], self.epoch), computes[-1][1]
             node = self._nodes.get(key)
             if n < live and node is not None and stop <= node[2]:
                 continue  # (history of a plugin that was shipped again)
@@ -536,13 +548,15 @@ class DaskLog:
     def _write_fine(self, said: Columns) -> None:
         """What was measured outside of tasks: what threads did, the runs say already."""
         columns = ("context", "span", "function", "activity", "unit", "value")
-        second = int(self.since(self.now)) if self._has_fine else 0
+        second = min(int(self.since(self.now)), LARGEST_U32 - 1) if self._has_fine else 0
         self._has_fine = True
         for context, span, function, activity, unit, value in _rows(said, columns):
             if context == _OF_RUNS or not activity or not unit:
                 continue
             label = (context, span, function, activity, unit)
             before = self._fine.get(label, 0.0)
+            if not before and len(self._fine) >= _KNOWN_SUMS:
+                continue  # (its next sum would count twice)
             self._fine[label] = value
             # (a sum that is less than it was has begun again)
             more = value - before if value >= before else value

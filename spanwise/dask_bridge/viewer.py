@@ -16,7 +16,7 @@ import asyncio
 import threading
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
 from time import monotonic, time
@@ -46,6 +46,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 #: Between pulls of samples; and so many times as long as one took.
 _SAMPLES_SECONDS, _SAMPLES_TIMES = 5.0, 20.0
 _CLOCKS_KEPT = 16
+#: Of pairs of workers and types of results.
+_MOST_BANDWIDTHS = 200_000
 #: A scheduler that has not answered by then is looked for by a plain connection.
 _SOON_SECONDS = 1.5
 _WANT = ["workers", "clients", "spans", "fine", "memory", "executing", "bandwidth", "loop"]
@@ -131,7 +133,14 @@ class Viewer:
             The scheduler cannot be reached, or cannot be watched: why, and what to do.
         """
         self._thread.start()
-        self._begun.result()
+        try:
+            self._begun.result()
+        except BaseException:
+            # (of a user who waits no longer, too: nobody would have a handle of it)
+            self.close()
+            if self._observer is not None:
+                self._observer.close()
+            raise
 
     @property
     def observer(self) -> ObserverAddress | None:
@@ -153,11 +162,7 @@ class Viewer:
 
         While the scheduler cannot be reached, what was pulled before is all there is.
         """
-        loop = self._loop
-        if loop is not None and self.status == "watching":
-            waiting = asyncio.run_coroutine_threadsafe(self._pull_all(), loop)
-            with suppress(Exception):
-                waiting.result(_FLUSH_SECONDS)
+        self._wait_for(self._pull_all, _FLUSH_SECONDS)
         log, link = self.log, self._link
         if log is None:
             raise ClusterError(f"The Dask cluster at {self.address} is not watched.")
@@ -171,11 +176,21 @@ class Viewer:
 
         While the scheduler cannot be reached, what was taken before is all there is.
         """
+        self._wait_for(self._take_samples_until_now, _FLUSH_SECONDS + LAG_SECONDS)
+
+    def _wait_for(self, work: Callable[[], Coroutine[Any, Any, None]], seconds: float) -> None:
+        """Have the thread do something, if it watches; of what fails there the thread tells."""
         loop = self._loop
-        if loop is not None and self.status == "watching":
-            waiting = asyncio.run_coroutine_threadsafe(self._take_samples_until_now(), loop)
-            with suppress(Exception):
-                waiting.result(_FLUSH_SECONDS + LAG_SECONDS)
+        if loop is None or self.status != "watching":
+            return
+        begun = work()
+        try:
+            waiting = asyncio.run_coroutine_threadsafe(begun, loop)
+        except RuntimeError:  # (the loop has just ended)
+            begun.close()
+            return
+        with suppress(Exception):
+            waiting.result(seconds)
 
     def close(self, why: str = "closed") -> None:
         """Watch no more: the plugin leaves if nobody else pulls. Twice is safe."""
@@ -185,20 +200,30 @@ class Viewer:
             with suppress(RuntimeError):  # (it has ended)
                 loop.call_soon_threadsafe(wake.set)
             self._thread.join(_END_SECONDS)
-        self._end_log(why)
+        self._end_log(why, "watched no more" if why == "closed" else "")
         self.status = "closed"
+
+    def forget_in_child(self) -> None:
+        """In a fork, which has none of the threads: it is the parent that watches."""
+        self._loop = self._link = self._rpc = None
+        self._closing, self.status = True, "closed"
 
     # -- the thread -------------------------------------------------------
 
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except Exception as error:  # noqa: BLE001 (said; nothing else depends on it)
+        except BaseException as error:  # noqa: BLE001 (said: nobody else hears of it)
+            said = f"{type(error).__name__}: {error}"[:500]
             if self._begun.done():
-                self.status, self.problem = "closed", str(error)
-                tell(f"The Dask cluster at {self.address} is watched no more: {error}")
-            else:
+                self.problem, self.status = said, "closed"
+                tell(f"The Dask cluster at {self.address} is watched no more: {said}")
+                self._end_log("closed", "watching has failed")
+            elif isinstance(error, ClusterError):
                 self._begun.set_exception(error)
+            else:
+                said = f"The Dask cluster at {self.address} cannot be watched: {said}"
+                self._begun.set_exception(ClusterError(said))
         finally:
             self._loop = None
 
@@ -209,7 +234,9 @@ class Viewer:
         try:
             await self._first()
         except BaseException:
-            await self._let_go()
+            await self._leave()
+            if self._observer is not None:
+                self._observer.close()
             raise
         self._begun.set_result(None)
         sampling = asyncio.ensure_future(self._sample())
@@ -221,9 +248,10 @@ class Viewer:
                     pause = _FIRST_PAUSE
                     await self._rest(_BUSY_SECONDS if busy else _QUIET_SECONDS)
                 except (OSError, TimeoutError, ClusterError) as error:
-                    self.status = "reconnecting"
                     said = error if isinstance(error, ClusterError) else None
+                    # (who sees that it is reconnecting may ask why)
                     self.problem = str(said or why_not(self.address, error))
+                    self.status = "reconnecting"
                     await self._let_go()
                     await self._rest(pause)
                     pause = min(2 * pause, _LONGEST_PAUSE)
@@ -248,6 +276,9 @@ class Viewer:
         except (OSError, TimeoutError) as error:
             raise ClusterError(why_not(self.address, error)) from None
         self._observer = await asyncio.get_running_loop().run_in_executor(None, self._find)
+        if self._closing:
+            self._plugin = pulled.plugin  # (which is told that this viewer leaves)
+            raise ClusterError(f"Nobody waits for the Dask cluster at {self.address} any more.")
         self._begin_log(pulled)
         self._write(pulled)
         self.status = "watching"
@@ -349,7 +380,8 @@ class Viewer:
         said = pulled.states.get("bandwidth")
         if said is not None:
             labels = zip(said["kind"], said["a"], said["b"], strict=True)
-            self._bandwidths |= dict(zip(labels, said["value"], strict=True))
+            known = self._bandwidths if len(self._bandwidths) < _MOST_BANDWIDTHS else {}
+            self._bandwidths = known | dict(zip(labels, said["value"], strict=True))
         self.newest = pulled
         self._plugin, self._cursor, self._state = pulled.plugin, pulled.cursor, pulled.state
 
@@ -400,6 +432,11 @@ class Viewer:
 
     def _begin_log(self, pulled: Pulled) -> None:
         assert self._observer is not None
+        # (what another scheduler has told)
+        self._bandwidths = {}
+        newest = [*self._offsets][-1:]
+        self._offsets.clear()
+        self._offsets.extend(newest)
         log = self.log = DaskLog(self.name, pulled, self._push)
         self._link = ObserverLink(self._observer, log.description, self._gaps)
 
@@ -415,7 +452,7 @@ class Viewer:
                 log.gap(gap.table, gap.start, gap.stop, gap.rows)
             log.seal()
 
-    def _end_log(self, why: str) -> None:
+    def _end_log(self, why: str, told: str = "") -> None:
         log, link = self.log, self._link
         self._link = None
         if log is not None and link is not None:
@@ -423,7 +460,7 @@ class Viewer:
             self._link = link
             log.seal()
             self._link = None
-            link.end(why, log.since(log.now), _END_SECONDS)
+            link.end(why, log.since(log.now), _END_SECONDS, told)
 
     async def _rest(self, seconds: float) -> None:
         assert self._wake is not None

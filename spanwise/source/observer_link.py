@@ -95,14 +95,15 @@ class ObserverLink:
             self._ring.push(block, at)
         self._wake()
 
-    def end(self, why: str, at: float, limit_seconds: float) -> None:
+    def end(self, why: str, at: float, limit_seconds: float, told: str = "") -> None:
         """Send what is left and why the log ends; wait until the observer has it; close.
 
-        At most `limit_seconds`, and only while an observer is connected.
+        At most `limit_seconds`, and only while an observer is connected. `told`: half a sentence
+        that says more than `why`.
         """
         limit = monotonic() + limit_seconds
         with self._lock:
-            self._end = {"why": why, "at": at}
+            self._end = {"why": why, "at": at, "told": told}
         self._wake()
         self._wait(lambda: self._end_sent and self._acknowledged >= self._newest, limit_seconds)
         self.close()

@@ -8,6 +8,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spanwise
-from spanwise.dask_bridge import ship
+from spanwise.dask_bridge import ship, viewer
+from spanwise.dask_bridge.attach import attached_clusters
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.in_kernel import attach_here, shown
 from spanwise.dask_bridge.pulled import ROWS, STATES, Pulled
@@ -202,13 +205,78 @@ def test_nothing_is_left_on_the_cluster(client: distributed.Client) -> None:
     until(lambda: not processes_of("observer", others), "its observer ends")
 
 
+def test_who_attaches_at_the_same_moment_has_one_handle(cluster: DaskProcesses) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        handles = [*pool.map(lambda _: spanwise.attach(cluster.address), range(4))]
+    for each in handles:
+        assert each is handles[0] and each.status == "watching"
+        each.close()
+    assert handles[0].status == "closed" and attached_clusters() == {}
+
+
+def test_a_fork_ends_nothing_of_its_parent(cluster: DaskProcesses) -> None:
+    program = (
+        "import os, sys, spanwise\n"
+        "from spanwise.dask_bridge.attach import attached_clusters\n"
+        "with spanwise.attach(sys.argv[1]) as attached:\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        assert attached.status == 'closed' and attached_clusters() == {}\n"
+        "        sys.exit(7)\n"
+        "    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
+        "    attached.spans()\n"
+        "    assert attached.status == 'watching'\n"
+    )
+    cluster.run(program)
+
+
+def test_a_user_who_waits_no_longer_leaves_nothing(
+    client: distributed.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = {each.pid for each in processes_of("observer")}
+
+    class Interrupted(Future[None]):
+        def result(self, timeout: float | None = None) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(viewer, "Future", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        spanwise.attach(client)
+    assert attached_clusters() == {}
+    until(lambda: traces(client) == ([], []), "the plugin leaves")
+    until(lambda: not processes_of("observer", others), "its observer ends")
+
+
+def test_what_nobody_foresaw_ends_the_watch_and_is_said(
+    client: distributed.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("of the log")
+
+    with spanwise.attach(client) as attached:
+        with (
+            pytest.warns(RuntimeWarning, match="watched no more: ZeroDivisionError: of the log"),
+            monkeypatch.context() as broken,
+        ):
+            broken.setattr(DaskLog, "write", fail)
+            until(lambda: attached.status == "closed", "it ends")
+            attached._viewer._thread.join(LIMIT_SECONDS)
+        assert attached.spans() is not None  # (what was written is there)
+        with spanwise.attach(client) as again:
+            assert again is not attached and again.status == "watching"
+    with monkeypatch.context() as broken:
+        broken.setattr(DaskLog, "write", fail)
+        with pytest.raises(ClusterError, match="cannot be watched: ZeroDivisionError: of the log"):
+            spanwise.attach(client)
+
+
 def test_a_kernel_attaches_by_address(client: distributed.Client) -> None:
     told = attach_here(client.scheduler.address)
     try:
         assert told == {"cluster": shown()[client.scheduler.address]}
         assert attach_here(client.scheduler.address) == told
     finally:
-        for each in spanwise.dask_bridge.attach.attached_clusters().values():
+        for each in attached_clusters().values():
             each.close()
     assert shown() == {}
 
@@ -294,15 +362,15 @@ def test_a_scheduler_that_stands_still_is_watched_again(
     cluster: DaskProcesses, client: distributed.Client
 ) -> None:
     with spanwise.attach(client) as attached:
-        viewer, seconds = attached._viewer, attached._viewer._seconds
+        watching, seconds = attached._viewer, attached._viewer._seconds
         client.submit(part, 1, pure=False).result()
         cluster.scheduler.send_signal(signal.SIGSTOP)
         try:
-            viewer._seconds = 0.5  # (of one that runs, an answer may take as long as it likes)
+            watching._seconds = 0.5  # (of one that runs, an answer may take as long as it likes)
             until(lambda: attached.status == "reconnecting", "it is said")
             assert "did not answer in time" in attached.problem
         finally:
-            viewer._seconds = seconds
+            watching._seconds = seconds
             cluster.scheduler.send_signal(signal.SIGCONT)
         until(lambda: attached.status == "watching", "it is watched again")
         future = client.submit(part, 2, pure=False)
@@ -451,3 +519,31 @@ def test_a_lane_is_one_thread_at_a_time(threads: int, runs: list[tuple[int, floa
         assert all(stop <= a or start >= b for a, b in taken.get(place, []))
         taken.setdefault(place, []).append((start, stop))
     assert len(taken) <= threads
+
+
+def test_clients_come_and_go() -> None:
+    head = {"plugin": "p", "scheduler": "s", "address": "a", "python": "3", "distributed": "2"}
+    pulled = Pulled(**head, now=1e9 + 9, attached=1e9, started=1e9, viewers=1)  # type: ignore[arg-type]
+    blocks: list[Any] = []
+    log = DaskLog("clients", pulled, lambda block, _: blocks.append(block))
+    pulled.states["clients"] = {"client": ["there"], "joined": [1], "seen": [1e9]}
+    pulled.rows["client"] = {
+        **{"n": [0, 1, 2], "t": [1e9 + 1, 1e9 + 2, 1e9 + 3]},
+        **{"client": ["new", "there", "unknown"], "joined": [1, 0, 0]},
+    }
+    log.write(pulled)
+    pulled.rows.clear()
+    pulled.states["clients"] = {"client": ["new"], "joined": [1], "seen": [1e9 + 8]}
+    log.write(pulled)
+    log.seal()
+    rows = []
+    for sealed in blocks:
+        block = decode_block(sealed.data)
+        if block.table.name == "clients":
+            columns = map(block.column, ("client", "joined", "left", "name"))
+            rows += [*zip(*columns, strict=True)]
+    assert [(*row[:2], None if isnan(row[2]) else row[2], row[3]) for row in rows] == [
+        (1, 0.0, None, "there"),
+        (2, 1.0, None, "new"),
+        (1, 0.0, 2.0, "there"),
+    ]
