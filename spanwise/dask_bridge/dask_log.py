@@ -194,6 +194,8 @@ class DaskLog:
             if "done" in rows:
                 self._write_done(rows["done"], rows.get("parts", {}), pulled.live)
             self._write_events(rows)
+            if "left" in rows:
+                self._write_short_lived(rows["left"])
             if "executing" in states:
                 self._note_executing(states["executing"])
             if "memory" in states:
@@ -247,10 +249,20 @@ class DaskLog:
             if number is None or row is None:
                 continue
             why = _LEFT.get(how.get(address, -1), "left")
-            at = self.since(when.get(address, self.now))
-            self._writer.add("workers", *row[:5], at, *row[6:9], why)
-            self._set_capacity(number, 0, CAPACITY_GONE)
-            self._event("worker-lost" if why == "lost" else "worker-left", at, number, why)
+            self._write_left(number, self.since(when.get(address, self.now)), why)
+
+    def _write_short_lived(self, left: Columns) -> None:
+        """Workers that have left before their description was looked at, and had run tasks."""
+        for address, t, expected in _rows(left, ("worker", "t", "expected")):
+            number = self._workers.get(address, NONE_U16)
+            if number in self._rows_of_workers and number not in self._capacity:
+                self._write_left(number, self.since(t), _LEFT.get(expected, "left"))
+
+    def _write_left(self, number: int, at: float, why: str) -> None:
+        row = self._rows_of_workers[number]
+        self._writer.add("workers", *row[:5], at, *row[6:9], why)
+        self._set_capacity(number, 0, CAPACITY_GONE)
+        self._event("worker-lost" if why == "lost" else "worker-left", at, number, why)
 
     def _set_capacity(self, worker: int, threads: int, state: int) -> None:
         if self._capacity.get(worker) != (threads, state):

@@ -39,7 +39,9 @@ def security_of(where: Any) -> Any:
 def open_rpc(address: str, security: Any, seconds: float) -> Any:
     """A `distributed.core.rpc`, which connects when it is first used.
 
-    What a scheduler sends pickled stays closed: only numbers, texts and lists of them are read.
+    Of an answer only numbers, texts and lists of them are read; values that tasks made, and what
+    was raised, stay closed. But `distributed` un-pickles a message whose sender marks it so: like
+    a client of Dask, a viewer trusts its scheduler.
 
     Raises
     ------

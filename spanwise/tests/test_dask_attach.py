@@ -547,3 +547,32 @@ def test_clients_come_and_go() -> None:
         (2, 1.0, None, "new"),
         (1, 0.0, 2.0, "there"),
     ]
+
+
+def test_a_worker_that_came_and_went_between_looks_has_gone() -> None:
+    head = {"plugin": "p", "scheduler": "s", "address": "a", "python": "3", "distributed": "2"}
+    pulled = Pulled(**head, now=1e9 + 9, attached=1e9, started=1e9, viewers=1)  # type: ignore[arg-type]
+    run = {
+        "n": 0,
+        "t": 1e9 + 2,
+        "key": "k",
+        "group": "k",
+        "prefix": "k",
+        "span": None,
+        "text": None,
+    }
+    run |= {"worker": "w", "thread": 7, "erred": 0, "nbytes": 1, "type": None, "given": 1e9 + 1}
+    compute = {"action": "compute", "start": 1e9 + 1, "stop": 1e9 + 2, "source": None}
+    left = {"n": 1, "t": 1e9 + 3, "worker": "w", "expected": -1}
+    for kind, row in (("done", run | {"parts": 1}), ("parts", compute), ("left", left)):
+        pulled.rows[kind] = {name: [value] for name, value in row.items()}
+    blocks: list[Any] = []
+    log = DaskLog("workers", pulled, lambda block, _: blocks.append(block))
+    log.write(pulled)
+    assert log.present() == []
+    log.seal()
+    decoded = [decode_block(each.data) for each in blocks]
+    lefts = [
+        each for block in decoded if block.table.name == "workers" for each in block.column("left")
+    ]
+    assert isnan(lefts[0]) and lefts[1:] == [3.0]
