@@ -80,6 +80,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         </span>
         <span className="sw-cluster-state">{stateText(cluster, trans)}</span>
         <span className="sw-cluster-spacer" />
+        {!hasFewButtons(cluster) && <AttachButton {...props} />}
         <ToolButton
           label={trans.__('Choose cluster')}
           icon={caretDownEmptyIcon}
@@ -183,8 +184,7 @@ function ClusterButtons(
   props: ClusterCardProps & { readonly cluster: ClusterInfo }
 ): JSX.Element {
   const { cluster, users, actions, trans } = props;
-  // What is refused is a sentence, no cluster: nothing can be done with it. Dask's clusters are scaled and stopped by Dask's own client.
-  if (cluster.cluster === REFUSED_CLUSTER || cluster.kind === 'dask') {
+  if (hasFewButtons(cluster)) {
     return (
       <div className="sw-cluster-buttons sw-is-few">
         <NewButton {...props} text={trans.__('New')} />
@@ -231,7 +231,6 @@ function ClusterButtons(
         disabledBecause={isNot ?? (isStopping ? underWay : undefined)}
         onClick={() => void actions.stop(cluster, users)}
       />
-      <AttachButton {...props} />
     </div>
   );
 }
@@ -270,9 +269,14 @@ function NewButton(
   );
 }
 
+/** What is refused is a sentence, no cluster: nothing can be done with it. Dask's clusters are scaled and stopped by Dask's own client. */
+function hasFewButtons(cluster: ClusterInfo): boolean {
+  return cluster.cluster === REFUSED_CLUSTER || cluster.kind === 'dask';
+}
+
 function AttachButton(
   props: Pick<ClusterCardProps, 'onAttach' | 'trans'> & {
-    /** Beside four others there is no room for it. */
+    /** With four other buttons there is no room for it: then it stands beside the choice of a cluster. */
     readonly text?: string;
   }
 ): JSX.Element | null {

@@ -240,7 +240,7 @@ describe('ClusterCard', () => {
     textOf(null, atRest, { onAttach });
     expect(buttonTexts()).toEqual(['Start a cluster', 'Attach to Dask…']);
     textOf(clusterInfo(), atRest, { onAttach });
-    expect(buttonTexts()).toEqual(['New', 'Scale', 'Restart', 'Stop', '']);
+    expect(buttonTexts()).toEqual(['New', 'Scale', 'Restart', 'Stop']);
     expect(
       host.querySelector<HTMLElement>('[aria-label="Attach to a Dask cluster"]')
         ?.title
