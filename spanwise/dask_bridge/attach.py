@@ -5,23 +5,20 @@ from __future__ import annotations
 import atexit
 import sys
 import threading
-from pathlib import Path
 from time import time
 from typing import Any
 
 from spanwise.dask_bridge.reach import security_of
 from spanwise.dask_bridge.viewer import Viewer
 from spanwise.errors import ClusterError
+from spanwise.observed.asked_handle import AskedHandle
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
-from spanwise.observed.observer_address import ObserverAddress
-from spanwise.observed.profile_page import with_page
-from spanwise.observed.questions import FineMetrics, Questions
-from spanwise.observed.span_info import SpanInfo
+from spanwise.observed.questions import Questions
 from spanwise.processes.fork_hook import ForkHook
 
 
-class AttachedCluster:
+class AttachedCluster(AskedHandle):
     """A Dask cluster that is watched; see :func:`attach`.
 
     Attributes
@@ -98,56 +95,8 @@ class AttachedCluster:
             self._questions = log.cluster_id, Questions(viewed, lambda: self._viewer.observer)
         return self._questions[1]
 
-    def fine_metrics(
-        self,
-        *,
-        span: Any = None,
-        function: Any = None,
-        worker: Any = None,
-        start: float | None = None,
-        stop: float | None = None,
-        unit: str | None = None,
-    ) -> FineMetrics:
-        """Seconds, bytes and counts by activity; as :meth:`spanwise.Client.fine_metrics`.
-
-        Raises
-        ------
-        ClusterError
-            There is no observer, or it could not answer.
-        """
-        return self._asked().fine_metrics(span, function, worker, start, stop, unit)
-
-    def spans(self) -> list[SpanInfo]:
-        """The spans as Dask has assigned them, parents before children, with Dask's ids."""
-        return self._asked().spans()
-
-    def get_task_stream(
-        self,
-        start: float | str | None = None,
-        stop: float | str | None = None,
-        count: int | None = None,
-    ) -> list[dict[str, Any]]:
-        """Records of tasks that have ended; as :meth:`spanwise.Client.get_task_stream`."""
-        return self._asked().task_stream(start, stop, count)
-
-    def profile(
-        self,
-        key: str | None = None,
-        start: float | str | None = None,
-        stop: float | str | None = None,
-        plot: bool | str = False,
-        filename: str | Path | None = None,
-        *,
-        span: Any = None,
-    ) -> Any:
-        """In which functions threads were; as :meth:`spanwise.Client.profile`.
-
-        Dask's workers tell of a second some time after it has ended: the answer takes 4 s.
-        """
+    def _take_samples(self) -> None:
         self._viewer.flush_samples()
-        profile = self._asked().profile(key, start, stop, None, span)
-        asked = {"Key": key, "From": start, "Until": stop, "Span": span}
-        return with_page(profile.tree(), profile, self.name, asked, plot, filename)
 
     def bandwidth(self) -> dict[str, Any]:
         """How fast results go from worker to worker, as Dask's scheduler estimates it.
@@ -260,7 +209,7 @@ def attach(
         known = _shared(address)
         if known is not None:
             return known
-        viewer = Viewer(address, security, name or called or address, _found, timeout)
+        viewer = Viewer(address, security, name or called or address, find_observer, timeout)
         viewer.begin()
         attached = AttachedCluster(viewer)
         with _LOCK:
@@ -277,10 +226,6 @@ def _shared(address: str) -> AttachedCluster | None:
             return None
         known._uses += 1
         return known
-
-
-def _found() -> ObserverAddress:
-    return find_observer()
 
 
 def _address_of(where: Any) -> tuple[str, str | None]:
@@ -311,10 +256,15 @@ def _security_at(where: Any) -> Any:
     return None if isinstance(where, str) else getattr(where, "security", None)
 
 
+def running_clients() -> list[Any]:
+    """The clients of `distributed` in this process that are connected; it is not imported."""
+    clients = getattr(sys.modules.get("distributed"), "Client", None)
+    return [each for each in list(getattr(clients, "_instances", ())) if each.status == "running"]
+
+
 def _only_client() -> Any:
     """The client of `distributed` that this process has."""
-    clients = getattr(sys.modules.get("distributed"), "Client", None)
-    running = [each for each in getattr(clients, "_instances", ()) if each.status == "running"]
+    running = running_clients()
     if len(running) != 1:
         found = "no Dask client" if not running else f"{len(running)} Dask clients"
         raise ClusterError(

@@ -5,11 +5,10 @@ The texts that ask are in ``src/lab/kernel-snippet.ts``.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
-from spanwise.dask_bridge.attach import attach, attached_clusters
+from spanwise.dask_bridge.attach import attach, attached_clusters, running_clients
 from spanwise.errors import ClusterError
 
 #: A kernel that attaches does nothing else meanwhile.
@@ -54,9 +53,7 @@ def attach_here(
 
 
 def _client_of(address: str) -> Any:
-    clients = getattr(sys.modules.get("distributed"), "Client", None)
-    for each in list(getattr(clients, "_instances", ())):
-        scheduler = getattr(each, "scheduler", None)
-        if each.status == "running" and getattr(scheduler, "address", None) == address:
+    for each in running_clients():
+        if getattr(getattr(each, "scheduler", None), "address", None) == address:
             return each
     return None

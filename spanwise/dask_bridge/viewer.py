@@ -346,18 +346,19 @@ class Viewer:
         )
 
     async def _asked(self, fresh: bool) -> Any:
-        operation = getattr(self._rpc, OPERATION)
-        request: dict[str, Any] = {
-            "viewer": self._id,
-            "plugin": self._plugin,
-            "cursor": self._cursor,
-            "state": self._state,
-            "limit": _LIMIT,
-            "lease": LEASE_SECONDS,
-            "want": [*_WANT, "tasks"] if self._state < 0 else _WANT,
-            "fresh": fresh,
-        }
-        return await asyncio.wait_for(operation(**request), self._seconds)
+        want = [*_WANT, "tasks"] if self._state < 0 else _WANT
+        asked = self._operation(limit=_LIMIT, lease=LEASE_SECONDS, want=want, fresh=fresh)
+        return await asyncio.wait_for(asked, self._seconds)
+
+    def _operation(self, **request: Any) -> Any:
+        """Call the plugin's operation for this viewer, from where it is."""
+        return getattr(self._rpc, OPERATION)(
+            viewer=self._id,
+            plugin=self._plugin,
+            cursor=self._cursor,
+            state=self._state,
+            **request,
+        )
 
     def _write(self, pulled: Pulled) -> None:
         """Write an answer, into a new log if the scheduler is another one."""
@@ -454,10 +455,8 @@ class Viewer:
 
     def _end_log(self, why: str, told: str = "") -> None:
         log, link = self.log, self._link
-        self._link = None
         if log is not None and link is not None:
             # (what was written is sent first)
-            self._link = link
             log.seal()
             self._link = None
             link.end(why, log.since(log.now), _END_SECONDS, told)
@@ -470,18 +469,8 @@ class Viewer:
     async def _leave(self) -> None:
         """Say that this viewer leaves, if it can be said."""
         if self._rpc is not None and self._plugin:
-            operation = getattr(self._rpc, OPERATION)
-            leaving = {
-                "viewer": self._id,
-                "plugin": self._plugin,
-                "cursor": self._cursor,
-                "state": self._state,
-                "limit": 1,
-                "lease": 0,
-                "want": [],
-            }
             with suppress(Exception):  # (its lease ends by itself)
-                await asyncio.wait_for(operation(**leaving), 2.0)
+                await asyncio.wait_for(self._operation(limit=1, lease=0, want=[]), 2.0)
         await self._let_go()
 
     async def _let_go(self) -> None:

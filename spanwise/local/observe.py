@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import atexit
 import threading
-from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import dask
 from dask.callbacks import Callback
@@ -18,18 +16,17 @@ from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.recorder import Recorder
 from spanwise.local.runs import ObservedRuns
 from spanwise.notices import warn_asker
+from spanwise.observed.asked_handle import AskedHandle
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
 from spanwise.observed.observer_address import ObserverAddress
-from spanwise.observed.profile_page import with_page
-from spanwise.observed.questions import FineMetrics, Questions
-from spanwise.observed.span_info import SpanInfo
+from spanwise.observed.questions import Questions
 from spanwise.processes.fork_hook import ForkHook
 from spanwise.processes.node import NodeNotFound
 from spanwise.processes.this_process import default_name, notebook_path
 
 
-class Observation:
+class Observation(AskedHandle):
     """What Dask's local schedulers do, from now on until it ends; see :func:`observe`.
 
     Attributes
@@ -142,53 +139,6 @@ class Observation:
         if self._observed is None:
             raise ClusterError(f"Nothing was observed: {self._why_off}")
         return self._observed
-
-    def fine_metrics(
-        self,
-        *,
-        span: Any = None,
-        function: Any = None,
-        worker: Any = None,
-        start: float | None = None,
-        stop: float | None = None,
-        unit: str | None = None,
-    ) -> FineMetrics:
-        """Seconds, bytes and counts by activity; as :meth:`spanwise.Client.fine_metrics`.
-
-        Raises
-        ------
-        ClusterError
-            There is no observer, or it could not answer.
-        """
-        return self._asked().fine_metrics(span, function, worker, start, stop, unit)
-
-    def spans(self) -> list[SpanInfo]:
-        """All spans, parents before children; as :meth:`spanwise.Client.spans`."""
-        return self._asked().spans()
-
-    def get_task_stream(
-        self,
-        start: float | str | None = None,
-        stop: float | str | None = None,
-        count: int | None = None,
-    ) -> list[dict[str, Any]]:
-        """Records of tasks that have ended; as :meth:`spanwise.Client.get_task_stream`."""
-        return self._asked().task_stream(start, stop, count)
-
-    def profile(
-        self,
-        key: str | None = None,
-        start: float | str | None = None,
-        stop: float | str | None = None,
-        plot: bool | str = False,
-        filename: str | Path | None = None,
-        *,
-        span: Any = None,
-    ) -> Any:
-        """In which functions threads were; as :meth:`spanwise.Client.profile`."""
-        profile = self._asked().profile(key, start, stop, None, span)
-        asked = {"Key": key, "From": start, "Until": stop, "Span": span}
-        return with_page(profile.tree(), profile, self.name, asked, plot, filename)
 
     def _begin_memory_run(self, label: str, measure: str, interval: float) -> LocalMemoryRun:
         """Called by :class:`spanwise.MemorySampler`.

@@ -1,0 +1,83 @@
+"""What the handle of a log that a program writes is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from spanwise.observed.profile_page import with_page
+from spanwise.observed.questions import FineMetrics, Questions
+from spanwise.observed.span_info import SpanInfo
+
+
+class AskedHandle:
+    """Answers as :class:`spanwise.Client` does.
+
+    Attributes
+    ----------
+    name
+        Shown by the panels.
+    """
+
+    name: str
+
+    def _asked(self) -> Questions:
+        """Of the log that is written now."""
+        raise NotImplementedError
+
+    def fine_metrics(
+        self,
+        *,
+        span: Any = None,
+        function: Any = None,
+        worker: Any = None,
+        start: float | None = None,
+        stop: float | None = None,
+        unit: str | None = None,
+    ) -> FineMetrics:
+        """Seconds, bytes and counts by activity; as :meth:`spanwise.Client.fine_metrics`.
+
+        Raises
+        ------
+        ClusterError
+            There is no observer, or it could not answer.
+        """
+        return self._asked().fine_metrics(span, function, worker, start, stop, unit)
+
+    def spans(self) -> list[SpanInfo]:
+        """All spans, parents before children; as :meth:`spanwise.Client.spans`.
+
+        Of a Dask cluster: as Dask has assigned them, with Dask's ids.
+        """
+        return self._asked().spans()
+
+    def get_task_stream(
+        self,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        count: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """Records of tasks that have ended; as :meth:`spanwise.Client.get_task_stream`."""
+        return self._asked().task_stream(start, stop, count)
+
+    def profile(
+        self,
+        key: str | None = None,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        plot: bool | str = False,
+        filename: str | Path | None = None,
+        *,
+        span: Any = None,
+    ) -> Any:
+        """In which functions threads were; as :meth:`spanwise.Client.profile`.
+
+        Of a Dask cluster it takes 4 s: workers tell of a second some time after it has ended.
+        """
+        self._take_samples()
+        profile = self._asked().profile(key, start, stop, None, span)
+        asked = {"Key": key, "From": start, "Until": stop, "Span": span}
+        return with_page(profile.tree(), profile, self.name, asked, plot, filename)
+
+    def _take_samples(self) -> None:
+        """Have the newest samples written, where they do not come by themselves."""
