@@ -88,6 +88,9 @@ const ROLES = {
   'run-3': ['#256001', '#5c9448'],
   'run-4': ['#4d3a19', '#d9bf8c'],
   limit: ['#6a6a6a', '#b0b0b0'],
+  /** Of two runs, what took less and what took more. */
+  faster: ['#2f6db5', '#5b9ad5'],
+  slower: ['#b45309', '#e0913f'],
   link: ['#1565c0', '#64b5f6'],
   /** Span bands by order of first appearance per level. */
   'band-1-fill': ['#dbe9f6', '#1f3a52'],

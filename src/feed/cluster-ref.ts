@@ -3,6 +3,8 @@
  * cluster's name), not to one cluster's id; this file finds the cluster that the target means now.
  *
  *   target {notebook: 'a.ipynb'}    cluster 1 (ended) → cluster 2 (ended) → cluster 3 (running)   ⇒ cluster 3
+ *   target {…, name: 'survey'}      of the notebook's clusters only those of this name, whatever else it starts
+ *   target {…, cluster: 'id'}       this cluster and no other, while the page knows it
  *   not following                   stays with the cluster it showed when following was switched off
  */
 import { type ISignal, Signal } from '@lumino/signaling';
@@ -16,6 +18,8 @@ export type ClusterTarget = {
   readonly notebook?: string;
   /** The cluster's name; with a notebook, only its clusters of that name. */
   readonly name?: string;
+  /** Id of the only cluster that is meant, as long as it is listed: others have its name. */
+  readonly cluster?: string;
 };
 
 /** How long a cluster that a new observer does not know may take to be listed again: its source reconnects within 2 s of the observer's start. */
@@ -275,9 +279,42 @@ export function targetOf(
   return own === undefined ? { name: info.name } : { notebook: own };
 }
 
+/**
+ * The target that goes on with what comes after a cluster: the next one of its notebook, if the cluster is the one that the notebook means
+ * now; else those of its name.
+ *
+ * @param own - the notebook or name that the cluster is to be found by.
+ */
+export function followingTarget(
+  info: ClusterInfo,
+  infos: readonly ClusterInfo[],
+  notebookOf: NotebookOf,
+  own = targetOf(info, notebookOf)
+): ClusterTarget {
+  return newestFor(infos, own, notebookOf)?.cluster === info.cluster
+    ? own
+    : pinnedTarget(info, infos, notebookOf, own);
+}
+
+/** The target that stays with a cluster whatever else its notebook starts; with the next run, if that has its name. */
+export function pinnedTarget(
+  info: ClusterInfo,
+  infos: readonly ClusterInfo[],
+  notebookOf: NotebookOf,
+  own = targetOf(info, notebookOf)
+): ClusterTarget {
+  const named = { ...own, name: info.name };
+  return newestFor(infos, named, notebookOf)?.cluster === info.cluster
+    ? named
+    : { ...named, cluster: info.cluster };
+}
+
 /** Equal targets have equal keys; also the key of the saved selection. */
 export function targetKey(target: ClusterTarget): string {
-  return JSON.stringify([target.notebook ?? null, target.name ?? null]);
+  const { notebook = null, name = null, cluster } = target;
+  return JSON.stringify(
+    cluster === undefined ? [notebook, name] : [notebook, name, cluster]
+  );
 }
 
 function isOpen(target: ClusterTarget): boolean {
@@ -293,13 +330,18 @@ export function belongsTo(
 }
 
 /**
- * The cluster that a target means: of those that its notebook is connected to the one that it joined last; else the one that it used last.
+ * The cluster that a target means: the only one that it names; else of those that its notebook is connected to the one that it joined last;
+ * else the one that it used last.
  */
-export function newestFor(
+function newestFor(
   infos: readonly ClusterInfo[],
   target: ClusterTarget,
   notebookOf: NotebookOf
 ): ClusterInfo | null {
+  const only = infos.find(info => info.cluster === target.cluster);
+  if (only !== undefined) {
+    return only;
+  }
   if (target.notebook === undefined) {
     return newestOf(infos.filter(info => belongsTo(info, target, notebookOf)));
   }

@@ -189,6 +189,19 @@ export class SelectionModel implements IDisposable {
     this._set(state);
   }
 
+  /** Takes what another selection of the same cluster has become; Ctrl Z goes back from it here, too. */
+  follow(state: SelectionState): void {
+    const { filter, time } = this._state;
+    const isFilter =
+      JSON.stringify({ filter, time }) !==
+      JSON.stringify({ filter: state.filter, time: state.time });
+    if (isFilter) {
+      this._step(state);
+    } else {
+      this._set(state);
+    }
+  }
+
   /** Take away the condition with this id. */
   remove(id: string): void {
     this._step(withoutCondition(this._state, id));

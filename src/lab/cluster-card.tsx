@@ -12,6 +12,7 @@ import {
 import * as React from 'react';
 import type { LinkStatus } from '../feed/feed-types';
 import { formatBytes, formatBytesOf, formatClock } from '../panels/format';
+import { pinIcon } from '../panels/icons';
 import { MarkedText } from '../panels/marked-text';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
@@ -28,6 +29,14 @@ import type { ClusterUsers } from './cluster-users';
 /** Paused workers that are named. */
 const MOST_PAUSES = 2;
 
+/** Of the open panels that show the cluster. */
+export type Pin = {
+  /** Whether all of them stay with it when another cluster is chosen. */
+  readonly isPinned: boolean;
+  readonly panels: number;
+  readonly toggle: () => void;
+};
+
 type ClusterCardProps = {
   readonly cluster: ClusterInfo | null;
   readonly users: ClusterUsers;
@@ -37,6 +46,8 @@ type ClusterCardProps = {
   readonly trans: TranslationBundle;
   /** Of the scheduler, if the cluster is Dask's and its name does not say it. */
   readonly address?: string | undefined;
+  readonly pin?: Pin | null;
+  /** Shows it in the card, and in the open panels that are not pinned. */
   onChoose(cluster: ClusterInfo): void;
   /** Asks for the address of a Dask cluster; null: there are no notebooks whose kernels could connect. */
   readonly onAttach: (() => void) | null;
@@ -81,6 +92,19 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         <span className="sw-cluster-state">{stateText(cluster, trans)}</span>
         <span className="sw-cluster-spacer" />
         {!hasFewButtons(cluster) && <AttachButton {...props} />}
+        {props.pin && (
+          <ToolButton
+            label={trans.__('Pin panels to this cluster')}
+            icon={pinIcon}
+            pressed={props.pin.isPinned}
+            disabledBecause={
+              props.pin.panels === 0
+                ? trans.__('no open panel shows it')
+                : undefined
+            }
+            onClick={props.pin.toggle}
+          />
+        )}
         <ToolButton
           label={trans.__('Choose cluster')}
           icon={caretDownEmptyIcon}

@@ -1,20 +1,32 @@
 /**
  * One cluster reference and one selection per notebook (or name of a cluster without one), shared by all its panels and the sidebar, so
- * that one filter acts on all of them and on no other notebook's. Selections are kept in JupyterLab's state database.
+ * that one filter acts on all of them and on no other notebook's. Panels that are pinned to one of the notebook's clusters have a reference
+ * of their own, and the same filter as long as the notebook's other panels show that cluster:
+ *
+ *     {notebook: a}                    first-look        survey
+ *     {notebook: a, name: first-look}  first-look        first-look
+ *                                      └ one filter ┘    └ two ┘
+ *
+ * Selections are kept in JupyterLab's state database.
  */
 import type { IStateDB } from '@jupyterlab/statedb';
 import type { ITranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONValue } from '@lumino/coreutils';
 import {
+  belongsTo,
   ClusterRef,
   type ClusterTarget,
+  followingTarget,
   type NotebookOf,
-  targetKey
+  pinnedTarget,
+  targetKey,
+  targetOf
 } from '../feed/cluster-ref';
 import { Disposing } from '../feed/disposing';
 import type { IFeed } from '../feed/feed-types';
 import { SelectionModel, selectionFromJSON } from '../feed/selection';
-import type { ITheme, PanelContext } from '../panels/panel-context';
+import type { ITheme, PanelContext, Stay } from '../panels/panel-context';
+import type { ClusterInfo } from '../wire/panel-link';
 
 /** A selection is written this long after its last change, so that typing in a filter is one write. */
 const SAVE_AFTER_MS = 300;
@@ -29,6 +41,27 @@ export class ContextPool extends Disposing {
   /** The context of a target, made at first use; its saved selection comes in a moment (see `restored`). */
   get(target: ClusterTarget): PanelContext {
     return this._entry(target).context;
+  }
+
+  /** The context of a cluster; of the notebook of `near`, if that uses it. */
+  of(
+    info: ClusterInfo,
+    stay: Stay,
+    { notebook }: ClusterTarget = {}
+  ): PanelContext {
+    const { feed, notebookOf } = this._options;
+    const own =
+      notebook !== undefined && belongsTo(info, { notebook }, notebookOf)
+        ? { notebook }
+        : targetOf(info, notebookOf);
+    switch (stay) {
+      case 'follows':
+        return this.get(followingTarget(info, feed.clusters, notebookOf, own));
+      case 'pinned':
+        return this.get(pinnedTarget(info, feed.clusters, notebookOf, own));
+      case 'run':
+        return this.get({ ...own, name: info.name, cluster: info.cluster });
+    }
   }
 
   /** Resolves when the saved selection of the target is in place, or there is none. */
@@ -67,22 +100,71 @@ export class ContextPool extends Disposing {
       return bound;
     }
     const selection = new SelectionModel();
+    const context: PanelContext = {
+      feed,
+      cluster,
+      selection,
+      theme,
+      translator,
+      of: (info, stay) => this.of(info, stay, cluster.target)
+    };
+    const [peer] = this._peersOf(context);
+    if (peer !== undefined) {
+      selection.restore(peer.selection.state);
+    }
     const entry: Entry = {
-      context: { feed, cluster, selection, theme, translator },
+      context,
       timer: {},
-      restored: this._restore(cluster, selection)
+      shown: cluster.current?.cluster,
+      restored:
+        peer === undefined
+          ? this._restore(cluster, selection)
+          : Promise.resolve()
     };
     this._entries.set(key, entry);
     this._entries.set(targetKey(cluster.target), entry);
-    // An open target finds its notebook later; from then on it is that notebook's context.
     cluster.changed.connect(sender => {
+      // An open target finds its notebook later; from then on it is that notebook's context.
       const boundKey = targetKey(sender.target);
       if (!this._entries.has(boundKey)) {
         this._entries.set(boundKey, entry);
       }
+      this._onCluster(entry);
     });
-    selection.changed.connect(() => this._saveSoon(entry));
+    selection.changed.connect(() => {
+      for (const other of this._peersOf(context)) {
+        other.selection.follow(selection.state);
+      }
+      this._saveSoon(entry);
+    });
     return entry;
+  }
+
+  /** Other contexts of the same notebook that show the same cluster. */
+  private _peersOf({ cluster }: PanelContext): PanelContext[] {
+    const id = cluster.current?.cluster;
+    const contexts = [...this._entries.values()].map(({ context }) => context);
+    return id === undefined
+      ? []
+      : [...new Set(contexts)].filter(
+          other =>
+            other.cluster !== cluster &&
+            other.cluster.current?.cluster === id &&
+            other.cluster.target.notebook === cluster.target.notebook
+        );
+  }
+
+  /** Who comes to a cluster takes the filter that it has there. */
+  private _onCluster(entry: Entry): void {
+    const { cluster, selection } = entry.context;
+    const had = entry.shown;
+    entry.shown = cluster.current?.cluster;
+    if (had !== undefined && had !== entry.shown) {
+      const [peer] = this._peersOf(entry.context);
+      if (peer !== undefined) {
+        selection.restore(peer.selection.state);
+      }
+    }
   }
 
   private async _restore(
@@ -113,6 +195,8 @@ export class ContextPool extends Disposing {
 type Entry = {
   readonly context: PanelContext;
   readonly timer: { id?: ReturnType<typeof setTimeout> };
+  /** Id of the cluster that it showed last. */
+  shown: string | undefined;
   readonly restored: Promise<void>;
 };
 

@@ -85,6 +85,8 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
       // The server may have started its observer for this cluster.
       feed.reconnect();
       if (opens) {
+        // The notebook may have begun another cluster since this one: which one is meant can be told when the page knows both.
+        await heardOf(feed, attached.cluster);
         await app.commands.execute(CommandIDs.openLayout, {
           notebook,
           cluster: attached.cluster
@@ -225,4 +227,25 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
 function say(sentence: string): void {
   // Without it JupyterLab lists the notification and does not show it.
   Notification.warning(sentence, { autoClose: 8000 });
+}
+
+/** How long the page may take to hear of a cluster; after that the panels wait for it. */
+const ARRIVAL_LIMIT_MS = 5000;
+
+function heardOf(feed: IFeed, cluster: string): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(() => done(), ARRIVAL_LIMIT_MS);
+    const done = () => {
+      clearTimeout(timer);
+      feed.clustersChanged.disconnect(look);
+      resolve();
+    };
+    const look = () => {
+      if (feed.clusters.some(info => info.cluster === cluster)) {
+        done();
+      }
+    };
+    feed.clustersChanged.connect(look);
+    look();
+  });
 }

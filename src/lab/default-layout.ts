@@ -9,7 +9,8 @@
  *   │ Memory   30 % │ Metrics    │            │
  *   └───────────────┴────────────┴────────────┘
  *
- * A panel that is missing leaves its place to its neighbour. In the left sidebar the Spanwise tab is in front.
+ * A panel that is missing leaves its place to its neighbour; others of its kind are in tabs behind it, and panels of other kinds behind the
+ * Profile. In the left sidebar the Spanwise tab is in front.
  */
 import type { DockLayout, Widget } from '@lumino/widgets';
 import type { PanelName } from '../panels/panel-context';
@@ -25,18 +26,22 @@ export const LAID_OUT: readonly PanelName[] = [
   'memory'
 ];
 
+/** The panel behind which those are that have no place. */
+export const BEHIND: PanelName = 'profile';
+
 type Area = DockLayout.AreaConfig;
 
 export function defaultLayout(
-  panels: Readonly<Partial<Record<PanelName, Widget>>>,
+  /** The widgets of each place; the first is shown. */
+  panels: Readonly<Partial<Record<PanelName, readonly Widget[]>>>,
   /** The widgets that stay at the left, in tabs; `front` is shown. */
   others: readonly Widget[],
   front: Widget | null
 ): DockLayout.ILayoutConfig {
-  const one = (widget: Widget | undefined): Area | null =>
-    widget === undefined
+  const stack = (widgets: readonly Widget[] = []): Area | null =>
+    widgets.length === 0
       ? null
-      : { type: 'tab-area', widgets: [widget], currentIndex: 0 };
+      : { type: 'tab-area', widgets: [...widgets], currentIndex: 0 };
   const left: Area | null =
     others.length === 0
       ? null
@@ -51,18 +56,18 @@ export function defaultLayout(
         0.42,
         split('vertical', [
           [0.7, left],
-          [0.3, one(panels.memory)]
+          [0.3, stack(panels.memory)]
         ])
       ],
       [
         0.58,
         split('vertical', [
-          [0.48, one(panels['task-stream'])],
+          [0.48, stack(panels['task-stream'])],
           [
             0.52,
             split('horizontal', [
-              [0.56, one(panels['fine-metrics'])],
-              [0.44, one(panels.profile)]
+              [0.56, stack(panels['fine-metrics'])],
+              [0.44, stack(panels.profile)]
             ])
           ]
         ])

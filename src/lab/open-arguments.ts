@@ -5,7 +5,7 @@ import type { Trans } from '../base/trans';
 import {
   belongsTo,
   type ClusterTarget,
-  newestFor,
+  followingTarget,
   newestOf,
   notebooksOf,
   type NotebookOf,
@@ -91,16 +91,21 @@ export function namedTarget(
     );
     if (isHere || kernel !== undefined) {
       const target = { notebook: own };
-      const newest = newestFor(page.clusters, target, page.notebookOf);
-      // One notebook can have several clusters at a time: an older one is identified by its name. One that the page has not heard this
-      // notebook of is the one that it joined last.
-      return !isHere || newest?.cluster === known.cluster
-        ? { target }
-        : { target: { ...target, name: known.name } };
+      // One that the page has not heard this notebook of is the one that it joined last.
+      return isHere
+        ? {
+            target: followingTarget(
+              known,
+              page.clusters,
+              page.notebookOf,
+              target
+            )
+          }
+        : { target };
     }
   }
   if (known !== null) {
-    return { target: targetOf(known, page.notebookOf) };
+    return { target: followingTarget(known, page.clusters, page.notebookOf) };
   }
   if (own === undefined) {
     throw new Error(
@@ -118,9 +123,11 @@ function readTarget(value: unknown): ClusterTarget | undefined {
   }
   const notebook = text(value.notebook);
   const name = text(value.name);
+  const cluster = text(value.cluster);
   return {
     ...(notebook !== undefined && { notebook }),
-    ...(name !== undefined && { name })
+    ...(name !== undefined && { name }),
+    ...(cluster !== undefined && { cluster })
   };
 }
 

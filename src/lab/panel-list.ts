@@ -1,5 +1,6 @@
 /** The panels there are, in the order of the gallery. */
 import { bandwidthPanel } from '../panels/bandwidth';
+import { comparePanel } from '../panels/compare';
 import { fineMetricsPanel } from '../panels/fine-metrics';
 import { memoryPanel } from '../panels/memory';
 import type { PanelDescription } from '../panels/panel';
@@ -13,5 +14,6 @@ export const PANELS: readonly PanelDescription[] = [
   profilePanel,
   memoryPanel,
   bandwidthPanel,
-  systemPanel
+  systemPanel,
+  comparePanel
 ];

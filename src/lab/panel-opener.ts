@@ -1,14 +1,16 @@
-/** Opens panels where they belong, shows those that are open, and lays all four out. */
+/** Opens panels where they belong, shows those that are open, turns them to another cluster, and lays all four out. */
 import type { ILabShell } from '@jupyterlab/application';
 import type { WidgetTracker } from '@jupyterlab/apputils';
 import { LabIcon } from '@jupyterlab/ui-components';
 import { type JSONObject, UUID } from '@lumino/coreutils';
+import { type ISignal, Signal } from '@lumino/signaling';
 import { type DockLayout, DockPanel, type Widget } from '@lumino/widgets';
 import { type ClusterTarget, targetKey } from '../feed/cluster-ref';
-import type { PanelDescription, SpanwisePanel } from '../panels/panel';
+import { type PanelDescription, SpanwisePanel } from '../panels/panel';
 import type { PanelName } from '../panels/panel-context';
+import type { ClusterInfo } from '../wire/panel-link';
 import type { ContextPool } from './context-pool';
-import { defaultLayout, LAID_OUT, SIDEBAR_ID } from './default-layout';
+import { BEHIND, defaultLayout, LAID_OUT, SIDEBAR_ID } from './default-layout';
 
 export type PanelPlace = 'split-right' | 'split-bottom' | 'tab-after';
 
@@ -21,7 +23,14 @@ type SavedPanel = {
 };
 
 export class PanelOpener {
+  private readonly _changed = new Signal<this, void>(this);
+
   constructor(private readonly _options: PanelOpener.IOptions) {}
+
+  /** An open panel turned to another cluster, or was pinned. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
 
   /** Open panels, newest last. */
   get open(): readonly SpanwisePanel[] {
@@ -32,17 +41,55 @@ export class PanelOpener {
     return found;
   }
 
-  /** The open panel of this kind and target. */
+  /** The open panel of this kind and target; else one that shows the cluster which the target means now, pinned or not. */
   find(name: PanelName, target: ClusterTarget): SpanwisePanel | undefined {
-    return this.open.find(
-      panel =>
-        panel.face.name === name &&
-        targetKey(this.targetOf(panel)) === targetKey(target)
+    const { current } = this._options.contexts.get(target).cluster;
+    const ofKind = this.open.filter(panel => panel.face.name === name);
+    return (
+      ofKind.find(
+        panel => targetKey(panel.clusterTarget) === targetKey(target)
+      ) ??
+      ofKind.find(
+        panel =>
+          current !== null &&
+          panel.cluster?.cluster === current.cluster &&
+          panel.clusterTarget.notebook === target.notebook
+      )
     );
   }
 
-  targetOf(panel: SpanwisePanel): ClusterTarget {
-    return panel.clusterTarget;
+  /**
+   * A cluster was chosen: the open panels turn to it. Pinned ones stay. Of each kind one panel turns, unless one shows the cluster already:
+   *
+   *     chosen: survey     Task Stream · first-look              Task Stream · survey
+   *                        Profile · first-look (pinned)   ──►   Profile · first-look (pinned)
+   *                        System · first-look                   System · first-look
+   *                        System · survey                       System · survey
+   */
+  turn(target: ClusterTarget): void {
+    const names = new Set(this.open.map(({ face }) => face.name));
+    for (const name of names) {
+      const had = this.find(name, target);
+      if (had !== undefined) {
+        this._bringForward(had);
+      } else {
+        this._turnOne(name, target);
+      }
+    }
+  }
+
+  /** Open panels that show the cluster. */
+  showing(cluster: ClusterInfo): readonly SpanwisePanel[] {
+    return this.open.filter(
+      panel => panel.canBePinned && panel.cluster?.cluster === cluster.cluster
+    );
+  }
+
+  /** All open panels that show the cluster stay with it, or follow again. */
+  setPinned(cluster: ClusterInfo, isPinned: boolean): void {
+    for (const panel of this.showing(cluster)) {
+      panel.setPinned(isPinned);
+    }
   }
 
   /** Show the panel if it is open, else open it: beside `reference` or, by default, where other panels are. */
@@ -92,6 +139,7 @@ export class PanelOpener {
     void this._options.tracker.add(panel);
     panel.stateChanged.connect(sender => {
       void this._options.tracker.save(sender);
+      this._changed.emit();
     });
     return panel;
   }
@@ -103,31 +151,71 @@ export class PanelOpener {
     return panel;
   }
 
-  /** The default layout around `front`; everything else that is open goes into tabs behind it. */
+  /**
+   * The default layout around `front`. Panels that are open and not pinned are used for it; other panels go into tabs behind those of their
+   * kind, and everything else into tabs behind `front`.
+   */
   layOut(target: ClusterTarget, front: Widget | null): void {
     const { shell, panels } = this._options;
     if (shell.mode !== 'multiple-document') {
       shell.mode = 'multiple-document';
     }
-    const four = Object.fromEntries(
-      panels
-        .filter(({ name }) => LAID_OUT.includes(name))
-        .map(({ name }) => [name, this.forDrop(name, target)])
-    ) as Partial<Record<PanelName, SpanwisePanel>>;
-    const ours = new Set<Widget>(Object.values(four));
-    const others = [...shell.widgets('main')].filter(
-      widget => !ours.has(widget)
-    );
-    const dock = this._dock(others[0] ?? Object.values(four)[0]);
+    const four = panels
+      .map(({ name }) => name)
+      .filter(name => LAID_OUT.includes(name))
+      .map(
+        name =>
+          this.find(name, target) ??
+          this._turnOne(name, target) ??
+          prepareForDock(this.create(name, target))
+      );
+    const stacks = Object.fromEntries(
+      four.map(panel => [panel.face.name, [panel]])
+    ) as Partial<Record<PanelName, Widget[]>>;
+    const ours = new Set<Widget>(four);
+    const rest = [...shell.widgets('main')].filter(widget => !ours.has(widget));
+    const others = rest.filter(widget => {
+      const stack =
+        widget instanceof SpanwisePanel
+          ? (stacks[widget.face.name] ?? stacks[BEHIND])
+          : undefined;
+      stack?.push(widget);
+      return stack === undefined;
+    });
+    const dock = this._dock(rest[0] ?? four[0]);
     if (dock === null) {
       return;
     }
-    const layout: DockLayout.ILayoutConfig = defaultLayout(four, others, front);
+    const layout: DockLayout.ILayoutConfig = defaultLayout(
+      stacks,
+      others,
+      front
+    );
     dock.restoreLayout(layout);
     // Before the notebook, which keeps the keyboard.
     shell.activateById(SIDEBAR_ID);
     if (front !== null) {
       shell.activateById(front.id);
+    }
+  }
+
+  /** Turns the panel of this kind that is most in view, and says which; undefined: there is none that turns. */
+  private _turnOne(
+    name: PanelName,
+    target: ClusterTarget
+  ): SpanwisePanel | undefined {
+    const turning = this.open.filter(
+      panel => panel.face.name === name && panel.turns
+    );
+    const panel =
+      turning.filter(({ isVisible }) => isVisible).pop() ?? turning.pop();
+    panel?.turnTo(this._options.contexts.get(target));
+    return panel;
+  }
+
+  private _bringForward(panel: SpanwisePanel): void {
+    if (!panel.isVisible) {
+      this._options.shell.activateById(panel.id);
     }
   }
 

@@ -6,7 +6,6 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import {
   belongsTo,
   type ClusterTarget,
-  newestFor,
   newestOf,
   type NotebookOf,
   targetOf
@@ -117,21 +116,15 @@ export class SidebarModel extends Disposing {
 
   /** Show a cluster that was chosen; the notebook or panel one turns to next takes over again. */
   choose(cluster: ClusterInfo): void {
-    const { notebookOf } = this._options;
-    const front = this._front;
-    // A notebook that shares the cluster keeps its own filter.
-    const target =
-      front !== null && belongsTo(cluster, front, notebookOf)
-        ? front
-        : targetOf(cluster, notebookOf);
-    const newest = newestFor(this.feed.clusters, target, notebookOf);
     this._hasChosen = true;
-    // One notebook can have several clusters at a time: an older one is identified by its name.
-    this.follow(
-      newest?.cluster === cluster.cluster
-        ? target
-        : { ...target, name: cluster.name }
+    // A notebook that shares the cluster keeps its own filter.
+    const { contexts } = this._options;
+    const { cluster: chosen } = contexts.of(
+      cluster,
+      'follows',
+      this._front ?? undefined
     );
+    this.follow(chosen.target);
   }
 
   /** Shows a cluster that the page may not have heard of yet. */

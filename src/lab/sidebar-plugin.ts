@@ -80,6 +80,10 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
         trans,
         started: cluster => model.showWhenHeardOf(cluster)
       }),
+      choose: cluster => {
+        model.choose(cluster);
+        opener.turn(model.target);
+      },
       openPanel: (name, place) => {
         opener.show(
           name,
@@ -124,5 +128,6 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
     }
     // Panels that were opened or closed are marked in the gallery.
     shell.layoutModified.connect(() => sidebar.update());
+    opener.changed.connect(() => sidebar.update());
   }
 };

@@ -11,8 +11,9 @@ import type { PanelName } from '../panels/panel-context';
 import type { PanelDescription } from '../panels/panel';
 import { StateView } from '../panels/state-view';
 import { ToolButton } from '../panels/toolbar';
+import type { ClusterInfo } from '../wire/panel-link';
 import type { ClusterActions } from './cluster-actions';
-import { ClusterCard } from './cluster-card';
+import { ClusterCard, type Pin } from './cluster-card';
 import { DaskOffers } from './dask-offers';
 import { SIDEBAR_ID } from './default-layout';
 import { Gallery } from './gallery';
@@ -105,7 +106,8 @@ export class Sidebar extends ReactWidget {
               status={feed.status}
               trans={trans}
               address={dask?.clusters.addressOf(model.cluster?.cluster)}
-              onChoose={cluster => model.choose(cluster)}
+              pin={this._pinOf(model.cluster)}
+              onChoose={cluster => this._options.choose(cluster)}
               onAttach={dask?.attach ?? null}
             />
           )}
@@ -147,6 +149,23 @@ export class Sidebar extends ReactWidget {
     );
   }
 
+  /** Whether the panels of the cluster are pinned to it. */
+  private _pinOf(cluster: ClusterInfo | null): Pin | null {
+    const { opener } = this._options;
+    const panels = cluster === null ? [] : opener.showing(cluster);
+    const isPinned = panels.length > 0 && panels.every(panel => panel.isPinned);
+    return cluster === null
+      ? null
+      : {
+          isPinned,
+          panels: panels.length,
+          toggle: () => {
+            opener.setPinned(cluster, !isPinned);
+            this.update();
+          }
+        };
+  }
+
   private _redraw(): void {
     this.update();
   }
@@ -161,6 +180,8 @@ export namespace Sidebar {
     /** The Dask clusters of notebooks; null if there are no notebooks. */
     readonly dask: IDaskClusters | null;
     readonly trans: TranslationBundle;
+    /** Shows a cluster here, and in the open panels. */
+    readonly choose: (cluster: ClusterInfo) => void;
     readonly openPanel: (name: PanelName, place?: PanelPlace) => void;
     readonly openLayout: () => void;
     /** The widgets of the main area. */

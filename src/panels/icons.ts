@@ -49,6 +49,12 @@ export const systemIcon = icon(
   bar(3, 12, 4, 7) + bar(10, 4, 4, 15) + bar(17, 8, 4, 11) + bar(2, 20, 20, 2)
 );
 
+/** Bars to the left and right of a middle. */
+export const compareIcon = icon(
+  'compare',
+  bar(11, 2, 2, 20) + bar(3, 4, 8) + bar(13, 10, 8) + bar(6, 16, 5)
+);
+
 export const gripIcon = icon(
   'grip',
   [4, 10, 16]
@@ -57,6 +63,12 @@ export const gripIcon = icon(
         `<rect x="7" y="${y}" width="3" height="3"/><rect x="14" y="${y}" width="3" height="3"/>`
     )
     .join('')
+);
+
+/** A drawing pin, seen from the side. */
+export const pinIcon = icon(
+  'pin',
+  '<path d="M8 2h8v2l-1.5 1.5V11l3.5 3v2h-5v6h-2v-6H6v-2l3.5-3V5.5L8 4z"/>'
 );
 
 export const tableIcon = icon(

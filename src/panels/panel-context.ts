@@ -10,12 +10,19 @@ import type { Palette } from '../charts/theme';
 import type { ClusterRef } from '../feed/cluster-ref';
 import type { IFeed } from '../feed/feed-types';
 import type { SelectionModel } from '../feed/selection';
+import type { ClusterInfo } from '../wire/panel-link';
 
 /** The present colours. Canvases redraw on `changed`; HTML uses the custom properties and need not. */
 export interface ITheme {
   readonly palette: Palette;
   readonly changed: ISignal<ITheme, Palette>;
 }
+
+/**
+ * For how long a panel stays with a cluster. follows: until its notebook has another; pinned: until it is told otherwise, also with the
+ * next run of the same name; run: with this one alone.
+ */
+export type Stay = 'follows' | 'pinned' | 'run';
 
 /** `cluster` and `selection` are shared by all panels of one notebook or cluster name; the panel does not dispose them. */
 export type PanelContext = {
@@ -24,6 +31,8 @@ export type PanelContext = {
   readonly selection: SelectionModel;
   readonly theme: ITheme;
   readonly translator: ITranslator;
+  /** What a panel of this cluster is given; of the same notebook, if that uses the cluster too. */
+  of(cluster: ClusterInfo, stay: Stay): PanelContext;
 };
 
 export type PanelOptions = {
@@ -38,7 +47,8 @@ export type PanelName =
   | 'profile'
   | 'memory'
   | 'bandwidth'
-  | 'system';
+  | 'system'
+  | 'compare';
 
 /** One line of the gallery. `title` is also the panel's accessible name and the start of its tab's title. */
 export type PanelFace = {

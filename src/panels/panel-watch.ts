@@ -5,14 +5,18 @@
 import { type ISignal, Signal } from '@lumino/signaling';
 import { Disposing } from '../feed/disposing';
 import type { IWatch } from '../feed/feed-types';
+import type { SelectionModel } from '../feed/selection';
 import type { Filter, Snapshot, TimeRange, ViewName } from '../wire/panel-link';
 import type { PanelContext } from './panel-context';
+
+/** Filter and range of a question. */
+export type Asked = { readonly filter: Filter; readonly time: TimeRange };
 
 export class PanelWatch extends Disposing {
   private _watch: IWatch | null = null;
   private _snapshot: Snapshot | null = null;
   private _failure: string | null = null;
-  private _frozen: { filter: Filter; time: TimeRange } | null = null;
+  private _frozen: Asked | null = null;
   private _clusterId: string | null = null;
   private _isWanted = false;
   private readonly _changed = new Signal<this, void>(this);
@@ -51,11 +55,11 @@ export class PanelWatch extends Disposing {
   }
 
   get filter(): Filter {
-    return this._frozen?.filter ?? this._options.context.selection.filter;
+    return this._frozen?.filter ?? this._asked().filter;
   }
 
   get time(): TimeRange {
-    return this._frozen?.time ?? this._options.context.selection.time;
+    return this._frozen?.time ?? this._asked().time;
   }
 
   /** An unlinked panel keeps the filter it had, whatever the selection does. */
@@ -64,9 +68,19 @@ export class PanelWatch extends Disposing {
   }
 
   setUnlinked(isUnlinked: boolean): void {
-    const { filter, time } = this._options.context.selection;
+    const { filter, time } = this._asked();
     this._frozen = isUnlinked ? { filter, time } : null;
     this._onSelection();
+  }
+
+  /** Goes on from the last answer of another watch of the same cluster, and from its filter if it was unlinked. */
+  takeOver(last: PanelWatch): void {
+    const id = this._options.context.cluster.current?.cluster ?? null;
+    if (id !== null && id === last._clusterId) {
+      this._clusterId = id;
+      this._snapshot = last._snapshot;
+      this._frozen = last._frozen;
+    }
   }
 
   start(): void {
@@ -136,6 +150,11 @@ export class PanelWatch extends Disposing {
     this._changed.emit();
   }
 
+  private _asked(): Asked {
+    const { context, asked } = this._options;
+    return asked?.(context.selection) ?? context.selection;
+  }
+
   private _onSelection(): void {
     // Called when a run is selected, too; the watch sends only what has changed.
     this._watch?.change({ filter: this.filter, time: this.time });
@@ -148,6 +167,8 @@ export namespace PanelWatch {
     readonly context: PanelContext;
     readonly view: ViewName;
     readonly params: () => Readonly<Record<string, unknown>>;
+    /** What of the selection is asked for; all of it if left out. */
+    readonly asked?: (selection: SelectionModel) => Asked;
     readonly maxHz?: number;
   }
 }

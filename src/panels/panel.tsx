@@ -13,6 +13,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import {
   downloadIcon,
   ellipsesIcon,
+  type LabIcon,
   ReactWidget
 } from '@jupyterlab/ui-components';
 import type { JSONObject } from '@lumino/coreutils';
@@ -21,18 +22,24 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import * as React from 'react';
 import { type ClusterTarget, targetKey } from '../feed/cluster-ref';
 import type { IWatch } from '../feed/feed-types';
-import type { Snapshot, ViewName, ViewResult } from '../wire/panel-link';
+import type { SelectionModel } from '../feed/selection';
+import type {
+  ClusterInfo,
+  Snapshot,
+  ViewName,
+  ViewResult
+} from '../wire/panel-link';
 import { ChipRow } from './chip-row';
 import { downloadText } from './download-text';
-import { tableIcon } from './icons';
+import { pinIcon, tableIcon } from './icons';
 import { LiveLine } from './live-line';
 import { Loading } from './loading';
 import { PanelBoundary } from './panel-boundary';
-import type { TableData } from './format';
+import { formatClock, type TableData } from './format';
 import type { PanelContext, PanelFace, PanelOptions } from './panel-context';
 import { type MenuItem, openMenu } from './panel-menu';
 import { clusterState, filterEmptyState, linkState } from './panel-states';
-import { PanelWatch } from './panel-watch';
+import { type Asked, PanelWatch } from './panel-watch';
 import { type PanelState, StateView } from './state-view';
 import { StripList } from './strip-list';
 import { TableTwin, tableAsCsv } from './table-twin';
@@ -51,22 +58,29 @@ export abstract class SpanwisePanel<
 
   // ------------------------------------------------------------ what a panel may use
 
-  protected readonly context: PanelContext;
   protected readonly trans: TranslationBundle;
 
+  private _context: PanelContext;
+  private _isListening = false;
+  private _isPinned: boolean;
+  /** How often it was turned to another context: what is drawn of the next one is made anew. */
+  private _turns = 0;
   private _watching: PanelWatch | null = null;
   private _showsTable: boolean;
   private _savedTarget = '';
+  private _icon: LabIcon;
   private readonly _stateChanged = new Signal<this, void>(this);
 
   constructor(face: PanelFace, options: PanelOptions) {
     super();
     this.face = face;
-    this.context = options.context;
+    this._context = options.context;
     this.trans = options.context.translator.load('spanwise');
     this._showsTable = options.state?.showsTable === true;
+    this._isPinned = options.state?.isPinned === true;
     this.addClass('sw-panel-widget');
-    this.title.icon = face.icon;
+    this._icon = this._isPinned ? pinIcon : face.icon;
+    this.title.icon = this._icon;
     this.title.closable = true;
     this.title.className = 'sw-tab';
   }
@@ -78,7 +92,10 @@ export abstract class SpanwisePanel<
 
   /** What comes back as `options.state` after a reload. A panel adds its own parts. */
   savedState(): JSONObject {
-    return { showsTable: this._showsTable };
+    return {
+      showsTable: this._showsTable,
+      ...(this._isPinned && { isPinned: true })
+    };
   }
 
   /** The notebook or cluster name that the panel belongs to. */
@@ -86,9 +103,62 @@ export abstract class SpanwisePanel<
     return this.context.cluster.target;
   }
 
+  /** The cluster that it shows; null: there is none. */
+  get cluster(): ClusterInfo | null {
+    return this.context.cluster.current;
+  }
+
+  /** Whether it stays with its cluster when another is chosen in the sidebar. */
+  get isPinned(): boolean {
+    return this._isPinned;
+  }
+
+  get canBePinned(): boolean {
+    return true;
+  }
+
+  /** Whether it turns to a cluster that is chosen in the sidebar. */
+  get turns(): boolean {
+    return this.canBePinned && !this._isPinned;
+  }
+
+  /** Stay with the cluster that it shows, or follow again. */
+  setPinned(isPinned: boolean): void {
+    const { cluster } = this;
+    if (cluster !== null && isPinned !== this._isPinned) {
+      this._isPinned = isPinned;
+      this.turnTo(this.context.of(cluster, isPinned ? 'pinned' : 'follows'));
+      this.retitle();
+      this._stateChanged.emit();
+    }
+  }
+
+  /** Show another cluster, with the filter that it has. */
+  turnTo(context: PanelContext): void {
+    if (context === this._context) {
+      return;
+    }
+    const last = this._watching;
+    const isListening = this._isListening;
+    this._listen(false);
+    this._context = context;
+    this._turns++;
+    this._watching = null;
+    this._listen(isListening);
+    if (last !== null) {
+      this._watchNow().takeOver(last);
+      last.dispose();
+    }
+    this.onTurned();
+    if (this.isVisible) {
+      this._setWatching(true);
+    }
+    this.retitle();
+  }
+
   /** `Task Stream, first-look`: the region's and the table's name. */
   get accessibleName(): string {
-    const name = this.context.cluster.name;
+    const name = this.clusterName;
     const title = this.face.title(this.trans);
     return name === undefined ? title : this.trans.__('%1, %2', title, name);
   }
@@ -98,8 +168,7 @@ export abstract class SpanwisePanel<
       return;
     }
     this._watching?.dispose();
-    this.context.cluster.changed.disconnect(this._retitle, this);
-    this.context.feed.statusChanged.disconnect(this._onStatus, this);
+    this._listen(false);
     Signal.clearData(this);
     super.dispose();
   }
@@ -112,6 +181,21 @@ export abstract class SpanwisePanel<
   /** The view's params as they are now; call `paramsChanged()` after changing one. */
   protected params(): Readonly<Record<string, unknown>> {
     return {};
+  }
+
+  /** What of the selection it asks for. */
+  protected asked({ filter, time }: SelectionModel): Asked {
+    return { filter, time };
+  }
+
+  /** How far the selection is honoured; a panel that asks for less of it says so. */
+  protected honoured(snapshot: Snapshot): Snapshot['honoured'] {
+    return snapshot.honoured;
+  }
+
+  /** Its figures are watched from now on, or no more; for panels that watch more than one view. */
+  protected onWatching(_isOn: boolean): void {
+    // Most panels have one view.
   }
 
   /** Answers a second at most. */
@@ -160,6 +244,33 @@ export abstract class SpanwisePanel<
     return false;
   }
 
+  /** What the title says after the panel's own name: the cluster's name, and which one it is if several of that name run. */
+  protected get clusterName(): string | undefined {
+    const { name } = this.context.cluster;
+    const { cluster } = this;
+    const isOneOfMany =
+      cluster !== null &&
+      cluster.state !== 'ended' &&
+      this.context.feed.clusters.some(
+        other =>
+          other.name === cluster.name &&
+          other.cluster !== cluster.cluster &&
+          other.state !== 'ended'
+      );
+    return isOneOfMany
+      ? this.trans.__(
+          '%1, started %2',
+          cluster.name,
+          formatClock(cluster.startedAt, Date.now() / 1000)
+        )
+      : name;
+  }
+
+  /** The panel has another context: what holds on to the last one is to be made anew. */
+  protected onTurned(): void {
+    // Most panels hold nothing.
+  }
+
   /** Entries of `More` before the common ones. */
   protected moreItems(): readonly MenuItem[] {
     return [];
@@ -168,6 +279,10 @@ export abstract class SpanwisePanel<
   /** One line said to screen readers, at most every 5 s. */
   protected liveLine(_result: R): string {
     return '';
+  }
+
+  protected get context(): PanelContext {
+    return this._context;
   }
 
   /** The running watch, for `requestTiles`; null while hidden. */
@@ -201,32 +316,31 @@ export abstract class SpanwisePanel<
 
   protected override onBeforeAttach(msg: Message): void {
     super.onBeforeAttach(msg);
-    this.context.cluster.changed.connect(this._retitle, this);
-    this.context.feed.statusChanged.connect(this._onStatus, this);
+    this._listen(true);
     this.node.addEventListener('keydown', this._onKeyDown);
-    this._retitle();
+    this.retitle();
   }
 
   protected override onAfterAttach(msg: Message): void {
     super.onAfterAttach(msg);
     if (this.isVisible) {
-      this._watchNow().start();
+      this._setWatching(true);
     }
   }
 
   protected override onAfterShow(msg: Message): void {
     super.onAfterShow(msg);
-    this._watchNow().start();
+    this._setWatching(true);
     this.update();
   }
 
   protected override onAfterHide(msg: Message): void {
     super.onAfterHide(msg);
-    this._watching?.stop();
+    this._setWatching(false);
   }
 
   protected override onBeforeDetach(msg: Message): void {
-    this._watching?.stop();
+    this._setWatching(false);
     this.node.removeEventListener('keydown', this._onKeyDown);
     super.onBeforeDetach(msg);
   }
@@ -254,7 +368,7 @@ export abstract class SpanwisePanel<
         {showsTools && state === null && this._renderLoading(result)}
         <ChipRow
           conditions={watching.isUnlinked ? [] : selection.conditions}
-          honoured={snapshot?.honoured ?? null}
+          honoured={snapshot === null ? null : this.honoured(snapshot)}
           trans={this.trans}
           label={this.trans.__('Filter')}
           onRemove={id => this._unfilter(() => selection.remove(id))}
@@ -270,7 +384,7 @@ export abstract class SpanwisePanel<
           trans={this.trans}
         />
         <div className="sw-panel-body">
-          <PanelBoundary trans={this.trans}>
+          <PanelBoundary key={this._turns} trans={this.trans}>
             <Drawn
               draw={() =>
                 state !== null ? (
@@ -387,7 +501,16 @@ export abstract class SpanwisePanel<
         label: this.trans.__('Unlink'),
         isToggled: isUnlinked,
         run: () => this._watchNow().setUnlinked(!isUnlinked)
-      }
+      },
+      ...(this.canBePinned
+        ? [
+            {
+              label: this.trans.__('Pin to %1', this.cluster?.name ?? ''),
+              isToggled: this._isPinned,
+              run: () => this.setPinned(!this._isPinned)
+            }
+          ]
+        : [])
     ];
   }
 
@@ -395,7 +518,7 @@ export abstract class SpanwisePanel<
     const result = this.result;
     const disabledBecause =
       result === null ? this.trans.__('there are no figures yet') : undefined;
-    const file = `${this.face.name} ${this.context.cluster.name ?? ''}`.trim();
+    const file = `${this.face.name} ${this.clusterName ?? ''}`.trim();
     return [
       {
         label: this.trans.__('Export table as CSV'),
@@ -443,6 +566,7 @@ export abstract class SpanwisePanel<
         context: this.context,
         view: this.view,
         params: () => this.params(),
+        asked: selection => this.asked(selection),
         maxHz: this.maxHz
       });
       this._watching.changed.connect(sender => {
@@ -455,8 +579,30 @@ export abstract class SpanwisePanel<
     return this._watching;
   }
 
-  private _retitle(): void {
-    const name = this.context.cluster.name;
+  private _setWatching(isOn: boolean): void {
+    if (isOn) {
+      this._watchNow().start();
+    } else {
+      this._watching?.stop();
+    }
+    this.onWatching(isOn);
+  }
+
+  private _listen(isOn: boolean): void {
+    this._isListening = isOn;
+    const { cluster, feed } = this._context;
+    if (isOn) {
+      cluster.changed.connect(this.retitle, this);
+      feed.statusChanged.connect(this._onStatus, this);
+    } else {
+      cluster.changed.disconnect(this.retitle, this);
+      feed.statusChanged.disconnect(this._onStatus, this);
+    }
+  }
+
+  /** The title has the names of clusters; called when one has another name, or is another. */
+  protected retitle(): void {
+    const name = this.clusterName;
     const hasEnded = this.context.cluster.current?.state === 'ended';
     const title = this.face.title(this.trans);
     this.title.label =
@@ -465,13 +611,26 @@ export abstract class SpanwisePanel<
         : hasEnded
           ? this.trans.__('%1 · %2 (ended)', title, name)
           : this.trans.__('%1 · %2', title, name);
-    this.title.caption = `${this.title.label}\n${this.face.question(this.trans)}`;
+    this.title.caption = [
+      this.title.label,
+      this.face.question(this.trans),
+      ...(this._isPinned ? [this.trans.__('Pinned to %1.', name ?? '')] : [])
+    ].join('\n');
+    this._setIcon(this._isPinned ? pinIcon : this.face.icon);
     const target = targetKey(this.clusterTarget);
     if (target !== this._savedTarget) {
       this._savedTarget = target;
       this._stateChanged.emit();
     }
     this.update();
+  }
+
+  /** As the dock has it: an icon is bound to the place that it is in. */
+  private _setIcon(icon: LabIcon): void {
+    if (icon !== this._icon) {
+      this._icon = icon;
+      this.title.icon = icon.bindprops({ stylesheet: 'mainAreaTab' });
+    }
   }
 
   private _onStatus(): void {

@@ -7,7 +7,8 @@ export const TITLES = [
   'Profile',
   'Memory Sampler'
 ] as const;
-export type PanelTitle = (typeof TITLES)[number] | 'Bandwidth' | 'System';
+export type PanelTitle =
+  (typeof TITLES)[number] | 'Bandwidth' | 'System' | 'Compare';
 
 export class Panel {
   constructor(

@@ -1,8 +1,11 @@
 import { REFUSED_CLUSTER, type ClusterInfo } from '../../wire/panel-link';
 import {
   ClusterRef,
+  followingTarget,
   newestOf,
   notebooksOf,
+  pinnedTarget,
+  targetKey,
   targetOf,
   type ClusterTarget,
   type ClusterUser
@@ -78,6 +81,47 @@ describe('A cluster that notebooks share', () => {
       'a.ipynb left',
       'b.ipynb left'
     ]);
+  });
+});
+
+describe('Of two clusters of a notebook', () => {
+  const older = of('older', { startedAt: 1, notebook: { path: 'a.ipynb' } });
+  const newer = of('newer', { startedAt: 2, notebook: { path: 'a.ipynb' } });
+  const twin = { ...newer, cluster: 'twin', startedAt: 3 };
+
+  it('the newer one is followed, and the older one kept by its name', () => {
+    const infos = [older, newer];
+    const follow = (info: ClusterInfo) =>
+      followingTarget(info, infos, notebookOf);
+    expect(follow(newer)).toEqual({ notebook: 'a.ipynb' });
+    expect(follow(older)).toEqual({ notebook: 'a.ipynb', name: 'older' });
+    expect(make(follow(older), ...infos).ref.current).toBe(older);
+  });
+
+  it('each can be kept, whatever the notebook starts next', () => {
+    const target = pinnedTarget(newer, [older, newer], notebookOf);
+    expect(target).toEqual({ notebook: 'a.ipynb', name: 'newer' });
+    const { feed, ref } = make(target, older, newer);
+    const third = of('third', { startedAt: 9, notebook: { path: 'a.ipynb' } });
+    feed.setClusters(older, newer, third);
+    expect(ref.current).toBe(newer);
+    // It goes on with the next run of the name.
+    feed.setClusters(older, { ...newer, state: 'ended' }, third, twin);
+    expect(ref.current).toBe(twin);
+  });
+
+  it('of one name each is found by its id, and by its name when the page knows the id no more', () => {
+    const target = pinnedTarget(newer, [older, newer, twin], notebookOf);
+    expect(target).toEqual({
+      notebook: 'a.ipynb',
+      name: 'newer',
+      cluster: 'newer'
+    });
+    expect(targetKey(target)).not.toBe(
+      targetKey({ notebook: 'a.ipynb', name: 'newer' })
+    );
+    expect(make(target, older, newer, twin).ref.current).toBe(newer);
+    expect(make(target, older, twin).ref.current).toBe(twin);
   });
 });
 

@@ -73,6 +73,24 @@ const joined = {
 const job = { client: 3, name: 'job', joined: 6 };
 
 describe('ClusterCard', () => {
+  it('pins the panels that show it, and says why it cannot', () => {
+    const toggle = jest.fn();
+    const pinButton = () =>
+      host.querySelector<HTMLButtonElement>('[aria-label^="Pin panels"]')!;
+    const show = (isPinned: boolean, panels: number) =>
+      textOf(clusterInfo(), atRest, { pin: { isPinned, panels, toggle } });
+    show(false, 0);
+    expect(pinButton().title).toContain('no open panel shows it');
+    pinButton().click();
+    expect(toggle).not.toHaveBeenCalled();
+    show(false, 2);
+    expect(pinButton().getAttribute('aria-pressed')).toBe('false');
+    pinButton().click();
+    expect(toggle).toHaveBeenCalledTimes(1);
+    show(true, 2);
+    expect(pinButton().getAttribute('aria-pressed')).toBe('true');
+  });
+
   it('counts the workers that are there; of an ended cluster those that were', () => {
     const info = clusterInfo({
       workers: [here, { ...there, state: 'gone', process: 0 }],

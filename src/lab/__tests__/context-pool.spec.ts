@@ -27,6 +27,62 @@ describe('ContextPool', () => {
     expect(open.cluster.current).toBe(inA);
   });
 
+  describe('of a cluster that panels are pinned to', () => {
+    const first = { ...inA, name: 'first' };
+    const survey = clusterInfo({
+      cluster: 's',
+      name: 'survey',
+      startedAt: 2000,
+      notebook: { path: 'a.ipynb' }
+    });
+    const setUp = () => {
+      const { feed, contexts } = labContext();
+      feed.setClusters(first);
+      const own = contexts.get({ notebook: 'a.ipynb' });
+      own.selection.toggleFunction('inc');
+      const pinned = own.of(first, 'pinned');
+      return { feed, contexts, own, pinned };
+    };
+
+    it('stays with it, while the notebook goes on', () => {
+      const { feed, own, pinned } = setUp();
+      expect(pinned.cluster.current).toBe(first);
+      feed.setClusters(first, survey);
+      expect(own.cluster.current).toBe(survey);
+      expect(pinned.cluster.current).toBe(first);
+      expect(pinned.of(survey, 'follows')).toBe(own);
+      expect(pinned.of(first, 'follows')).toBe(pinned);
+    });
+
+    it('has the notebook’s filter as long as that shows the same cluster, and takes it back', () => {
+      const { feed, own, pinned } = setUp();
+      expect(pinned.selection.filter).toEqual({ functions: ['inc'] });
+      pinned.selection.toggleFunction('dec');
+      expect(own.selection.filter).toEqual({ functions: ['inc', 'dec'] });
+      own.selection.undo();
+      expect(pinned.selection.filter).toEqual({ functions: ['inc'] });
+      pinned.selection.undo();
+      expect(own.selection.filter).toEqual({ functions: ['inc', 'dec'] });
+
+      feed.setClusters(first, survey);
+      own.selection.clear();
+      expect(pinned.selection.isFiltered).toBe(true);
+      // Who comes back to the cluster finds its filter.
+      feed.setClusters(first, { ...survey, state: 'ended' });
+      expect(own.cluster.current).toBe(first);
+      expect(own.selection.filter).toEqual({ functions: ['inc', 'dec'] });
+    });
+
+    it('can be one run alone', () => {
+      const { feed, own } = setUp();
+      const run = own.of(first, 'run');
+      const next = { ...first, cluster: 'a2', startedAt: 3000 };
+      feed.setClusters({ ...first, state: 'ended' }, next);
+      expect(own.cluster.current).toBe(next);
+      expect(run.cluster.current?.cluster).toBe('a');
+    });
+  });
+
   it('brings a saved filter back, unless there is a newer one', async () => {
     jest.useFakeTimers();
     const first = labContext();

@@ -25,10 +25,10 @@ function drawn(area: Area): string {
 }
 
 const four = () => ({
-  'task-stream': named('stream'),
-  'fine-metrics': named('fine'),
-  profile: named('profile'),
-  memory: named('memory')
+  'task-stream': [named('stream')],
+  'fine-metrics': [named('fine')],
+  profile: [named('profile')],
+  memory: [named('memory')]
 });
 
 describe('the default layout', () => {
@@ -51,6 +51,13 @@ describe('the default layout', () => {
     );
     expect(drawn(defaultLayout({ memory }, [], null).main)).toBe('*memory');
     expect(defaultLayout({}, [], null).main).toBeNull();
+  });
+
+  it('has other panels in tabs behind those of their kind', () => {
+    const stack = [named('stream'), named('pinned')];
+    expect(drawn(defaultLayout({ 'task-stream': stack }, [], null).main)).toBe(
+      '*stream,pinned'
+    );
   });
 
   it('is one that a dock panel takes', () => {

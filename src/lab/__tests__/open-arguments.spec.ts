@@ -30,13 +30,13 @@ describe('the arguments of spanwise:open', () => {
       readOpenArguments({
         panel: 'profile',
         id: 'p-1',
-        target: { notebook: 'a.ipynb', name: 3 },
+        target: { notebook: 'a.ipynb', name: 3, cluster: 'id-a' },
         state: { showsTable: true }
       })
     ).toEqual({
       panel: 'profile',
       id: 'p-1',
-      target: { notebook: 'a.ipynb' },
+      target: { notebook: 'a.ipynb', cluster: 'id-a' },
       state: { showsTable: true }
     });
     expect(readOpenArguments({ panel: 'profile', state: 7 }).state).toEqual({});
@@ -99,6 +99,28 @@ describe('the arguments of spanwise:open', () => {
     // The page has not heard of this one's client yet.
     expect(at({ kernel: 'k-e' })).toEqual({ notebook: 'e.ipynb' });
     expect(at({})).toEqual({ name: 'default' });
+  });
+
+  it('tell an older cluster of a notebook from its newer one', () => {
+    const older = clusterInfo({
+      cluster: 'id-o',
+      name: 'older',
+      startedAt: 500,
+      notebook: { path: 'a.ipynb' }
+    });
+    const target = (cluster: string) =>
+      namedTarget(
+        { cluster },
+        {
+          clusters: [older, inA],
+          notebookOf,
+          notebookOfKernel: () => undefined,
+          notebook: 'a.ipynb',
+          trans: bracketing
+        }
+      )?.target;
+    expect(target('id-a')).toEqual({ notebook: 'a.ipynb' });
+    expect(target('id-o')).toEqual({ notebook: 'a.ipynb', name: 'older' });
   });
 
   it('take no other cluster for one that the page has not heard of', () => {

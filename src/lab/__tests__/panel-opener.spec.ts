@@ -1,4 +1,7 @@
 import { DockPanel, Widget } from '@lumino/widgets';
+import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import type { SpanwisePanel } from '../../panels/panel';
+import type { PanelName } from '../../panels/panel-context';
 import { LAID_OUT } from '../default-layout';
 import { PanelOpener } from '../panel-opener';
 import { PANELS } from '../panel-list';
@@ -61,4 +64,120 @@ it('lays out with the Spanwise tab in front, and the keyboard in the notebook', 
   opener.layOut({ name: 'first-look' }, notebook);
   expect(shown).toEqual(['spanwise-sidebar', 'notebook']);
   dock.dispose();
+});
+
+describe('of two notebooks', () => {
+  class ResizeObserverStub {
+    observe(): void {}
+    unobserve(): void {}
+    disconnect(): void {}
+  }
+  const inA = clusterInfo({
+    cluster: 'a',
+    name: 'first-look',
+    notebook: { path: 'a.ipynb' }
+  });
+  const inB = clusterInfo({
+    cluster: 'b',
+    name: 'survey',
+    startedAt: 2000,
+    notebook: { path: 'b.ipynb' }
+  });
+  const a = { notebook: 'a.ipynb' };
+  const b = { notebook: 'b.ipynb' };
+  let dock: DockPanel;
+  let opener: PanelOpener;
+  let shown: string[];
+  const titles = () => opener.open.map(({ title }) => title.label).sort();
+  const show = (name: PanelName, target: typeof a): SpanwisePanel =>
+    opener.show(name, target);
+
+  beforeEach(() => {
+    Object.assign(globalThis, { ResizeObserver: ResizeObserverStub });
+    dock = new DockPanel();
+    Widget.attach(dock, document.body);
+    const { feed, contexts } = labContext();
+    feed.setClusters(inA, inB);
+    const panels: SpanwisePanel[] = [];
+    shown = [];
+    opener = new PanelOpener({
+      shell: {
+        mode: 'multiple-document',
+        add: widget => dock.addWidget(widget),
+        activateById: id => shown.push(id),
+        widgets: () => dock.widgets()
+      },
+      tracker: {
+        add: panel => {
+          panels.push(panel);
+          return Promise.resolve();
+        },
+        save: () => Promise.resolve(),
+        forEach: act => panels.forEach(act)
+      },
+      contexts,
+      panels: PANELS
+    });
+  });
+  afterEach(() => dock.dispose());
+
+  it('panels turn to the cluster that is chosen, pinned ones stay', () => {
+    show('system', a);
+    show('bandwidth', a).setPinned(true);
+    opener.turn(b);
+    expect(titles()).toEqual(['Bandwidth · first-look', 'System · survey']);
+    expect(opener.showing(inA).map(({ face }) => face.name)).toEqual([
+      'bandwidth'
+    ]);
+    opener.setPinned(inA, false);
+    opener.turn(b);
+    expect(titles()).toEqual(['Bandwidth · survey', 'System · survey']);
+  });
+
+  it('of two panels of one kind none turns to the cluster of the other', () => {
+    const [first, second] = [show('system', a), show('system', b)];
+    expect(second).not.toBe(first);
+    shown.length = 0;
+    opener.turn(b);
+    expect(titles()).toEqual(['System · first-look', 'System · survey']);
+  });
+
+  it('a pinned panel of the cluster is the one that is shown', () => {
+    const pinned = show('system', a);
+    pinned.setPinned(true);
+    expect(pinned.clusterTarget).toEqual({
+      notebook: 'a.ipynb',
+      name: 'first-look'
+    });
+    expect(show('system', a)).toBe(pinned);
+    expect(titles()).toHaveLength(1);
+  });
+
+  it('the layout uses the panels that are open, and keeps pinned ones in tabs behind those of their kind', () => {
+    const notebook = new Widget();
+    notebook.id = 'notebook';
+    dock.addWidget(notebook);
+    opener.layOut(a, notebook);
+    const four = titles();
+    expect(four).toHaveLength(4);
+    opener.layOut(b, notebook);
+    expect(titles()).toEqual(
+      four.map(title => title.replace('first-look', 'survey'))
+    );
+    const tabs = () =>
+      [...dock.tabBars()].map(bar =>
+        bar.titles.map(({ label, owner }) => label || owner.id)
+      );
+    expect(tabs().every(titles => titles.length === 1)).toBe(true);
+
+    opener.find('profile', b)!.setPinned(true);
+    show('system', b);
+    opener.layOut(a, notebook);
+    expect(tabs()).toContainEqual([
+      'Profile · first-look',
+      'System · survey',
+      'Profile · survey'
+    ]);
+    expect(tabs()).toContainEqual(['notebook']);
+  });
 });

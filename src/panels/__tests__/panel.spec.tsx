@@ -8,6 +8,7 @@ import { readPalette } from '../../charts/theme';
 import { ClusterRef, type ClusterTarget } from '../../feed/cluster-ref';
 import { clusterInfo, FakeFeed } from '../../feed/__tests__/fake-feed';
 import { SelectionModel } from '../../feed/selection';
+import { labContext } from '../../lab/__tests__/lab-context';
 import type { SpansResult } from '../../wire/panel-link';
 import { taskStreamIcon } from '../icons';
 import { SpanwisePanel } from '../panel';
@@ -66,7 +67,16 @@ function setUp(options: Partial<PanelOptions> & { target?: ClusterTarget }) {
   const theme = { palette: readPalette(document.body) } as ITheme;
   Object.assign(theme, { changed: new Signal(theme) });
   const panel = new TestPanel(face, {
-    context: { feed, cluster, selection, theme, translator: nullTranslator },
+    context: {
+      feed,
+      cluster,
+      selection,
+      theme,
+      translator: nullTranslator,
+      of: () => {
+        throw new Error('There is one cluster here.');
+      }
+    },
     state: options.state
   });
   Widget.attach(panel, document.body);
@@ -389,6 +399,80 @@ describe('SpanwisePanel', () => {
     expect(saved).toHaveBeenCalled();
     expect(panel.savedState()).toEqual({ showsTable: false });
     expect(await drawn(panel)).toContain('3 tasks');
+  });
+
+  describe('of two clusters', () => {
+    const first = clusterInfo({ notebook: { path: 'a.ipynb' } });
+    const survey = clusterInfo({
+      cluster: 's',
+      name: 'survey',
+      startedAt: 2000,
+      notebook: { path: 'a.ipynb' }
+    });
+    const open = () => {
+      const { feed, contexts } = labContext();
+      feed.setClusters(first);
+      const context = contexts.get({ notebook: 'a.ipynb' });
+      const opened = new TestPanel(face, { context });
+      panel = opened;
+      Widget.attach(opened, document.body);
+      return { feed, contexts, opened, context };
+    };
+
+    it('stays with its own when it is pinned, also after a reload', async () => {
+      const { feed, contexts, opened } = open();
+      feed.watches[0]!.answer(ANSWER);
+      const saved = jest.fn();
+      opened.stateChanged.connect(saved);
+      opened.setPinned(true);
+      expect(saved).toHaveBeenCalled();
+      expect(opened.title.caption).toContain('Pinned to first-look.');
+      // What was shown stays until the next answer.
+      expect(await drawn(opened)).toContain('3 tasks');
+      feed.setClusters(first, survey);
+      expect(opened.title.label).toBe('Task Stream · first-look');
+      expect(feed.running.map(({ spec }) => spec.cluster)).toEqual(['c1']);
+
+      const again = new TestPanel(face, {
+        context: contexts.get(opened.clusterTarget),
+        state: opened.savedState()
+      });
+      expect([again.isPinned, again.turns, again.cluster?.name]).toEqual([
+        true,
+        false,
+        'first-look'
+      ]);
+      again.dispose();
+
+      opened.setPinned(false);
+      expect(opened.title.caption).not.toContain('Pinned');
+      expect(opened.title.label).toBe('Task Stream · first-look');
+    });
+
+    it('follows its notebook while it is not, and turns to what it is told', async () => {
+      const { feed, opened, context } = open();
+      feed.setClusters(first, survey);
+      expect(opened.title.label).toBe('Task Stream · survey');
+      feed.running[0]!.answer(ANSWER);
+      opened.turnTo(context.of(first, 'follows'));
+      expect(opened.title.label).toBe('Task Stream · first-look');
+      expect(feed.running.map(({ spec }) => spec.cluster)).toEqual(['c1']);
+      // Figures of the other cluster are not shown as this one's.
+      expect(await drawn(opened)).not.toContain('3 tasks');
+      expect(get(opened, 'section').getAttribute('aria-label')).toBe(
+        'Task Stream, first-look'
+      );
+      context.selection.toggleFunction('inc');
+      expect(await drawn(opened)).not.toContain('inc');
+    });
+
+    it('says when each began if both have one name', () => {
+      const { feed, opened } = open();
+      feed.setClusters(first, { ...survey, name: 'first-look' });
+      expect(opened.title.label).toMatch(
+        /^Task Stream · first-look, started .*:/
+      );
+    });
   });
 
   it('shows markup in names as text', async () => {

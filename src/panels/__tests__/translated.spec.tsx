@@ -20,10 +20,11 @@ import { firstLook } from '../../testing/panel-harness/drawn-run';
 import { ObservedPage } from '../../testing/panel-harness/observed-page';
 import { waitFor } from '../../testing/wait-for';
 import { bandwidthPanel } from '../bandwidth';
+import { comparePanel } from '../compare';
 import { fineMetricsPanel } from '../fine-metrics';
 import { memoryPanel } from '../memory';
 import type { PanelDescription, SpanwisePanel } from '../panel';
-import type { ITheme } from '../panel-context';
+import type { ITheme, PanelContext } from '../panel-context';
 import { profilePanel } from '../profile';
 import { systemPanel } from '../system';
 import { taskStreamPanel } from '../task-stream';
@@ -114,19 +115,23 @@ describe('the panels', () => {
     const theme = { palette: readPalette(document.body) } as ITheme;
     Object.assign(theme, { changed: new Signal(theme) });
     const selection = new SelectionModel();
-    panel = description.create({
-      context: {
+    const context: PanelContext = {
+      feed: page.feed,
+      cluster: new ClusterRef({
         feed: page.feed,
-        cluster: new ClusterRef({
-          feed: page.feed,
-          target: { name: 'first-look' },
-          notebookOf: () => undefined
-        }),
-        selection,
-        theme,
-        translator: { load: () => bracketing } as unknown as ITranslator
-      },
-      state
+        target: { name: 'first-look' },
+        notebookOf: () => undefined
+      }),
+      selection,
+      theme,
+      translator: { load: () => bracketing } as unknown as ITranslator,
+      // The run is compared with itself.
+      of: () => context
+    };
+    const { cluster, name } = page.cluster.info();
+    panel = description.create({
+      context,
+      state: { ...state, second: { cluster, name } }
     });
     Widget.attach(panel, document.body);
     page.feed.reconnect();
@@ -156,7 +161,8 @@ describe('the panels', () => {
     ['Profile', profilePanel],
     ['Memory Sampler', memoryPanel],
     ['Bandwidth', bandwidthPanel],
-    ['System', systemPanel]
+    ['System', systemPanel],
+    ['Compare', comparePanel]
   ] as const;
   const pasts = (root: Element) =>
     textsOf(root).filter(text => untranslated(text, given) !== '');

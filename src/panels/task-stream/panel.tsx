@@ -37,7 +37,7 @@ const ZOOM_STEP = 1.6;
 export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   private readonly _model: TaskStreamModel;
   private readonly _saving = new Debouncer(() => this.stateHasChanged(), 1000);
-  private readonly _pointer: LanePointer;
+  private _pointer: LanePointer;
   private _lastView: Viewport | null = null;
   private _logId: string | null = null;
   private _search = '';
@@ -51,9 +51,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     super(face, options);
     this.addClass('sw-TaskStreamPanel');
     this._model = new TaskStreamModel(options.state);
-    this._pointer = new LanePointer(this._model, this.context.selection, run =>
-      this._detailOf(run)
-    );
+    this._pointer = this._newPointer();
     this._model.changed.connect(this.update, this);
     this._model.moved.connect(this._onMoved, this);
   }
@@ -91,6 +89,12 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         this._model.reset();
       }
     }
+  }
+
+  protected override onTurned(): void {
+    this._pointer = this._newPointer();
+    this._matches = null;
+    this._found = undefined;
   }
 
   protected override isEmpty(result: TaskStreamResult) {
@@ -256,6 +260,13 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     act();
     // The layout restorer keeps the view.
     this.stateHasChanged();
+  }
+
+  /** It knows the runs of one cluster. */
+  private _newPointer(): LanePointer {
+    return new LanePointer(this._model, this.context.selection, run =>
+      this._detailOf(run)
+    );
   }
 
   private _detailOf(run: number): Promise<RunDetail | null> {

@@ -76,7 +76,10 @@ const panel = description?.create({
     }),
     selection,
     theme: new PageTheme(),
-    translator: nullTranslator
+    translator: nullTranslator,
+    of: () => {
+      throw new Error('There is one cluster here.');
+    }
   }
 });
 if (panel) {

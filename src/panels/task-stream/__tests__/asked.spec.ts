@@ -56,7 +56,16 @@ describe('the Task Stream asks', () => {
       notebookOf: info => info.notebook?.path
     });
     panel = new OpenPanel(face, {
-      context: { feed, cluster, selection, theme, translator: nullTranslator },
+      context: {
+        feed,
+        cluster,
+        selection,
+        theme,
+        translator: nullTranslator,
+        of: () => {
+          throw new Error('There is one cluster here.');
+        }
+      },
       state: undefined
     });
     Widget.attach(panel, document.body);

@@ -1,0 +1,269 @@
+/** Two drawn runs of one piece of work: a cluster that knows the CPU, and one that does not. */
+import { ask } from '../../../observer/__tests__/ask';
+import type { LogStore } from '../../../observer/store/log-store';
+import { PartKind } from '../../../records/enumerations';
+import { drawRuns } from '../../../testing/run-from-text';
+import { english } from '../../../testing/translators';
+import type { Filter } from '../../../wire/panel-link';
+import { METRICS_PARAMS, commonFilter } from '../model';
+import {
+  type By,
+  type Figure,
+  figureRows,
+  headline,
+  matchText,
+  namedRows,
+  notKnown,
+  type Side,
+  type Sides,
+  tableOf
+} from '../rows';
+
+const plain = (text: string) => text.replaceAll('\u00a0', ' ');
+
+const MB = 1_000_000;
+const own = drawRuns(
+  `
+    0/0 aaaabbb.
+    0/1 cccc....
+  `,
+  {
+    tasks: {
+      a: {
+        function: 'load',
+        span: 'work',
+        cpu: 1,
+        parts: [
+          {
+            kind: PartKind.Transfer,
+            held: true,
+            offset: 0,
+            duration: 2,
+            bytes: 3 * MB
+          },
+          {
+            kind: PartKind.Compute,
+            held: true,
+            offset: 2,
+            duration: 2,
+            cpu: 1,
+            function: 'load',
+            span: 'work'
+          }
+        ]
+      },
+      b: { function: 'fit', span: 'work/fit', cpu: 3 },
+      c: { function: 'load', span: 'work', cpu: 4 }
+    }
+  }
+);
+const dask = drawRuns(
+  `
+    0/0 aabb
+    1/0 cd..
+  `,
+  {
+    tasks: {
+      a: {
+        function: 'load',
+        span: 'work',
+        cpu: NaN
+      },
+      b: {
+        function: 'fit',
+        span: 'work/fit',
+        cpu: NaN,
+        parts: [
+          {
+            kind: PartKind.Transfer,
+            held: false,
+            offset: -1,
+            duration: 1,
+            bytes: NaN
+          }
+        ]
+      },
+      c: { function: 'load', span: 'work', cpu: NaN },
+      d: { function: 'score', span: 'score', cpu: NaN }
+    }
+  }
+);
+
+function side(
+  log: LogStore,
+  name: string,
+  kind: Side['kind'],
+  filter: Filter = {}
+): Side {
+  return {
+    name,
+    kind,
+    metrics: ask(log, 'fine-metrics', { params: METRICS_PARAMS, filter }),
+    spans: ask(log, 'spans'),
+    memory: ask(log, 'memory', {
+      params: { measure: 'process', show: 'cluster' }
+    })
+  };
+}
+
+const sides: Sides = [
+  side(own, 'first-look', 'embedded'),
+  side(dask, 'survey', 'dask')
+];
+
+function figure(id: string, of = sides, isFiltered = false) {
+  return figureRows(of, isFiltered, english).find(row => row.id === id)?.values;
+}
+
+function named(by: By, what: Figure) {
+  return namedRows(sides, by, what).map(({ name, values, difference }) => [
+    name,
+    ...values,
+    difference
+  ]);
+}
+
+describe('two runs', () => {
+  it('are compared figure by figure', () => {
+    expect(figure('wall')).toEqual([7, 4]);
+    expect(figure('tasks')).toEqual([3, 4]);
+    expect(figure('executions')).toEqual([3, 4]);
+    expect(figure('busy')).toEqual([11, 6]);
+    expect(figure('held')).toEqual([2, 0]);
+    expect(figure('behind')).toEqual([0, 1]);
+    // Two threads for 7 s and for 4 s, less what they were busy.
+    expect(figure('idle')).toEqual([3, 2]);
+  });
+
+  it('say what one of them does not tell, and why, and never that it is 0', () => {
+    expect(figure('cpu')).toEqual([8, null]);
+    expect(figure('bytes')).toEqual([3 * MB, null]);
+    const rows = figureRows(sides, false, english);
+    const notes = notKnown(sides, rows, english);
+    expect(notes).toContain(
+      'CPU of survey: Dask does not tell the CPU seconds of tasks.'
+    );
+    expect(notes).toContain(
+      'Bytes transferred of survey: Dask does not tell the bytes of transfers.'
+    );
+    expect(notes.filter(note => note.includes('CPU of first-look'))).toEqual(
+      []
+    );
+    const { rows: table, note } = tableOf(sides, false, english);
+    expect(note).toContain('CPU of survey');
+    const cpu = table.find(row => row[2]!.text === 'CPU')!;
+    expect(cpu.map(({ value }) => value)).toEqual([
+      'Run',
+      'all',
+      'CPU',
+      8,
+      null,
+      null,
+      null
+    ]);
+  });
+
+  it('are compared by function, by span of the same tags, and by activity', () => {
+    expect(named('function', 'thread')).toEqual([
+      ['load', 8, 3, -5],
+      ['fit', 3, 2, -1],
+      ['score', null, 1, null]
+    ]);
+    expect(named('function', 'tasks')[0]).toEqual(
+      expect.arrayContaining(['score'])
+    );
+    expect(named('span', 'thread')).toEqual([
+      ['work', 11, 5, -6],
+      ['score', null, 1, null],
+      ['work › fit', 3, 2, -1]
+    ]);
+    expect(named('span', 'wall')).toContainEqual(['work', 7, 4, -3]);
+    expect(named('span', 'cpu')).toContainEqual(['work', 8, null, null]);
+    expect(named('activity', 'thread')).toContainEqual([
+      'transfer, waited for',
+      2,
+      null,
+      null
+    ]);
+  });
+
+  it('have a headline and a sentence on what they share', () => {
+    expect(plain(headline(sides, false, english))).toBe(
+      'survey is 3.00 s faster: 4.00 s instead of 7.00 s (−43 %)'
+    );
+    const [first, second] = sides;
+    expect(plain(headline([second, first], false, english))).toBe(
+      'first-look is 3.00 s slower: 7.00 s instead of 4.00 s (+75 %)'
+    );
+    const twin = { ...first, name: 'again' };
+    expect(plain(headline([first, twin], false, english))).toBe(
+      'again takes as long as first-look: 7.00 s'
+    );
+    expect(
+      headline([first, { ...second, metrics: null }], false, english)
+    ).toBe('');
+    expect(matchText(sides, english)).toBe(
+      '2 of 3 functions ran in both · 2 and 2 threads'
+    );
+  });
+
+  it('are compared in one selection, and then not by figures of the whole', () => {
+    const filter = { spans: { any: [{ tag: 'fit' }] } };
+    const selected: Sides = [
+      side(own, 'first-look', 'embedded', filter),
+      side(dask, 'survey', 'dask', filter)
+    ];
+    expect(figure('busy', selected, true)).toEqual([3, 2]);
+    expect(figure('wall', selected, true)).toBeUndefined();
+    expect(figure('tasks', selected, true)).toBeUndefined();
+    expect(plain(headline(selected, true, english))).toBe(
+      'survey held threads 1.00 s less: 2.00 s instead of 3.00 s (−33 %)'
+    );
+  });
+});
+
+it('what two runs share of a filter are tags and functions', () => {
+  expect(
+    commonFilter({
+      spans: {
+        any: [{ path: ['a.ipynb', 'cell 1', 'load'] }, { tag: 'fit' }],
+        not: [{ path: [], client: 'b.ipynb' }]
+      },
+      functions: ['inc'],
+      workers: [1],
+      status: ['failed']
+    })
+  ).toEqual({
+    spans: { any: [{ tag: 'load' }, { tag: 'fit' }] },
+    functions: ['inc']
+  });
+  expect(commonFilter({ workers: [1] })).toEqual({});
+});
+
+it('notebooks and cells are no part of a path', () => {
+  const first = sides[0];
+  const [work, fit] = ['work', 'fit'].map(tag =>
+    first.spans!.rows.find(row => row.tag === tag)!
+  );
+  const spans = {
+    ...first.spans!,
+    rows: [
+      { ...work!, span: 90, parent: null, tag: 'a.ipynb', origin: 'notebook' },
+      { ...work!, span: 91, parent: 90, tag: 'cell 1', origin: 'cell' },
+      { ...work!, span: 92, parent: 91 },
+      { ...fit!, span: 93, parent: 92 },
+      // The same cell once more.
+      { ...work!, span: 94, parent: 90, tag: 'cell 1', origin: 'cell' },
+      { ...work!, span: 95, parent: 94, firstStart: 10, lastStop: 12 }
+    ]
+  } as NonNullable<Side['spans']>;
+  expect(
+    namedRows([{ ...first, spans }, sides[1]], 'span', 'thread').map(
+      ({ name, values }) => [name, ...values]
+    )
+  ).toEqual([
+    ['work', 22, 5],
+    ['score', null, 1],
+    ['work › fit', 3, 2]
+  ]);
+});

@@ -1,0 +1,646 @@
+/**
+ * Two runs side by side, of the answers that their observers gave: figures of each as a whole, and of what both have by name (functions,
+ * spans, activities).
+ *
+ *     first-look     load 2.0 s   fit 7.0 s                      load   −1.5 s
+ *     survey         load 0.5 s             score 1.0 s    ──►   fit    only in first-look
+ *                                                                score  only in survey
+ *
+ * What a source does not tell is null, and said: it never counts as 0.
+ */
+import type { Trans } from '../../base/trans';
+import type {
+  ClusterInfo,
+  FineMetricsResult,
+  MemoryResult,
+  SpanRow,
+  SpansResult
+} from '../../wire/panel-link';
+import {
+  cellOf,
+  formatBytes,
+  formatChange,
+  formatCount,
+  formatDifference,
+  formatDuration,
+  legendWord,
+  type TableCell,
+  type TableData
+} from '../format';
+import { activityRows, idleParts } from '../fine-metrics/rows';
+
+/** What has been answered of one run; null: nothing yet. */
+export type Side = {
+  readonly name: string;
+  readonly kind: ClusterInfo['kind'];
+  readonly metrics: FineMetricsResult | null;
+  readonly spans: SpansResult | null;
+  readonly memory: MemoryResult | null;
+};
+export type Sides = readonly [first: Side, second: Side];
+export type Pair = readonly [first: number | null, second: number | null];
+
+export type Unit = 'seconds' | 'bytes' | 'count';
+
+type FigureRow = {
+  readonly id: string;
+  readonly label: string;
+  /** What is counted. */
+  readonly title: string;
+  readonly unit: Unit;
+  readonly values: Pair;
+  /** Per side, why the figure is not known; '': it is. */
+  readonly why: readonly [string, string];
+};
+
+export const BY = ['function', 'span', 'activity'] as const;
+export type By = (typeof BY)[number];
+
+/** A figure that functions, spans or activities have each. */
+export const FIGURES = [
+  'thread',
+  'tasks',
+  'cpu',
+  'transfer',
+  'idle',
+  'wall'
+] as const;
+export type Figure = (typeof FIGURES)[number];
+
+/** Which figures there are by what. */
+export const FIGURES_BY: Readonly<Record<By, readonly Figure[]>> = {
+  function: ['thread', 'tasks', 'cpu', 'transfer'],
+  span: FIGURES,
+  activity: ['thread']
+};
+
+/** Rows beyond that are only in the table. */
+const MOST_ROWS = 30;
+
+type Sums = Partial<Record<Figure, number | null>>;
+
+export type NamedRow = {
+  readonly name: string;
+  readonly values: Pair;
+  /** The second less the first; null: one of them is not known, or has no such name. */
+  readonly difference: number | null;
+  /** The one run that has this name; null: both have. */
+  readonly only: 0 | 1 | null;
+};
+
+// ---------------------------------------------------------------- a run as a whole
+
+type Reading = {
+  readonly id: string;
+  readonly unit: Unit;
+  readonly of: (side: Side) => number | null;
+  readonly label: (trans: Trans) => string;
+  readonly title: (trans: Trans) => string;
+  /** Why `of` has found nothing. */
+  readonly why?: (side: Side, trans: Trans) => string;
+};
+
+const READINGS: readonly Reading[] = [
+  {
+    id: 'wall',
+    unit: 'seconds',
+    of: ({ metrics }) => metrics?.wallSeconds ?? null,
+    label: trans => trans.__('Wall time'),
+    title: trans =>
+      trans.__('How long some task was queued, waiting or running.')
+  },
+  {
+    id: 'tasks',
+    unit: 'count',
+    of: ({ spans }) => spans?.totalTasks ?? null,
+    label: trans => trans.__('Tasks'),
+    title: trans => trans.__('That ended; a fused task is one.')
+  },
+  {
+    id: 'executions',
+    unit: 'count',
+    of: ({ metrics }) => executionsOf(metrics),
+    label: trans => trans.__('Executions'),
+    title: trans =>
+      trans.__(
+        'How often functions ran: the parts of a fused task count, where they are known.'
+      )
+  },
+  {
+    id: 'busy',
+    unit: 'seconds',
+    of: ({ metrics }) =>
+      metrics === null ? null : metrics.attributedNanoseconds / 1e9,
+    label: trans => trans.__('Thread time, busy'),
+    title: trans => trans.__('Seconds that tasks held threads.')
+  },
+  {
+    id: 'cpu',
+    unit: 'seconds',
+    of: ({ metrics }) =>
+      secondsOf(metrics, ['thread-cpu'], /* not known with */ ['compute']),
+    label: trans => trans.__('CPU'),
+    title: trans =>
+      trans.__('Seconds of these in which threads were on a CPU.'),
+    why: ({ kind }, trans) =>
+      kind === 'dask'
+        ? trans.__('Dask does not tell the CPU seconds of tasks.')
+        : trans.__('The source does not tell the CPU seconds of all tasks.')
+  },
+  {
+    id: 'gil',
+    unit: 'seconds',
+    of: ({ metrics }) =>
+      secondsOf(metrics, ['gil'], ['compute', 'thread-noncpu']),
+    label: trans => trans.__('Waiting for the GIL'),
+    title: trans => trans.__('An estimate, from samples.'),
+    why: ({ kind }, trans) =>
+      kind === 'dask'
+        ? trans.__('Dask does not tell what threads wait for.')
+        : trans.__('The source does not tell what all threads waited for.')
+  },
+  {
+    id: 'held',
+    unit: 'seconds',
+    of: ({ metrics }) => secondsOf(metrics, ['transfer'], []),
+    label: trans => trans.__('Transfer, waited for'),
+    title: trans => trans.__('Seconds that threads were held by transfers.')
+  },
+  {
+    id: 'behind',
+    unit: 'seconds',
+    of: ({ metrics }) => behindOf(metrics)?.seconds ?? (metrics && 0),
+    label: trans => trans.__('Transfer, behind other work'),
+    title: trans =>
+      trans.__('Seconds of transfers that held no thread; they overlap.')
+  },
+  {
+    id: 'bytes',
+    unit: 'bytes',
+    of: ({ metrics }) => bytesOf(metrics),
+    label: trans => trans.__('Bytes transferred'),
+    title: trans => trans.__('What workers fetched from each other.'),
+    why: ({ kind }, trans) =>
+      kind === 'dask'
+        ? trans.__('Dask does not tell the bytes of transfers.')
+        : trans.__('The source does not tell the bytes of transfers.')
+  },
+  {
+    id: 'disk',
+    unit: 'seconds',
+    of: ({ metrics }) => secondsOf(metrics, ['disk-read', 'disk-write'], []),
+    label: trans => trans.__('Disk, waited for'),
+    title: trans =>
+      trans.__('Seconds that threads were held by spilling and reading back.')
+  },
+  {
+    id: 'idle',
+    unit: 'seconds',
+    of: ({ metrics }) =>
+      metrics?.idle.reduce((sum, { seconds }) => sum + seconds, 0) ?? null,
+    label: trans => trans.__('Idle'),
+    title: trans =>
+      trans.__('Seconds in which threads had nothing to run, within wall time.')
+  },
+  {
+    id: 'peak',
+    unit: 'bytes',
+    of: ({ memory }) => peakOf(memory),
+    label: trans => trans.__('Peak memory'),
+    title: trans =>
+      trans.__('Of the processes of all workers together, as they told it.'),
+    why: (_, trans) => trans.__('No worker has told of its memory.')
+  }
+];
+
+/** What is not of the selection: it is left out under a filter. */
+const OF_WHOLE_RUN: readonly string[] = ['wall', 'tasks', 'peak'];
+
+export function figureRows(
+  sides: Sides,
+  isFiltered: boolean,
+  trans: Trans
+): readonly FigureRow[] {
+  return READINGS.filter(
+    ({ id }) => !isFiltered || !OF_WHOLE_RUN.includes(id)
+  ).map(reading => {
+    const values = each(sides, reading.of);
+    return {
+      id: reading.id,
+      label: reading.label(trans),
+      title: reading.title(trans),
+      unit: reading.unit,
+      values,
+      why: each(sides, (side, i) =>
+        values[i] !== null || side.metrics === null
+          ? ''
+          : (reading.why?.(side, trans) ?? '')
+      )
+    };
+  });
+}
+
+/** One sentence per figure and run that is not known, and why. */
+export function notKnown(
+  sides: Sides,
+  rows: readonly FigureRow[],
+  trans: Trans
+): readonly string[] {
+  return rows.flatMap(({ label, why }) =>
+    why.flatMap((reason, i) =>
+      reason === ''
+        ? []
+        : [trans.__('%1 of %2: %3', label, sides[i]!.name, reason)]
+    )
+  );
+}
+
+function executionsOf(metrics: FineMetricsResult | null): number | null {
+  return (
+    metrics &&
+    metrics.byFunction.reduce(
+      (sum, { executions }) => sum + executions,
+      metrics.others?.executions ?? 0
+    )
+  );
+}
+
+/** Null: nothing was answered, or some seconds are of activities of which it is not told how they divide. */
+function secondsOf(
+  metrics: FineMetricsResult | null,
+  activities: readonly string[],
+  unknownWith: readonly string[]
+): number | null {
+  if (metrics === null) {
+    return null;
+  }
+  const sum = (names: readonly string[]) =>
+    metrics.byActivity
+      .filter(({ activity }) => names.includes(activity))
+      .reduce((seconds, { value }) => seconds + value, 0);
+  return sum(unknownWith) > 0 ? null : sum(activities);
+}
+
+function behindOf(metrics: FineMetricsResult | null) {
+  return metrics?.background.find(({ activity }) => activity === 'transfer');
+}
+
+/** The observer has them by task; Dask, by the requests of its workers. */
+function bytesOf(metrics: FineMetricsResult | null): number | null {
+  if (metrics === null) {
+    return null;
+  }
+  const told = (metrics.entries ?? []).filter(
+    ([context, , activity, unit, value]) =>
+      unit === 'bytes' &&
+      value > 0 &&
+      (activity === 'transfer' ||
+        (context === 'gather-dep' && activity === 'network'))
+  );
+  const transfers =
+    (behindOf(metrics)?.count ?? 0) +
+    (secondsOf(metrics, ['transfer'], []) ?? 0);
+  return told.length === 0 && transfers > 0
+    ? null
+    : told.reduce((sum, [, , , , value]) => sum + value, 0);
+}
+
+function peakOf(memory: MemoryResult | null): number | null {
+  const known = (memory?.series ?? [])
+    .flatMap(({ bytes, bins }) => [...bytes, ...(bins?.high ?? [])])
+    .filter((value): value is number => value !== null);
+  return known.length === 0
+    ? null
+    : known.reduce((most, value) => Math.max(most, value), 0);
+}
+
+// ---------------------------------------------------------------- by name
+
+/** Largest difference first; what only one run has by its size. */
+export function namedRows(
+  sides: Sides,
+  by: By,
+  figure: Figure
+): readonly NamedRow[] {
+  const [first, second] = each(sides, side => sumsBy(side, by));
+  const names = [...new Set([...first.keys(), ...second.keys()])];
+  return names
+    .map((name): NamedRow => {
+      const a = first.get(name);
+      const b = second.get(name);
+      const values: Pair = [a?.[figure] ?? null, b?.[figure] ?? null];
+      const only = a === undefined ? 1 : b === undefined ? 0 : null;
+      return {
+        name,
+        values,
+        only,
+        difference: only === null ? differenceOf(values) : null
+      };
+    })
+    .sort((a, b) => sizeOf(b) - sizeOf(a) || (a.name < b.name ? -1 : 1));
+}
+
+/** The first rows, and how many are left out. */
+export function shownRows(rows: readonly NamedRow[]): {
+  readonly rows: readonly NamedRow[];
+  readonly more: number;
+} {
+  return {
+    rows: rows.slice(0, MOST_ROWS),
+    more: Math.max(0, rows.length - MOST_ROWS)
+  };
+}
+
+function sizeOf({ values, difference }: NamedRow): number {
+  return Math.abs(difference ?? Math.max(values[0] ?? 0, values[1] ?? 0));
+}
+
+export function differenceOf([first, second]: Pair): number | null {
+  return first === null || second === null ? null : second - first;
+}
+
+function sumsBy(side: Side, by: By): ReadonlyMap<string, Sums> {
+  switch (by) {
+    case 'function':
+      return new Map(
+        side.metrics?.byFunction.map(row => [
+          row.function,
+          {
+            thread: row.total,
+            tasks: row.executions,
+            cpu:
+              (row.activities['compute'] ?? 0) > 0
+                ? null
+                : (row.activities['thread-cpu'] ?? 0),
+            transfer: row.activities['transfer'] ?? 0
+          }
+        ])
+      );
+    case 'span':
+      return spanSums(side.spans);
+    case 'activity':
+      return new Map(
+        (side.metrics === null
+          ? []
+          : [
+              ...activityRows(side.metrics),
+              ...idleParts(side.metrics, side.metrics.capacitySeconds)
+            ]
+        ).map(({ label, value }) => [label, { thread: value }])
+      );
+  }
+}
+
+/** Spans of one path are one row, whoever opened them: the notebook and the cell are no part of the path, as Dask has none. */
+function spanSums(spans: SpansResult | null): ReadonlyMap<string, Sums> {
+  const byNumber = new Map(spans?.rows.map(row => [row.span, row]));
+  const sums = new Map<
+    string,
+    Sums & { from: number | null; to: number | null }
+  >();
+  for (const row of spans?.rows ?? []) {
+    const path = pathOf(row, byNumber);
+    if (path === '') {
+      continue;
+    }
+    const had = sums.get(path);
+    const from = least(had?.from ?? null, row.firstStart);
+    const to = most(had?.to ?? null, row.lastStop);
+    const add = (figure: Figure, value: number | null): number | null => {
+      const before = had === undefined ? 0 : (had[figure] ?? null);
+      return before === null || value === null ? null : before + value;
+    };
+    sums.set(path, {
+      thread: add('thread', row.threadSeconds),
+      tasks: add('tasks', row.tasks),
+      cpu: add('cpu', row.cpuSeconds),
+      transfer: add('transfer', row.transferSeconds),
+      idle: add('idle', row.idleSeconds),
+      wall: from === null || to === null ? null : to - from,
+      from,
+      to
+    });
+  }
+  return sums;
+}
+
+function pathOf(row: SpanRow, byNumber: ReadonlyMap<number, SpanRow>): string {
+  const tags: string[] = [];
+  let at: SpanRow | undefined = row;
+  if (isAutomatic(row)) {
+    return '';
+  }
+  while (at !== undefined) {
+    if (!isAutomatic(at)) {
+      tags.unshift(at.tag);
+    }
+    at = at.parent === null ? undefined : byNumber.get(at.parent);
+  }
+  return tags.join(' › ');
+}
+
+function isAutomatic({ origin }: SpanRow): boolean {
+  return origin === 'cell' || origin === 'notebook';
+}
+
+function least(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+function most(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
+}
+
+// ---------------------------------------------------------------- as text
+
+/**
+ * "survey is 1.20 s faster: 3.40 s instead of 4.60 s (−26 %)"; of a selection, by the time that it held threads. '': it is not known yet.
+ */
+export function headline(
+  sides: Sides,
+  isFiltered: boolean,
+  trans: Trans
+): string {
+  const [before, after] = each(sides, ({ metrics }) =>
+    metrics === null
+      ? null
+      : isFiltered
+        ? metrics.attributedNanoseconds / 1e9
+        : metrics.wallSeconds
+  );
+  if (before === null || after === null || !(before > 0)) {
+    return '';
+  }
+  const [first, second] = columnNames(sides, trans) as [string, string];
+  const difference = after - before;
+  const size = formatDuration(Math.abs(difference));
+  const [then, now] = [formatDuration(before), formatDuration(after)];
+  const change = formatChange(difference, before);
+  if (then === now) {
+    return isFiltered
+      ? trans.__('%1 and %2 held threads equally long: %3', first, second, now)
+      : trans.__('%1 takes as long as %2: %3', second, first, now);
+  }
+  const texts = [second, size, now, then, change] as const;
+  if (isFiltered) {
+    return difference < 0
+      ? trans.__('%1 held threads %2 less: %3 instead of %4 (%5)', ...texts)
+      : trans.__('%1 held threads %2 more: %3 instead of %4 (%5)', ...texts);
+  }
+  return difference < 0
+    ? trans.__('%1 is %2 faster: %3 instead of %4 (%5)', ...texts)
+    : trans.__('%1 is %2 slower: %3 instead of %4 (%5)', ...texts);
+}
+
+/** "5 of 6 functions ran in both · 4 and 8 threads" */
+export function matchText(sides: Sides, trans: Trans): string {
+  const rows = namedRows(sides, 'function', 'thread');
+  const both = rows.filter(({ only }) => only === null).length;
+  const [first, second] = each(sides, ({ metrics }) =>
+    formatCount(Math.round(metrics?.threads ?? 0))
+  );
+  return [
+    trans._n(
+      '%2 of %1 function ran in both',
+      '%2 of %1 functions ran in both',
+      rows.length,
+      both
+    ),
+    trans.__('%1 and %2 threads', first, second)
+  ].join(' · ');
+}
+
+export function formatOf(value: number | null, unit: Unit): string {
+  switch (unit) {
+    case 'seconds':
+      return formatDuration(value);
+    case 'bytes':
+      return formatBytes(value);
+    case 'count':
+      return formatCount(value);
+  }
+}
+
+/** "−11.2 s"; '': not known. */
+export function differenceText(difference: number | null, unit: Unit): string {
+  return difference === null
+    ? ''
+    : formatDifference(difference, size => formatOf(size, unit));
+}
+
+/** "−27 %"; '': not known, or there was nothing. */
+export function changeText(values: Pair): string {
+  const difference = differenceOf(values);
+  return difference === null ? '' : formatChange(difference, values[0] ?? 0);
+}
+
+export function unitOf(figure: Figure): Unit {
+  return figure === 'tasks' ? 'count' : 'seconds';
+}
+
+export function figureWord(figure: Figure, by: By, trans: Trans): string {
+  switch (figure) {
+    case 'thread':
+      return trans.__('Thread time');
+    case 'tasks':
+      return by === 'function' ? trans.__('Executions') : trans.__('Tasks');
+    case 'cpu':
+      return trans.__('CPU');
+    case 'transfer':
+      return trans.__('Transfer, waited for');
+    case 'idle':
+      return trans.__('Idle');
+    case 'wall':
+      return trans.__('From first start to last stop');
+  }
+}
+
+export function byWord(by: By, trans: Trans): string {
+  switch (by) {
+    case 'function':
+      return trans.__('Function');
+    case 'span':
+      return trans.__('Span');
+    case 'activity':
+      return trans.__('Activity');
+  }
+}
+
+/** A function's or span's own name; an activity in users' words. */
+export function nameText(name: string, by: By, trans: Trans): string {
+  return by === 'activity' ? legendWord(name, trans) : name;
+}
+
+/** Everything: each figure of the whole, of each function, span and activity is a row. */
+export function tableOf(
+  sides: Sides,
+  isFiltered: boolean,
+  trans: Trans
+): TableData {
+  const figures = figureRows(sides, isFiltered, trans);
+  const row = (
+    of: string,
+    name: string,
+    figure: string,
+    values: Pair,
+    unit: Unit,
+    isComparable = true
+  ): TableCell[] => {
+    const difference = isComparable ? differenceOf(values) : null;
+    const ratio =
+      difference === null || !(values[0]! > 0) ? null : values[1]! / values[0]!;
+    return [
+      cellOf.text(of),
+      cellOf.text(name),
+      cellOf.text(figure),
+      ...values.map(value => ({ text: formatOf(value, unit), value })),
+      { text: differenceText(difference, unit), value: difference },
+      { text: ratio === null ? '' : ratio.toFixed(2), value: ratio }
+    ];
+  };
+  const notes = notKnown(sides, figures, trans);
+  return {
+    columns: [
+      { name: trans.__('Of') },
+      { name: trans.__('Name') },
+      { name: trans.__('Figure') },
+      ...columnNames(sides, trans).map(name => ({ name, numeric: true })),
+      { name: trans.__('Difference'), numeric: true },
+      { name: trans.__('Ratio'), numeric: true }
+    ],
+    rows: [
+      ...figures.map(({ label, values, unit }) =>
+        row(trans.__('Run'), trans.__('all'), label, values, unit)
+      ),
+      ...BY.flatMap(by =>
+        FIGURES_BY[by].flatMap(figure =>
+          namedRows(sides, by, figure).map(({ name, values, only }) =>
+            row(
+              byWord(by, trans),
+              nameText(name, by, trans),
+              figureWord(figure, by, trans),
+              values,
+              unitOf(figure),
+              only === null
+            )
+          )
+        )
+      )
+    ],
+    ...(notes.length > 0 ? { note: notes.join(' ') } : {})
+  };
+}
+
+/** Names of the two runs, which may be of one name. */
+export function columnNames([first, second]: Sides, trans: Trans): string[] {
+  return first.name === second.name
+    ? [trans.__('%1 (first)', first.name), trans.__('%1 (second)', second.name)]
+    : [first.name, second.name];
+}
+
+function each<T>(
+  [first, second]: Sides,
+  of: (side: Side, place: 0 | 1) => T
+): readonly [T, T] {
+  return [of(first, 0), of(second, 1)];
+}

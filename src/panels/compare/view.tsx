@@ -1,0 +1,249 @@
+/** Two runs as a headline, a table of figures, and bars of what took less or more. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import { Loading } from '../loading';
+import {
+  type By,
+  byWord,
+  changeText,
+  columnNames,
+  differenceOf,
+  differenceText,
+  type Figure,
+  figureRows,
+  figureWord,
+  formatOf,
+  headline,
+  matchText,
+  type NamedRow,
+  namedRows,
+  nameText,
+  notKnown,
+  type Pair,
+  shownRows,
+  type Sides,
+  type Unit,
+  unitOf
+} from './rows';
+
+type CompareViewProps = {
+  readonly sides: Sides;
+  readonly by: By;
+  readonly figure: Figure;
+  readonly isFiltered: boolean;
+  /** Why a run does not answer; null: both do, or will. */
+  readonly failure: string | null;
+  readonly trans: TranslationBundle;
+};
+
+export function CompareView(props: CompareViewProps): JSX.Element {
+  const { sides, isFiltered, failure, trans } = props;
+  if (sides[1].metrics === null) {
+    return (
+      <div className="sw-Compare">
+        {failure === null ? (
+          <Loading
+            text={trans.__('Loading the figures of %1…', sides[1].name)}
+          />
+        ) : (
+          <p role="alert">{failure}</p>
+        )}
+      </div>
+    );
+  }
+  return (
+    <div className="sw-Compare">
+      <h3 className="sw-Compare-headline">
+        {headline(sides, isFiltered, trans)}
+      </h3>
+      <p className="sw-Compare-match">{matchText(sides, trans)}</p>
+      <Figures {...props} />
+      <ByName {...props} />
+    </div>
+  );
+}
+
+function Figures(props: CompareViewProps): JSX.Element {
+  const { sides, isFiltered, trans } = props;
+  const rows = figureRows(sides, isFiltered, trans);
+  const notes = notKnown(sides, rows, trans);
+  return (
+    <>
+      <table className="sw-table" aria-label={trans.__('Figures')}>
+        <thead>
+          <tr>
+            <th scope="col">{trans.__('Figure')}</th>
+            {columnNames(sides, trans).map((name, i) => (
+              <th key={i} scope="col" className="sw-table-number" title={name}>
+                <span className="sw-Compare-mark" data-run={i + 1} />
+                {name}
+              </th>
+            ))}
+            <th scope="col" className="sw-table-number">
+              {trans.__('Difference')}
+            </th>
+            <th scope="col" className="sw-table-number">
+              {trans.__('Change')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(row => (
+            <tr key={row.id}>
+              <th scope="row" title={row.title}>
+                {row.label}
+              </th>
+              {row.values.map((value, i) => (
+                <td key={i} className="sw-table-number" title={row.why[i]}>
+                  {value === null && row.why[i] !== ''
+                    ? trans.__('not known')
+                    : formatOf(value, row.unit)}
+                </td>
+              ))}
+              <Difference values={row.values} unit={row.unit} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {notes.length > 0 && (
+        <ul className="sw-Compare-notes" aria-label={trans.__('Not known')}>
+          {notes.map(note => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Difference(props: {
+  readonly values: Pair;
+  readonly unit: Unit;
+}): JSX.Element {
+  const { values, unit } = props;
+  return (
+    <>
+      <td className="sw-table-number sw-Compare-difference">
+        {differenceText(differenceOf(values), unit)}
+      </td>
+      <td className="sw-table-number sw-Compare-change">
+        {changeText(values)}
+      </td>
+    </>
+  );
+}
+
+function ByName(props: CompareViewProps): JSX.Element {
+  const { sides, by, figure, isFiltered, trans } = props;
+  const all = namedRows(sides, by, figure);
+  const { rows, more } = shownRows(all);
+  const longest = rows.reduce(
+    (most, { difference }) => Math.max(most, Math.abs(difference ?? 0)),
+    0
+  );
+  const names = columnNames(sides, trans);
+  const title = trans.__(
+    '%1, by %2',
+    figureWord(figure, by, trans),
+    byWord(by, trans)
+  );
+  return (
+    <>
+      <div className="sw-block-title sw-Compare-title">
+        <span>{title}</span>
+        <span className="sw-block-aside">
+          {trans.__('largest difference first')}
+          {by === 'span' && isFiltered
+            ? ` · ${trans.__('of all spans, whatever is filtered')}`
+            : ''}
+        </span>
+      </div>
+      <table className="sw-table sw-Compare-names" aria-label={title}>
+        <thead>
+          <tr>
+            <th scope="col">{byWord(by, trans)}</th>
+            {names.map((name, i) => (
+              <th key={i} scope="col" className="sw-table-number" title={name}>
+                <span className="sw-Compare-mark" data-run={i + 1} />
+                {name}
+              </th>
+            ))}
+            <th scope="col" className="sw-Compare-sides">
+              <span>{trans.__('◂ less')}</span>
+              <span>{trans.__('more ▸')}</span>
+            </th>
+            <th scope="col" className="sw-table-number">
+              {trans.__('Difference')}
+            </th>
+            <th scope="col" className="sw-table-number">
+              {trans.__('Change')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(row => (
+            <tr key={row.name}>
+              <th scope="row" title={row.name}>
+                <bdi>{nameText(row.name, by, trans)}</bdi>
+              </th>
+              {row.values.map((value, i) => (
+                <td key={i} className="sw-table-number">
+                  {row.only !== null && row.only !== i
+                    ? ''
+                    : formatOf(value, unitOf(figure))}
+                </td>
+              ))}
+              {row.only === null ? (
+                <>
+                  <td>
+                    <DifferenceBar row={row} longest={longest} />
+                  </td>
+                  <Difference values={row.values} unit={unitOf(figure)} />
+                </>
+              ) : (
+                <td colSpan={3} className="sw-Compare-only">
+                  {trans.__('only in %1', names[row.only])}
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more > 0 && (
+        <p className="sw-drawer-note">
+          {trans._n(
+            '%1 more is in the table.',
+            '%1 more are in the table.',
+            more
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** To the left of the middle what took less, plain; to the right what took more, hatched. */
+function DifferenceBar(props: {
+  readonly row: NamedRow;
+  readonly longest: number;
+}): JSX.Element {
+  const { difference } = props.row;
+  const share =
+    difference === null || props.longest === 0
+      ? 0
+      : (50 * Math.abs(difference)) / props.longest;
+  const isLess = (difference ?? 0) < 0;
+  return (
+    <span className="sw-Compare-track" aria-hidden="true">
+      <span
+        className={
+          isLess ? 'sw-fill sw-is-less' : 'sw-fill sw-is-more sw-pattern-slash'
+        }
+        style={{
+          left: isLess ? `${50 - share}%` : '50%',
+          width: `${share}%`
+        }}
+      />
+    </span>
+  );
+}

@@ -1,0 +1,256 @@
+/**
+ * The embedded cluster and one of Dask beside each other: panels that are pinned and panels that follow, one work in one table, and a second
+ * notebook whose cluster the open panels show. With SPANWISE_PICTURES=1 a picture becomes that of docs/compare.md.
+ */
+import { mkdirSync } from 'node:fs';
+import * as path from 'node:path';
+import type { Locator, TestInfo } from '@playwright/test';
+import { expect, type Lab, test } from '../pages/lab';
+import type { Panel } from '../pages/panel';
+
+const ROOT = path.resolve(__dirname, '..', '..');
+const OF_THE_DOCS = ['compare-clusters-light'];
+
+const HERE = `import time
+from spanwise import Client as Here, span
+
+here = Here(n_workers=2, threads_per_worker=2, name="here")
+
+def simulate(seed):
+    time.sleep(0.05)
+    return bytes(100_000 + seed)
+
+def measure(result):
+    time.sleep(0.02)
+    return len(result)
+
+def work(client):
+    with span("simulation"):
+        results = client.map(simulate, range(40), pure=False)
+    with span("measuring"):
+        sizes = client.map(measure, results, pure=False)
+    return sum(client.gather(sizes))`;
+
+const THERE = `from distributed import Client, LocalCluster
+
+there = LocalCluster(
+    name="there",
+    n_workers=1,
+    threads_per_worker=2,
+    processes=False,
+    protocol="tcp://",
+    host="127.0.0.1",
+    dashboard_address="127.0.0.1:0",
+)
+client = Client(there)`;
+
+const ONLY = (where: string) => `def only_${where}(n):
+    time.sleep(0.05)
+    return n
+
+`;
+
+const CELLS = [
+  HERE,
+  `${ONLY('here')}work(here), here.submit(only_here, 1).result()`,
+  THERE,
+  `${ONLY('there')}work(client), client.submit(only_there, 1).result()`
+];
+
+test('panels of two clusters are pinned, titled and compared', async ({
+  lab
+}, info) => {
+  const take = picturesOf(lab, info);
+  const notebook = await lab.open('both.ipynb', CELLS);
+  await lab.sidebar.show();
+  await notebook.run(0);
+  await notebook.run(1);
+  const dask = 'LocalCluster there';
+  const own = lab.panel('Task Stream', 'here');
+  const other = lab.panel('Task Stream', dask);
+
+  await test.step('the pin in the card pins the open panels', async () => {
+    await lab.sidebar.item('Task Stream').click();
+    await expect(legend(own)).toContainText('only_here');
+    const pin = lab.sidebar
+      .card('here')
+      .getByRole('button', { name: 'Pin panels to this cluster' });
+    await expect(pin).toHaveAttribute('aria-pressed', 'false');
+    await pin.click();
+    await expect(pin).toHaveAttribute('aria-pressed', 'true');
+    await own.tab.hover();
+    await expect(own.tab).toHaveAttribute('title', /Pinned to here\./u);
+  });
+
+  await test.step('the cluster of Dask has panels of its own', async () => {
+    await notebook.activate();
+    await notebook.run(2);
+    await lab.sidebar.root
+      .getByRole('button', { name: /^Show Dask cluster/u })
+      .click();
+    await expect(other.tab).toBeVisible();
+    await notebook.run(3);
+    await expect(legend(other)).toContainText('only_there');
+    await expect(own.tab).toBeVisible();
+  });
+
+  await test.step('side by side each shows its own tasks only', async () => {
+    await notebook.activate();
+    await lab.sidebar.item('Task Stream').press('Control+Enter');
+    await own.tab.click();
+    await expect(own.region).toBeVisible();
+    await expect(other.region).toBeVisible();
+    await expect(legend(own)).toContainText('only_here');
+    await expect(legend(own)).not.toContainText('only_there');
+    await expect(legend(other)).toContainText('only_there');
+    await expect(legend(other)).not.toContainText('only_here');
+    await take('two-task-streams-light');
+  });
+
+  const compare = lab.panel('Compare', `${dask}, here`);
+  await test.step('the same work in one table', async () => {
+    await notebook.activate();
+    // Behind the wide Task Stream.
+    await own.tab.click();
+    await choose(lab, 'here', dask);
+    await lab.sidebar.item('Compare').click({ button: 'right' });
+    await lab.page
+      .getByRole('menuitem', { name: 'Open in a new tab here' })
+      .click();
+    const figures = compare.region.getByRole('table', { name: 'Figures' });
+    const cells = (figure: string) =>
+      figures.getByRole('row').filter({ hasText: figure }).getByRole('cell');
+    await expect(cells('Tasks')).toHaveText(['81', '81', '0', '0\u00a0%']);
+    await expect(cells('Executions').nth(0)).toHaveText('81');
+    await expect(cells('CPU').nth(0)).toHaveText('not known');
+    await expect(cells('CPU').nth(1)).toHaveText(/\d/u);
+    await expect(
+      compare.region.getByRole('list', { name: 'Not known' })
+    ).toContainText(
+      `CPU of ${dask}: Dask does not tell the CPU seconds of tasks.`
+    );
+    const names = compare.region.getByRole('table', {
+      name: 'Thread time, by Function'
+    });
+    await expect(row(names, 'only_here')).toContainText('only in here');
+    await expect(row(names, 'only_there')).toContainText(`only in ${dask}`);
+    await compare.region.getByRole('radio', { name: 'Span' }).click();
+    await compare.region
+      .getByRole('combobox', { name: 'Figure' })
+      .selectOption('tasks');
+    const spans = compare.region.getByRole('table', { name: 'Tasks, by Span' });
+    for (const span of ['simulation', 'measuring']) {
+      await expect(row(spans, span).getByRole('cell')).toHaveText([
+        '40',
+        '40',
+        '',
+        '0',
+        '0\u00a0%'
+      ]);
+    }
+    await compare.region
+      .getByRole('combobox', { name: 'Figure' })
+      .selectOption('thread');
+    await take('compare-clusters-light');
+    await lab.setTheme('JupyterLab Dark');
+    await take('compare-clusters-dark');
+    await lab.setTheme('JupyterLab Light');
+  });
+
+  const swapped = lab.panel('Compare', `here, ${dask}`);
+  await test.step('the other way round', async () => {
+    await compare.tool('Swap').click();
+    await expect(
+      swapped.region.getByRole('heading', { level: 3 })
+    ).toContainText(`${dask} is `);
+  });
+
+  await test.step('who follows turns to the cluster that is chosen; pins stay, also after a reload', async () => {
+    await notebook.activate();
+    await choose(lab, dask, 'here');
+    const metrics = lab.panel('Fine Performance Metrics', 'here');
+    await expect(metrics.region).toContainText('only_here');
+    await expect(lab.panel('Profile', 'here').tab).toBeVisible();
+    await expect(lab.panel('Profile', dask).tab).toHaveCount(0);
+    await expect(other.tab).toBeVisible();
+    await expect(own.tab).toBeVisible();
+
+    await lab.reloadOnceSaved('"isPinned": true');
+    await expect(own.tab).toHaveAttribute('title', /Pinned to here\./u);
+    await expect(other.tab).toBeVisible();
+    await expect(metrics.tab).toBeVisible();
+    await expect(swapped.tab).toBeVisible();
+    await expect(legend(other)).toContainText('only_there');
+  });
+  expect(lab.troubles.errors).toEqual([]);
+});
+
+test('the cluster of a second notebook is shown in the open panels', async ({
+  lab
+}, info) => {
+  const take = picturesOf(lab, info);
+  const first = await lab.open('north.ipynb', [HERE, CELLS[1]!]);
+  await lab.sidebar.show();
+  await first.run(0);
+  await first.run(1);
+  await lab.sidebar.openDefaultLayout();
+  await expect(legend(lab.panel('Task Stream', 'here'))).toContainText(
+    'only_here'
+  );
+
+  const second = lab.notebook('south.ipynb');
+  await second.write([
+    `import time\n${THERE}`,
+    `${ONLY('there')}client.submit(only_there, 1).result()`
+  ]);
+  await first.activate();
+  await second.openHere();
+  await second.run(0);
+  await lab.sidebar.root
+    .getByRole('button', { name: /^Show Dask cluster/u })
+    .click();
+  const stream = lab.panel('Task Stream', 'LocalCluster there');
+  await expect(stream.tab).toBeVisible();
+  await second.run(1);
+  await expect(legend(stream)).toContainText('only_there');
+  const tabs = lab.page.locator('#jp-main-dock-panel').getByRole('tab');
+  await expect(tabs.filter({ hasText: ' · ' })).toHaveCount(4);
+  await expect(tabs.filter({ hasText: ' · here' })).toHaveCount(0);
+  await take('second-notebook-light');
+  expect(lab.troubles.errors).toEqual([]);
+});
+
+function legend(panel: Panel): Locator {
+  return panel.region.getByRole('list', { name: 'Legend' });
+}
+
+function row(table: Locator, name: string): Locator {
+  return table.getByRole('row').filter({
+    has: table.page().getByRole('rowheader', { name, exact: true })
+  });
+}
+
+/** By the menu of the cluster card. */
+async function choose(lab: Lab, from: string, to: string): Promise<void> {
+  await lab.sidebar
+    .card(from)
+    .getByRole('button', { name: 'Choose cluster' })
+    .click();
+  await lab.page
+    .getByRole('menuitem')
+    .filter({ hasText: `${to} · running` })
+    .click();
+}
+
+function picturesOf(lab: Lab, info: TestInfo): (name: string) => Promise<void> {
+  const isForDocs = process.env['SPANWISE_PICTURES'] === '1';
+  return async name => {
+    const folder =
+      isForDocs && OF_THE_DOCS.includes(name)
+        ? path.join(ROOT, 'docs', 'pictures')
+        : info.outputPath('pictures');
+    mkdirSync(folder, { recursive: true });
+    await lab.page.mouse.move(800, 4);
+    await lab.page.screenshot({ path: path.join(folder, `${name}.png`) });
+  };
+}
