@@ -138,9 +138,24 @@ class _Task(NamedTuple):
     was_busy: bool
 
 
-#: A thread as a look saw it: its lane, what its clocks said (None: it has ended), what it told of
-#: the last end, and its task, if it had one.
-_Fact = tuple["_Lane", float, _Point | None, tuple[float, float, float, float], _Task | None]
+#: The fields of a :class:`_Point` and of a :class:`_Task`, as a look takes them down: to make a
+#: named tuple is a call more, of code that no cache holds then.
+_Clocks = tuple[float, float, float]
+_Taken = tuple[
+    float,
+    float,
+    float,
+    float | None,
+    tuple[int, int],
+    tuple[float, float] | None,
+    list[CodeType],
+    Frame | None,
+    Frame | None,
+    bool,
+]
+#: A thread as a look saw it: its lane, when, what its clocks said (None: it has ended), what it
+#: told of the last end, and its task, if it had one.
+_Fact = tuple["_Lane", float, _Clocks | None, tuple[float, float, float, float], _Taken | None]
 
 
 class _Seen:
@@ -205,9 +220,14 @@ class _Lane:
         self._interval = interval
         self.clock = ThreadClock(executor.ident)
         #: What the clocks said at the last look; at 0: there was none.
-        self.looked = _Point(0.0, 0.0, 0.0)
+        self.looked = (0.0, 0.0, 0.0)
         #: Seconds off the core since its wait was read; infinite: it is to be read.
         self._unread = inf
+        #: What the last look saw of its task, if the thread had not run since the look before:
+        #: then the stack is that of the moment at which the clock was read.
+        self.task: _Taken | None = None
+        #: By `id`, not to keep what they hold. Another one in the same place began later.
+        self.row_and_part = (0, 0)
         #: The same look, once worked out.
         self.at = _Point(0.0, 0.0, 0.0)
         self.seen: _Seen | None = None
@@ -223,7 +243,7 @@ class _Lane:
         #: may belong to a stay that has not ended.
         self.doubts: deque[tuple[_SampleKey, int]] = deque(maxlen=_MOST_DOUBTS)
 
-    def read(self, now: float) -> _Point:
+    def read(self, now: float) -> _Clocks:
         """What the thread's clocks say.
 
         Raises
@@ -243,7 +263,34 @@ class _Lane:
             waited = wait.peek() if wait is not None else _NAN
             # A stay in the queue is told when it has ended, at the next look.
             self._unread = 0.0 if off_core < _UNREAD * self._interval else inf
-        here = self.looked = _Point(now, cpu, waited)
+        here = self.looked = (now, cpu, waited)
+        return here
+
+    def stands(
+        self, row: Any, part: Any, began: float, busy_since: float, stop: float | None
+    ) -> _Taken | None:
+        """Return its task as the last look saw it, if the thread has not run since: so it is."""
+        task = self.task
+        if (
+            task is not None
+            and stop is None
+            # (true of no NaN, an unknown clock)
+            and self.clock.read() == self.looked[1]
+            and task[0] == began
+            and task[2] == busy_since
+            and self.row_and_part == (id(row), id(part))
+        ):
+            return task
+        return None
+
+    def stand(self, now: float) -> _Clocks:
+        """What the clocks of a thread say that has not run since the last look.
+
+        A stay in the queue that has ended since would have ended in a run.
+        """
+        t, cpu, waited = self.looked
+        self._unread += now - t
+        here = self.looked = (now, cpu, waited)
         return here
 
     def late(self, here: _Point) -> float:
@@ -319,10 +366,13 @@ class ThreadSampler:
     def look(self, now: float) -> tuple[int, bool]:
         """Sample every busy executor; return how many there were, and whether one moved."""
         busy = []
+        standing = 0
+        moved = False
         for lane in self._lanes:
             executor = lane.executor
             row = executor.row
             if row is None:
+                lane.task = None
                 self._rest(lane, now)
             else:
                 # All of one moment: nothing is called between them, so no thread has a turn.
@@ -334,12 +384,18 @@ class ThreadSampler:
                     executor.ended,
                     executor.clock if executor.reporting else None,
                 )
-                busy.append((lane, row, executor.part, stamps))
-        if not busy:
+                part = executor.part
+                task = lane.stands(row, part, stamps[0], stamps[2], stamps[4])
+                if task is not None:
+                    standing += 1
+                    moved |= self._look_again(lane, now, stamps[3], task)
+                else:
+                    busy.append((lane, row, part, stamps))
+        count = standing + len(busy)
+        if not count:
             self._was_busy = False
             return 0, False
-        frames = sys._current_frames()
-        moved = False
+        frames = sys._current_frames() if busy else {}
         try:
             for lane, row, part, stamps in busy:
                 executor = lane.executor
@@ -357,7 +413,23 @@ class ThreadSampler:
         self.looks += 1
         if len(self._facts) > _MOST_FACTS:
             self._work_out()
-        return len(busy), moved
+        return count, moved
+
+    def _look_again(
+        self,
+        lane: _Lane,
+        now: float,
+        ended: tuple[float, float, float, float],
+        task: _Taken,
+    ) -> bool:
+        """Sample a thread that has not run since the last look; return whether it may soon.
+
+        Its stack is what it was: to take it again would be most of a look's cost.
+        """
+        if task[-1] != self._was_busy:
+            task = lane.task = _Task._make(task)._replace(was_busy=self._was_busy)
+        self._facts.append((lane, now, lane.stand(now), ended, task))
+        return now - max(task[0], task[2]) < STILL_AFTER_SECONDS
 
     def _rest(self, lane: _Lane, now: float) -> None:
         """The thread is idle."""
@@ -366,7 +438,7 @@ class ThreadSampler:
             here = lane.read(now)
         except OSError:
             # It will have no task.
-            lane.looked = lane.looked._replace(t=now)
+            lane.looked = (now, *lane.looked[1:])
             self._facts.append((lane, now, None, ended, None))
         else:
             self._facts.append((lane, now, here, ended, None))
@@ -386,12 +458,12 @@ class ThreadSampler:
     ) -> bool:
         """Sample a busy thread; return whether it moved. `stop`: the task is being sent."""
         executor = lane.executor
-        last = lane.looked
+        t, cpu, _ = lane.looked
         here = lane.read(now)
         # Transfers before it did not hold the thread. (`began_cpu` is from then.)
         since_begin = max(began, busy_since)
         mark = None
-        if since_begin >= last.t and executor.core_wait is not None:
+        if since_begin >= t and executor.core_wait is not None:
             mark = (executor.core_wait.marked, executor.core_wait.last)
         if stop is not None:
             part = self.last_part(row)
@@ -405,7 +477,7 @@ class ThreadSampler:
             # (names now: what a task called may hold much)
             call = None if called is None else call_of(called)
             built_in = built_in_of(called) if is_calling else None
-        task = _Task(
+        task = (
             began,
             began_cpu,
             busy_since,
@@ -417,20 +489,24 @@ class ThreadSampler:
             built_in,
             self._was_busy,
         )
+        spent = here[1] - cpu
+        lane.task = task if stop is None and spent == 0 else None
+        lane.row_and_part = (id(row), id(part))
         self._facts.append((lane, now, here, ended, task))
         # NaN, an unknown clock, counts as movement. So does a task that has stood still only
         # briefly: if looks came more rarely at once, they would miss what follows it, and tasks
         # of its kind would be seen too often.
-        is_still = here.cpu - last.cpu < STILL * (now - last.t)
+        is_still = spent < STILL * (now - t)
         return not is_still or now - since_begin < STILL_AFTER_SECONDS
 
     def _work_out(self) -> None:
         """What follows from what looks have seen since the last time, in their order."""
         facts, self._facts = self._facts, []
-        for lane, now, here, ended, task in facts:
+        for lane, now, clocks, ended, task in facts:
+            here = None if clocks is None else _Point(*clocks)
             if task is not None:
                 assert here is not None
-                self._work_out_task(lane, now, here, ended, task)
+                self._work_out_task(lane, now, here, ended, _Task(*task))
             else:
                 self._work_out_rest(lane, now, here, ended)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import threading
+import time
 from bisect import bisect_right
 from collections import Counter
 from functools import partial
 from math import sqrt
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -23,6 +26,7 @@ from spanwise.measure.looks import LOOK_SECONDS, STILL_SECONDS
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sampler import INTERVAL
 from spanwise.records.enumerations import NONE_U32, SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_WAITING
+from spanwise.tests.processes import wait_until
 from spanwise.worker.executor_sampler import Sampler
 
 # Columns of a row as tasks.py describes it; what is not named here is never looked at.
@@ -135,6 +139,103 @@ def test_a_look_that_fails_lets_go_of_the_frames(monkeypatch):
     with pytest.raises(OSError, match="No such process"):
         sampler.look(100.0)
     assert not frames
+
+
+class Still:
+    """A thread in a task: computes in `first`, stands there, and when told to in `second`."""
+
+    def __init__(self):
+        self.go_on, self.end = threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+        self.executor = FakeExecutor((A, None))
+        self.executor.ident = self.thread.ident
+        self.executor.busy_since = self.executor.began = 100.0
+
+    def run(self):
+        self.first()
+
+    def first(self):
+        self.go_on.wait()
+        self.second()
+
+    def second(self):
+        self.end.wait()
+
+
+def functions(sampler: Sampler) -> set[str]:
+    names = sampler._lanes[0].executor.names.announcement()["names"]
+    return {names[name & ~OWN].rpartition(".")[2] for _, name, _, _ in sampler.stacks.rows()[1]}
+
+
+def test_a_thread_that_has_not_run_is_looked_at_by_its_clock_alone(monkeypatch):
+    """It stands where it stood; once it has run, its stack is taken anew."""
+    taken = []
+    take = sys._current_frames
+    monkeypatch.setattr(sampling.sys, "_current_frames", lambda: taken.append(1) or take())
+    still = Still()
+    try:
+        sampler = sampler_of(still.executor)
+        wait_until("it stands", lambda: stands(still.thread))
+        taken.clear()
+        for look in range(1, 21):
+            assert sampler.look(100.0 + look * INTERVAL)[0] == 1
+        # The first finds that it has run, the second that it has not.
+        assert len(taken) == 2
+        still.go_on.set()
+        wait_until("it stands again", lambda: stands(still.thread, "second"))
+        taken.clear()
+        for look in range(21, 41):
+            sampler.look(100.0 + look * INTERVAL)
+        assert len(taken) == 2
+        assert booked(sampler) == {(1, 7): 40}
+        assert {"first", "second"} <= functions(sampler)
+    finally:
+        still.go_on.set()
+        still.end.set()
+
+
+def test_a_stack_from_before_the_clock_was_read_is_not_kept(monkeypatch):
+    """The thread went on between the two: what was seen is not where it stands."""
+    still = Still()
+    try:
+        sampler = sampler_of(still.executor)
+        wait_until("it stands", lambda: stands(still.thread))
+        take = sys._current_frames
+
+        def take_and_go_on():
+            frames = take()
+            monkeypatch.setattr(sampling.sys, "_current_frames", take)
+            still.go_on.set()
+            wait_until("it stands again", lambda: stands(still.thread, "second"))
+            return frames
+
+        monkeypatch.setattr(sampling.sys, "_current_frames", take_and_go_on)
+        sampler.look(100.0 + INTERVAL)
+        for look in range(2, 12):
+            sampler.look(100.0 + look * INTERVAL)
+        assert booked(sampler) == {(1, 7): 11}
+        assert "second" in functions(sampler)
+    finally:
+        still.go_on.set()
+        still.end.set()
+
+
+def stands(thread: threading.Thread, function: str = "first") -> bool:
+    """Whether it waits in `function` and has not run for a while."""
+    assert thread.ident is not None
+    clock = ThreadClock(thread.ident)
+    before = clock.read()
+    time.sleep(0.02)
+    frame = sys._current_frames()[thread.ident]
+    names = []
+    while frame is not None:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    found = next((name for name in names if name in ("first", "second")), None)
+    stat = Path(f"/proc/self/task/{thread.native_id}/stat").read_text()
+    is_asleep = stat.rpartition(")")[2].split()[0] == "S"
+    return found == function and "wait" in names[:2] and is_asleep and clock.read() == before
 
 
 def named(sampler: Sampler) -> dict[str, int]:

@@ -21,8 +21,6 @@ MEASURED = {"lost", "disturbance", "waited"}
 ALLOWED = {
     # The median of what a call takes: half of the calls do not lose their core.
     "test_observe.py: statistics.median(more) <= 0.001",
-    # CPU time, of a process that has nothing to do.
-    "test_measure_worker.py: (double.call(process_cpu) - before) / seconds <= 0.02",
 }
 
 

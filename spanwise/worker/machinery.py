@@ -30,6 +30,8 @@ _LISTED_SECONDS = 0.25
 _SECONDS_PER_THREAD = 0.002
 #: A thread that computed for this share of the time works.
 _AT_WORK = 0.2
+#: Looks are so far apart while none does: their clocks keep what they did between two.
+_RESTING_SECONDS = 0.1
 #: Samples that are given to where a thread is found, also if it rests there.
 _MOST_OWED = 50.0
 #: Resting places of a thread that are remembered; beyond them all are forgotten.
@@ -105,7 +107,6 @@ class Machinery:
         if now >= self._next_listing:
             self._next_listing = now + _LISTED_SECONDS
             self._list()
-        self._next_look = now + max(0.9 * self.interval, _SECONDS_PER_THREAD * len(self._threads))
         owed = []
         for ident, thread in list(self._threads.items()):
             try:
@@ -120,6 +121,8 @@ class Machinery:
                 owed.append((thread, spent))
             thread.worked = spent > 0
             self._works |= spent > enough
+        pause = max(0.9 * self.interval, _SECONDS_PER_THREAD * len(self._threads))
+        self._next_look = now + (pause if self._works else max(pause, _RESTING_SECONDS))
         if owed:
             self._see(now, owed)
         return self._works
