@@ -155,7 +155,6 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   protected override renderTools(): React.ReactNode {
     const { trans } = this;
     const [cluster, second] = this._runs();
-    const figures = FIGURES_BY[this._by];
     return (
       <>
         <RunSelect
@@ -186,23 +185,6 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
             }
           }}
         />
-        <RadioGroup<By>
-          label={trans.__('Compare by')}
-          value={this._by}
-          options={BY.map(by => ({ value: by, label: byWord(by, trans) }))}
-          onChange={by => this._show(by, this._figure)}
-        />
-        {figures.length > 1 && (
-          <ToolSelect<Figure>
-            label={trans.__('Figure')}
-            value={this._shownFigure}
-            options={figures.map(figure => ({
-              value: figure,
-              label: figureWord(figure, this._by, trans)
-            }))}
-            onChange={figure => this._show(this._by, figure)}
-          />
-        )}
       </>
     );
   }
@@ -215,6 +197,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         figure={this._shownFigure}
         isFiltered={this._isFiltered}
         failure={this._second?.failure ?? this._first?.failure ?? null}
+        controls={this._controls()}
         trans={this.trans}
       />
     );
@@ -222,6 +205,32 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   protected tableData(): TableData {
     return tableOf(this._sides(), this._isFiltered, this.trans);
+  }
+
+  private _controls(): React.ReactNode {
+    const { trans } = this;
+    const figures = FIGURES_BY[this._by];
+    return (
+      <>
+        {figures.length > 1 && (
+          <ToolSelect<Figure>
+            label={trans.__('Figure')}
+            value={this._shownFigure}
+            options={figures.map(figure => ({
+              value: figure,
+              label: figureWord(figure, this._by, trans)
+            }))}
+            onChange={figure => this._show(this._by, figure)}
+          />
+        )}
+        <RadioGroup<By>
+          label={trans.__('Compare by')}
+          value={this._by}
+          options={BY.map(by => ({ value: by, label: byWord(by, trans) }))}
+          onChange={by => this._show(by, this._figure)}
+        />
+      </>
+    );
   }
 
   private get _isFiltered(): boolean {

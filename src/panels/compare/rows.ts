@@ -151,9 +151,10 @@ const READINGS: readonly Reading[] = [
     id: 'gil',
     unit: 'seconds',
     of: ({ metrics }) =>
-      secondsOf(metrics, ['gil'], ['compute', 'thread-noncpu']),
+      isDivided(metrics) ? secondsOf(metrics, ['gil'], ['compute']) : null,
     label: trans => trans.__('Waiting for the GIL'),
-    title: trans => trans.__('An estimate, from samples.'),
+    title: trans =>
+      trans.__('An estimate, of the seconds of which it could be told.'),
     why: ({ kind }, trans) =>
       kind === 'dask'
         ? trans.__('Dask does not tell what threads wait for.')
@@ -279,6 +280,13 @@ function secondsOf(
       .filter(({ activity }) => names.includes(activity))
       .reduce((seconds, { value }) => seconds + value, 0);
   return sum(unknownWith) > 0 ? null : sum(activities);
+}
+
+/** Whether of any seconds off a core it is told what the thread waited for; of short tasks it mostly is not. */
+function isDivided(metrics: FineMetricsResult | null): boolean {
+  const has = (names: readonly string[]) =>
+    (secondsOf(metrics, names, []) ?? 0) > 0;
+  return has(['core', 'gil', 'blocked']) || !has(['thread-noncpu']);
 }
 
 function behindOf(metrics: FineMetricsResult | null) {

@@ -33,6 +33,8 @@ type CompareViewProps = {
   readonly isFiltered: boolean;
   /** Why a run does not answer; null: both do, or will. */
   readonly failure: string | null;
+  /** What is compared by what. */
+  readonly controls: React.ReactNode;
   readonly trans: TranslationBundle;
 };
 
@@ -157,6 +159,7 @@ function ByName(props: CompareViewProps): JSX.Element {
             ? ` · ${trans.__('of all spans, whatever is filtered')}`
             : ''}
         </span>
+        <span className="sw-Compare-controls">{props.controls}</span>
       </div>
       <table className="sw-table sw-Compare-names" aria-label={title}>
         <thead>

@@ -187,6 +187,27 @@ describe('two runs', () => {
     ]);
   });
 
+  it('know of waits what could be divided, if anything could', () => {
+    const [first] = sides;
+    const withActivities = (...names: string[]): Side => ({
+      ...first,
+      metrics: {
+        ...first.metrics!,
+        byActivity: names.map((activity, i) => ({
+          activity,
+          value: i + 1,
+          share: null
+        }))
+      }
+    });
+    const gil = (...names: string[]) =>
+      figure('gil', [withActivities(...names), first])?.[0];
+    expect(gil('thread-cpu')).toBe(0);
+    expect(gil('thread-cpu', 'thread-noncpu')).toBeNull();
+    expect(gil('thread-noncpu', 'blocked', 'gil')).toBe(3);
+    expect(gil('compute', 'blocked', 'gil')).toBeNull();
+  });
+
   it('have a headline and a sentence on what they share', () => {
     expect(plain(headline(sides, false, english))).toBe(
       'survey is 3.00 s faster: 4.00 s instead of 7.00 s (−43 %)'
