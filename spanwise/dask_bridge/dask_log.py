@@ -73,6 +73,9 @@ _MOST_SPANS = LARGEST_U16 - 1
 #: Spans that are known, and sums: a scheduler that says more is not believed.
 _KNOWN_SPANS = _KNOWN_SUMS = 500_000
 _MOST_WORKERS = LARGEST_U16 - 1
+_MOST_LANES = LARGEST_U16
+#: Of a worker, that have their places beside each other, before they have run anything.
+_LANES_AT_ONCE = 64
 #: Of profiles; the frames beyond them count to those that called them.
 _MOST_STACKS = 200_000
 #: How exactly times and spans of samples are told.
@@ -86,6 +89,9 @@ _MOST_STATES, _STATE_LENGTH = 20, 40
 #: A run lasts so long at least: what has no length has not begun.
 _SHORTEST_SECONDS = 1e-9
 _NAN = float("nan")
+#: Why rows are missing.
+_RING = "the ring on the Dask scheduler"
+_NO_LANE = "no lane was left"
 #: Time of threads, which the runs hold already.
 _OF_RUNS = "execute"
 
@@ -127,6 +133,10 @@ class DaskLog:
         #: Key → number of its task, how often it has run, until when, and when that was told.
         self._nodes: BoundedMap[str, list[Any]] = BoundedMap(_KEPT_KEYS)
         self._next_node = self._next_run = 0
+        #: Runs that the plugin had told of up to the last answer; -1: it does not say.
+        self._told_runs = -1
+        #: Rows of an answer for which there are no lanes, by table: how many, and their times.
+        self._misplaced: dict[str, list[float]] = {}
         self._running = RunningTasks(self._say_running)
         self._running_spans: dict[str, int] = {}
         self._memory_times: dict[int, float] = {}
@@ -181,6 +191,7 @@ class DaskLog:
             states, rows = pulled.states, pulled.rows
             if pulled.lost:
                 self._gap(pulled)
+            self._told_runs = pulled.runs
             if "workers" in states:
                 self._write_workers(states["workers"])
             if "gone" in states:
@@ -207,12 +218,29 @@ class DaskLog:
                 self._write_loop(states["loop"])
             if "fine" in states:
                 self._write_fine(states["fine"])
+            self._write_misplaced()
 
     def _gap(self, pulled: Pulled) -> None:
         start, stop = self.since(pulled.lost_from), self.since(pulled.lost_to)
-        why = "the ring on the Dask scheduler"
-        number = record_tables()["runs"].number
-        self._writer.add("gaps", number, start, max(start, stop), pulled.lost, why)
+        # (workers and graphs lie in the ring as well)
+        known = min(self._told_runs, pulled.first_runs) >= 0
+        lost = pulled.first_runs - self._told_runs if known else pulled.lost
+        self._add_gap("runs", start, stop, min(max(lost, 0), pulled.lost), _RING)
+
+    def _add_gap(self, table: str, start: float, stop: float, rows: int, why: str) -> None:
+        number = record_tables()[table].number
+        count = min(max(rows, 0), LARGEST_U32)
+        self._writer.add("gaps", number, start, max(start, stop), count, why)
+
+    def _misplace(self, table: str, rows: int, start: float, stop: float) -> None:
+        """Note rows for whose thread there is no lane."""
+        found = self._misplaced.setdefault(table, [0, start, stop])
+        found[:] = found[0] + rows, min(found[1], start), max(found[2], stop)
+
+    def _write_misplaced(self) -> None:
+        for table, (rows, start, stop) in self._misplaced.items():
+            self._add_gap(table, self.since(start), self.since(stop), int(rows), _NO_LANE)
+        self._misplaced.clear()
 
     # -- what there is ----------------------------------------------------
 
@@ -239,6 +267,8 @@ class DaskLog:
             self._writer.add("workers", *row)
             self._places.setdefault(number, ThreadPlaces()).threads = max(threads, 1)
             self._set_capacity(number, threads, _STATES.get(status or "", CAPACITY_RUNNING))
+            for place in range(min(threads, _LANES_AT_ONCE)):
+                self._lane_at(number, place)
 
     def _write_gone(self, said: Columns, left: Columns | None) -> None:
         how = {} if left is None else dict(zip(left["worker"], left["expected"], strict=True))
@@ -298,7 +328,7 @@ class DaskLog:
         self._running.ran(worker, key, place)
         lane = self._lanes.get((worker, place))
         if lane is None:
-            if len(self._lanes) >= LARGEST_U16:
+            if len(self._lanes) >= _MOST_LANES:
                 return None
             lane = self._lanes[worker, place] = len(self._lanes)
         if is_new:
@@ -421,6 +451,7 @@ class DaskLog:
                 continue  # (history of a plugin that was shipped again)
             lane = self._lane(worker, thread, start, stop, key)
             if lane is None:
+                self._misplace("runs", 1, start, stop)
                 continue
             if node is None:
                 node = self._add_node(key, group, prefix, span, given or start)
@@ -634,6 +665,9 @@ class DaskLog:
                 # (they are of any of its threads)
                 lane = None if worker is None else self._lane_at(worker, 0)
                 if lane is None:
+                    rows = sum(each.stacks.values())
+                    times = [t for t, _ in each.seconds] or [self.now]
+                    self._misplace("samples", rows, min(times), max(times))
                     continue
                 function = self.names.id_of(each.function)
                 cells = self._cells(each)
@@ -663,7 +697,7 @@ class DaskLog:
     def _lane_at(self, worker: int, place: int) -> int | None:
         """The lane of a place of a worker, whose thread may not be known; None: no room for it."""
         lane = self._lanes.get((worker, place))
-        if lane is None and len(self._lanes) < LARGEST_U16:
+        if lane is None and len(self._lanes) < _MOST_LANES:
             lane = self._lanes[worker, place] = len(self._lanes)
             self._writer.add("lanes", lane, worker, place, _NAN, _NAN)
         return lane
@@ -673,9 +707,7 @@ class DaskLog:
     def unseen(self, start: float, stop: float) -> None:
         """Nobody has seen what happened between: times of the scheduler."""
         with self.lock:
-            number = record_tables()["runs"].number
-            first, last = self.since(start), self.since(stop)
-            self._writer.add("gaps", number, first, max(first, last), 0, "nobody watched")
+            self._add_gap("runs", self.since(start), self.since(stop), 0, "nobody watched")
 
     def gap(self, table: int, start: float, stop: float, rows: int) -> None:
         """Rows that the observer will never get; times of the log."""
@@ -707,7 +739,10 @@ def _before(first: Pulled) -> dict[str, Any]:
         state[:_STATE_LENGTH] for state in first.states.get("tasks", {}).get("state", ())
     )
     tasks = dict(states.most_common(_MOST_STATES))
-    return {"recorded": max(0, first.live - first.first), "tasks": tasks}
+    # (of very many tasks the scheduler tells the first)
+    more = max(0, first.states_more.get("tasks", 0))
+    before = {"recorded": max(0, first.live - first.first), "tasks": tasks}
+    return {**before, "more": more} if more else before
 
 
 def _rows(columns: Columns | None, names: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -18,6 +18,7 @@ import json
 import math
 import platform
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 from time import monotonic
@@ -51,6 +52,8 @@ _GRAPH_TASKS = 20_000
 LIMIT_ROWS = 20_000
 _STATE_ROWS = 50_000
 _EXECUTING_ROWS = 5_000
+#: Of workers whose bandwidth is told: of a thousand workers there may be a million.
+_PAIRS = 50_000
 _TEXT_LENGTH = 4_096
 #: Rows between two moments in which the scheduler may do something else.
 _AT_ONCE = 500
@@ -133,17 +136,19 @@ class Ring:
     ----------
     first, newest : int
         The number of the oldest row, and the number that the next one gets.
+    first_runs : int
+        How many rows before `first` told of runs.
     """
 
     def __init__(self, most_rows: int = RING_ROWS, most_bytes: int = RING_BYTES) -> None:
         self._most_rows = most_rows
         self._most_bytes = most_bytes
-        self.first = 0
-        self.newest = 0
-        #: Each: number of its first row, its rows, bytes.
-        self._chunks: list[tuple[int, list[tuple], int]] = []
+        self.first = self.first_runs = 0
+        self.newest = self._newest_runs = 0
+        #: Each: number of its first row, runs before that, its rows, bytes.
+        self._chunks: list[tuple[int, int, list[tuple], int]] = []
         self._open: list[tuple] = []
-        self._open_first = 0
+        self._open_first = self._open_runs = 0
         self._open_bytes = 0
         self._bytes = 0
         #: Numbers and times of chunks that have gone, the newest.
@@ -153,23 +158,26 @@ class Ring:
         """Append a row: its kind, its time, and what belongs to it."""
         self._open.append(row)
         self.newest += 1
+        if row[0] == DONE:
+            self._newest_runs += 1
         self._open_bytes += size
         if len(self._open) >= _CHUNK_ROWS or self._open_bytes >= _CHUNK_BYTES:
             self._close()
 
     def _close(self) -> None:
-        self._chunks.append((self._open_first, self._open, self._open_bytes))
+        self._chunks.append((self._open_first, self._open_runs, self._open, self._open_bytes))
         self._bytes += self._open_bytes
         self._open = []
         self._open_bytes = 0
-        self._open_first = self.newest
+        self._open_first, self._open_runs = self.newest, self._newest_runs
         while self._chunks and (
             self.newest - self.first > self._most_rows or self._bytes > self._most_bytes
         ):
-            number, rows, size = self._chunks.pop(0)
+            number, _, rows, size = self._chunks.pop(0)
             self._bytes -= size
             self._gone.append((number, rows[0][1]))
             self.first = number + len(rows)
+            self.first_runs = self._chunks[0][1] if self._chunks else self._open_runs
         if len(self._gone) > 4_096:
             del self._gone[:2_048]
 
@@ -177,8 +185,18 @@ class Ring:
         """The rows from a number on that lie together; none: it is not there."""
         if not self.first <= number < self.newest:
             return []
+        start, _, rows = self._chunk(number)
+        return rows[number - start :]
+
+    def runs(self, number: int) -> int:
+        """How many rows before a number told of runs; it is there, or the next."""
+        start, runs, rows = self._chunk(number)
+        return runs + sum(row[0] == DONE for row in islice(rows, number - start))
+
+    def _chunk(self, number: int) -> tuple[int, int, list[tuple]]:
+        """The chunk of a row that is there: its first number, runs before it, its rows."""
         if number >= self._open_first:
-            return self._open[number - self._open_first :]
+            return self._open_first, self._open_runs, self._open
         low, high = 0, len(self._chunks)
         while high - low > 1:
             middle = (low + high) // 2
@@ -186,8 +204,7 @@ class Ring:
                 low = middle
             else:
                 high = middle
-        start, rows, _ = self._chunks[low]
-        return rows[number - start :]
+        return self._chunks[low][:3]
 
     def time_of_lost(self, number: int) -> float:
         """When a row that is no longer there was noted, or somewhat before."""
@@ -204,6 +221,7 @@ class Ring:
         self._open = []
         self._bytes = self._open_bytes = 0
         self.first = self._open_first = self.newest
+        self.first_runs = self._open_runs = self._newest_runs
 
 
 class Texts:
@@ -244,15 +262,24 @@ class Section:
         self.gone: dict[Any, int] = {}
         self.due = 0.0
 
-    def look(self, number: int) -> None:
-        """Take the state anew; what has changed gets the number."""
+    def look(self, number: int) -> int:
+        """Take the state anew; what has changed gets the number, of very much the next ones.
+
+        Returns the last number that it has given.
+        """
         began = monotonic()
         rows = self.rows
         seen = set()
-        for key, values in self._take():
+        changed = 0
+        # (all of it, or nothing if it fails)
+        for key, values in list(self._take()):
             seen.add(key)
             known = rows.get(key)
             if known is None or known[1] != values:
+                if changed == _STATE_ROWS:
+                    number += 1
+                    changed = 0
+                changed += 1
                 rows[key] = (number, values)
                 self.gone.pop(key, None)
         if len(seen) < len(rows):
@@ -263,10 +290,25 @@ class Section:
                 del self.gone[next(iter(self.gone))]
         now = monotonic()
         self.due = now + max(_STATE_SECONDS, (now - began) / _STATE_SHARE)
+        return number
 
-    def changed(self, since: int) -> Iterator[tuple]:
-        """Rows that have changed after that answer."""
-        return (values for number, values in self.rows.values() if number > since)
+    def until(self, since: int, newest: int) -> int:
+        """The last number up to which the changes after `since` fit into one answer."""
+        if len(self.rows) <= _STATE_ROWS:
+            return newest
+        counts = Counter(number for number, _ in self.rows.values() if number > since)
+        told = 0
+        until = newest
+        for number in sorted(counts):
+            told += counts[number]
+            if told > _STATE_ROWS:
+                return until
+            until = number
+        return newest
+
+    def changed(self, since: int, until: int) -> Iterator[tuple]:
+        """Rows that have changed after that answer, up to another one."""
+        return (values for number, values in self.rows.values() if since < number <= until)
 
 
 class Bridge(SchedulerPlugin):  # type: ignore[misc]
@@ -526,11 +568,13 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             oldest = ring.rows(cursor)
             lost_to = oldest[0][1] if oldest else time()
         cursor = min(cursor, ring.newest)
-        first = ring.first
+        first, first_runs = ring.first, ring.first_runs
         rows, cursor = await self._rows(cursor, limit, texts)
         said.update(
             cursor=cursor,
+            runs=ring.runs(cursor) if cursor >= ring.first else -1,
             first=first,
+            first_runs=first_runs,
             newest=ring.newest,
             live=self.live,
             lost=lost,
@@ -661,50 +705,75 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             each not in known and each in extension.spans for each in spans
         )
 
+    def _later_spans(self, spans: set[str], until: int) -> list[tuple]:
+        """Rows of spans, and of those around them, that are told later but for their tasks."""
+        rows = self._sections["spans"].rows
+        found: dict[str, tuple] = {}
+        for each in spans:
+            number, values = rows.get(each, (0, ()))
+            while number and each not in found:
+                if number > until:
+                    found[each] = values
+                each = values[1]
+                number, values = rows.get(each, (0, ()))
+        return list(found.values())
+
     async def _states(
         self, since: int, want: set, fresh: bool, spans: set[str], texts: Texts
     ) -> dict[str, Any]:
         now = monotonic()
         cannot: dict[str, str] = {}
         sections = self._sections
-        self._state += 1
         for name in [name for name in sections if name in want]:
             # (who reads a task of a span must know that)
             lacks = name == "spans" and self._lacks(spans)
             if fresh or lacks or now >= sections[name].due:
                 try:
-                    sections[name].look(self._state)
+                    # (a number of its own: others may have been answered since the section before)
+                    self._state = sections[name].look(self._state + 1)
                 except Exception as error:  # noqa: BLE001 (told to who asked)
                     cannot[name] = plain(f"{type(error).__name__}: {error}")
                 await asyncio.sleep(0)
+        wanted = [name for name in sections if name in want and name not in cannot]
+        # (what does not fit is told by the next answers)
+        newest = self._state
+        until = min([newest, *(sections[name].until(since, newest) for name in wanted)])
         states: dict[str, Any] = {}
         more: dict[str, int] = {}
-        for name in [name for name in sections if name in want and name not in cannot]:
+        for name in wanted:
             if name == "fine" and not self._has_metrics():
                 cannot["fine"] = "this release of distributed keeps no fine performance metrics"
             elif name == "spans" and self._span_extension() is None:
                 cannot["spans"] = "this scheduler has no spans"
-            found = list(islice(sections[name].changed(since), _STATE_ROWS + 1))
-            if len(found) > _STATE_ROWS:
-                total = sum(1 for _ in sections[name].changed(since))
-                more[name] = total - _STATE_ROWS
-                found = found[:_STATE_ROWS]
+            section = sections[name]
+            found = list(section.changed(since, until))
+            if name == "spans" and until < newest:
+                found += self._later_spans(spans, until)
             if found:
                 self._put(states, name, found, texts)
         workers = sections.get("workers")
         if workers is not None and "workers" in want and since >= 0:
-            gone = [(texts(key),) for key, number in workers.gone.items() if number > since]
+            gone = [
+                (texts(key),) for key, number in workers.gone.items() if since < number <= until
+            ]
             if gone:
                 states["gone"] = _column_lists("gone", gone)
         if "executing" in want:
             rows = list(islice(self._executing(texts), _EXECUTING_ROWS))
             states["executing"] = _column_lists("executing", rows)
+            if len(rows) == _EXECUTING_ROWS:
+                running = sum(len(each.executing) for each in self.scheduler.workers.values())
+                more["executing"] = running - len(rows)
         if "tasks" in want and since < 0:
             states["tasks"] = await self._tasks(texts)
             left = len(self.scheduler.tasks) - _STATE_ROWS
             if left > 0:
                 more["tasks"] = left
-        out = {"state": self._state, "states": states, "cannot": cannot}
+        pairs = len(self.scheduler.bandwidth_workers) if "bandwidth" in want else 0
+        if pairs > _PAIRS:
+            more["bandwidth"] = pairs - _PAIRS
+        out = {"state": until, "state_newest": newest, "states": states, "cannot": cannot}
+        more = {name: count for name, count in more.items() if count > 0}
         if more:
             out["states_more"] = more
         return out
@@ -892,7 +961,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         yield "total", ("total", None, None, amount(scheduler.bandwidth))
         for name, value in dict(scheduler.bandwidth_types).items():
             yield ("type", name), ("type", str(name), None, amount(value))
-        for (to, source), value in dict(scheduler.bandwidth_workers).items():
+        for (to, source), value in islice(scheduler.bandwidth_workers.items(), _PAIRS):
             yield ("pair", to, source), ("pair", str(to), str(source), amount(value))
 
     def _loop(self) -> Iterator[tuple[Any, tuple]]:

@@ -100,10 +100,15 @@ class Pulled:
     first: int = 0
     newest: int = 0
     live: int = 0
+    #: Runs before the cursor, and before `first`; -1: an older plugin does not say.
+    runs: int = -1
+    first_runs: int = -1
     lost: int = 0
     lost_from: float = 0.0
     lost_to: float = 0.0
     state: int = -1
+    #: What has changed beyond `state` waits for the next answers.
+    state_newest: int = -1
     rows: dict[str, Columns] = field(default_factory=dict)
     states: dict[str, Columns] = field(default_factory=dict)
     states_more: dict[str, int] = field(default_factory=dict)
@@ -114,6 +119,11 @@ class Pulled:
     def waiting(self) -> int:
         """Rows that were there and did not come."""
         return max(0, self.newest - self.cursor)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether rows or states wait."""
+        return self.waiting > 0 or self.state < self.state_newest
 
 
 def read_answer(answer: Any) -> Pulled:
@@ -140,6 +150,8 @@ def read_answer(answer: Any) -> Pulled:
         return Pulled(**head)  # (it was the last one: the viewer leaves)
     for name in ("cursor", "first", "newest", "live", "lost", "state"):
         head[name] = _int(answer.get(name), name)
+    for name in ("runs", "first_runs", "state_newest"):
+        head[name] = _int(answer.get(name, -1), name)
     for name in ("lost_from", "lost_to"):
         head[name] = _float(answer.get(name), name)
     if not 0 <= head["first"] <= head["cursor"] <= head["newest"]:

@@ -121,6 +121,7 @@ class Viewer:
         self._sampled: tuple[DaskLog | None, float] = (None, 0.0)
         self._samples_turn: asyncio.Lock | None = None
         self._said_of_samples = ""
+        self._said_of_pairs = False
         self._begun: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="spanwise-dask", daemon=True)
 
@@ -311,7 +312,7 @@ class Viewer:
                 self._write(pulled)
             self.status, self.problem = "watching", ""
             busy = busy or bool(pulled.rows)
-            if not pulled.waiting:
+            if not pulled.has_more:
                 return busy
             # (the scheduler has half of its time for others)
             await self._rest(monotonic() - began)
@@ -323,8 +324,8 @@ class Viewer:
         async with self._turn:
             pulled = await self._pull(fresh=True)
             self._write(pulled)
-            until = pulled.newest
-            while pulled.cursor < until:
+            until, state = pulled.newest, pulled.state_newest
+            while pulled.cursor < until or pulled.state < state:
                 pulled = await self._pull()
                 self._write(pulled)
 
@@ -378,6 +379,10 @@ class Viewer:
                 tell(f"The answer of the scheduler at {self.address} is not whole: {problem}")
         log.write(pulled)
         log.commit()
+        pairs = pulled.states_more.get("bandwidth", 0)
+        if pairs > 0 and not self._said_of_pairs:
+            self._said_of_pairs = True
+            tell(f"Of {pairs} pairs of workers at {self.address} the bandwidths are not told.")
         said = pulled.states.get("bandwidth")
         if said is not None:
             labels = zip(said["kind"], said["a"], said["b"], strict=True)

@@ -153,9 +153,8 @@ class WithoutCode:
             for address in sorted(self._workers - workers):
                 self._rows.append((LEFT, time(), address, -1))
         self._workers = workers
-        self._state += 1
         for section in self._sections.values():
-            section.look(self._state)
+            self._state = section.look(self._state + 1)
 
     # -- tasks that have ended ------------------------------------------------
 
@@ -217,7 +216,7 @@ class WithoutCode:
         for name, section in self._sections.items():
             if name not in want:
                 continue
-            found = list(section.changed(since))
+            found = list(section.changed(since, self._state))
             if found:
                 columns = map(list, zip(*found, strict=True))
                 states[name] = dict(zip(STATE_COLUMNS[name], columns, strict=True))

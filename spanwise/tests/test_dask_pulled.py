@@ -62,10 +62,13 @@ def answer() -> dict[str, Any]:
         "first": 0,
         "newest": 15,
         "live": 2,
+        "runs": 9,
+        "first_runs": 0,
         "lost": 0,
         "lost_from": 0.0,
         "lost_to": 0.0,
         "state": 3,
+        "state_newest": 4,
         "texts": texts,
         "rows": {kind: columns(described) for kind, described in ROWS.items()},
         "states": {kind: columns(described) for kind, described in STATES.items()},
@@ -92,7 +95,8 @@ PLACES = places(answer())
 def test_an_answer_is_read_whole() -> None:
     pulled = read_answer(answer())
     assert pulled.problems == []
-    assert pulled.waiting == 1
+    assert pulled.waiting == 1 and pulled.has_more
+    assert (pulled.runs, pulled.first_runs, pulled.state_newest) == (9, 0, 4)
     assert {*pulled.rows} == {*ROWS}
     assert {*pulled.states} == {*STATES}
     assert pulled.rows["done"]["key"] == ["inc-1", "tcp://127.0.0.1:1"]
@@ -169,17 +173,22 @@ def test_an_error_is_told() -> None:
         read_answer({"version": 1, "error": "limit is a number from 1 on"})
 
 
-@given(st.lists(st.integers(0, 3_000), max_size=3_000), st.integers(1, 5_000))
-def test_a_ring_gives_the_newest_rows_and_no_others(sizes: list[int], most: int) -> None:
+@given(st.lists(st.integers(0, 3_000), max_size=3_000), st.integers(1, 5_000), st.integers(1, 9))
+def test_a_ring_gives_the_newest_rows_and_no_others(
+    sizes: list[int], most: int, kinds: int
+) -> None:
     ring = Ring(most_rows=most, most_bytes=400_000)
     for number, size in enumerate(sizes):
-        ring.add((0, float(number)), size)
+        ring.add((number % kinds, float(number)), size)
     assert ring.newest == len(sizes)
     number = ring.first
+    assert ring.first_runs == len(range(0, number, kinds))
     while number < ring.newest:
         for row in ring.rows(number):
-            assert row == (0, float(number))
+            assert row == (number % kinds, float(number))
+            assert number % 100 or ring.runs(number) == len(range(0, number, kinds))
             number += 1
+    assert ring.runs(ring.newest) == len(range(0, len(sizes), kinds))
     assert ring.rows(ring.newest) == []
     assert ring.first == 0 or ring.rows(ring.first - 1) == []
     # It holds a chunk more than it may.

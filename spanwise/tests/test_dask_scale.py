@@ -1,0 +1,277 @@
+"""What is too much for one answer, or for one log of a Dask cluster, comes later or is a gap."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from distributed import Scheduler
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanwise.dask_bridge import dask_log, plugin_source
+from spanwise.dask_bridge.dask_log import DaskLog
+from spanwise.dask_bridge.plugin_source import Bridge
+from spanwise.dask_bridge.pulled import Pulled, read_answer
+from spanwise.dask_bridge.sample_pull import Sampled
+from spanwise.records.block import decode_block
+from spanwise.records.tables import record_tables
+
+#: In place of 50,000.
+MOST = 4
+#: Of which rows may be many here; `loop` and `memory` change by themselves.
+SECTIONS = ["spans", "bandwidth", "clients"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_rows() -> Any:
+    """Answers of few rows, at each of which all is looked at."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugin_source, "_STATE_ROWS", MOST)
+        patch.setattr(plugin_source, "_PAIRS", 10)
+        patch.setattr(plugin_source, "_STATE_SECONDS", 0.0)
+        patch.setattr(plugin_source, "_STATE_SHARE", 1e9)
+        yield
+
+
+@asynccontextmanager
+async def watched() -> AsyncIterator[tuple[Scheduler, Bridge]]:
+    """A scheduler of Dask without workers, and the plugin on it."""
+    async with Scheduler(
+        protocol="inproc://", dashboard=False, dashboard_address=":0", validate=False
+    ) as scheduler:
+        bridge = Bridge()
+        bridge.start(scheduler)
+        scheduler.add_plugin(bridge)
+        yield scheduler, bridge
+        bridge.leave()
+
+
+class Viewer:
+    """Has what it was told, by section and key."""
+
+    def __init__(self, bridge: Bridge, name: str) -> None:
+        self._bridge = bridge
+        self._request = {"viewer": name, "plugin": "", "cursor": -1, "state": -1, "limit": 100}
+        self._request |= {"lease": 120.0, "want": SECTIONS}
+        self.has_more = True
+        self.known: dict[str, dict[Any, Any]] = {name: {} for name in SECTIONS}
+
+    async def pull(self) -> Pulled:
+        answer = await self._bridge.answer(self._request)
+        pulled = read_answer(answer)
+        assert pulled.problems == [] and pulled.cannot == {}
+        self._request |= {"plugin": pulled.plugin, "cursor": pulled.cursor, "state": pulled.state}
+        self.has_more = pulled.has_more
+        for name, columns in pulled.states.items():
+            rows = [*zip(*columns.values(), strict=True)]
+            assert len(rows) <= MOST
+            for row in rows:
+                self.known[name][row[:3] if name == "bandwidth" else row[0]] = row
+        return pulled
+
+    async def catch_up(self) -> None:
+        while True:
+            await self.pull()
+            if not self.has_more:
+                return
+
+
+def change(scheduler: Any, what: str, which: int, value: int) -> None:
+    """One thing that a scheduler has is another."""
+    if what == "span":
+        span = scheduler.extensions["spans"]._ensure_span((f"span {which}",), (f"id-{which}",))
+        span.groups.add(scheduler.new_task(key=f"t{which}-1", spec=None, state="released").group)
+    elif what == "pair":
+        scheduler.bandwidth_workers[f"to-{which % 5}", f"from-{which % 7}"] = float(value)
+    else:
+        scheduler.bandwidth_types[f"type-{which}"] = float(value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(
+                st.sampled_from(["span", "pair", "type"]), st.integers(0, 40), st.integers(1, 9)
+            ),
+            st.sampled_from(["one", "two", "both"]),
+        ),
+        max_size=80,
+    )
+)
+def test_all_that_changes_is_told_in_the_end(steps: list[Any]) -> None:
+    async def tell() -> None:
+        async with watched() as (scheduler, bridge):
+            one, two = Viewer(bridge, "one"), Viewer(bridge, "two")
+            for step in steps:
+                if isinstance(step, tuple):
+                    change(scheduler, *step)
+                else:
+                    viewers = {"one": [one], "two": [two], "both": [one, two]}[step]
+                    await asyncio.gather(*(viewer.pull() for viewer in viewers))
+            for viewer in (one, two):
+                await viewer.catch_up()
+                spans = scheduler.extensions["spans"].spans
+                assert {*viewer.known["spans"]} == {*spans}
+                pairs = [*scheduler.bandwidth_workers.items()][: plugin_source._PAIRS]
+                theirs = {("pair", *pair): value for pair, value in pairs}
+                theirs |= {
+                    ("type", name, None): value for name, value in scheduler.bandwidth_types.items()
+                }
+                told = {label: row[3] for label, row in viewer.known["bandwidth"].items()}
+                assert told.pop(("total", None, None)) == scheduler.bandwidth
+                assert told == theirs
+
+    asyncio.run(tell())
+
+
+def test_of_very_many_pairs_of_workers_it_is_told_how_many_are_left_out() -> None:
+    async def tell() -> None:
+        async with watched() as (scheduler, bridge):
+            for number in range(25):
+                scheduler.bandwidth_workers[f"to-{number}", "from"] = 1.0
+            pulled = await Viewer(bridge, "viewer").pull()
+            assert pulled.states_more == {"bandwidth": 15}
+
+    asyncio.run(tell())
+
+
+def test_tasks_come_with_their_spans_where_there_are_very_many() -> None:
+    async def tell() -> None:
+        async with watched() as (scheduler, bridge):
+            spans = scheduler.extensions["spans"]
+            names = tuple(f"span {number}" for number in range(3 * MOST))
+            ids = tuple(f"id-{number}" for number in range(3 * MOST))
+            innermost = spans._ensure_span(names, ids)
+            group = scheduler.new_task(key="a", spec=None, state="released").group
+            group.span_id = ids[-1]
+            innermost.groups.add(group)
+            bridge.ring.add((plugin_source.ENDED, 1.0, "a", group, "released", "released"), 1)
+            request = {"viewer": "viewer", "plugin": "", "cursor": -1, "state": -1, "limit": 100}
+            answer = await bridge.answer(request | {"lease": 120.0, "want": ["spans"]})
+            pulled = read_answer(answer)
+            assert pulled.rows["ended"]["span"] == [ids[-1]]
+            assert pulled.has_more
+            assert {*pulled.states["spans"]["id"]} == {*ids}
+
+    asyncio.run(tell())
+
+
+# -- the log --------------------------------------------------------------
+
+
+def first_answer() -> Pulled:
+    head = {"plugin": "p", "scheduler": "s", "address": "a", "python": "3", "distributed": "2"}
+    times = {"now": 1e9 + 9, "attached": 1e9, "started": 1e9}
+    return Pulled(**head, **times, viewers=1)  # type: ignore[arg-type]
+
+
+def runs_of(workers: int, runs: int) -> dict[str, Any]:
+    """Rows of tasks: each takes 1 s, and the next worker."""
+    done = {
+        "n": [*range(runs)],
+        "key": [f"k-{number}" for number in range(runs)],
+        "worker": [f"w-{number % workers}" for number in range(runs)],
+        "t": [1e9 + number + 1 for number in range(runs)],
+    }
+    same = {"group": "k", "prefix": "k", "span": None, "thread": 7, "erred": 0, "nbytes": 1}
+    same |= {"type": None, "given": 0.0, "parts": 1, "text": None}
+    parts = {"action": ["compute"] * runs, "source": [None] * runs}
+    parts |= {"start": [1e9 + number for number in range(runs)], "stop": done["t"]}
+    return {"done": done | {name: [each] * runs for name, each in same.items()}, "parts": parts}
+
+
+def rows_of(blocks: list[Any], table: str) -> list[tuple[Any, ...]]:
+    columns = [*record_tables()[table].columns]
+    decoded = [decode_block(block.data) for block in blocks]
+    return [
+        row
+        for block in decoded
+        if block.table.name == table
+        for row in zip(*map(block.column, columns), strict=True)
+    ]
+
+
+def test_runs_for_which_there_is_no_lane_are_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_log, "_MOST_LANES", 3)
+    pulled = first_answer()
+    pulled.rows.update(runs_of(workers=5, runs=20))
+    blocks: list[Any] = []
+    log = DaskLog("lanes", pulled, lambda block, _: blocks.append(block))
+    log.write(pulled)
+    pulled.rows.clear()
+    log.write(pulled)
+    log.seal()
+    runs, gaps = rows_of(blocks, "runs"), rows_of(blocks, "gaps")
+    number = record_tables()["runs"].number
+    assert gaps == [(number, 3.0, 20.0, 8, "no lane was left")]
+    assert len(runs) + gaps[0][3] == 20
+    # Nor are there lanes for what was sampled there.
+    blocks.clear()
+    log.write_samples([Sampled("k", "w-4", {0: 3, 1: 4}, [(1e9 + 5, 7)])])  # type: ignore[arg-type]
+    log.write(pulled)
+    log.seal()
+    number = record_tables()["samples"].number
+    assert rows_of(blocks, "gaps") == [(number, 5.0, 5.0, 7, "no lane was left")]
+
+
+def test_the_gap_of_the_ring_counts_runs_alone() -> None:
+    """Workers and graphs lie in the ring, too; an old plugin does not say how many."""
+    pulled = first_answer()
+    blocks: list[Any] = []
+    log = DaskLog("ring", pulled, lambda block, _: blocks.append(block))
+    pulled.runs = 5
+    log.write(pulled)
+    pulled.lost, pulled.first_runs, pulled.runs = 12, 14, 20
+    pulled.lost_from, pulled.lost_to = 1e9 + 1, 1e9 + 2
+    log.write(pulled)
+    pulled.first_runs = pulled.runs = -1
+    log.write(pulled)
+    log.seal()
+    number = record_tables()["runs"].number
+    why = "the ring on the Dask scheduler"
+    assert rows_of(blocks, "gaps") == [(number, 1.0, 2.0, 9, why), (number, 1.0, 2.0, 12, why)]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("dge"), st.integers(1, 900)), max_size=20))
+def test_told_and_lost_runs_are_all_runs(steps: list[tuple[str, int]]) -> None:
+    """Of a ring that is too small for a viewer that sleeps: `d` runs, `g` other rows, `e` pull."""
+
+    async def tell() -> None:
+        async with watched() as (_, bridge):
+            bridge.ring._most_rows = 600
+            viewer = Viewer(bridge, "viewer")
+            pulled = await viewer.pull()
+            blocks: list[Any] = []
+            log = DaskLog("told", pulled, lambda block, _: blocks.append(block))
+            log.write(pulled)
+            runs = 0
+
+            async def take() -> None:
+                while True:
+                    pulled = await viewer.pull()
+                    log.write(pulled)
+                    if not pulled.waiting:
+                        return
+
+            for what, count in [*steps, ("e", 1)]:
+                if what == "e":
+                    await take()
+                for _ in range(count if what == "d" else 0):
+                    runs += 1
+                    part = {"action": "compute", "start": time.time(), "stop": time.time() + 1}
+                    kwargs = {"worker": "w", "thread": 1, "startstops": [part]}
+                    bridge._note_done(f"k-{runs}", "memory", 0.0, time.time(), kwargs)
+                for _ in range(count if what == "g" else 0):
+                    bridge.restart(None)
+            log.seal()
+            lost = sum(row[3] for row in rows_of(blocks, "gaps"))
+            assert len(rows_of(blocks, "runs")) + lost == runs
+
+    asyncio.run(tell())
