@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,12 +36,21 @@ def start_server(root: Path) -> subprocess.Popen[bytes]:
         "--ServerApp.port=8888",
         "--ServerApp.port_retries=200",
         f"--ServerApp.root_dir={root}",
+        # Where this script's output goes into a file, Jupyter would start login shells, which
+        # forget the environment that has the command `spanwise`.
+        f"--ServerApp.terminado_settings=shell_command={shlex.quote(find_shell())}",
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
-    return subprocess.Popen(command, cwd=root)
+    commands = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return subprocess.Popen(command, cwd=root, env=os.environ | {"PATH": commands})
+
+
+def find_shell() -> str:
+    """Return the user's shell, as Jupyter would choose it."""
+    return os.environ.get("SHELL") or shutil.which("sh") or "sh"
 
 
 def wait_for_server(server: subprocess.Popen[bytes]) -> dict[str, str]:
