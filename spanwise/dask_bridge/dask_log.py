@@ -107,15 +107,21 @@ class DaskLog:
         The first answer of the scheduler's plugin: of what scheduler, and since when.
     emit
         Takes sealed blocks and the seconds since the log's start.
+    sampled
+        When the samples begin that workers took before; None: there are none.
     """
 
     def __init__(
-        self, name: str, first: Pulled, emit: Callable[[SealedBlock, float], None]
+        self,
+        name: str,
+        first: Pulled,
+        emit: Callable[[SealedBlock, float], None],
+        sampled: float | None = None,
     ) -> None:
         self.name = name
         self.cluster_id = uuid.uuid4().hex[:16]
         self.log_id = uuid.uuid4().hex[:16]
-        self.epoch = _earliest(first)
+        self.epoch = _earliest(first) if sampled is None else min(_earliest(first), sampled)
         self.now = first.now
         self.lock = threading.RLock()
         self._versions = {"python": first.python, "distributed": first.distributed}
@@ -591,9 +597,13 @@ class DaskLog:
     def _write_fine(self, said: Columns) -> None:
         """What was measured outside of tasks: what threads did, the runs say already."""
         columns = ("context", "span", "function", "activity", "unit", "value")
-        second = min(int(self.since(self.now)), LARGEST_U32 - 1) if self._has_fine else 0
+        is_first = not self._has_fine
+        second = 0 if is_first else min(int(self.since(self.now)), LARGEST_U32 - 1)
         self._has_fine = True
         for context, span, function, activity, unit, value in _rows(said, columns):
+            if is_first and context == _OF_RUNS and unit == "seconds" and function is not None:
+                # (whose the samples are that were taken before)
+                self._hold(function, self._span(span), max(value, 0.0))
             if context == _OF_RUNS or not activity or not unit:
                 continue
             label = (context, span, function, activity, unit)
@@ -620,6 +630,9 @@ class DaskLog:
 
     def _note_held(self, function: str, span: int, seconds: float) -> None:
         self.worked_at = self.now
+        self._hold(function, span, seconds)
+
+    def _hold(self, function: str, span: int, seconds: float) -> None:
         spans = self._held.get(function)
         if spans is None:
             spans = self._held.keep(function, {})

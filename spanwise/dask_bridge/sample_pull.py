@@ -7,7 +7,7 @@ second more than was asked for, so that is asked for again, and taken away::
     given            ├──┼──┼──┼──┼──┼──┤
     asked [b, b)                    ├──┤
 
-The seconds after `b` must be there already: `b` lies :data:`LAG_SECONDS` back.
+The second after `b` must be there already: `b` lies back (``sample_times.py``).
 """
 
 from __future__ import annotations
@@ -21,9 +21,6 @@ from spanwise.dask_bridge.reach import open_rpc
 from spanwise.dask_bridge.sample_trees import StackOf, stacks_of
 from spanwise.dask_bridge.ship import ask
 
-#: Of Dask's workers a cycle is 1 s, unless a setting says otherwise.
-CYCLE_SECONDS = 1.0
-LAG_SECONDS = 2.5 * CYCLE_SECONDS
 #: Functions that are told apart in one range; those with fewer samples are one.
 _MOST_FUNCTIONS = 12
 #: Asked at a time.
@@ -68,13 +65,21 @@ class SamplePull:
         OSError, TimeoutError
             The scheduler could not be reached.
         """
-        if self._rpc is None:
-            self._rpc = open_rpc(self._address, self._security, self._seconds)
         found: list[Sampled] = []
         for first in range(0, len(workers), _MOST_WORKERS):
             some = list(workers[first : first + _MOST_WORKERS])
             found += await self._taken(some, start, stop, stack_of)
         return found
+
+    async def begun(self, workers: Sequence[str], start: float, stop: float) -> float | None:
+        """When the first cycle of a range that has samples ended; None: none has.
+
+        Of many workers some are asked.
+        """
+        asked = {"op": "profile_metadata", "start": start, "stop": stop}
+        told = await self._broadcast([*workers][:_MOST_WORKERS], asked)
+        times = (t for said in told.values() for each in _seconds(said).values() for t, _ in each)
+        return min((t for t in times if start < t < stop), default=None)
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -128,6 +133,8 @@ class SamplePull:
 
     async def _broadcast(self, workers: list[str], message: dict[str, Any]) -> dict[str, Any]:
         """What the workers answer, those that can be reached."""
+        if self._rpc is None:
+            self._rpc = open_rpc(self._address, self._security, self._seconds)
         told = await ask(
             self._rpc.broadcast(msg=message, workers=workers, on_error="ignore"), self._seconds
         )

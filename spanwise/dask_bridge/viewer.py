@@ -25,7 +25,8 @@ from typing import Any
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.pulled import Pulled, UnreadableAnswer, read_answer
 from spanwise.dask_bridge.reach import knock, open_rpc, why_not
-from spanwise.dask_bridge.sample_pull import CYCLE_SECONDS, LAG_SECONDS, SamplePull
+from spanwise.dask_bridge.sample_pull import SamplePull
+from spanwise.dask_bridge.sample_times import CYCLE_SECONDS, LAG_SECONDS, SampleTimes
 from spanwise.dask_bridge.ship import OPERATION, PluginForbidden, ship
 from spanwise.errors import ClusterError
 from spanwise.notices import tell
@@ -35,16 +36,21 @@ from spanwise.source.replay_ring import LogGap
 
 #: Longer than a network is away for mostly: what happens meanwhile waits in the ring.
 LEASE_SECONDS = 60.0
-#: Between pulls while something happens, and while nothing does.
+#: Between pulls while something happens; while nothing does, twice as long each time.
 _BUSY_SECONDS, _QUIET_SECONDS = 0.5, 2.0
+#: After the first: who has just attached waits for figures.
+_FIRST_REST = 0.1
 #: Rows of an answer.
 _LIMIT = 4_000
 #: Of one question's pulls, until all is there that was there when it was asked.
 _FLUSH_SECONDS = 10.0
 _END_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
-#: Between pulls of samples; and so many times as long as one took.
-_SAMPLES_SECONDS, _SAMPLES_TIMES = 5.0, 20.0
+#: Between looks at the time for samples.
+_TICK_SECONDS = 0.25
+#: So far back samples are shown that were taken before attaching; the workers may take this long to
+#: say whether they have some.
+_HISTORY_SECONDS, _HISTORY_LIMIT = 300.0, 1.0
 _CLOCKS_KEPT = 16
 #: Of pairs of workers and types of results.
 _MOST_BANDWIDTHS = 200_000
@@ -117,8 +123,8 @@ class Viewer:
         #: One pull at a time.
         self._turn: asyncio.Lock | None = None
         self._samples = SamplePull(address, security, seconds)
-        #: Until when samples were taken, in the scheduler's time, and of which log.
-        self._sampled: tuple[DaskLog | None, float] = (None, 0.0)
+        #: Of which log.
+        self._sampled: tuple[DaskLog | None, SampleTimes] = (None, SampleTimes(0.0))
         self._samples_turn: asyncio.Lock | None = None
         self._said_of_samples = ""
         self._said_of_pairs = False
@@ -241,13 +247,15 @@ class Viewer:
             raise
         self._begun.set_result(None)
         sampling = asyncio.ensure_future(self._sample())
-        pause = _FIRST_PAUSE
+        pause, rest = _FIRST_PAUSE, _FIRST_REST
+        await self._rest(rest)
         try:
             while not self._closing:
                 try:
                     busy = await self._step()
                     pause = _FIRST_PAUSE
-                    await self._rest(_BUSY_SECONDS if busy else _QUIET_SECONDS)
+                    rest = _BUSY_SECONDS if busy else min(2 * rest, _QUIET_SECONDS)
+                    await self._rest(rest)
                 except (OSError, TimeoutError, ClusterError) as error:
                     said = error if isinstance(error, ClusterError) else None
                     # (who sees that it is reconnecting may ask why)
@@ -264,25 +272,38 @@ class Viewer:
 
     async def _first(self) -> None:
         """Reach it, and write the first answer."""
+        finding: asyncio.Future[ObserverAddress] | None = None
         try:
-            reached = asyncio.ensure_future(self._reach())
-            if not (await asyncio.wait({reached}, timeout=_SOON_SECONDS))[0]:
-                try:
-                    await knock(self.address, self._seconds)
-                except BaseException:
-                    reached.cancel()
-                    raise
-            await reached
+            await self._reach_soon()
+            # (it may have to start, beside what follows)
+            finding = asyncio.get_running_loop().run_in_executor(None, self._find)
             pulled = await self._pull()
+            sampled = await self._sampled_since(pulled)
         except (OSError, TimeoutError) as error:
             raise ClusterError(why_not(self.address, error)) from None
-        self._observer = await asyncio.get_running_loop().run_in_executor(None, self._find)
+        finally:
+            if finding is not None:
+                await asyncio.wait({finding})
+                if finding.exception() is None:
+                    self._observer = finding.result()
+        self._observer = finding.result()
         if self._closing:
             self._plugin = pulled.plugin  # (which is told that this viewer leaves)
             raise ClusterError(f"Nobody waits for the Dask cluster at {self.address} any more.")
-        self._begin_log(pulled)
+        self._begin_log(pulled, sampled)
         self._write(pulled)
         self.status = "watching"
+
+    async def _reach_soon(self) -> None:
+        """Reach it; where nobody listens that is said sooner than Dask would."""
+        reached = asyncio.ensure_future(self._reach())
+        if not (await asyncio.wait({reached}, timeout=_SOON_SECONDS))[0]:
+            try:
+                await knock(self.address, self._seconds)
+            except BaseException:
+                reached.cancel()
+                raise
+        await reached
 
     async def _reach(self) -> None:
         self._rpc = open_rpc(self.address, self._security, self._seconds)
@@ -311,7 +332,7 @@ class Viewer:
                 pulled = await self._pull()
                 self._write(pulled)
             self.status, self.problem = "watching", ""
-            busy = busy or bool(pulled.rows)
+            busy = busy or bool(pulled.rows) or _runs_something(pulled)
             if not pulled.has_more:
                 return busy
             # (the scheduler has half of its time for others)
@@ -393,37 +414,59 @@ class Viewer:
 
     # -- samples ----------------------------------------------------------
 
+    async def _sampled_since(self, pulled: Pulled) -> float | None:
+        """When the samples begin that workers took before this viewer came; None: not known."""
+        workers = pulled.states.get("workers", {}).get("worker", ())
+        since = pulled.attached - _HISTORY_SECONDS
+        try:
+            begun = await asyncio.wait_for(
+                self._samples.begun([each for each in workers if each], since, pulled.now),
+                _HISTORY_LIMIT,
+            )
+        except Exception:  # noqa: BLE001 (whatever Dask raises: there are none, then)
+            with suppress(Exception):  # (it is broken)
+                await self._samples.close()
+            return None
+        return None if begun is None else begun - CYCLE_SECONDS
+
     async def _sample(self) -> None:
-        """Take samples, seldom, and only if threads have worked."""
+        """Take samples when it is the time."""
         while not self._closing:
-            began = monotonic()
-            if self.status == "watching":
-                await self._take_samples(time() + self.clock_offset - LAG_SECONDS)
-            took = monotonic() - began
-            await self._rest(max(_SAMPLES_SECONDS, _SAMPLES_TIMES * took))
+            log = self.log
+            if self.status == "watching" and log is not None:
+                times, now = self._sample_times(log), time() + self.clock_offset
+                until = times.due(now, log.worked_at)
+                if until is not None:
+                    began = monotonic()
+                    await self._take_samples(until)
+                    times.looked(now, monotonic() - began)
+            await self._rest(_TICK_SECONDS)
+
+    def _sample_times(self, log: DaskLog) -> SampleTimes:
+        if self._sampled[0] is not log:
+            self._sampled = log, SampleTimes(log.epoch)
+        return self._sampled[1]
 
     async def _take_samples_until_now(self) -> None:
         until = time() + self.clock_offset + CYCLE_SECONDS
         await self._rest(CYCLE_SECONDS + LAG_SECONDS)
-        await self._take_samples(until, asked=True)
+        await self._take_samples(until)
 
-    async def _take_samples(self, until: float, asked: bool = False) -> None:
+    async def _take_samples(self, until: float) -> None:
         assert self._samples_turn is not None
         async with self._samples_turn:
-            log, since = self._sampled
-            if log is not self.log:
-                log = self.log
-                since = 0.0 if log is None else log.epoch
-            if log is None or until <= since:
+            log = self.log
+            if log is None:
                 return
-            if not asked and log.worked_at < since - CYCLE_SECONDS:
-                return  # (workers that do nothing are not asked)
+            times = self._sample_times(log)
+            if until <= times.since:
+                return
             try:
-                found = await self._samples.take(log.present(), since, until, log.stack)
+                found = await self._samples.take(log.present(), times.since, until, log.stack)
             except Exception as error:  # noqa: BLE001 (whatever Dask raises: samples are not vital)
                 await self._no_samples(error)
                 return
-            self._sampled = log, until
+            times.since = until
             log.write_samples(found)
             log.commit()
 
@@ -436,14 +479,14 @@ class Viewer:
         with suppress(Exception):  # (it is broken)
             await self._samples.close()
 
-    def _begin_log(self, pulled: Pulled) -> None:
+    def _begin_log(self, pulled: Pulled, sampled: float | None = None) -> None:
         assert self._observer is not None
         # (what another scheduler has told)
         self._bandwidths = {}
         newest = [*self._offsets][-1:]
         self._offsets.clear()
         self._offsets.extend(newest)
-        log = self.log = DaskLog(self.name, pulled, self._push)
+        log = self.log = DaskLog(self.name, pulled, self._push, sampled)
         self._link = ObserverLink(self._observer, log.description, self._gaps)
 
     def _push(self, block: Any, at: float) -> None:
@@ -483,6 +526,10 @@ class Viewer:
         if rpc is not None:
             with suppress(Exception):  # (it is broken)
                 await asyncio.wait_for(rpc.close_rpc(), 2.0)
+
+
+def _runs_something(pulled: Pulled) -> bool:
+    return bool(pulled.states.get("executing", {}).get("key"))
 
 
 def _readable(answer: Any) -> Pulled:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spanwise
+from spanwise.dask_bridge import sample_times
 from spanwise.dask_bridge.dask_log import _shares
 from spanwise.dask_bridge.sample_pull import OTHERS, SamplePull, _as_many
+from spanwise.dask_bridge.sample_times import LAG_SECONDS, PAUSE_SECONDS, SampleTimes
 from spanwise.dask_bridge.sample_trees import Frame, stacks_of
 from spanwise.records.enumerations import LARGEST_U16, NONE_U32
 from spanwise.tests.dask_processes import DaskProcesses
@@ -168,6 +170,90 @@ def test_samples_are_those_of_dask(client: distributed.Client) -> None:
         waited = asked.profile(span=("waiting",)).tree()
         assert waited["count"] == of_functions["wait_a_little"][0]
         assert any("wait_a_little" in path[-1] for path in flat(waited) if path)
+
+
+def test_a_short_computation_has_its_profile_when_it_has_ended(
+    client: distributed.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # (no other pull: the first of a computation, or the next one after a while)
+    monkeypatch.setattr(sample_times, "BEGIN_SECONDS", -1.0)
+    monkeypatch.setattr(sample_times, "PAUSE_SECONDS", 10 * LIMIT_SECONDS)
+    with spanwise.attach(client) as attached:
+        asked = attached._asked()  # (which does not wait for samples)
+        client.submit(spin, 0.5, key="earlier", pure=False).result(timeout=LIMIT_SECONDS)
+        until(lambda: asked.profile(key="earlier").tree()["count"] > 0, "the first ones come")
+        client.submit(spin, 1.0, key="short", pure=False).result(timeout=LIMIT_SECONDS)
+        theirs = client.profile(key="short")["count"]
+        assert theirs > 0
+        until(
+            lambda: (
+                asked.profile(key="short").tree()["count"] == client.profile(key="short")["count"]
+            ),
+            "and all of the others",
+        )
+
+
+def test_samples_from_before_attaching_are_told_at_once(client: distributed.Client) -> None:
+    with distributed.span("before"):
+        client.submit(spin, 1.5, key="known", pure=False).result(timeout=LIMIT_SECONDS)
+    # (its last second has ended, and what its span has is told by heartbeats)
+    until(lambda: len(_seconds_of(client, "known")) > 1, "the workers have closed its seconds")
+
+    def measured(dask_scheduler: Any) -> bool:
+        metrics = dask_scheduler.cumulative_worker_metrics
+        return any("known" in label for label in metrics if isinstance(label, tuple))
+
+    until(lambda: client.run_on_scheduler(measured), "the scheduler knows its seconds")
+    time.sleep(LAG_SECONDS)
+    with spanwise.attach(client) as attached:
+        asked = attached._asked()
+        theirs = client.profile(key="known")["count"]
+        until(lambda: asked.profile(key="known").tree()["count"] == theirs > 0, "all are told")
+        assert asked.profile(span=("before",)).tree()["count"] == theirs
+        log = attached._viewer.log
+        assert log is not None and log.epoch < log.now - LAG_SECONDS
+        # (how long a sample stands for is not known from them)
+        assert asked.query("profile")["rateHz"] is None
+
+
+def _seconds_of(client: distributed.Client, key: str) -> set[float]:
+    def told(dask_worker: Any) -> list[float]:
+        return [t for t, functions in dask_worker.profile_keys_history if key in functions]
+
+    return {t for times in client.run(told).values() for t in times}
+
+
+@given(
+    work=st.lists(st.tuples(st.floats(0, 20), st.floats(0, 20)), min_size=1, max_size=4),
+    took=st.floats(0, 0.5),
+)
+def test_all_of_a_computation_is_sampled_and_idle_workers_are_let_alone(
+    work: list[tuple[float, float]], took: float
+) -> None:
+    """Stretches of idleness and work; a look each 0.25 s; a second's samples are there when it has
+    ended.
+    """
+    times = SampleTimes(0.0)
+    now = worked_at = 0.0
+    looks: list[float] = []
+    for idle, busy in work:
+        begins, ends = now + idle, now + idle + busy
+        calm = ends + LAG_SECONDS + PAUSE_SECONDS
+        while now < calm:
+            worked_at = min(now, ends) if begins <= now else worked_at
+            until = times.due(now, worked_at)
+            if until is not None:
+                assert times.since < until <= now - 1.0
+                times.since = until
+                times.looked(now, took)
+                looks.append(now)
+            now += 0.25
+        assert times.since >= worked_at + 1.0, "all that was worked has been asked for"
+        assert not looks or looks[-1] <= ends + LAG_SECONDS + 1.5, "and then nothing"
+    pauses = [after - before for before, after in pairwise(looks)]
+    assert all(pause >= 0.25 for pause in pauses)
+    # (what looking takes is a small share; the last look of each stretch does not wait)
+    assert len(looks) <= len(work) * (1 + 4 / 0.5 + 4) + now / PAUSE_SECONDS
 
 
 @given(

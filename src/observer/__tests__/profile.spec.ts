@@ -408,6 +408,37 @@ describe('the profile', () => {
     expect(ask(none, 'profile').rateHz).toBeNull();
   });
 
+  it('does not count samples and work of before it was watched', () => {
+    const log = new LogStore('watched');
+    const text = JSON.stringify({ attached: 9.5 });
+    [
+      rowsToBlock(1, 'header', [{ json: text }]),
+      ...[1, 2, 3].map((run, i) =>
+        rowsToBlock(2 + i, 'runs', [{ run, start: 4 * run - 3, duration: 4 }])
+      ),
+      rowsToBlock(5, 'samples', [
+        { second: 3, n: 900 },
+        { second: 9, n: 60 },
+        { second: 10, n: 90 },
+        { second: 12, n: 60 }
+      ]),
+      rowsToBlock(6, 'running', [{ lane: 1, started: 8 }])
+    ].forEach(block => ingestBlock(log, block));
+    const asked = { now: 14, ended: true };
+    expect(ask(log, 'profile', asked)).toMatchObject({
+      samples: 1110,
+      // The third run lasted from 9 to 13.
+      rateHz: 150 / 3
+    });
+    expect(ask(log, 'profile', { now: 14 }).rateHz).toBe(150 / (3 + 4));
+    // A later row of the same run is in its place.
+    ingestBlock(
+      log,
+      rowsToBlock(7, 'runs', [{ run: 3, start: 11, duration: 2 }])
+    );
+    expect(ask(log, 'profile', asked).rateHz).toBe(150 / 2);
+  });
+
   it('has frames of as many samples by name', () => {
     const log = sampled();
     const load = { second: 0, function: 2, stack: 1, n: 2 };

@@ -65,6 +65,7 @@ export function* foldProfile(
   const context =
     params.addresses === undefined ? asked : onWorkers(asked, params.addresses);
   const { log } = context;
+  const { wholeFrom } = log;
   const { firstRow } = log.samples;
   const end = Math.min(params.end ?? Infinity, log.samples.endRow);
   const root = newNode('all', '', 0);
@@ -78,7 +79,8 @@ export function* foldProfile(
     const rows = Math.min(chunk.rows, end - chunk.firstRow);
     for (let i = 0; i < rows; i++) {
       const n = c.n[i]!;
-      taken += n;
+      const second = c.second[i]!;
+      taken += second >= wholeFrom ? n : 0;
       if (!samplePasses(context, chunk.columns, i)) {
         continue;
       }
@@ -90,7 +92,6 @@ export function* foldProfile(
           ? n * (lockShares.get(cellKey(span, fn)) ?? 0)
           : 0;
       tree.add(c.stack[i]!, fn, c.lane[i]!, span, state, n, gil);
-      const second = c.second[i]!;
       const counts = activity.get(second) ?? [0, 0, 0, 0, 0];
       counts[Math.min(SampleState.Unknown, state)]! += n;
       counts[SampleState.Blocked]! -= gil;
@@ -279,13 +280,13 @@ function samplePasses(
   );
 }
 
-/** Samples per second of a busy thread, as measured: idle threads are not sampled. Unknown for less than a second of work. */
+/** Samples per second of a busy thread, as measured: idle threads are not sampled. Unknown for less than a second of work that was watched. */
 function rateOf(context: FoldContext, samples: number): number | null {
   const { log, now, ended } = context;
-  let seconds = log.totalNanoseconds / 1e9;
+  let seconds = (log.totalNanoseconds - log.earlyNanoseconds) / 1e9;
   if (!ended) {
     for (const running of log.shape.running.values()) {
-      seconds += Math.max(0, now - running.started);
+      seconds += Math.max(0, now - Math.max(running.started, log.wholeFrom));
     }
   }
   return seconds >= 1 && samples > 0 ? samples / seconds : null;

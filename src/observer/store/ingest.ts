@@ -1,3 +1,4 @@
+import type { Nanoseconds } from '../../base/brand';
 import type { LaneIndex, SpanId } from '../../records/ids';
 import { decodeText } from '../../records/decode-text';
 import { NONE_U32, PartKind, RunStatus } from '../../records/enumerations';
@@ -243,6 +244,7 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
   const { nbytes } = columnsOf(block);
   const plain = log.parts.endRow === 0;
   const sink = sinkInto(log.held);
+  const { wholeFrom } = log;
   for (let i = 0; i < block.rows; i++, row++) {
     const earlier = log.runRows.get(run[i]!);
     if (earlier >= 0 && log.runs.has(earlier)) {
@@ -274,6 +276,9 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
       log.figures.addBytes(span[i]!, nbytes[i]!);
     }
     log.totalNanoseconds += nanoseconds(length);
+    if (begin < wholeFrom) {
+      log.earlyNanoseconds += early(begin, length, wholeFrom);
+    }
     const parts = plain
       ? NO_PARTS
       : attachEarlierParts(log, run[i]!, row, begin);
@@ -445,6 +450,11 @@ function rebook(
   );
 }
 
+/** What of a run lies before a second. */
+function early(begin: number, length: number, wholeFrom: number): Nanoseconds {
+  return nanoseconds(Math.max(0, Math.min(length, wholeFrom - begin)));
+}
+
 /** A later row of the same run replaces the earlier one. */
 function takeBack(log: LogStore, row: number): void {
   const columns = log.runs.chunkOf(row)!.columns;
@@ -454,9 +464,9 @@ function takeBack(log: LogStore, row: number): void {
   if (columns.nbytes[i]! > 0) {
     log.figures.addBytes(columns.span[i]!, -columns.nbytes[i]!);
   }
-  log.totalNanoseconds -= nanoseconds(
-    columns.duration[i]! > 0 ? columns.duration[i]! : 0
-  );
+  const length = columns.duration[i]! > 0 ? columns.duration[i]! : 0;
+  log.totalNanoseconds -= nanoseconds(length);
+  log.earlyNanoseconds -= early(columns.start[i]!, length, log.wholeFrom);
   columns.status[i] = STATUS_REPLACED;
 }
 

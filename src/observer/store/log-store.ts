@@ -114,6 +114,8 @@ export class LogStore {
   readonly meterSums = new MeterSums();
   /** Σ of all runs' durations in whole nanoseconds, added up apart from `held`. */
   totalNanoseconds = 0;
+  /** Of that, what lies before {@link wholeFrom}. */
+  earlyNanoseconds = 0;
   runCount = 0;
 
   readonly runZones = new ZonedRows();
@@ -189,6 +191,14 @@ export class LogStore {
     this.failureRows = index();
     this.stackRows = index();
     this.frameRows = index();
+  }
+
+  /** The first whole second that was watched: of what was before, a source may tell samples and not the runs that they are of. */
+  get wholeFrom(): number {
+    const { attached } = this.header;
+    return typeof attached === 'number' && attached > 0
+      ? Math.ceil(attached)
+      : 0;
   }
 
   name(id: number): string {

@@ -1,0 +1,70 @@
+"""When the samples of a Dask cluster's workers are taken: often enough, and not for nothing.
+
+A look costs each worker a part of a millisecond, and more if it has samples::
+
+    work begins       goes on                    ends
+    ├·····┼─────────────┼─────────────┼────────────┤········│
+     each 0.5 s          each 5 s, or 20 times              once, when Dask has
+     for 4 s             as long as one took                closed its last second
+"""
+
+from __future__ import annotations
+
+#: Of Dask's workers a cycle is 1 s, unless a setting says otherwise.
+CYCLE_SECONDS = 1.0
+#: The second after what is asked for has ended by then, on a busy machine too.
+LAG_SECONDS = 2.5 * CYCLE_SECONDS
+#: The same when work has just begun: who waits for the first samples is not kept waiting.
+SHORT_LAG_SECONDS = 1.2 * CYCLE_SECONDS
+#: How long work has just begun.
+BEGIN_SECONDS = 4.0
+#: Between looks: then, and while it goes on; and so many times as long as one took.
+BEGIN_PAUSE_SECONDS, PAUSE_SECONDS, PAUSE_TIMES = 0.5, 5.0, 20.0
+
+
+class SampleTimes:
+    """Of one log. All times are the scheduler's.
+
+    Parameters
+    ----------
+    since
+        From when on samples are wanted.
+
+    Attributes
+    ----------
+    since : float
+        Those before it were taken.
+    """
+
+    def __init__(self, since: float) -> None:
+        self.since = since
+        #: When the work was noticed that is sampled; None: there is none.
+        self._begun: float | None = None
+        self._next = 0.0
+
+    def due(self, now: float, worked_at: float) -> float | None:
+        """Until when samples are to be taken now; None: it is not the time.
+
+        Parameters
+        ----------
+        worked_at
+            When a thread was last known to have worked.
+        """
+        if worked_at < self.since - CYCLE_SECONDS:
+            self._begun = None
+            return None
+        if self._begun is None:
+            self._begun = self._next = now
+        has_ended = now - worked_at >= LAG_SECONDS + CYCLE_SECONDS
+        if now < self._next and not has_ended:
+            return None
+        until = now - (SHORT_LAG_SECONDS if self._is_new(now) else LAG_SECONDS)
+        return until if until > self.since else None
+
+    def looked(self, now: float, seconds: float) -> None:
+        """One has looked, which took so long."""
+        pause = BEGIN_PAUSE_SECONDS if self._is_new(now) else PAUSE_SECONDS
+        self._next = now + max(pause, PAUSE_TIMES * seconds)
+
+    def _is_new(self, now: float) -> bool:
+        return self._begun is not None and now - self._begun < BEGIN_SECONDS
