@@ -102,16 +102,24 @@ class DaskProcesses:
         self.processes.append(process)
         return process
 
-    def run(self, program: str) -> None:
-        """Run a program of the cluster's own release, which gets the scheduler's address."""
-        subprocess.run(
+    def run(self, program: str) -> str:
+        """Run a program of the cluster's own release, which gets the scheduler's address.
+
+        Returns
+        -------
+        str
+            What it printed.
+        """
+        return subprocess.run(
             [PYTHON, "-c", program, self.address],
             stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
             check=True,
             env=self._environment,
             cwd=self._folder,
             timeout=LIMIT_SECONDS,
-        )
+        ).stdout
 
     def printed(self) -> str:
         """What all of them have printed."""
