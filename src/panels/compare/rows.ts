@@ -399,45 +399,96 @@ function sumsBy(side: Side, by: By): ReadonlyMap<string, Sums> {
   }
 }
 
-/** Spans of one path are one row, whoever opened them: the notebook and the cell are no part of the path, as Dask has none. */
+type SpanSums = Required<Sums> & {
+  readonly from: number | null;
+  readonly to: number | null;
+};
+
+/**
+ * Spans of one path are one row, whoever opened them. The notebook and the cell are no part of the path, as Dask has none: what ran in them
+ * and in no span of the program is of the default span.
+ */
 function spanSums(spans: SpansResult | null): ReadonlyMap<string, Sums> {
   const byNumber = new Map(spans?.rows.map(row => [row.span, row]));
-  const sums = new Map<
-    string,
-    Sums & { from: number | null; to: number | null }
-  >();
+  const sums = new Map<string, SpanSums>();
   for (const row of spans?.rows ?? []) {
-    const path = pathOf(row, byNumber);
-    if (path === '') {
-      continue;
+    if (isAutomatic(row)) {
+      if (row.ownTasks > 0 || row.ownNanoseconds > 0) {
+        const below = spans!.rows.filter(({ parent }) => parent === row.span);
+        addTo(sums, DEFAULT_PATH, ownSums(row, below));
+      }
+    } else if (row.tasks > 0 || row.threadSeconds > 0) {
+      addTo(sums, pathOf(row, byNumber), {
+        thread: row.threadSeconds,
+        tasks: row.tasks,
+        cpu: row.cpuSeconds,
+        transfer: row.transferSeconds,
+        idle: row.idleSeconds,
+        from: row.firstStart,
+        to: row.lastStop
+      });
     }
-    const had = sums.get(path);
-    const from = least(had?.from ?? null, row.firstStart);
-    const to = most(had?.to ?? null, row.lastStop);
-    const add = (figure: Figure, value: number | null): number | null => {
-      const before = had === undefined ? 0 : (had[figure] ?? null);
-      return before === null || value === null ? null : before + value;
-    };
-    sums.set(path, {
-      thread: add('thread', row.threadSeconds),
-      tasks: add('tasks', row.tasks),
-      cpu: add('cpu', row.cpuSeconds),
-      transfer: add('transfer', row.transferSeconds),
-      idle: add('idle', row.idleSeconds),
-      wall: from === null || to === null ? null : to - from,
-      from,
-      to
-    });
   }
   return sums;
+}
+
+/** How both call the span of tasks that are in no other. */
+const DEFAULT_PATH = 'default';
+
+/** Figures of a row without those of the rows below it. When its own tasks ran is known only if there are no others. */
+function ownSums(
+  row: SpanRow,
+  below: readonly SpanRow[]
+): Omit<SpanSums, 'wall'> {
+  const less = (of: (row: SpanRow) => number | null) =>
+    below.reduce<number | null>((left, each) => {
+      const value = of(each);
+      return left === null || value === null ? null : Math.max(0, left - value);
+    }, of(row));
+  const isAlone = below.length === 0;
+  return {
+    thread: row.ownNanoseconds / 1e9,
+    tasks: row.ownTasks,
+    cpu: less(({ cpuSeconds }) => cpuSeconds),
+    transfer: less(({ transferSeconds }) => transferSeconds),
+    idle: less(({ idleSeconds }) => idleSeconds),
+    from: isAlone ? row.firstStart : null,
+    to: isAlone ? row.lastStop : null
+  };
+}
+
+function addTo(
+  all: Map<string, SpanSums>,
+  path: string,
+  more: Omit<SpanSums, 'wall'>
+): void {
+  const had = all.get(path);
+  const add = (figure: Exclude<Figure, 'wall'>): number | null => {
+    const [before, value] = [had === undefined ? 0 : had[figure], more[figure]];
+    return before === null || value === null ? null : before + value;
+  };
+  const isTimed =
+    more.from !== null &&
+    more.to !== null &&
+    had?.from !== null &&
+    had?.to !== null;
+  const from = isTimed ? Math.min(had?.from ?? Infinity, more.from) : null;
+  const to = isTimed ? Math.max(had?.to ?? -Infinity, more.to) : null;
+  all.set(path, {
+    thread: add('thread'),
+    tasks: add('tasks'),
+    cpu: add('cpu'),
+    transfer: add('transfer'),
+    idle: add('idle'),
+    wall: from === null || to === null ? null : to - from,
+    from,
+    to
+  });
 }
 
 function pathOf(row: SpanRow, byNumber: ReadonlyMap<number, SpanRow>): string {
   const tags: string[] = [];
   let at: SpanRow | undefined = row;
-  if (isAutomatic(row)) {
-    return '';
-  }
   while (at !== undefined) {
     if (!isAutomatic(at)) {
       tags.unshift(at.tag);
@@ -449,14 +500,6 @@ function pathOf(row: SpanRow, byNumber: ReadonlyMap<number, SpanRow>): string {
 
 function isAutomatic({ origin }: SpanRow): boolean {
   return origin === 'cell' || origin === 'notebook';
-}
-
-function least(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}
-
-function most(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.max(a, b);
 }
 
 // ---------------------------------------------------------------- as text

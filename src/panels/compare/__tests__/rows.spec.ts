@@ -261,30 +261,61 @@ it('what two runs share of a filter are tags and functions', () => {
   expect(commonFilter({ workers: [1] })).toEqual({});
 });
 
-it('notebooks and cells are no part of a path', () => {
+it('notebooks and cells are no part of a path: what runs in them alone is of the default span', () => {
   const first = sides[0];
   const [work, fit] = ['work', 'fit'].map(tag =>
     first.spans!.rows.find(row => row.tag === tag)!
   );
+  const automatic = { ...work!, ownTasks: 0, ownNanoseconds: 0 };
   const spans = {
     ...first.spans!,
     rows: [
-      { ...work!, span: 90, parent: null, tag: 'a.ipynb', origin: 'notebook' },
-      { ...work!, span: 91, parent: 90, tag: 'cell 1', origin: 'cell' },
+      {
+        ...automatic,
+        span: 90,
+        parent: null,
+        tag: 'a.ipynb',
+        origin: 'notebook'
+      },
+      { ...automatic, span: 91, parent: 90, tag: 'cell 1', origin: 'cell' },
       { ...work!, span: 92, parent: 91 },
       { ...fit!, span: 93, parent: 92 },
-      // The same cell once more.
-      { ...work!, span: 94, parent: 90, tag: 'cell 1', origin: 'cell' },
-      { ...work!, span: 95, parent: 94, firstStart: 10, lastStop: 12 }
+      // The same cell once more, with a task that is in no span of the program.
+      {
+        ...work!,
+        span: 94,
+        parent: 90,
+        tag: 'cell 1',
+        origin: 'cell',
+        ownTasks: 1,
+        ownNanoseconds: 2e9,
+        cpuSeconds: 9
+      },
+      { ...work!, span: 95, parent: 94, firstStart: 10, lastStop: 12 },
+      // Nothing ran in it.
+      {
+        ...work!,
+        span: 0,
+        parent: null,
+        tag: 'default',
+        origin: 'default',
+        tasks: 0,
+        threadSeconds: 0
+      }
     ]
   } as NonNullable<Side['spans']>;
-  expect(
-    namedRows([{ ...first, spans }, sides[1]], 'span', 'thread').map(
+  const values = (what: Figure) =>
+    namedRows([{ ...first, spans }, sides[1]], 'span', what).map(
       ({ name, values }) => [name, ...values]
-    )
-  ).toEqual([
+    );
+  expect(values('thread')).toEqual([
     ['work', 22, 5],
+    ['default', 2, null],
     ['score', null, 1],
     ['work › fit', 3, 2]
   ]);
+  expect(values('tasks')).toContainEqual(['default', 1, null]);
+  expect(values('cpu')).toContainEqual(['default', 1, null]);
+  expect(values('wall')).toContainEqual(['work', 12, 4]);
+  expect(values('wall')).toContainEqual(['default', null, null]);
 });
