@@ -43,6 +43,15 @@ export type WatchChange = Partial<
 /** One tile of the task stream, as the page keeps it. */
 export type TileData = TileHeader & TileColumns;
 
+/**
+ * Which rows tiles have: workers in the order of their numbers, `groupSize` in a group; the lanes of one group, or (null) a row for each
+ * group, whose number is the `laneIndex`. Left out: all lanes.
+ */
+export type TileRows = {
+  readonly groupSize: number;
+  readonly group: number | null;
+};
+
 /** A running watch. Its owner disposes it when it is hidden; disposing twice is safe. */
 export interface IWatch extends IDisposable {
   /** The newest answer, null before the first. */
@@ -54,9 +63,14 @@ export interface IWatch extends IDisposable {
   /** New filter, time or params; what is left out stays. */
   change(change: WatchChange): void;
   /** A tile that is here, settled or not; null if it must be asked for. */
-  tile(level: number, index: number): TileData | null;
+  tile(level: number, index: number, rows?: TileRows): TileData | null;
   /** Ask for tiles; those here and settled, newest already, or on their way are left out. Requests of one turn are joined. */
-  requestTiles(level: number, first: number, count: number): void;
+  requestTiles(
+    level: number,
+    first: number,
+    count: number,
+    rows?: TileRows
+  ): void;
   /** A tile of this watch arrived. */
   readonly tileArrived: ISignal<IWatch, TileData>;
 }

@@ -9,7 +9,13 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import { Disposing } from './disposing';
 import type { Snapshot } from '../wire/panel-link';
 import { paramsOf, timeOf } from '../wire/question';
-import type { IWatch, TileData, WatchChange, WatchSpec } from './feed-types';
+import type {
+  IWatch,
+  TileData,
+  TileRows,
+  WatchChange,
+  WatchSpec
+} from './feed-types';
 import type { ObserverFrame, PageLink } from './page-link';
 import type { TileCache } from './tile-cache';
 
@@ -17,6 +23,7 @@ import type { TileCache } from './tile-cache';
 const TILES_PER_REQUEST = 64;
 /** A tile asked for longer ago than this is asked for again. */
 const TILE_LIMIT_MS = 10_000;
+const ALL_LANES: TileRows = { groupSize: 0, group: null };
 
 type SnapshotFrame = Extract<ObserverFrame, { type: 'snapshot' }>;
 type FailureFrame = Extract<ObserverFrame, { type: 'failure' }>;
@@ -26,8 +33,10 @@ export class Watch extends Disposing implements IWatch {
   private _id: number;
   private _spec: WatchSpec;
   private _snapshot: Snapshot | null = null;
-  /** The scope of the watch's tiles; null until the log and the filter of an answer are known. */
-  private _scope: number | null = null;
+  /** What the watch's tiles are of; null until the log and the filter of an answer are known. */
+  private _scopeName: string | null = null;
+  /** The scopes of its tiles, by the rows that they have. */
+  private readonly _scopes = new Map<string, number>();
   /** An observer has told of the cluster. */
   private _isExpected = false;
   private _failure: string | null = null;
@@ -38,8 +47,8 @@ export class Watch extends Disposing implements IWatch {
   private _mayLackTiles = true;
   /** Tiles on their way, and since when. */
   private readonly _asked = new Map<string, number>();
-  /** Tiles to ask for at the end of this turn, by level. */
-  private readonly _wanted = new Map<number, number[]>();
+  /** Tiles to ask for at the end of this turn, by level and rows. */
+  private readonly _wanted = new Map<string, Wanted>();
   private readonly _tileArrived = new Signal<IWatch, TileData>(this);
 
   constructor(
@@ -106,24 +115,32 @@ export class Watch extends Disposing implements IWatch {
     });
   }
 
-  tile(level: number, index: number): TileData | null {
-    return this._scope === null
-      ? null
-      : this._host.tiles.get(this._scope, level, index);
+  tile(
+    level: number,
+    index: number,
+    rows: TileRows = ALL_LANES
+  ): TileData | null {
+    const scope = this._scopeOf(rows);
+    return scope === null ? null : this._host.tiles.get(scope, level, index);
   }
 
-  requestTiles(level: number, first: number, count: number): void {
+  requestTiles(
+    level: number,
+    first: number,
+    count: number,
+    rows: TileRows = ALL_LANES
+  ): void {
     if (this.isDisposed) {
       return;
     }
     const now = Date.now();
     for (let index = first; index < first + count; index++) {
-      const key = `${level}/${index}`;
+      const key = tileKey(level, index, rows);
       const askedAt = this._asked.get(key);
       const isOnItsWay = askedAt !== undefined && now - askedAt < TILE_LIMIT_MS;
-      if (!isOnItsWay && !this._isFresh(this.tile(level, index))) {
+      if (!isOnItsWay && !this._isFresh(this.tile(level, index, rows))) {
         this._asked.set(key, now);
-        this._want(level, index);
+        this._want(level, index, rows);
       }
     }
   }
@@ -150,12 +167,15 @@ export class Watch extends Disposing implements IWatch {
   }
 
   onTile({ fields, tables }: TileFrame): void {
-    this._asked.delete(`${fields.level}/${fields.index}`);
-    if (this._scope === null) {
+    const { groupSize, group, ...header } = fields;
+    const rows = { groupSize, group: group < 0 ? null : group };
+    this._asked.delete(tileKey(header.level, header.index, rows));
+    const scope = this._scopeOf(rows);
+    if (scope === null) {
       return;
     }
-    const tile: TileData = { ...fields, ...tables.boxes };
-    this._host.tiles.put(this._scope, tile);
+    const tile: TileData = { ...header, ...tables.boxes };
+    this._host.tiles.put(scope, tile);
     if (this._tilesFailure !== null) {
       // Tiles come again. A run that is over brings no other snapshot that would remove the sentence.
       this._tilesFailure = null;
@@ -210,32 +230,69 @@ export class Watch extends Disposing implements IWatch {
 
   /** Tiles belong to a log and a filter. The filter is turned into text here, and not for each tile of each frame. */
   private _setScope(): void {
-    this._scope =
+    const name =
       this._snapshot === null
         ? null
-        : this._host.tiles.scope(
-            `${this._snapshot.logId} ${JSON.stringify(this._spec.filter)}`
-          );
+        : `${this._snapshot.logId} ${JSON.stringify(this._spec.filter)}`;
+    if (name !== this._scopeName) {
+      this._scopeName = name;
+      this._scopes.clear();
+    }
   }
 
-  private _want(level: number, index: number): void {
+  private _scopeOf(rows: TileRows): number | null {
+    if (this._scopeName === null) {
+      return null;
+    }
+    const key = rowsKey(rows);
+    let scope = this._scopes.get(key);
+    if (scope === undefined) {
+      scope = this._host.tiles.scope(`${this._scopeName} ${key}`);
+      this._scopes.set(key, scope);
+    }
+    return scope;
+  }
+
+  private _want(level: number, index: number, rows: TileRows): void {
     const isFirst = this._wanted.size === 0;
-    const indices = this._wanted.get(level) ?? [];
-    indices.push(index);
-    this._wanted.set(level, indices);
+    const key = `${level}/${rowsKey(rows)}`;
+    const wanted = this._wanted.get(key) ?? { level, rows, indices: [] };
+    wanted.indices.push(index);
+    this._wanted.set(key, wanted);
     if (isFirst) {
       queueMicrotask(() => this._sendWanted());
     }
   }
 
   private _sendWanted(): void {
-    for (const [level, indices] of this._wanted) {
+    for (const { level, rows, indices } of this._wanted.values()) {
+      const { groupSize, group } = rows;
       for (const { first, count } of runsOf(indices, TILES_PER_REQUEST)) {
-        this._host.link.send('tiles', { id: this._id, level, first, count });
+        this._host.link.send('tiles', {
+          id: this._id,
+          level,
+          first,
+          count,
+          ...(groupSize > 0 && { groupSize, group: group ?? -1 })
+        });
       }
     }
     this._wanted.clear();
   }
+}
+
+type Wanted = {
+  readonly level: number;
+  readonly rows: TileRows;
+  readonly indices: number[];
+};
+
+function rowsKey({ groupSize, group }: TileRows): string {
+  return `${groupSize}/${group ?? ''}`;
+}
+
+function tileKey(level: number, index: number, rows: TileRows): string {
+  return `${level}/${index}/${rowsKey(rows)}`;
 }
 
 export namespace Watch {

@@ -25,6 +25,7 @@ import {
   type ReadOnly,
   seconds,
   text,
+  u16,
   u32
 } from './describe';
 
@@ -122,7 +123,16 @@ export const PANEL_LINK = {
         v.minValue(Number.MIN_SAFE_INTEGER),
         v.maxValue(Number.MAX_SAFE_INTEGER)
       ),
-      count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64))
+      count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64)),
+      /**
+       * Workers in the order of their numbers, so many in a group; 0: they are not grouped. `group`: the tile has its lanes alone; −1: it has a
+       * row for each group, `laneIndex` is the group's number, and `cover` the share of its threads.
+       */
+      groupSize: v.optional(u16, 0),
+      group: v.optional(
+        v.pipe(v.number(), v.integer(), v.minValue(-1), v.maxValue(65_535)),
+        -1
+      )
     }),
     /** One run with all details: answered by `detail`. */
     detail: message({ request: u32, cluster: text, run: u32 }),
@@ -153,6 +163,8 @@ export const PANEL_LINK = {
         index: v.number(),
         settled: flag,
         logSeq: count,
+        groupSize: v.optional(u16, 0),
+        group: v.optional(v.number(), -1),
         functions: v.optional(v.array(text), [])
       },
       {
@@ -200,7 +212,10 @@ export type TimeRange = Read<typeof time>;
 export type ViewName = Read<typeof view>;
 type TileMessage = (typeof PANEL_LINK)['down']['tile'];
 /** What is said of a tile as a whole. */
-export type TileHeader = Omit<Read<TileMessage['fields']>, 'id'>;
+export type TileHeader = Omit<
+  Read<TileMessage['fields']>,
+  'id' | 'groupSize' | 'group'
+>;
 /** A tile's boxes. */
 export type TileColumns = ArraysOf<TileMessage['tables']['boxes']>;
 /** The whole answer of a view. */

@@ -253,6 +253,7 @@ describe('Feed', () => {
       run: [9],
       tasks: [1]
     };
+    const asked = { id: 1, level: 4, groupSize: 0, group: -1 };
     let watch: IWatch;
     const told = jest.fn();
 
@@ -315,7 +316,7 @@ describe('Feed', () => {
       watch.requestTiles(4, 1, 3);
       await Promise.resolve();
       expect(last().taken()).toEqual([
-        { type: 'tiles', fields: { id: 1, level: 4, first: 0, count: 4 } }
+        { type: 'tiles', fields: { ...asked, first: 0, count: 4 } }
       ]);
       watch.requestTiles(4, 0, 4);
       await Promise.resolve();
@@ -345,7 +346,7 @@ describe('Feed', () => {
       watch.requestTiles(4, 0, 2);
       await Promise.resolve();
       expect(last().taken()).toEqual([
-        { type: 'tiles', fields: { id: 1, level: 4, first: 1, count: 1 } }
+        { type: 'tiles', fields: { ...asked, first: 1, count: 1 } }
       ]);
     });
 
@@ -386,6 +387,33 @@ describe('Feed', () => {
       // Back to no filter: the tiles of a watch that is shown twice are shared, these were never here.
       watch.change({ filter: {} });
       expect(watch.tile(4, 0)).toBeNull();
+    });
+
+    it('keeps tiles of groups and of their lanes apart', async () => {
+      const groups = { groupSize: 50, group: null };
+      const second = { groupSize: 50, group: 2 };
+      watch.requestTiles(4, 0, 2, groups);
+      watch.requestTiles(4, 0, 1, second);
+      watch.requestTiles(4, 1, 1, groups);
+      await Promise.resolve();
+      const grouped = { ...asked, first: 0, groupSize: 50 };
+      expect(last().taken()).toEqual([
+        { type: 'tiles', fields: { ...grouped, count: 2 } },
+        { type: 'tiles', fields: { ...grouped, count: 1, group: 2 } }
+      ]);
+      const told = { groupSize: 50, group: 2 };
+      last().answer('tile', { ...settledTile(1, 0), ...told }, { boxes });
+      expect(watch.tile(4, 0, second)).not.toBeNull();
+      expect(watch.tile(4, 0, groups)).toBeNull();
+      expect(watch.tile(4, 0)).toBeNull();
+      const all = { groupSize: 50, group: -1 };
+      last().answer('tile', { ...settledTile(1, 0), ...all }, { boxes });
+      expect(watch.tile(4, 0, groups)).not.toBeNull();
+      // One is on its way, the others are here.
+      watch.requestTiles(4, 0, 2, groups);
+      watch.requestTiles(4, 0, 1, second);
+      await Promise.resolve();
+      expect(last().taken()).toEqual([]);
     });
 
     it('does not turn its filter into text for each tile of each frame', async () => {

@@ -1,4 +1,5 @@
 import { BoxKind } from '../../records/enumerations';
+import type { LaneIndex } from '../../records/ids';
 import type { CompiledFilter } from '../filter';
 import type { LogStore } from '../store/log-store';
 import {
@@ -12,6 +13,13 @@ import {
   type CellPage
 } from './cell-page';
 import {
+  type Grouping,
+  laneRows,
+  type LaneRows,
+  NOT_GROUPED
+} from './lane-rows';
+import {
+  atLeast,
   classesBetween,
   scanParts,
   scanRuns,
@@ -42,8 +50,14 @@ export class Pyramid {
     private readonly _log: LogStore,
     readonly filter: CompiledFilter,
     private readonly _budgetBytes = DEFAULT_BUDGET_BYTES,
-    private readonly _fewRows = FEW_ROWS
+    private readonly _fewRows = FEW_ROWS,
+    private readonly _grouping: Grouping = NOT_GROUPED
   ) {}
+
+  /** The rows that pages have now. */
+  rows(): LaneRows {
+    return laneRows(this._log.shape, this._grouping);
+  }
 
   get nbytes(): number {
     return this._bytes;
@@ -77,7 +91,8 @@ export class Pyramid {
     const seconds = pageSeconds(level);
     const from = index * seconds;
     const to = from + seconds;
-    const page = emptyPage(log.shape.lanes.length);
+    const laneRows = this.rows();
+    const page = emptyPage(laneRows.count);
     const rows =
       log.runClasses.countShorter(level, from, to) +
       log.partClasses.countShorter(level, from, to);
@@ -89,7 +104,11 @@ export class Pyramid {
       log.runClasses.shortest,
       log.partClasses.shortest
     );
-    if (rows > few && level > shortest + 1) {
+    if (laneRows.threads !== null) {
+      // (what is longer than a cell, too: a page of it cannot be joined)
+      yield* this._scan(page, laneRows, atLeast(0), level, from, to);
+      this._addRetired(page, laneRows, level, from, to);
+    } else if (rows > few && level > shortest + 1) {
       for (const half of [0, 1] as const) {
         const finer = yield* this._made(
           level - 1,
@@ -105,6 +124,7 @@ export class Pyramid {
       }
       yield* this._scan(
         page,
+        laneRows,
         classesBetween(level - 1, level),
         level,
         from,
@@ -112,9 +132,9 @@ export class Pyramid {
       );
     } else {
       if (rows > 0) {
-        yield* this._scan(page, shorterThan(level), level, from, to);
+        yield* this._scan(page, laneRows, shorterThan(level), level, from, to);
       }
-      this._addRetired(page, level, from, to);
+      this._addRetired(page, laneRows, level, from, to);
     }
     // The page was made in slices: meanwhile late rows may have come, or another watch may have made the same page.
     this._forgetIfOutdated();
@@ -130,6 +150,7 @@ export class Pyramid {
 
   private *_scan(
     page: CellPage,
+    { rowOf }: LaneRows,
     classes: ClassSpan,
     level: number,
     from: number,
@@ -138,6 +159,8 @@ export class Pyramid {
     const log = this._log;
     const cell = 2 ** level;
     const lanes = page.lanes;
+    const place = (lane: LaneIndex) =>
+      (rowOf === null ? lane : (rowOf[lane] ?? -1)) as LaneIndex;
     let runs = page.runs;
     let held = page.held;
     let strip = page.strip;
@@ -148,10 +171,11 @@ export class Pyramid {
       from,
       to,
       (_row, laneIndex, start, duration, value) => {
-        if (laneIndex < lanes) {
+        const row = place(laneIndex);
+        if (row >= 0 && row < lanes) {
           const begin = (start - from) * 1e6;
           runs ??= layerOf(page, 'runs');
-          runs.cover(laneIndex, value, begin, begin + duration * 1e6, cell);
+          runs.cover(row, value, begin, begin + duration * 1e6, cell);
         }
       }
     );
@@ -162,14 +186,15 @@ export class Pyramid {
       from,
       to,
       (_row, _run, laneIndex, start, duration, value, isHeld, isExecution) => {
-        if (laneIndex < lanes) {
+        const row = place(laneIndex);
+        if (row >= 0 && row < lanes) {
           const begin = (start - from) * 1e6;
           const plane = isExecution
             ? (runs ??= layerOf(page, 'runs'))
             : isHeld
               ? (held ??= layerOf(page, 'held'))
               : (strip ??= layerOf(page, 'strip'));
-          plane.cover(laneIndex, value, begin, begin + duration * 1e6, cell);
+          plane.cover(row, value, begin, begin + duration * 1e6, cell);
         }
       }
     );
@@ -181,6 +206,7 @@ export class Pyramid {
    */
   private _addRetired(
     page: CellPage,
+    { rowOf }: LaneRows,
     level: number,
     from: number,
     to: number
@@ -195,7 +221,12 @@ export class Pyramid {
     const firstCell = Math.max(0, Math.floor((from * 1e6) / cell));
     const lastSeconds = Math.min(to, droppedBefore);
     const endCell = Math.ceil((lastSeconds * 1e6) / cell);
-    for (const laneIndex of laneIndices(page.lanes)) {
+    const lanes = rowOf === null ? page.lanes : rowOf.length;
+    for (const laneIndex of laneIndices(lanes)) {
+      const row = rowOf === null ? laneIndex : rowOf[laneIndex]!;
+      if (row < 0 || row >= page.lanes) {
+        continue;
+      }
       for (let c = firstCell; c < endCell; c++) {
         const index = Math.floor(c / TILE_CELLS);
         const source = retired.page(laneIndex, index);
@@ -213,7 +244,7 @@ export class Pyramid {
         const first = Math.max(0, Math.floor(begin / ownCell));
         const end = Math.min(TILE_CELLS, Math.ceil((begin + cell) / ownCell));
         const plane = layerOf(page, 'runs');
-        const origin = laneIndex * TILE_CELLS;
+        const origin = row * TILE_CELLS;
         for (let own = first; own < end; own++) {
           const covered =
             (Math.min(begin + cell, (own + 1) * ownCell) -

@@ -10,6 +10,7 @@ import {
   type CellPlane
 } from './cell-page';
 import { BoxList } from './box-list';
+import type { LaneRows } from './lane-rows';
 import { pageSeconds, type Pyramid } from './pyramid';
 import { atLeast, scanParts, scanRuns } from './scan-rows';
 
@@ -31,7 +32,7 @@ export type TileAnswer = Omit<TileHeader, 'logSeq'> & {
  *     parts     ├ red ┤       ▪                                tasks = 0: they lie over the box of their run
  *     strip                 ─────                              strip = 1: behind other work
  *
- * Boxes come in drawing order. If they are too many for one message, cells twice, four times … as wide are used, in the same coordinates.
+ * Where groups of workers have a row each, all are cells, covered by the share of the threads that were busy. Boxes come in drawing order. If they are too many for one message, cells twice, four times … as wide are used, in the same coordinates.
  */
 export function* makeTile(
   log: LogStore,
@@ -78,6 +79,7 @@ function* boxesOf(
   const pageLevel = level + widen;
   const pageIndex = Math.floor(index / 2 ** widen);
   const page = yield* pyramid.page(pageLevel, pageIndex, settledBefore);
+  const rows = pyramid.rows();
   const firstCell = (index - pageIndex * 2 ** widen) * (TILE_CELLS >> widen);
   const window: CellWindow = {
     firstCell,
@@ -85,10 +87,12 @@ function* boxesOf(
     scale: 2 ** widen,
     cellMicroseconds: 2 ** pageLevel
   };
-  addCells(boxes, page.runs, window, 0, true);
-  yield* addExact(boxes, log, pyramid, level, index, pageLevel);
-  addCells(boxes, page.held, window, 0, false);
-  addCells(boxes, page.strip, window, 1, false);
+  addCells(boxes, page.runs, window, rows, 0, true);
+  if (rows.threads === null) {
+    yield* addExact(boxes, log, pyramid, rows, level, index, pageLevel);
+  }
+  addCells(boxes, page.held, window, rows, 0, false);
+  addCells(boxes, page.strip, window, rows, 1, false);
   return boxes;
 }
 
@@ -96,6 +100,7 @@ function* addExact(
   boxes: BoxList,
   log: LogStore,
   pyramid: Pyramid,
+  { rowOf }: LaneRows,
   level: number,
   index: number,
   fromClass: number
@@ -110,6 +115,9 @@ function* addExact(
     from,
     to,
     (row, laneIndex, start, duration, value) => {
+      if (rowOf !== null && !(rowOf[laneIndex]! >= 0)) {
+        return;
+      }
       const run = log.runs.chunkOf(row)!.columns.run[row & CHUNK_MASK]!;
       const begin = (start - from) * cellsPerSecond;
       // A box keeps the function of a failed run; only cells leave it out.
@@ -125,6 +133,9 @@ function* addExact(
     from,
     to,
     (row, runRow, laneIndex, start, duration, value, held, isExecution) => {
+      if (rowOf !== null && !(rowOf[laneIndex]! >= 0)) {
+        return;
+      }
       const run = log.runs.chunkOf(runRow)!.columns.run[runRow & CHUNK_MASK]!;
       const fn = log.parts.chunkOf(row)!.columns.function[row & CHUNK_MASK]!;
       const begin = (start - from) * cellsPerSecond;
@@ -159,15 +170,19 @@ function addCells(
   boxes: BoxList,
   plane: CellPlane | null,
   window: CellWindow,
+  { laneOf, threads }: LaneRows,
   strip: 0 | 1,
   countsTasks: boolean
 ): void {
   if (plane === null) {
     return;
   }
-  const { firstCell, cells, scale, cellMicroseconds } = window;
-  for (const laneIndex of laneIndices(plane.lanes)) {
-    const origin = laneIndex * TILE_CELLS + firstCell;
+  const { firstCell, cells, scale } = window;
+  for (const row of laneIndices(plane.lanes)) {
+    const laneIndex = laneOf === null ? row : laneOf[row]!;
+    const cellMicroseconds =
+      window.cellMicroseconds * Math.max(1, threads?.[row] ?? 1);
+    const origin = row * TILE_CELLS + firstCell;
     for (let first = 0; first < cells;) {
       const busy = plane.busy[origin + first]!;
       const count = plane.count[origin + first]!;

@@ -8,9 +8,11 @@ const AWAY = 12;
 
 export function HoverCard(props: {
   readonly pointer: LanePointer;
+  /** Names of groups of workers, by their numbers. */
+  readonly groups: ReadonlyMap<number, string>;
   readonly trans: Trans;
 }): JSX.Element | null {
-  const { pointer, trans } = props;
+  const { pointer, groups, trans } = props;
   const [hovered, setHovered] = React.useState<Hovered | null>(null);
   const element = React.useRef<HTMLDivElement>(null);
   React.useEffect(() => {
@@ -43,7 +45,9 @@ export function HoverCard(props: {
   if (hovered === null) {
     return null;
   }
-  const card = cardOf(hovered.box, hovered.detail, trans);
+  const { box, detail } = hovered;
+  const place = box.group === undefined ? undefined : groups.get(box.group);
+  const card = cardOf(box, detail, trans, place);
   return (
     <div ref={element} className="sw-card sw-TaskStream-card" role="tooltip">
       <div className="sw-card-head">

@@ -34,7 +34,7 @@ export type LaneLayout = {
   readonly workers: readonly WorkerRow[];
 };
 
-type Lane = {
+export type Lane = {
   readonly laneIndex: LaneIndex;
   readonly worker: number;
   readonly thread: number;

@@ -8,6 +8,7 @@ import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
 import { contextOf } from '../../charts/sized-canvas';
 import type { SelectionModel } from '../../feed/selection';
+import type { TaskStreamResult } from '../../wire/panel-link';
 import type { ITheme } from '../panel-context';
 import { AGGREGATE_RUN, boxAt, type FoundBox } from './box-search';
 import { axisTicks, bandShapes } from './figure';
@@ -30,6 +31,7 @@ type LanesCanvases = {
 /** Growth of running tasks, in milliseconds between frames. */
 const GROWTH_MS = 33;
 const CALM_GROWTH_MS = 500;
+const NONE_COLLAPSED: ReadonlySet<number> = new Set();
 
 /** What a frame shows: `waiting` if tiles of it are on their way. */
 export type Painted = 'boxes' | 'nothing' | 'waiting';
@@ -42,6 +44,8 @@ export class LanesDrawing implements IDisposable {
   private _height = 0;
   private _gutter = 0;
   private _tiles: TileRange = { level: 0, first: 0, count: 0 };
+  /** Which rows the bitmaps are of. */
+  private _drawn = '';
   private _frame = 0;
   private _growth = 0;
   private _isDisposed = false;
@@ -144,12 +148,13 @@ export class LanesDrawing implements IDisposable {
     const common = {
       worker,
       thread: place.lane.thread,
+      ...(this._model.showsGroups && { group: place.worker }),
       isExecution:
         functions !== undefined ||
         notFunctions !== undefined ||
         spans !== undefined
     };
-    const running = result.running.find(
+    const running = this._running().find(
       task =>
         task.laneIndex === place.lane.laneIndex &&
         seconds >= task.started &&
@@ -245,18 +250,26 @@ export class LanesDrawing implements IDisposable {
     if (canvases === null || result === null) {
       return;
     }
+    const { lanes, workers, rows } = this._model.shown;
     const next = layOutLanes(
-      result.lanes,
-      result.workers.map(worker => worker.worker).sort((a, b) => a - b),
-      this._model.collapsed,
+      lanes,
+      workers,
+      this._model.showsGroups ? NONE_COLLAPSED : this._model.collapsed,
       this._height
     );
+    const drawn = `${rows?.groupSize} ${rows?.group}`;
+    if (drawn !== this._drawn) {
+      // Bitmaps of other rows.
+      this._drawn = drawn;
+      this._painter.clear();
+    }
     const isSame =
       next.height === this._layout.height &&
       next.laneHeight === this._layout.laneHeight &&
       next.workers.length === this._layout.workers.length &&
       next.workers.every(
         (row, index) =>
+          row.worker === this._layout.workers[index]?.worker &&
           row.collapsed === this._layout.workers[index]?.collapsed &&
           row.lanes.length === this._layout.workers[index]?.lanes.length
       );
@@ -314,7 +327,7 @@ export class LanesDrawing implements IDisposable {
         slotsVersion: model.slotsVersion,
         colourBy: model.colourBy,
         palette,
-        running: model.result.running,
+        running: this._running(),
         now: model.isLive ? model.now : null,
         selectedRun: this._selection.selectedRun,
         range: model.brush ?? chosenRange(this._selection)
@@ -326,6 +339,12 @@ export class LanesDrawing implements IDisposable {
     }
     this._sayPainted();
     this._growLater();
+  }
+
+  /** Tasks that run on lanes: groups do not show which of theirs do. */
+  private _running(): TaskStreamResult['running'] {
+    const { result, showsGroups } = this._model;
+    return result === null || showsGroups ? [] : result.running;
   }
 
   private _sayPainted(): void {
@@ -360,7 +379,7 @@ export class LanesDrawing implements IDisposable {
   /** Running tasks grow: up to 30 frames a second, 2 if the user wants little motion. */
   private _growLater(): void {
     clearTimeout(this._growth);
-    const running = this._model.result?.running.length ?? 0;
+    const running = this._running().length;
     if (!this._model.isLive || running === 0) {
       return;
     }

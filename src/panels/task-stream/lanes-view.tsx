@@ -15,6 +15,7 @@ import { bandAt, bandShapes } from './figure';
 import { BAND_HEIGHT } from './frame-painter';
 import { HoverCard } from './hover-card';
 import { HEADER_HEIGHT } from './lane-layout';
+import { groupHeaders, laneGroups } from './lane-groups';
 import { LanesDrawing, type Painted } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import type { LanePointer } from './pointer';
@@ -74,11 +75,21 @@ export function LanesView(props: LanesViewProps): JSX.Element {
     return <div className="sw-TaskStream-chart" />;
   }
   const layout = drawing.layout;
+  const { showsGroups } = model;
   const headers = new Map(
-    workerHeaders(result, trans, standingTexts(props.standings, trans)).map(
-      header => [header.worker, header]
-    )
+    (showsGroups
+      ? groupHeaders(result, trans)
+      : workerHeaders(result, trans, standingTexts(props.standings, trans))
+    ).map(header => [header.worker, header])
   );
+  const groups = showsGroups ? laneGroups(result, trans) : [];
+  const toggle = (worker: number) => {
+    if (showsGroups) {
+      model.openGroup(groups[worker]?.worker ?? null);
+    } else {
+      model.toggleWorker(worker);
+    }
+  };
   const levels = bandLevels(model.bands);
   return (
     <div className="sw-TaskStream-chart">
@@ -146,12 +157,12 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                     type="button"
                     className="sw-TaskStream-workerName"
                     tabIndex={-1}
-                    aria-expanded={!worker.collapsed}
+                    aria-expanded={!worker.collapsed && !showsGroups}
                     title={header?.name}
-                    onClick={() => model.toggleWorker(worker.worker)}
+                    onClick={() => toggle(worker.worker)}
                   >
                     <span aria-hidden="true">
-                      {worker.collapsed ? '▸' : '▾'}
+                      {worker.collapsed || showsGroups ? '▸' : '▾'}
                     </span>{' '}
                     {header?.name ?? worker.worker}
                   </button>
@@ -170,7 +181,9 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                     className="sw-TaskStream-laneName"
                     style={{ height: layout.laneHeight }}
                   >
-                    {trans.__('thread %1', lane.thread + 1)}
+                    {showsGroups
+                      ? trans.__('all threads')
+                      : trans.__('thread %1', lane.thread + 1)}
                   </div>
                 ))}
               </div>
@@ -182,7 +195,11 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         {summaryText(result, trans)}
       </div>
       <NoBoxes model={model} drawing={drawing} trans={trans} />
-      <HoverCard pointer={pointer} trans={trans} />
+      <HoverCard
+        pointer={pointer}
+        groups={new Map(groups.map(({ group, name }) => [group, name]))}
+        trans={trans}
+      />
     </div>
   );
 }

@@ -9,6 +9,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import { Disposing } from '../../feed/disposing';
 import type { IWatch, TileData } from '../../feed/feed-types';
 import type { TaskStreamResult } from '../../wire/panel-link';
+import { type Shown, shownLanes } from './lane-groups';
 import { bandRows, type BandRow, slotsByName } from './rows';
 import { levelFor, tilesFor, type TileRange } from './tile-plan';
 import {
@@ -48,6 +49,9 @@ export class TaskStreamModel extends Disposing {
   private _askedFor = '';
   private _colourBy: ColourBy;
   private _collapsed: ReadonlySet<number> = new Set();
+  /** Of very many workers one of the group whose lanes are shown; null: each group has a row. */
+  private _opened: number | null = null;
+  private _shown: Shown = { rows: undefined, lanes: [], workers: [] };
   private readonly _changed = new Signal<this, void>(this);
   private readonly _moved = new Signal<this, void>(this);
 
@@ -62,6 +66,9 @@ export class TaskStreamModel extends Disposing {
       this._collapsed = new Set(
         state.collapsed.filter(item => typeof item === 'number')
       );
+    }
+    if (typeof state.opened === 'number') {
+      this._opened = state.opened;
     }
     const { from, to } = state;
     if (
@@ -90,6 +97,7 @@ export class TaskStreamModel extends Disposing {
     return {
       colourBy: this._colourBy,
       collapsed: [...this._collapsed],
+      opened: this._opened,
       paused: !this._isFollowing,
       from: this._view.from,
       to: this._view.to
@@ -128,6 +136,7 @@ export class TaskStreamModel extends Disposing {
     this._result = result;
     this._arrivedAt = this._clock();
     this._bands = bandRows(result);
+    this._shown = shownLanes(result, this._opened);
     const slots = slotsByName(result.functions);
     const isSame =
       slots.size === this._slots.size &&
@@ -160,7 +169,7 @@ export class TaskStreamModel extends Disposing {
   }
 
   tileOf(level: number, index: number): TileData | null {
-    return this._watch?.tile(level, index) ?? null;
+    return this._watch?.tile(level, index, this._shown.rows) ?? null;
   }
 
   /** Scheduler time now; grows between answers while the run is live. */
@@ -196,16 +205,24 @@ export class TaskStreamModel extends Disposing {
     const extent = this._result === null ? { from: 0, to: 0 } : this.extent;
     const wanted = tilesFor(this._view, level, extent);
     if (this._watch !== null && this._result !== null) {
-      const key = `${level} ${wanted.first} ${wanted.count}`;
+      const { rows } = this._shown;
+      const key = `${level} ${wanted.first} ${wanted.count} ${rows?.groupSize} ${rows?.group}`;
       if (key !== this._askedFor) {
         this._askedFor = key;
         // Coarse ones first: they are few and stand in for the rest.
         const coarse = tilesFor(this._view, level + STAND_IN_LEVELS, extent, 1);
         const near = tilesFor(this._view, level, extent, 1);
-        this._watch.requestTiles(level, wanted.first, wanted.count);
-        this._watch.requestTiles(coarse.level, coarse.first, coarse.count);
+        const request = (range: TileRange) =>
+          this._watch?.requestTiles(
+            range.level,
+            range.first,
+            range.count,
+            rows
+          );
+        request(wanted);
+        request(coarse);
         if (near.count > wanted.count) {
-          this._watch.requestTiles(level, near.first, near.count);
+          request(near);
         }
       }
     }
@@ -334,6 +351,31 @@ export class TaskStreamModel extends Disposing {
 
   get collapsed(): ReadonlySet<number> {
     return this._collapsed;
+  }
+
+  /** What has rows, and which tiles these have. */
+  get shown(): Shown {
+    return this._shown;
+  }
+
+  /** Whether groups of workers have a row each. */
+  get showsGroups(): boolean {
+    return this._shown.rows?.group === null;
+  }
+
+  /** The group whose lanes are shown; null: all groups, or there are none. */
+  get openedGroup(): number | null {
+    return this._shown.rows?.group ?? null;
+  }
+
+  /** Show the lanes of a worker's group; null: all groups. */
+  openGroup(worker: number | null): void {
+    this._opened = worker;
+    if (this._result !== null) {
+      this._shown = shownLanes(this._result, worker);
+    }
+    this._changed.emit();
+    this._moved.emit();
   }
 
   toggleWorker(worker: number): void {

@@ -23,6 +23,7 @@ import {
   zoomOutIcon
 } from './icons';
 import { LanesView, nowText } from './lanes-view';
+import { laneGroups } from './lane-groups';
 import { Legend } from './legend';
 import { type ColourBy, TaskStreamModel } from './model';
 import { LanePointer } from './pointer';
@@ -118,9 +119,10 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   }
 
   protected override renderTools(
-    _result: TaskStreamResult | null
+    result: TaskStreamResult | null
   ): React.ReactNode {
     const { trans, _model: model } = this;
+    const groups = result === null ? [] : laneGroups(result, trans);
     return (
       <>
         <ToolButton
@@ -172,6 +174,24 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           }}
           onEnter={() => void this._findNext()}
         />
+        {groups.length > 0 && (
+          <ToolSelect
+            label={trans.__('Workers shown')}
+            value={String(model.openedGroup ?? 'all')}
+            options={[
+              { value: 'all', label: trans.__('Workers: all, in groups') },
+              ...groups.map(({ group, name }) => ({
+                value: String(group),
+                label: name
+              }))
+            ]}
+            onChange={value =>
+              this._change(() =>
+                model.openGroup(groups[Number(value)]?.worker ?? null)
+              )
+            }
+          />
+        )}
         <ToolSelect<ColourBy>
           className="sw-tool-wide"
           label={trans.__('Colour by')}
@@ -375,9 +395,15 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
 
   private _show(run: RunDetail): void {
     this.context.selection.select({ kind: 'run', run: run.run });
-    this._change(() =>
-      this._model.show({ from: run.start, to: run.start + run.duration }, 2)
+    const worker = this._model.result?.workers.find(
+      ({ name }) => name === run.worker
     );
+    this._change(() => {
+      if (worker !== undefined && this._model.shown.rows !== undefined) {
+        this._model.openGroup(worker.worker);
+      }
+      this._model.show({ from: run.start, to: run.start + run.duration }, 2);
+    });
   }
 }
 

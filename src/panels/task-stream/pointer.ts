@@ -412,7 +412,7 @@ export class LanePointer {
       drawing?.layout.workers.find(row =>
         row.lanes.some(lane => lane.laneIndex === this._laneIndex)
       ) ?? drawing?.layout.workers[0];
-    if (worker !== undefined) {
+    if (worker !== undefined && !this._model.showsGroups) {
       this._model.toggleWorker(worker.worker);
     }
   }

@@ -28,7 +28,7 @@ import {
 
 // ------------------------------------------------------------------ workers
 
-type WorkerHeader = {
+export type WorkerHeader = {
   readonly worker: number;
   readonly name: string;
   /** "2 threads · busy 89 % · 4.00 GiB" */
@@ -42,10 +42,11 @@ export function workerHeaders(
   trans: Trans,
   standings: ReadonlyMap<number, string> = new Map()
 ): WorkerHeader[] {
+  const running = runningSeconds(result);
   return result.workers.map(worker => {
     const { capacity } = worker;
     // Running tasks count too; a task may reach slightly beyond the end of the known run.
-    const seconds = worker.busy + runningSeconds(result, worker.worker);
+    const seconds = worker.busy + (running.get(worker.worker) ?? 0);
     const busy = shareOf(Math.min(seconds, capacity), capacity);
     const parts = [
       threadsText(worker.threads, trans),
@@ -75,7 +76,7 @@ export function workerHeaders(
   });
 }
 
-function threadsText(count: number, trans: Trans): string {
+export function threadsText(count: number, trans: Trans): string {
   return trans._n(
     '%2\u00a0thread',
     '%2\u00a0threads',
@@ -97,11 +98,19 @@ function executionsText(count: number, trans: Trans): string {
   );
 }
 
-/** Seconds since the tasks that a worker runs now have started. */
-function runningSeconds(result: TaskStreamResult, worker: number): number {
-  return result.running
-    .filter(task => result.lanes[task.laneIndex]?.worker === worker)
-    .reduce((sum, task) => sum + Math.max(0, result.now - task.started), 0);
+/** By worker: seconds since the tasks that it runs now have started. */
+export function runningSeconds(
+  result: TaskStreamResult
+): ReadonlyMap<number, number> {
+  const seconds = new Map<number, number>();
+  for (const task of result.running) {
+    const worker = result.lanes[task.laneIndex]?.worker;
+    if (worker !== undefined) {
+      const more = Math.max(0, result.now - task.started);
+      seconds.set(worker, (seconds.get(worker) ?? 0) + more);
+    }
+  }
+  return seconds;
 }
 
 // -------------------------------------------------------------------- bands
@@ -318,6 +327,8 @@ export type HoveredBox = {
   readonly to: number;
   readonly worker: string;
   readonly thread: number;
+  /** In place of both: the group of workers, where groups have rows. */
+  readonly group?: number;
   readonly running: boolean;
   readonly key?: string;
   readonly span?: string;
@@ -339,11 +350,13 @@ type Card = {
 export function cardOf(
   box: HoveredBox,
   detail: RunDetail | null,
-  trans: Trans
+  trans: Trans,
+  /** What the group of workers is called. */
+  place?: string
 ): Card {
   const duration = (seconds: number | null) => formatDuration(seconds);
   const rows: { label: string; text: string }[] = [];
-  const where = threadText(box.worker, box.thread, trans);
+  const where = place ?? threadText(box.worker, box.thread, trans);
   if (box.tasks > 1) {
     rows.push(
       { label: trans.__('where'), text: where },

@@ -269,9 +269,15 @@ export class PanelSession {
       // A page asks again when it has an answer.
       return;
     }
-    const { id: ofWatch, level, first } = fields;
+    const { id: ofWatch, level, first, groupSize, group } = fields;
     for (let i = 0; i < fields.count; i++) {
-      const request = { watch: ofWatch, level, index: first + i };
+      const request = {
+        watch: ofWatch,
+        level,
+        index: first + i,
+        groupSize,
+        group
+      };
       const given = this._tileRequests.add(request);
       if (given !== undefined) {
         this._tellGivenUp(given);
@@ -304,7 +310,8 @@ export class PanelSession {
     });
   }
 
-  private async _makeTile({ watch: id, level, index }: TileRequest) {
+  private async _makeTile(request: TileRequest) {
+    const { watch: id, level, index, groupSize, group } = request;
     const watch = this._watches.get(id)?.running;
     if (!watch) {
       return;
@@ -314,7 +321,7 @@ export class PanelSession {
     try {
       const { cluster } = watch.entry;
       const { value: tile } = await this._queue.run(
-        cluster.tiles(watch.filter).tile(level, index, cluster.ended),
+        cluster.tiles(watch.filter).tile(level, index, cluster.ended, request),
         true,
         { owner: this, isWanted }
       );
@@ -330,6 +337,8 @@ export class PanelSession {
             index: tile.index,
             settled: tile.settled,
             logSeq: tile.logSeq,
+            groupSize,
+            group,
             functions: [...tile.functions]
           },
           { boxes: tile.columns }

@@ -1,4 +1,5 @@
 /** The tiles that one page waits for. In the observer process. */
+import type { Grouping } from '../../observer/tiles/lane-rows';
 
 /**
  * Tiles that may wait. A view needs a dozen, with its neighbours and the coarser ones that stand in for them three dozen; a page with
@@ -6,7 +7,7 @@
  */
 export const MOST_TILES = 1024;
 
-export type TileRequest = {
+export type TileRequest = Grouping & {
   readonly watch: number;
   readonly level: number;
   readonly index: number;
@@ -73,5 +74,7 @@ export class TileRequests {
   }
 }
 
-const keyOf = ({ watch, level, index }: TileRequest): string =>
-  `${watch}/${level}/${index}`;
+const keyOf = (request: TileRequest): string => {
+  const { watch, level, index, groupSize, group } = request;
+  return `${watch}/${level}/${index}/${groupSize}/${group}`;
+};

@@ -1,13 +1,16 @@
 import fc from 'fast-check';
 import { MOST_TILES, TileRequests, type TileRequest } from '../tile-requests';
 
+/** An index that ends with 7 is the one before it, of a group of lanes. */
 const tile = (index: number, watch = 1): TileRequest => ({
   watch,
   level: 3,
-  index
+  index: index % 10 === 7 ? index - 1 : index,
+  groupSize: index % 10 === 7 ? 50 : 0,
+  group: index % 10 === 7 ? 2 : -1
 });
-const keyOf = ({ watch, level, index }: TileRequest): string =>
-  `${watch}/${level}/${index}`;
+const keyOf = ({ watch, level, index, group }: TileRequest): string =>
+  `${watch}/${level}/${index}/${group}`;
 
 describe('the tiles that a page waits for', () => {
   it('are made once, the newest first, and not for a watch that has gone', () => {

@@ -1,0 +1,119 @@
+import { ask } from '../../../observer/__tests__/ask';
+import type { LaneIndex } from '../../../records/ids';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import type { TaskStreamResult } from '../../../wire/panel-link';
+import {
+  groupHeaders,
+  groupSizeFor,
+  laneGroups,
+  shownLanes
+} from '../lane-groups';
+import { TaskStreamModel } from '../model';
+import { english as trans } from '../../../testing/translators';
+
+const small = ask(drawnStore(firstLook()), 'task-stream', { ended: true });
+
+/** So many workers of two threads, whose lanes came in another order. */
+function many(count: number): TaskStreamResult {
+  const numbers = Array.from({ length: count }, (_, worker) => worker);
+  const workers = numbers.map(worker => ({
+    worker,
+    name: `worker-${worker}`,
+    threads: 2,
+    busy: worker < 50 ? 1 : 0,
+    capacity: 2,
+    process: 0,
+    memoryLimit: 0,
+    left: worker === 3 ? 5 : null
+  }));
+  const lanes = [...numbers, ...numbers].map((worker, index) => ({
+    laneIndex: index as LaneIndex,
+    worker: count - 1 - worker,
+    thread: index < count ? 0 : 1
+  }));
+  return { ...small, workers, lanes, running: [] };
+}
+
+describe('groups of workers', () => {
+  it('are made of more than 64 workers, and are few', () => {
+    expect([1, 64].map(groupSizeFor)).toEqual([0, 0]);
+    for (let workers = 65; workers < 70_000; workers += 97) {
+      const size = groupSizeFor(workers);
+      expect(Math.ceil(workers / size)).toBeLessThanOrEqual(24);
+      expect(Math.ceil(workers / size)).toBeGreaterThanOrEqual(7);
+    }
+    expect(groupSizeFor(1000)).toBe(50);
+  });
+
+  it('have every lane once', () => {
+    const result = many(130);
+    const all = shownLanes(result, null);
+    expect(all.rows).toEqual({ groupSize: 10, group: null });
+    expect(all.lanes.map(({ laneIndex }) => Number(laneIndex))).toEqual([
+      ...Array(13).keys()
+    ]);
+    const opened = all.workers.flatMap(group => {
+      const shown = shownLanes(result, group * 10 + 7);
+      expect(shown.rows).toEqual({ groupSize: 10, group });
+      expect(shown.workers).toHaveLength(10);
+      return shown.lanes;
+    });
+    expect(new Set(opened)).toEqual(new Set(result.lanes));
+    expect(opened).toHaveLength(result.lanes.length);
+  });
+
+  it('are told by their first and last worker, and by what these did together', () => {
+    const result = many(1000);
+    expect(laneGroups(result, trans).map(({ name }) => name)[1]).toBe(
+      'worker 50 – worker 99'
+    );
+    expect(
+      groupHeaders(result, trans)
+        .slice(0, 2)
+        .map(({ text }) => text.replace(/\u00a0/g, ' '))
+    ).toEqual([
+      '50 workers · 100 threads · busy 50 % · 1 left',
+      '50 workers · 100 threads · busy 0 %'
+    ]);
+    expect(laneGroups(small, trans)).toEqual([]);
+  });
+});
+
+describe('the model', () => {
+  it('asks for tiles of groups, and of the lanes of the one that is opened', () => {
+    const model = new TaskStreamModel();
+    const asked: unknown[] = [];
+    model.setResult(many(1000));
+    model.setWatch({
+      snapshot: null,
+      failure: null,
+      isAsking: false,
+      isDisposed: false,
+      change: () => undefined,
+      dispose: () => undefined,
+      tile: (_level, _index, rows) => {
+        asked.push(rows);
+        return null;
+      },
+      requestTiles: (_level, _first, _count, rows) => asked.push(rows),
+      tileArrived: { connect: () => true, disconnect: () => true }
+    });
+    const askedFor = () => {
+      asked.length = 0;
+      model.wantTiles(1000);
+      model.tileOf(3, 0);
+      return [...new Set(asked.map(rows => JSON.stringify(rows)))];
+    };
+    expect(model.showsGroups).toBe(true);
+    expect(askedFor()).toEqual(['{"groupSize":50,"group":null}']);
+    model.openGroup(123);
+    expect([model.showsGroups, model.openedGroup]).toEqual([false, 2]);
+    expect(model.shown.workers[0]).toBe(100);
+    expect(askedFor()).toEqual(['{"groupSize":50,"group":2}']);
+    const { opened = null } = model.savedState();
+    expect(new TaskStreamModel({ opened }).savedState().opened).toBe(123);
+    model.openGroup(null);
+    expect(model.showsGroups).toBe(true);
+  });
+});

@@ -1,0 +1,155 @@
+/**
+ * Of very many workers groups have a row each, coloured by what most of their threads did and paler the fewer were busy; one group is opened
+ * at a time, and shows its lanes. Workers are in the order of their numbers, as in the observer (`src/observer/tiles/lane-rows.ts`).
+ *
+ *   ▸ worker 0 – worker 49    50 workers · 100 threads · busy 83 %
+ *     █████████▓▓▓▓▓▓███████▓▓▓▒▒
+ *   ▸ worker 50 – worker 99 …
+ */
+import type { Trans } from '../../base/trans';
+import type { LaneIndex } from '../../records/ids';
+import type { TileRows } from '../../feed/feed-types';
+import type { TaskStreamResult } from '../../wire/panel-link';
+import { formatCount, formatShare, shareOf, workerLabel } from '../format';
+import type { Lane } from './lane-layout';
+import { runningSeconds, threadsText, type WorkerHeader } from './rows';
+
+/** So many workers have lanes side by side: some 3,000 pixels of them, where each has two threads. */
+const MOST_WORKERS = 64;
+const MOST_GROUPS = 24;
+
+/** What has rows: lanes of workers, or groups that are told as workers of one lane. */
+export type Shown = {
+  readonly rows: TileRows | undefined;
+  readonly lanes: readonly Lane[];
+  readonly workers: readonly number[];
+};
+
+/** How many workers are in a group: 10, 20, 50, 100, 200 …; 0: each has its lanes. */
+export function groupSizeFor(workers: number): number {
+  if (workers <= MOST_WORKERS) {
+    return 0;
+  }
+  for (let ten = 10; ; ten *= 10) {
+    for (const size of [ten, 2 * ten, 5 * ten]) {
+      if (workers <= size * MOST_GROUPS) {
+        return size;
+      }
+    }
+  }
+}
+
+/** All workers in order: a lane may be of one that is not known. */
+function workersInOrder(result: TaskStreamResult): number[] {
+  const workers = new Set([
+    ...result.workers.map(({ worker }) => worker),
+    ...result.lanes.map(({ worker }) => worker)
+  ]);
+  return [...workers].sort((a, b) => a - b);
+}
+
+/** @param opened - a worker of the group that is opened; null: none is. */
+export function shownLanes(
+  result: TaskStreamResult,
+  opened: number | null
+): Shown {
+  const workers = workersInOrder(result);
+  const groupSize = groupSizeFor(workers.length);
+  if (groupSize === 0) {
+    return { rows: undefined, lanes: result.lanes, workers };
+  }
+  const rank = opened === null ? -1 : workers.indexOf(opened);
+  if (rank < 0) {
+    const groups = Math.ceil(workers.length / groupSize);
+    const numbers = Array.from({ length: groups }, (_, group) => group);
+    return {
+      rows: { groupSize, group: null },
+      workers: numbers,
+      lanes: numbers.map(group => ({
+        laneIndex: group as LaneIndex,
+        worker: group,
+        thread: 0
+      }))
+    };
+  }
+  const group = Math.floor(rank / groupSize);
+  const own = workers.slice(group * groupSize, (group + 1) * groupSize);
+  const wanted = new Set(own);
+  return {
+    rows: { groupSize, group },
+    workers: own,
+    lanes: result.lanes.filter(({ worker }) => wanted.has(worker))
+  };
+}
+
+type LaneGroup = {
+  readonly group: number;
+  /** The first of its workers. */
+  readonly worker: number;
+  readonly name: string;
+  readonly workers: readonly TaskStreamResult['workers'][number][];
+};
+
+/** The groups of the workers; none if each has its lanes. */
+export function laneGroups(
+  result: TaskStreamResult,
+  trans: Trans
+): LaneGroup[] {
+  const workers = workersInOrder(result);
+  const groupSize = groupSizeFor(workers.length);
+  if (groupSize === 0) {
+    return [];
+  }
+  const known = new Map(result.workers.map(each => [each.worker, each]));
+  const nameOf = (worker: number) =>
+    workerLabel(known.get(worker)?.name ?? String(worker), trans);
+  const groups: LaneGroup[] = [];
+  for (let first = 0; first < workers.length; first += groupSize) {
+    const own = workers.slice(first, first + groupSize);
+    const [begin, end] = [nameOf(own[0]!), nameOf(own.at(-1)!)];
+    groups.push({
+      group: groups.length,
+      worker: own[0]!,
+      name: begin === end ? begin : `${begin} – ${end}`,
+      workers: own.flatMap(worker => known.get(worker) ?? [])
+    });
+  }
+  return groups;
+}
+
+/** What the header of each group says; its number is in the place of a worker's. */
+export function groupHeaders(
+  result: TaskStreamResult,
+  trans: Trans
+): WorkerHeader[] {
+  const running = runningSeconds(result);
+  return laneGroups(result, trans).map(({ group, name, workers }) => {
+    const sum = (of: (worker: (typeof workers)[number]) => number) =>
+      workers.reduce((all, worker) => all + of(worker), 0);
+    const capacity = sum(worker => worker.capacity);
+    const seconds = sum(
+      worker => worker.busy + (running.get(worker.worker) ?? 0)
+    );
+    const left = workers.filter(worker => worker.left !== null).length;
+    const parts = [
+      trans._n(
+        '%2\u00a0worker',
+        '%2\u00a0workers',
+        workers.length,
+        formatCount(workers.length)
+      ),
+      threadsText(
+        sum(worker => worker.threads),
+        trans
+      ),
+      trans.__(
+        'busy %1',
+        formatShare(shareOf(Math.min(seconds, capacity), capacity))
+      )
+    ];
+    if (left > 0) {
+      parts.push(trans._n('%2 left', '%2 left', left, formatCount(left)));
+    }
+    return { worker: group, name, text: parts.join(' · '), standing: '' };
+  });
+}
