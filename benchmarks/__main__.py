@@ -129,6 +129,13 @@ PARTS = {
         ("--tasks", "200", "--rounds", "1"),
         limits=3,
     ),
+    "dask-scale": Part(
+        "a Dask cluster of 1,000 workers and a million tasks in the panels",
+        "benchmarks.dask_scale",
+        ("--tasks", "2000", "--wave", "500", "--workers", "200", "--seconds", "0"),
+        limits=16,
+        limits_in_smoke=6,
+    ),
     "metered": Part(
         "blocks and tasks that measure themselves, against distributed's context_meter",
         "benchmarks.metered",

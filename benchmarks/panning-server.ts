@@ -67,18 +67,20 @@ export class JupyterServer {
     });
   }
 
-  connection(): Promise<Connection> {
+  /** The file that tells programs where the doorbell is. */
+  connectionFile(): Promise<string> {
     const folder = join(this._folder, 'runtime');
     return this._until('the connection file', async () => {
       const name = readdirSync(folder).find(file =>
         /^spanwise-.*\.json$/.test(file)
       );
-      return name === undefined
-        ? null
-        : (JSON.parse(
-            await readFile(join(folder, name), 'utf8')
-          ) as Connection);
+      return name === undefined ? null : join(folder, name);
     });
+  }
+
+  async connection(): Promise<Connection> {
+    const file = await this.connectionFile();
+    return JSON.parse(await readFile(file, 'utf8')) as Connection;
   }
 
   /** The observer is a child of the server. */
@@ -128,9 +130,13 @@ export class JupyterServer {
   }
 }
 
-/** The process's memory now. */
-export function residentMegabytes(pid: number): number {
-  const [, kibibytes] = /VmRSS:\s+(\d+) kB/.exec(procFile(pid, 'status')) ?? [];
+/** The process's memory now, or the most that it has had. */
+export function residentMegabytes(
+  pid: number,
+  which: 'VmRSS' | 'VmHWM' = 'VmRSS'
+): number {
+  const line = new RegExp(`${which}:\\s+(\\d+) kB`);
+  const [, kibibytes] = line.exec(procFile(pid, 'status')) ?? [];
   return (Number(kibibytes) * 1024) / 1e6;
 }
 

@@ -24,7 +24,13 @@ def new_scheduler() -> Scheduler:
     return scheduler
 
 
-def enter_graph(scheduler: Scheduler, graph: Any, wanted: set[Any], start: float) -> None:
+def enter_graph(
+    scheduler: Scheduler,
+    graph: Any,
+    wanted: set[Any],
+    start: float,
+    annotations: dict[str, Any] | None = None,
+) -> None:
     """Put a graph in order and make its tasks known, as when a client has submitted it.
 
     Parameters
@@ -34,6 +40,8 @@ def enter_graph(scheduler: Scheduler, graph: Any, wanted: set[Any], start: float
         The keys that the client waits for.
     start
         When it was submitted, in seconds of the scheduler's clock.
+    annotations
+        Of all tasks.
     """
     scheduler._create_taskstate_from_graph(
         start=start,
@@ -42,7 +50,7 @@ def enter_graph(scheduler: Scheduler, graph: Any, wanted: set[Any], start: float
         ordered=dask.order.order(dict(graph)),
         client=CLIENT,
         annotations_by_type={},
-        global_annotations=None,
+        global_annotations=annotations,
         stimulus_id="submit",
         submitting_task=None,
         span_metadata={"collections": []},
