@@ -73,13 +73,15 @@ class SimulatedDask:
     workers, threads
         How many, and of each how many.
     seconds
-        A task's, on average.
+        A task's, on average; longer where the scheduler is not as quick, so that its threads are
+        busy all the same.
     """
 
     def __init__(self, workers: int, threads: int, seconds: float, seed: int = 1) -> None:
         self._workers = workers
         self._threads = threads
-        self._seconds = seconds
+        self._seconds = self._least_seconds = seconds
+        self._slept = 0.0
         self._random = random.Random(seed)
         self._sent: list[tuple[str, Json]] = []
         #: By worker, when each thread is free.
@@ -166,7 +168,11 @@ class SimulatedDask:
         ids = f"{uuid.UUID(int=1)}", f"{uuid.UUID(int=2 + wave)}"
         named = {"name": ("pipeline", f"part {wave}"), "ids": ids}
         enter_graph(self.scheduler, graph, wanted, time(), {"span": named})
+        begin, self._slept = time(), 0.0
         await self._until_done(len(graph))
+        worked = time() - begin - self._slept
+        threads = self._workers * self._threads
+        self._seconds = max(self._least_seconds, worked * threads / len(graph))
         self.scheduler.client_releases_keys(keys=[*wanted], client=CLIENT)
         self._sent.clear()
         self.tasks += len(graph)
@@ -179,7 +185,9 @@ class SimulatedDask:
             ahead = now - time()
             if ahead > 0:
                 self._beat()
+                begin = time()
                 await asyncio.sleep(ahead)
+                self._slept += time() - begin
             self._running[address].pop(key, None)
             self.scheduler.handle_task_finished(
                 key=key,

@@ -252,7 +252,8 @@ class DaskLog:
 
     def _write_workers(self, said: Columns) -> None:
         columns = ("worker", "name", "host", "pid", "threads", "memory_limit", "joined", "status")
-        for address, name, host, pid, threads, limit, joined, status in _rows(said, columns):
+        rows = sorted(_rows(said, columns), key=_by_name)
+        for address, name, host, pid, threads, limit, joined, status in rows:
             number = self._worker(address)
             if number == NONE_U16:
                 continue
@@ -760,6 +761,15 @@ def _before(first: Pulled) -> dict[str, Any]:
 
 def _rows(columns: Columns | None, names: Sequence[str]) -> list[tuple[Any, ...]]:
     return [*zip(*(columns[name] for name in names), strict=True)] if columns else []
+
+
+def _by_name(row: tuple[Any, ...]) -> tuple[int, str]:
+    """Workers get their numbers in the order of their names: 2 before 10, and before b."""
+    name = str(row[1])
+    digits = name.removeprefix("worker-")
+    # (isdecimal() knows digits of which int() makes numbers)
+    number = int(digits) if digits.isdecimal() and len(digits) < 10 else LARGEST_U32
+    return number, name
 
 
 def _by_weight(weighed: tuple[int, float]) -> float:

@@ -275,3 +275,22 @@ def test_told_and_lost_runs_are_all_runs(steps: list[tuple[str, int]]) -> None:
             assert len(rows_of(blocks, "runs")) + lost == runs
 
     asyncio.run(tell())
+
+
+def test_workers_have_numbers_in_the_order_of_their_names() -> None:
+    """So groups of a thousand workers are of those that are called alike."""
+    pulled = first_answer()
+    names = ["worker-10", "b", "2", "worker-1", "a"]
+    rows = {"worker": [f"tcp://{name}" for name in names], "name": names, "threads": [2] * 5}
+    rows |= {name: [None] * 5 for name in ("host", "status")}
+    rows |= {name: [0] * 5 for name in ("pid", "memory_limit", "joined")}
+    pulled.states["workers"] = rows
+    blocks: list[Any] = []
+    log = DaskLog("names", pulled, lambda block, _: blocks.append(block))
+    log.write(pulled)
+    log.seal()
+    told = [(row[0], row[6]) for row in rows_of(blocks, "workers")]
+    assert told == [*enumerate(["worker-1", "2", "worker-10", "a", "b"])]
+    # The lanes of a worker lie beside each other, before they have run anything.
+    lanes = [row[:3] for row in rows_of(blocks, "lanes")]
+    assert lanes == [(2 * worker + place, worker, place) for worker in range(5) for place in (0, 1)]

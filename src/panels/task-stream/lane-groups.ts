@@ -101,20 +101,43 @@ export function laneGroups(
     return [];
   }
   const known = new Map(result.workers.map(each => [each.worker, each]));
-  const nameOf = (worker: number) =>
-    workerLabel(known.get(worker)?.name ?? String(worker), trans);
+  const nameOf = (worker: number) => known.get(worker)?.name ?? String(worker);
   const groups: LaneGroup[] = [];
   for (let first = 0; first < workers.length; first += groupSize) {
     const own = workers.slice(first, first + groupSize);
-    const [begin, end] = [nameOf(own[0]!), nameOf(own.at(-1)!)];
     groups.push({
       group: groups.length,
       worker: own[0]!,
-      name: begin === end ? begin : `${begin} – ${end}`,
+      name: groupName(own.map(nameOf), trans),
       workers: own.flatMap(worker => known.get(worker) ?? [])
     });
   }
   return groups;
+}
+
+/** A range only of names that count up: who reads "worker 3 – worker 9" looks for worker 5 there. */
+function groupName(names: readonly string[], trans: Trans): string {
+  const [begin, end] = [names[0]!, names.at(-1)!].map(name =>
+    workerLabel(name, trans)
+  );
+  if (names.length === 1) {
+    return begin!;
+  }
+  const numbers = names.map(name =>
+    Number(/^(?:worker-)?(\d+)$/.exec(name)?.[1] ?? NaN)
+  );
+  const isRange = numbers.every(
+    (number, i) => number > (numbers[i - 1] ?? -Infinity)
+  );
+  return isRange
+    ? `${begin} – ${end}`
+    : trans._n(
+        '%2 and %3\u00a0more',
+        '%2 and %3\u00a0more',
+        names.length - 1,
+        begin,
+        formatCount(names.length - 1)
+      );
 }
 
 /** What the header of each group says; its number is in the place of a worker's. */

@@ -77,6 +77,15 @@ describe('groups of workers', () => {
       '50 workers · 100 threads · busy 0 %'
     ]);
     expect(laneGroups(small, trans)).toEqual([]);
+    // No range of names that do not count up: others lie between.
+    const workers = result.workers.map(each =>
+      each.worker === 7 ? { ...each, name: 'worker-700' } : each
+    );
+    const [first, second] = laneGroups({ ...result, workers }, trans);
+    expect([first?.name, second?.name]).toEqual([
+      'worker 0 and 49\u00a0more',
+      'worker 50 – worker 99'
+    ]);
   });
 });
 
