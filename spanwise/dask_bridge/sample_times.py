@@ -50,7 +50,7 @@ class SampleTimes:
         worked_at
             When a thread was last known to have worked.
         """
-        if worked_at < self.since - CYCLE_SECONDS:
+        if worked_at <= self.since - CYCLE_SECONDS:
             self._begun = None
             return None
         if self._begun is None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,7 @@ def _same_measures(theirs: list[Any], attached: Any) -> None:
 
 
 def _by_label(measures: Iterable[tuple[Any, float]]) -> dict[tuple[str, ...], float]:
-    found: Counter[tuple[str, ...]] = Counter()
+    found: defaultdict[tuple[str, ...], float] = defaultdict(float)
     for label, value in measures:
         if label[0] in ("gather-dep", "get-data"):
             found[label[0], *label[-2:]] += value

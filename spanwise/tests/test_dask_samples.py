@@ -19,7 +19,12 @@ import spanwise
 from spanwise.dask_bridge import sample_times
 from spanwise.dask_bridge.dask_log import _shares
 from spanwise.dask_bridge.sample_pull import OTHERS, SamplePull, _as_many
-from spanwise.dask_bridge.sample_times import LAG_SECONDS, PAUSE_SECONDS, SampleTimes
+from spanwise.dask_bridge.sample_times import (
+    LAG_SECONDS,
+    PAUSE_SECONDS,
+    PAUSE_TIMES,
+    SampleTimes,
+)
 from spanwise.dask_bridge.sample_trees import Frame, stacks_of
 from spanwise.records.enumerations import LARGEST_U16, NONE_U32
 from spanwise.tests.dask_processes import DaskProcesses
@@ -252,7 +257,9 @@ def test_all_of_a_computation_is_sampled_and_idle_workers_are_let_alone(
         assert not looks or looks[-1] <= ends + LAG_SECONDS + 1.5, "and then nothing"
     pauses = [after - before for before, after in pairwise(looks)]
     assert all(pause >= 0.25 for pause in pauses)
-    # (what looking takes is a small share; the last look of each stretch does not wait)
+    # What looking takes is a small share; the first and the last look of each stretch do not wait,
+    # nor do those of the moment of attaching.
+    assert sum(pause < PAUSE_TIMES * took for pause in pauses) <= 2 * (1 + len(work))
     assert len(looks) <= len(work) * (1 + 4 / 0.5 + 4) + now / PAUSE_SECONDS
 
 
