@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import suppress
+from queue import Empty
 from typing import TextIO
 
 from spanwise.command.options import refuse
 from spanwise.command.until_told import Events, notices_as_lines, signals_as_events
-from spanwise.dask_bridge.attach import attach
+from spanwise.dask_bridge.attach import AttachedCluster, attach
 from spanwise.errors import ClusterError
 from spanwise.observed.doorbell import connection_file
 from spanwise.observed.find_observer import OBSERVER_VARIABLE
+
+#: Between looks whether the cluster has ended.
+_LOOK_SECONDS = 0.5
 
 
 def add_attach(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +32,7 @@ def add_attach(parser: argparse.ArgumentParser) -> None:
 
 
 def run_attach(options: argparse.Namespace, out: TextIO) -> int:
-    """Watch a cluster until a signal comes; returns the exit code.
+    """Watch a cluster until a signal comes or it has ended; returns the exit code.
 
     Raises
     ------
@@ -56,6 +61,14 @@ def run_attach(options: argparse.Namespace, out: TextIO) -> int:
             "Nothing stays on the cluster when this command ends: Ctrl-C, or SIGTERM.\n"
         )
         out.flush()
-        _, name = events.get()
-    out.write(f"Watching has ended: {name}.\n")
+        why = _why_ended(cluster, events)
+    out.write(f"Watching has ended: {why}\n")
     return 0
+
+
+def _why_ended(cluster: AttachedCluster, events: Events) -> str:
+    while cluster.status != "closed":
+        with suppress(Empty):
+            _, name = events.get(timeout=_LOOK_SECONDS)
+            return f"{name}."
+    return cluster.problem

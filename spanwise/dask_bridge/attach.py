@@ -5,11 +5,13 @@ from __future__ import annotations
 import atexit
 import sys
 import threading
+import weakref
+from collections.abc import Callable
 from time import time
 from typing import Any
 
 from spanwise.dask_bridge.reach import security_of
-from spanwise.dask_bridge.viewer import Viewer
+from spanwise.dask_bridge.viewer import AlreadyWatched, Viewer
 from spanwise.errors import ClusterError
 from spanwise.observed.asked_handle import AskedHandle
 from spanwise.observed.find_observer import find_observer
@@ -44,13 +46,21 @@ class AttachedCluster(AskedHandle):
         return log.cluster_id
 
     @property
+    def scheduler_id(self) -> str:
+        """The id that Dask gives the scheduler."""
+        return self._viewer.scheduler
+
+    @property
     def status(self) -> str:
         """``"watching"``, ``"reconnecting"`` or ``"closed"``."""
         return self._viewer.status
 
     @property
     def problem(self) -> str:
-        """Why the scheduler cannot be reached; ``""`` if it can."""
+        """Why the scheduler does not answer, or why nobody watches it any more.
+
+        ``""`` while it answers, and after :meth:`close`.
+        """
         return self._viewer.problem
 
     def __enter__(self) -> AttachedCluster:
@@ -70,9 +80,14 @@ class AttachedCluster(AskedHandle):
             self._uses -= 1
             if self._uses > 0:
                 return
-            if _ATTACHED.get(self.address) is self:
-                del _ATTACHED[self.address]
+            _forget(self)
         self._end("closed")
+
+    def let_go(self) -> None:
+        """Watch no more, whoever else has this handle. What was recorded can still be asked for."""
+        with _LOCK:
+            _forget(self)
+        self._viewer.close()
 
     def _end(self, why: str) -> None:
         self._viewer.close(why)
@@ -155,16 +170,23 @@ class ViewedLog:
 
 
 _LOCK = threading.Lock()
-#: The clusters that this process watches, by address.
+#: The clusters that this process watches, by all addresses that were given for them.
 _ATTACHED: dict[str, AttachedCluster] = {}
-#: One attaches to an address at a time.
+#: One attaches to an address at a time, …
 _TURNS: dict[str, threading.Lock] = {}
+#: … and to a scheduler, by its id: that may have several addresses.
+_CLAIMED: dict[str, Viewer] = {}
 
 
 def attached_clusters() -> dict[str, AttachedCluster]:
-    """What this process watches, by address."""
+    """What this process watches, by all addresses that were given for it."""
     with _LOCK:
         return dict(_ATTACHED)
+
+
+def _forget(attached: AttachedCluster) -> None:
+    for address in [each for each, known in _ATTACHED.items() if known is attached]:
+        del _ATTACHED[address]
 
 
 def attach(
@@ -197,6 +219,8 @@ def attach(
     >>> with attach("tcp://127.0.0.1:8786") as cluster:          # doctest: +SKIP
     ...     cluster.fine_metrics().by_activity()
     """
+    if where is None:
+        where = _only_client()
     security = security_of(security if security is not None else _security_at(where))
     address, called = _address_of(where)
     known = _shared(address)
@@ -209,11 +233,24 @@ def attach(
         known = _shared(address)
         if known is not None:
             return known
-        viewer = Viewer(address, security, name or called or address, find_observer, timeout)
-        viewer.begin()
-        attached = AttachedCluster(viewer)
-        with _LOCK:
-            _ATTACHED[address] = attached
+        called = name or called or address
+        viewer = Viewer(address, security, called, find_observer, timeout, _closed_by(where))
+        try:
+            viewer.begin(lambda scheduler: _claim(scheduler, viewer))
+            attached = AttachedCluster(viewer)
+            with _LOCK:
+                _ATTACHED[address] = attached
+        except AlreadyWatched as other:
+            (known,) = other.args
+            assert isinstance(known, AttachedCluster)
+            with _LOCK:
+                if known.status != "closed":
+                    _ATTACHED[address] = known
+            return known
+        finally:
+            with _LOCK:
+                for scheduler in [each for each, by in _CLAIMED.items() if by is viewer]:
+                    del _CLAIMED[scheduler]
         _FORKED.add(attached)
     return attached
 
@@ -228,12 +265,43 @@ def _shared(address: str) -> AttachedCluster | None:
         return known
 
 
+def _claim(scheduler: str, viewer: Viewer) -> bool:
+    """Whether this viewer may watch it; False: another one attaches to it just now.
+
+    Raises
+    ------
+    AlreadyWatched
+        With the handle, for one user more.
+    """
+    with _LOCK:
+        for known in _ATTACHED.values():
+            if known.status != "closed" and known._viewer.scheduler == scheduler:
+                known._uses += 1
+                raise AlreadyWatched(known)
+        if viewer.is_closing:
+            return True  # (it attaches to nothing, and has no turn)
+        return _CLAIMED.setdefault(scheduler, viewer) is viewer
+
+
+def _closed_by(where: Any) -> Callable[[], bool]:
+    """Says whether a cluster object of Dask was closed: its scheduler may not be able to."""
+    cluster = where if hasattr(where, "scheduler_address") else getattr(where, "cluster", None)
+    try:
+        reference = weakref.ref(cluster)
+    except TypeError:  # (there is none)
+        return bool
+
+    def is_closed() -> bool:
+        status = getattr(reference(), "status", None)
+        return getattr(status, "name", "") in ("closing", "closed")
+
+    return is_closed
+
+
 def _address_of(where: Any) -> tuple[str, str | None]:
     """The scheduler's address, and what the cluster is called."""
     if isinstance(where, str):
-        return where, None
-    if where is None:
-        where = _only_client()
+        return (f"tcp://{where}" if where and "://" not in where else where), None
     address = getattr(getattr(where, "scheduler", None), "address", None) or getattr(
         where, "scheduler_address", None
     )
@@ -251,8 +319,6 @@ def _address_of(where: Any) -> tuple[str, str | None]:
 
 
 def _security_at(where: Any) -> Any:
-    if where is None:
-        where = _only_client()
     return None if isinstance(where, str) else getattr(where, "security", None)
 
 
@@ -278,6 +344,7 @@ def _in_fork(attached: AttachedCluster) -> None:
     global _LOCK
     _LOCK = threading.Lock()  # (a thread of the parent may have held it)
     _TURNS.clear()
+    _CLAIMED.clear()
     _ATTACHED.clear()
     attached._viewer.forget_in_child()
 

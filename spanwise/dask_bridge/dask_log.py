@@ -109,6 +109,10 @@ class DaskLog:
         Takes sealed blocks and the seconds since the log's start.
     sampled
         When the samples begin that workers took before; None: there are none.
+    host
+        Of the scheduler; ``""``: it is not known.
+    since
+        When the scheduler may have begun, if it took the place of one that was watched.
     """
 
     def __init__(
@@ -117,11 +121,14 @@ class DaskLog:
         first: Pulled,
         emit: Callable[[SealedBlock, float], None],
         sampled: float | None = None,
+        host: str = "",
+        since: float | None = None,
     ) -> None:
         self.name = name
         self.cluster_id = uuid.uuid4().hex[:16]
         self.log_id = uuid.uuid4().hex[:16]
-        self.epoch = _earliest(first) if sampled is None else min(_earliest(first), sampled)
+        told = [] if sampled is None else [sampled]
+        self.epoch = min([_earliest(first, since), *told])
         self.now = first.now
         self.lock = threading.RLock()
         self._versions = {"python": first.python, "distributed": first.distributed}
@@ -158,7 +165,12 @@ class DaskLog:
         default = self.names.id_of("default")
         self._writer.add("spans", 0, 0, default, 0, 0.0, _NAN, SPAN_DEFAULT, "", 0, "")
         before = _before(first)
-        header = {**self.description(), "attached": self.since(first.attached), "before": before}
+        header = {
+            **self.description(),
+            "attached": self.since(first.attached),
+            "before": before,
+            "host": host,
+        }
         self._writer.add("header", 0.0, json.dumps(header))
         self._event("attached", self.since(first.attached), None, json.dumps(before))
 
@@ -723,6 +735,18 @@ class DaskLog:
         with self.lock:
             self._add_gap("runs", self.since(start), self.since(stop), 0, "nobody watched")
 
+    def unreachable(self, because: str, until: float) -> None:
+        """The scheduler does not answer, and is asked until then: a time of its own."""
+        with self.lock:
+            said = {"because": because, "until": self.since(until)}
+            self._event("unreachable", self.since(self.now), None, json.dumps(said))
+            self._writer.seal()
+
+    def reached(self, at: float) -> None:
+        """It answers again."""
+        with self.lock:
+            self._event("reached", self.since(at), None, "")
+
     def gap(self, table: int, start: float, stop: float, rows: int) -> None:
         """Rows that the observer will never get; times of the log."""
         with self.lock:
@@ -739,11 +763,16 @@ class DaskLog:
             return self._writer.seal()
 
 
-def _earliest(first: Pulled) -> float:
-    """Second 0: the earliest of what is told from before the plugin was there."""
+def _earliest(first: Pulled, since: float | None) -> float:
+    """Second 0: the earliest of what is told from before the plugin was there.
+
+    Of a scheduler that took another one's place, all of its time: it was to be watched.
+    """
     starts = first.rows.get("parts", {}).get("start", ())
     seconds = first.states.get("executing", {}).get("seconds", ())
     told = [*starts, *(first.now - each for each in seconds if each > 0)]
+    if since is not None:
+        told.append(max(first.started, since))
     return min([first.attached, first.now, *(t for t in told if t > 0)])
 
 

@@ -16,9 +16,12 @@ _SECONDS = 10.0
 
 
 def shown() -> dict[str, str]:
-    """The ids of the clusters that are watched, by the addresses of their schedulers."""
-    found = attached_clusters()
-    return {address: each.cluster_id for address, each in found.items() if each.status != "closed"}
+    """The ids of the clusters that are watched, by the addresses and ids of their schedulers."""
+    names: dict[str, str] = {}
+    for address, each in attached_clusters().items():
+        if each.status != "closed":
+            names |= dict.fromkeys((address, each.scheduler_id), each.cluster_id)
+    return names
 
 
 def attach_here(
@@ -57,3 +60,12 @@ def _client_of(address: str) -> Any:
         if getattr(getattr(each, "scheduler", None), "address", None) == address:
             return each
     return None
+
+
+def let_go_here(cluster: str) -> dict[str, str]:
+    """Watch a cluster no more; returns a problem, a sentence, if it is not watched from here."""
+    for each in attached_clusters().values():
+        if each.cluster_id == cluster and each.status != "closed":
+            each.let_go()
+            return {"cluster": cluster}
+    return {"problem": "This kernel does not watch the cluster: it was attached to elsewhere."}

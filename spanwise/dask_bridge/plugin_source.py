@@ -62,6 +62,10 @@ _SHORTEST_LEASE = 5.0
 _LONGEST_LEASE = 120.0
 #: For who ships the plugin and never pulls.
 _FIRST_LEASE = 30.0
+#: Of who waits to be told that the scheduler closes; then it asks again.
+_LONGEST_WAIT = 30.0
+#: A scheduler that closes waits so long for viewers that fetch what is new.
+FAREWELL_SECONDS = 2.0
 _VIEWERS = 64
 #: A section is looked at no more often, and takes at most this share of the scheduler's time: there
 #: are eight of them.
@@ -326,6 +330,14 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._joined: dict[str, float] = {}
         #: When each viewer's ends.
         self._leases: dict[str, float] = {}
+        #: When the scheduler began to close; 0.0: it does not.
+        self.closing = 0.0
+        #: Viewers that ask to be told so, and the calls that wait for it.
+        self._listeners: set[str] = set()
+        self._waiting: dict[str, Any] = {}
+        #: When it closes: those that have not left yet, and what comes when all have.
+        self._behind: set[str] = set()
+        self._none_behind: Any = None
         self._state = 0
         self._sections = {
             "workers": Section(self._workers),
@@ -465,9 +477,16 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self.ring.add((EVENT, time(), topic, text), _ROW_BYTES + len(text))
 
     async def before_close(self) -> None:
-        """The scheduler ends."""
+        """The scheduler ends: viewers that wait for it are told, and may fetch what is new."""
+        self.closing = time()
         if self._timer is not None:
             self._timer.cancel()
+        # (one that does not wait just now asks again at once)
+        self._behind = self._listeners & {*self._leases}
+        if self._behind:
+            self._none_behind = self._loop_now.create_future()
+            self._wake_all()
+            await asyncio.wait([self._none_behind], timeout=FAREWELL_SECONDS)
 
     # -- coming and going -----------------------------------------------------
 
@@ -501,6 +520,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             self._leases = {each: end + late for each, end in self._leases.items()}
             self._unpulled_ends += late
         self._leases = {each: end for each, end in self._leases.items() if end > now}
+        self._listeners &= {*self._leases}
         if self._leases or (self._unpulled_ends > now):
             self._watch_leases()
         else:
@@ -513,6 +533,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._cell[0] = None
         if self._timer is not None:
             self._timer.cancel()
+        self._wake_all()
         scheduler = self.scheduler
         if scheduler.handlers.get(OPERATION) is self._handler:
             del scheduler.handlers[OPERATION]
@@ -554,6 +575,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         if not same:
             cursor = state = -1
         texts = Texts()
+        if request.get("wait") is not None:
+            return await self._wait(viewer, lease, _number(request, "wait", 0.0, math.inf))
         said = self._said(viewer, lease)
         if lease == 0.0:
             return said
@@ -589,10 +612,43 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         said["now"] = time()
         return said
 
+    async def _wait(self, viewer: str, lease: float, seconds: float) -> dict[str, Any]:
+        """Answer when the scheduler closes, or when it has not for so long."""
+        said = self._said(viewer, lease)
+        self._listeners.add(viewer)
+        self._wake(viewer)  # (one call of a viewer waits at a time)
+        if not self.closing and self._cell[0] is not None:
+            told = self._waiting[viewer] = self._loop_now.create_future()
+            try:
+                await asyncio.wait([told], timeout=min(seconds, _LONGEST_WAIT))
+            finally:
+                if self._waiting.get(viewer) is told:
+                    del self._waiting[viewer]
+        return {**said, "now": time(), "closing": self.closing}
+
+    def _wake(self, viewer: str) -> None:
+        told = self._waiting.pop(viewer, None)
+        if told is not None and not told.done():
+            told.set_result(None)
+
+    def _wake_all(self) -> None:
+        for viewer in [*self._waiting]:
+            self._wake(viewer)
+
+    def _has_left(self, viewer: str) -> None:
+        """It waits for nothing more, and the scheduler not for it."""
+        self._wake(viewer)
+        self._listeners.discard(viewer)
+        self._behind.discard(viewer)
+        waits = self._none_behind
+        if waits is not None and not self._behind and not waits.done():
+            waits.set_result(None)
+
     def _said(self, viewer: str, lease: float) -> dict[str, Any]:
         """Renew or end a lease; what every answer says."""
         if lease == 0.0:
             self._leases.pop(viewer, None)
+            self._has_left(viewer)
             self._unpulled_ends = -math.inf
             if not self._leases:
                 self.leave()
@@ -603,7 +659,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             ends = monotonic() + lease
             self._leases[viewer] = ends
             self._unpulled_ends = -math.inf
-            if ends < self._due:
+            if ends < self._due and not self.closing:
                 self._timer.cancel()
                 self._watch_leases()
         scheduler = self.scheduler
@@ -619,6 +675,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             "attached": self.attached,
             "started": float(started) if started is not None else self.attached,
             "viewers": len(self._leases),
+            "closing": self.closing,
         }
 
     async def _rows(self, cursor: int, limit: int, texts: Texts) -> tuple[dict[str, Any], int]:

@@ -96,6 +96,7 @@ class Pulled:
     attached: float
     started: float
     viewers: int
+    closing: float = -1.0
     cursor: int = 0
     first: int = 0
     newest: int = 0
@@ -146,6 +147,7 @@ def read_answer(answer: Any) -> Pulled:
     for name in ("now", "attached", "started"):
         head[name] = _float(answer.get(name), name)
     head["viewers"] = _int(answer.get("viewers"), "viewers")
+    head["closing"] = _float(answer.get("closing", -1.0), "closing")
     if "cursor" not in answer:
         return Pulled(**head)  # (it was the last one: the viewer leaves)
     for name in ("cursor", "first", "newest", "live", "lost", "state"):

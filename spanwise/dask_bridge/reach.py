@@ -126,6 +126,30 @@ def why_not(address: str, error: BaseException) -> str:
     )
 
 
+def lost_because(address: str, error: BaseException) -> str:
+    """Half a sentence on why a scheduler that was reached before cannot be reached now."""
+    causes = [*_causes(error)]
+    if any(isinstance(each, ConnectionRefusedError) for each in causes):
+        return f"nobody listens at {address} any more"
+    if any(isinstance(each, socket.gaierror) for each in causes):
+        return f"the host of {address} is not known any more"
+    if any(isinstance(each, (TimeoutError, asyncio.TimeoutError)) for each in causes):
+        return f"{address} did not answer in time"
+    if isinstance(error, ClusterError):
+        return str(error).rstrip(".")
+    return f"the connection to {address} broke"
+
+
+def host_of(address: str) -> str:
+    """The host of a scheduler or worker, as Dask calls it; ``""``: that cannot be told."""
+    from distributed.comm.addressing import get_address_host
+
+    try:
+        return str(get_address_host(address))
+    except (ValueError, NotImplementedError, OSError):
+        return ""
+
+
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """An error, and what led to it."""
     seen: list[BaseException] = []

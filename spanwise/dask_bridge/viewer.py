@@ -4,10 +4,12 @@ One thread with an event loop of its own::
 
     reach ─► ship the plugin ─► pull ─► write rows ─► pause ─► pull …
       ▲                          │ the connection broke, or the plugin is gone
-      └───── 0.25 s … 5 s ◄──────┘
+      └───── 0.25 s … 2 s ◄──────┘
 
 A pull asks for what is new since the answer before. The plugin leaves by itself when nobody pulls
-for :data:`LEASE_SECONDS`.
+for :data:`LEASE_SECONDS`. A second call waits at the scheduler until that closes: then what is new
+is pulled, and the log ends. A scheduler that does not answer is asked again for half an hour
+(`outage.py`).
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ from time import monotonic, time
 from typing import Any
 
 from spanwise.dask_bridge.dask_log import DaskLog
+from spanwise.dask_bridge.outage import MOST_SECONDS, Outage
 from spanwise.dask_bridge.pulled import Pulled, UnreadableAnswer, read_answer
-from spanwise.dask_bridge.reach import knock, open_rpc, why_not
+from spanwise.dask_bridge.reach import host_of, knock, lost_because, open_rpc, why_not
 from spanwise.dask_bridge.sample_pull import SamplePull
 from spanwise.dask_bridge.sample_times import CYCLE_SECONDS, LAG_SECONDS, SampleTimes
 from spanwise.dask_bridge.ship import OPERATION, PluginForbidden, ship
@@ -45,7 +48,12 @@ _LIMIT = 4_000
 #: Of one question's pulls, until all is there that was there when it was asked.
 _FLUSH_SECONDS = 10.0
 _END_SECONDS = 5.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
+#: Between looks whether another viewer has attached.
+_CLAIM_SECONDS = 0.05
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 2.0
+#: A call that waits for the scheduler's end takes no longer; then there is another.
+_LISTEN_SECONDS = 30.0
+_LISTEN_AGAIN_SECONDS = 0.5
 #: Between looks at the time for samples.
 _TICK_SECONDS = 0.25
 #: So far back samples are shown that were taken before attaching; the workers may take this long to
@@ -57,6 +65,10 @@ _MOST_BANDWIDTHS = 200_000
 #: A scheduler that has not answered by then is looked for by a plain connection.
 _SOON_SECONDS = 1.5
 _WANT = ["workers", "clients", "spans", "fine", "memory", "executing", "bandwidth", "loop"]
+
+
+class AlreadyWatched(Exception):
+    """Another viewer of this process watches the scheduler."""
 
 
 class Viewer:
@@ -74,6 +86,9 @@ class Viewer:
         Finds the observer.
     seconds
         For each answer of the scheduler.
+    is_closed
+        Whether the cluster was closed, as far as this process knows; asked when the scheduler
+        does not answer.
 
     Attributes
     ----------
@@ -82,7 +97,7 @@ class Viewer:
     status
         ``"connecting"``, ``"watching"``, ``"reconnecting"`` or ``"closed"``.
     problem
-        Why it is reconnecting; ``""`` if it is not.
+        Why it is reconnecting, or has ended by itself; ``""`` if neither.
     lacks
         Why the scheduler tells a part only; ``""`` if it tells all.
     newest
@@ -96,6 +111,7 @@ class Viewer:
         name: str,
         find: Callable[[], ObserverAddress],
         seconds: float,
+        is_closed: Callable[[], bool] = bool,
     ) -> None:
         self.address = address
         self.name = name
@@ -110,6 +126,7 @@ class Viewer:
         self._security = security
         self._find = find
         self._seconds = seconds
+        self._is_closed = is_closed
         self._id = uuid.uuid4().hex
         self._observer: ObserverAddress | None = None
         self._link: ObserverLink | None = None
@@ -119,6 +136,11 @@ class Viewer:
         self._plugin, self._cursor, self._state = "", -1, -1
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = False
+        #: When the scheduler began to close, as it has said; 0.0: it has not.
+        self._closed_at = 0.0
+        self._outage: Outage | None = None
+        #: A log ends once.
+        self._ending = threading.Lock()
         self._wake: asyncio.Event | None = None
         #: One pull at a time.
         self._turn: asyncio.Lock | None = None
@@ -128,17 +150,25 @@ class Viewer:
         self._samples_turn: asyncio.Lock | None = None
         self._said_of_samples = ""
         self._said_of_pairs = False
+        self._claim: Callable[[str], bool] | None = None
         self._begun: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="spanwise-dask", daemon=True)
 
-    def begin(self) -> None:
+    def begin(self, claim: Callable[[str], bool] | None = None) -> None:
         """Attach; returns when the first answer is written.
+
+        Parameters
+        ----------
+        claim
+            Gets the scheduler's id before anything is shown; False: ask again soon, another
+            viewer attaches to it just now. What it raises, this raises.
 
         Raises
         ------
         ClusterError
             The scheduler cannot be reached, or cannot be watched: why, and what to do.
         """
+        self._claim = claim
         self._thread.start()
         try:
             self._begun.result()
@@ -148,6 +178,16 @@ class Viewer:
             if self._observer is not None:
                 self._observer.close()
             raise
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it was told to watch no more."""
+        return self._closing
+
+    @property
+    def scheduler(self) -> str:
+        """The id of the scheduler that answered last; ``""``: none did."""
+        return "" if self.newest is None else self.newest.scheduler
 
     @property
     def observer(self) -> ObserverAddress | None:
@@ -220,13 +260,15 @@ class Viewer:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
+            if not self._closing:
+                self._end_by_itself()
         except BaseException as error:  # noqa: BLE001 (said: nobody else hears of it)
             said = f"{type(error).__name__}: {error}"[:500]
             if self._begun.done():
                 self.problem, self.status = said, "closed"
                 tell(f"The Dask cluster at {self.address} is watched no more: {said}")
                 self._end_log("closed", "watching has failed")
-            elif isinstance(error, ClusterError):
+            elif isinstance(error, (ClusterError, AlreadyWatched)):
                 self._begun.set_exception(error)
             else:
                 said = f"The Dask cluster at {self.address} cannot be watched: {said}"
@@ -246,26 +288,28 @@ class Viewer:
                 self._observer.close()
             raise
         self._begun.set_result(None)
-        sampling = asyncio.ensure_future(self._sample())
+        beside = [asyncio.ensure_future(each) for each in (self._sample(), self._listen())]
         pause, rest = _FIRST_PAUSE, _FIRST_REST
         await self._rest(rest)
         try:
             while not self._closing:
+                self._wake.clear()
                 try:
                     busy = await self._step()
+                    if self.newest is not None and self.newest.closing > 0.0:
+                        break
                     pause = _FIRST_PAUSE
                     rest = _BUSY_SECONDS if busy else min(2 * rest, _QUIET_SECONDS)
                     await self._rest(rest)
                 except (OSError, TimeoutError, ClusterError) as error:
-                    said = error if isinstance(error, ClusterError) else None
-                    # (who sees that it is reconnecting may ask why)
-                    self.problem = str(said or why_not(self.address, error))
-                    self.status = "reconnecting"
+                    if self._closed_at or self._is_closed() or self._is_out_for_long(error):
+                        break
                     await self._let_go()
                     await self._rest(pause)
                     pause = min(2 * pause, _LONGEST_PAUSE)
         finally:
-            sampling.cancel()
+            for each in beside:
+                each.cancel()
             await self._leave()
             with suppress(Exception):  # (it is broken)
                 await self._samples.close()
@@ -287,8 +331,10 @@ class Viewer:
                 if finding.exception() is None:
                     self._observer = finding.result()
         self._observer = finding.result()
+        self._plugin = pulled.plugin  # (which is told if this viewer leaves)
+        while self._claim is not None and not self._claim(pulled.scheduler):
+            await asyncio.sleep(_CLAIM_SECONDS)
         if self._closing:
-            self._plugin = pulled.plugin  # (which is told that this viewer leaves)
             raise ClusterError(f"Nobody waits for the Dask cluster at {self.address} any more.")
         self._begin_log(pulled, sampled)
         self._write(pulled)
@@ -320,9 +366,64 @@ class Viewer:
             self._without_code.scheduler = self._rpc
             self._rpc = self._without_code
 
+    def _is_out_for_long(self, error: Exception) -> bool:
+        """The scheduler did not answer: say so; returns whether it is asked no more."""
+        log, newest = self.log, self.newest
+        assert log is not None and newest is not None
+        outage = self._outage
+        if outage is None:
+            outage = self._outage = Outage(newest.now, self.clock_offset)
+        because = lost_because(self.address, error)
+        if because != outage.because:
+            outage.because = because
+            log.unreachable(because, outage.until)
+        # (who sees that it is reconnecting may ask why)
+        self.problem = outage.sentence()
+        self.status = "reconnecting"
+        return outage.is_too_long
+
+    def _end_by_itself(self) -> None:
+        """The cluster was closed, or was not reached for too long."""
+        log, outage, newest = self.log, self._outage, self.newest
+        assert log is not None and newest is not None
+        told = "the cluster was closed"
+        at = seen = max(log.now, self._closed_at or time() + self.clock_offset)
+        if outage is not None and outage.is_too_long:
+            told = f"its scheduler could not be reached for {MOST_SECONDS / 60:.0f} min"
+            at, seen = outage.until, outage.noticed
+            tell(f"The Dask cluster at {self.address} is watched no more: {told}.")
+        if newest.closing <= 0.0 or newest.waiting:
+            log.unseen(log.now, seen)
+        self.problem = f"{told[0].upper()}{told[1:]}."
+        self._end_log("closed", told, at)
+        self.status = "closed"
+
+    async def _listen(self) -> None:
+        """Wait to be told that the scheduler closes."""
+        assert self._wake is not None
+        while not self._closing and self._without_code is None:
+            try:
+                if self.status == "watching" and self._rpc is not None:
+                    waiting = self._operation(
+                        limit=1, lease=LEASE_SECONDS, want=[], wait=_LISTEN_SECONDS
+                    )
+                    answer = await asyncio.wait_for(waiting, _LISTEN_SECONDS + self._seconds)
+                    if answer is not None:
+                        closing = _readable(answer).closing
+                        if closing > 0.0:
+                            self._closed_at = closing
+                            self._wake.set()
+                        if closing != 0.0:
+                            return  # (less than 0: this plugin does not tell)
+                        continue
+            except Exception:  # noqa: BLE001 (whatever broke, the next pull finds out at once)
+                self._wake.set()
+            await asyncio.sleep(_LISTEN_AGAIN_SECONDS)
+
     async def _step(self) -> bool:
         """One pull, and more as long as rows wait; returns whether anything had happened."""
         if self._rpc is None:
+            await knock(self.address, self._seconds)
             await self._reach()
         busy = False
         while not self._closing:
@@ -384,10 +485,9 @@ class Viewer:
 
     def _write(self, pulled: Pulled) -> None:
         """Write an answer, into a new log if the scheduler is another one."""
-        before = self.newest
+        before, outage = self.newest, self._outage
         if before is not None and before.scheduler != pulled.scheduler:
-            self._end_log("scheduler-lost")
-            self._begin_log(pulled)
+            self._begin_anew(pulled, before)
         elif before is not None and before.plugin != pulled.plugin:
             # What happened between nobody has seen.
             log = self.log
@@ -395,6 +495,9 @@ class Viewer:
             log.unseen(before.now, pulled.attached)
         log = self.log
         assert log is not None
+        if outage is not None and outage is self._outage:
+            log.reached(pulled.now)
+        self._outage = None
         for problem in pulled.problems:
             if before is None or problem not in before.problems:
                 tell(f"The answer of the scheduler at {self.address} is not whole: {problem}")
@@ -410,6 +513,7 @@ class Viewer:
             known = self._bandwidths if len(self._bandwidths) < _MOST_BANDWIDTHS else {}
             self._bandwidths = known | dict(zip(labels, said["value"], strict=True))
         self.newest = pulled
+        self._closed_at = max(self._closed_at, pulled.closing)
         self._plugin, self._cursor, self._state = pulled.plugin, pulled.cursor, pulled.state
 
     # -- samples ----------------------------------------------------------
@@ -479,14 +583,27 @@ class Viewer:
         with suppress(Exception):  # (it is broken)
             await self._samples.close()
 
-    def _begin_log(self, pulled: Pulled, sampled: float | None = None) -> None:
+    def _begin_anew(self, pulled: Pulled, before: Pulled) -> None:
+        """Another scheduler answers at the address."""
+        log, outage = self.log, self._outage
+        assert log is not None
+        if outage is not None:
+            log.unseen(before.now, outage.noticed)
+            self._outage = None
+        self._end_log("scheduler-lost", "another scheduler answers at its address")
+        self._begin_log(pulled, since=before.now)
+
+    def _begin_log(
+        self, pulled: Pulled, sampled: float | None = None, since: float | None = None
+    ) -> None:
         assert self._observer is not None
         # (what another scheduler has told)
         self._bandwidths = {}
         newest = [*self._offsets][-1:]
         self._offsets.clear()
         self._offsets.extend(newest)
-        log = self.log = DaskLog(self.name, pulled, self._push, sampled)
+        host = host_of(pulled.address)
+        log = self.log = DaskLog(self.name, pulled, self._push, sampled, host, since)
         self._link = ObserverLink(self._observer, log.description, self._gaps)
 
     def _push(self, block: Any, at: float) -> None:
@@ -501,13 +618,14 @@ class Viewer:
                 log.gap(gap.table, gap.start, gap.stop, gap.rows)
             log.seal()
 
-    def _end_log(self, why: str, told: str = "") -> None:
-        log, link = self.log, self._link
-        if log is not None and link is not None:
-            # (what was written is sent first)
-            log.seal()
-            self._link = None
-            link.end(why, log.since(log.now), _END_SECONDS, told)
+    def _end_log(self, why: str, told: str = "", at: float | None = None) -> None:
+        with self._ending:
+            log, link = self.log, self._link
+            if log is not None and link is not None:
+                # (what was written is sent first)
+                log.seal()
+                self._link = None
+                link.end(why, log.since(log.now if at is None else at), _END_SECONDS, told)
 
     async def _rest(self, seconds: float) -> None:
         assert self._wake is not None

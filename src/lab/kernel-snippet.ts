@@ -65,7 +65,8 @@ def look():
                 told.get("total_threads", sum(each.get("nthreads", 0) for each in workers))
             ),
             "dashboard": dashboard(client, told, address),
-            "shownAs": str(shown.get(address, "")),
+            # (a scheduler may have several addresses)
+            "shownAs": str(shown.get(told.get("id")) or shown.get(address, "")),
         }
     return {"clusters": list(found.values())[:${MOST_CLUSTERS}]}
 `;

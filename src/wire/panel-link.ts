@@ -588,7 +588,7 @@ export type SystemLine = {
   readonly worker: number | null;
   readonly name: string;
   readonly address: string;
-  /** Of what all on it do, each of its processes says the same; empty: not known, as of the scheduler, which is beside its own workers. */
+  /** Of what all on it do, each of its processes says the same; empty: not known, as of a scheduler that is beside its own workers. */
   readonly host: string;
   /** The log's, of which the points are made. */
   readonly rows: number;

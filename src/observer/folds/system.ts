@@ -108,7 +108,7 @@ function lineOf(
     points.map(point => (Number.isNaN(point[name]) ? null : point[name]));
   return {
     ...(worker === NONE_U16
-      ? { worker: null, name: 'scheduler', address: '', host: '' }
+      ? { worker: null, name: 'scheduler', address: '', host: hostOf(log) }
       : {
           worker,
           name: workerName(log, worker),
@@ -128,6 +128,12 @@ function lineOf(
     hostDiskRead: column('hostDiskRead'),
     hostDiskWrite: column('hostDiskWrite')
   };
+}
+
+/** Of the scheduler, if its log says it. */
+function hostOf({ header }: LogStore): string {
+  const { host } = header;
+  return typeof host === 'string' ? host : '';
 }
 
 function merged(rows: readonly Point[]): Point {

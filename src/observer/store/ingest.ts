@@ -63,6 +63,9 @@ export function ingestBroken(log: LogStore, seq: number, why: string): void {
   log.lostBefore = Math.max(log.lostBefore, log.now);
 }
 
+/** In the Python viewer of Dask clusters, too. */
+const NOBODY_WATCHED = 'nobody watched';
+
 /** Rows of the table `T`. */
 type RowsOf<T extends TableName> = BlockRows & { readonly table: T };
 type Ingest<T extends TableName> = (log: LogStore, block: RowsOf<T>) => void;
@@ -156,6 +159,10 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
   gaps: (log, block) => {
     for (const gap of rowsOf(block)) {
       log.addGap({ ...gap });
+      if (gap.why === NOBODY_WATCHED) {
+        noteUnwatched(log, gap.from, gap.to);
+        continue;
+      }
       log.lostBefore = Math.max(log.lostBefore, gap.to);
       if (gap.table === TABLES.runs.number) {
         log.lostRuns += gap.rows;
@@ -223,7 +230,7 @@ function ingestMeters(log: LogStore, block: RowsOf<'meters'>): void {
 
 function ingestEvents(log: LogStore, block: RowsOf<'events'>): void {
   const row = appended(log, log.events, block);
-  const { run, kind, worker } = columnsOf(block);
+  const { run, kind, worker, t } = columnsOf(block);
   for (let i = 0; i < block.rows; i++) {
     const name = log.name(kind[i]!);
     if (run[i] !== NONE_U32 && name.includes('failed')) {
@@ -232,9 +239,36 @@ function ingestEvents(log: LogStore, block: RowsOf<'events'>): void {
       log.pauseRows.set(worker[i]!, row + i);
     } else if (name === 'resumed') {
       log.pauseRows.delete(worker[i]!);
+    } else if (name === 'unreachable') {
+      log.outage = outageOf(t[i]!, textAt(block, 'text', i));
+    } else if (name === 'reached') {
+      log.outage = null;
     }
   }
-  noteNewest(log, columnsOf(block).t);
+  noteNewest(log, t);
+}
+
+/** What the viewer of a Dask cluster says of a scheduler that it cannot reach; null: nothing that can be read. */
+function outageOf(since: number, said: string): LogStore['outage'] {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(said);
+  } catch {
+    // A scheduler may publish events of this name, too.
+    return null;
+  }
+  const { because, until } = (fields ?? {}) as Record<string, unknown>;
+  return typeof because === 'string' && typeof until === 'number'
+    ? { since, because, until }
+    : null;
+}
+
+function noteUnwatched(log: LogStore, from: number, to: number): void {
+  const known = log.unwatched ?? { from, to };
+  log.unwatched = {
+    from: Math.min(known.from, from),
+    to: Math.max(known.to, to)
+  };
 }
 
 function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {

@@ -30,6 +30,15 @@ type GapRow = {
   rows: number;
   readonly why: string;
 };
+/** A Dask scheduler that its viewer cannot reach. */
+type Outage = {
+  /** When it answered last. */
+  readonly since: number;
+  /** Half a sentence. */
+  readonly because: string;
+  /** How long it is asked. */
+  readonly until: number;
+};
 type MemoryRunRow = {
   readonly run: number;
   readonly measure: string;
@@ -147,6 +156,10 @@ export class LogStore {
   /** Runs that the source could no longer send, and the time before which rows are missing; −∞: none are. */
   lostRuns = 0;
   lostBefore = -Infinity;
+  /** Nobody watched in stretches of this range: what ran there is not known. */
+  unwatched: { from: number; to: number } | null = null;
+  /** Null: it answers, or there is none. */
+  outage: Outage | null = null;
   /** Counts rows that arrived for a stretch of time after it was declared settled. */
   lateRows = 0;
   /** The block that brought the newest such row: tiles made before it may lack rows. */

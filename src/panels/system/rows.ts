@@ -85,7 +85,7 @@ function processesOf({ lines }: SystemResult, trans: Trans): Line[] {
 
 /**
  * One line for each host, which is what one of its processes says of it: the scheduler, else the worker that has told for the longest, since
- * workers come and go. The scheduler is where its first worker is.
+ * workers come and go. A scheduler that does not say its host is where its first worker is.
  */
 function hostsOf({ lines }: SystemResult, trans: Trans): Line[] {
   const own = lines.find(({ host }) => host !== '')?.host ?? '';

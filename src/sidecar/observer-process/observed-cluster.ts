@@ -26,6 +26,8 @@ import {
   endedSentence,
   lostSentence,
   reconnectingSentence,
+  unreachableSentence,
+  unwatchedSentence,
   type EndWhy
 } from './sentences';
 import { SourceProcess } from './source-process';
@@ -82,7 +84,8 @@ export class ObservedCluster {
 
   /** Seconds since the cluster's start, at this moment. */
   now(): number {
-    return this.ended
+    // (what a scheduler that cannot be reached does is not known)
+    return this.ended || this.store.outage !== null
       ? this.store.now
       : Math.max(
           this.store.now,
@@ -100,8 +103,7 @@ export class ObservedCluster {
     this._open = open;
     this._process = new SourceProcess(open.pid);
     this.store.reopen();
-    this.state = this.store.shape.workers.size > 0 ? 'running' : 'starting';
-    this._why = undefined;
+    this._goOn();
     this._endedAt = undefined;
     this._changed();
   }
@@ -109,6 +111,7 @@ export class ObservedCluster {
   /** Takes blocks in. One that cannot be read leaves a gap, and the rest go on. Returns what was wrong, for the log. */
   take(blobs: readonly Uint8Array[]): string[] {
     const broken: string[] = [];
+    const { outage } = this.store;
     for (const blob of blobs) {
       try {
         ingestBlock(this.store, blockRows(decodeBlock(blob)));
@@ -119,11 +122,32 @@ export class ObservedCluster {
         ingestBroken(this.store, sequenceOf(blob), `a block is broken: ${why}`);
       }
     }
-    if (this.state === 'starting' && this.store.shape.workers.size > 0) {
-      this.state = 'running';
+    if (
+      (this.state === 'starting' && this.store.shape.workers.size > 0) ||
+      this.store.outage !== outage
+    ) {
+      this._goOn();
     }
     this._changed();
     return broken;
+  }
+
+  /** The state of a log whose source is there. */
+  private _goOn(): void {
+    const { outage, shape, now } = this.store;
+    if (outage !== null) {
+      const { wallEpoch } = this._open;
+      this.state = 'reconnecting';
+      this._why = unreachableSentence(
+        wallEpoch + outage.since,
+        outage.because,
+        now,
+        wallEpoch + outage.until
+      );
+    } else {
+      this.state = shape.workers.size > 0 ? 'running' : 'starting';
+      this._why = undefined;
+    }
   }
 
   /** Whether the process that wrote the log has ended: then its source does not reconnect. */
@@ -242,12 +266,16 @@ export class ObservedCluster {
   private _dropped(): { readonly dropped?: string } {
     const { droppedRuns, droppedBefore, lostRuns, lostBefore } = this.store;
     const { attached } = this.store.header;
+    const { unwatched } = this.store;
     const sentences = [
       ...(typeof attached === 'number' && attached > 0
         ? [beforeSentence(attached)]
         : []),
       ...(droppedRuns > 0 ? [droppedSentence(droppedRuns, droppedBefore)] : []),
-      ...(lostBefore > -Infinity ? [lostSentence(lostRuns, lostBefore)] : [])
+      ...(lostBefore > -Infinity ? [lostSentence(lostRuns, lostBefore)] : []),
+      ...(unwatched === null
+        ? []
+        : [unwatchedSentence(unwatched.from, unwatched.to)])
     ];
     return sentences.length > 0 ? { dropped: sentences.join(' ') } : {};
   }

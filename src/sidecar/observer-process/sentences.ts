@@ -30,9 +30,9 @@ export function endedSentence(
   if (kind === 'local') {
     return `Ended at ${clock}: ${LOCAL_BECAUSE[why]}. The history is kept.`;
   }
-  return why === 'scheduler-lost'
+  return why === 'scheduler-lost' && told === ''
     ? `The scheduler stopped at ${clock}. Its tasks are lost, the history is kept.`
-    : `Ended at ${clock}: ${told || BECAUSE[why]}. The history is kept.`;
+    : `Ended at ${clock}: ${told || BECAUSE[why as keyof typeof BECAUSE]}. The history is kept.`;
 }
 
 /** @param isAlive - whether the process that computes lives. */
@@ -42,6 +42,23 @@ export function reconnectingSentence(
 ): string {
   const goesOn = isAlive ? '; your computation goes on' : '';
   return `Reconnecting. Figures are from ${formatDuration(newestSeconds)}${goesOn}.`;
+}
+
+/** A Dask scheduler that does not answer its viewer, which is there. @param since, until - wall clock seconds */
+export function unreachableSentence(
+  since: number,
+  because: string,
+  newestSeconds: number,
+  until: number
+): string {
+  return (
+    `Reconnecting: the scheduler has not answered since ${clockOf(since)} (${because}). ` +
+    `Figures are from ${formatDuration(newestSeconds)}; it is tried again until ${clockOf(until)}.`
+  );
+}
+
+export function unwatchedSentence(from: number, to: number): string {
+  return `What ran while nobody watched is missing: between ${formatDuration(from)} and ${formatDuration(to)}.`;
 }
 
 export function droppedSentence(runs: number, beforeSeconds: number): string {

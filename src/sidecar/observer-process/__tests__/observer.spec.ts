@@ -254,6 +254,58 @@ describe('the observer', () => {
     );
   });
 
+  it('is reconnecting while its scheduler does not answer', async () => {
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    const panel = await fixture.panel();
+    const next = blocks.length + 1;
+    const event = (seq: number, t: number, kind: number, text: string) =>
+      rowsToBlock(seq, 'events', [
+        { t, kind, worker: 0xffff, run: 0xffffffff, text }
+      ]);
+    const isTold = (state: string, why: RegExp, dropped: RegExp) =>
+      panel.next(
+        'clusters',
+        ({ clusters: [info] }) =>
+          info?.state === state &&
+          why.test(info.why ?? '') &&
+          dropped.test(info.dropped ?? '')
+      );
+    await source.send([
+      rowsToBlock(next, 'names', [
+        { id: 900, text: 'unreachable' },
+        { id: 901, text: 'reached' }
+      ]),
+      event(
+        next + 1,
+        11,
+        900,
+        JSON.stringify({ because: 'nobody listens', until: 1811 })
+      )
+    ]);
+    await isTold(
+      'reconnecting',
+      /^Reconnecting: the scheduler has not answered since [\d:]+ \(nobody listens\)\. Figures are from 11\.0\ss; it is tried again until [\d:]+\.$/u,
+      /^$/u
+    );
+    await source.send([
+      event(next + 2, 15, 901, ''),
+      rowsToBlock(next + 3, 'gaps', [
+        { table: 8, from: 11, to: 14, rows: 0, why: 'nobody watched' }
+      ])
+    ]);
+    await isTold(
+      'running',
+      /^$/u,
+      /^What ran while nobody watched is missing: between 11\.0\ss and 14\.0\ss\.$/u
+    );
+    // What a scheduler publishes under this name.
+    await source.send([event(next + 4, 16, 900, 'null')]);
+    await source.send([event(next + 5, 16, 900, '{')]);
+    await isTold('running', /^$/u, /^What/u);
+  });
+
   it('tells watches of a log that another one has replaced', async () => {
     const source = await fixture.source();
     await source.open();
