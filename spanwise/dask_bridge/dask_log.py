@@ -45,6 +45,7 @@ from spanwise.records.enumerations import (
     NONE_U16,
     NONE_U32,
     ORIGIN_DEFAULT,
+    ORIGIN_INFERRED,
     ORIGIN_USER,
     RUN_FAILED,
     RUN_OK,
@@ -68,6 +69,7 @@ _STATES = {"paused": CAPACITY_PAUSED, "closing": CAPACITY_CLOSING}
 _LEFT = {1: "retired", 0: "lost"}
 #: Keys whose tasks are known again: a task that runs once more is the same.
 _KEPT_KEYS = 200_000
+_KEPT_GROUPS = 50_000
 #: Spans that have numbers of their own; later ones count to their parents.
 _MOST_SPANS = LARGEST_U16 - 1
 #: Spans that are known, and sums: a scheduler that says more is not believed.
@@ -92,8 +94,8 @@ _NAN = float("nan")
 #: Why rows are missing.
 _RING = "the ring on the Dask scheduler"
 _NO_LANE = "no lane was left"
-#: Time of threads, which the runs hold already.
-_OF_RUNS = "execute"
+#: What tasks did.
+_OF_TASKS = "execute"
 
 
 class DaskLog:
@@ -150,6 +152,8 @@ class DaskLog:
         self._told_runs = -1
         #: Rows of an answer for which there are no lanes, by table: how many, and their times.
         self._misplaced: dict[str, list[float]] = {}
+        #: Group → whether its newest tasks got their span from it, or lost their own.
+        self._inferred: BoundedMap[str, bool] = BoundedMap(_KEPT_GROUPS)
         self._running = RunningTasks(self._say_running)
         self._running_spans: dict[str, int] = {}
         self._memory_times: dict[int, float] = {}
@@ -162,6 +166,8 @@ class DaskLog:
         #: Sums that were told last, by their labels.
         self._fine: dict[tuple[Any, ...], float] = {}
         self._has_fine = False
+        #: Whether the scheduler tells what it adds up of its tasks.
+        self._has_task_sums = "fine" not in first.cannot
         default = self.names.id_of("default")
         self._writer.add("spans", 0, 0, default, 0, 0.0, _NAN, SPAN_DEFAULT, "", 0, "")
         before = _before(first)
@@ -197,6 +203,7 @@ class DaskLog:
                 "samples": True,
                 "memory": True,
                 "managed": True,
+                "taskSums": self._has_task_sums,
             },
         }
 
@@ -417,9 +424,12 @@ class DaskLog:
     # -- what happens -----------------------------------------------------
 
     def _write_submitted(self, graphs: Columns, submitted: Columns) -> None:
-        rows = iter(_rows(submitted, ("key", "group", "prefix", "span")))
+        rows = iter(_rows(submitted, ("key", "group", "prefix", "span", "inferred")))
         for t, count in _rows(graphs, ("t", "tasks")):
-            for (key, group, prefix, span), _ in zip(rows, range(count), strict=False):
+            # (in the other order it would take one row more than it wants)
+            for _, (key, group, prefix, span, inferred) in zip(range(count), rows, strict=False):
+                if group is not None:
+                    self._inferred.keep(group, bool(inferred))
                 self._add_node(key, group, prefix, span, t)
 
     def _add_node(
@@ -432,7 +442,9 @@ class DaskLog:
             head = f"('{head}'"
             head = head if key.startswith(head) else ""
         group_id, suffix = self.names.group(head, key[len(head) :])
-        origin = ORIGIN_DEFAULT if span is None else ORIGIN_USER
+        # (of a group that nobody saw coming, no one knows what its tasks were written in)
+        is_inferred = group is None or self._inferred.get(group) is not False
+        origin = ORIGIN_DEFAULT if span is None else ORIGIN_INFERRED if is_inferred else ORIGIN_USER
         self._writer.add(
             "nodes",
             number,
@@ -574,7 +586,7 @@ class DaskLog:
         columns = (
             *("worker", "t", "process", "managed", "spilled", "unmanaged_old"),
             *("cpu", "fds", "net_read", "net_write", "disk_read", "disk_write"),
-            *("host_disk_read", "host_disk_write"),
+            *("host_disk_read", "host_disk_write", "tick"),
         )
         for address, t, *figures in _rows(said, columns):
             worker = self._workers.get(address)
@@ -586,17 +598,25 @@ class DaskLog:
             self._writer.add("memory", self.since(t), worker, process, managed, spilled, old)
             self._write_system(worker, t, before, process, system)
 
+    def heard_since(self, t: float) -> bool:
+        """Whether each worker has sent a heartbeat since then, or nobody tells sums at all."""
+        with self.lock:
+            numbers = [self._workers[address] for address in self.present()]
+            heard = [self._memory_times.get(number, 0.0) for number in numbers]
+            return not self._has_task_sums or all(each > t for each in heard)
+
     def _write_loop(self, said: Columns) -> None:
         columns = (
             *("t", "memory", "cpu", "fds", "net_read", "net_write", "disk_read", "disk_write"),
+            "tick",
         )
         for t, memory, *figures in _rows(said, columns):
             before = self._memory_times.get(NONE_U16)
             if before is None or t > before:
                 self._memory_times[NONE_U16] = t
                 # (Dask's monitor counts the disks of the host, not those of the process)
-                *process, disk_read, disk_write = map(_known, figures)
-                system = [*process, _NAN, _NAN, disk_read, disk_write]
+                *process, disk_read, disk_write, tick = map(_known, figures)
+                system = [*process, _NAN, _NAN, disk_read, disk_write, tick]
                 self._write_system(NONE_U16, t, before, _known(memory), system)
 
     def _write_system(
@@ -608,24 +628,22 @@ class DaskLog:
         self._writer.add("system", self.since(t), worker, seconds, cpu, memory, count, *rates)
 
     def _write_fine(self, said: Columns) -> None:
-        """What was measured outside of tasks: what threads did, the runs say already."""
+        """Write what Dask has added up since it was told last; the first time, all of it."""
         columns = ("context", "span", "function", "activity", "unit", "value")
         is_first = not self._has_fine
         second = 0 if is_first else min(int(self.since(self.now)), LARGEST_U32 - 1)
         self._has_fine = True
         for context, span, function, activity, unit, value in _rows(said, columns):
-            if is_first and context == _OF_RUNS and unit == "seconds" and function is not None:
+            if is_first and context == _OF_TASKS and unit == "seconds" and function is not None:
                 # (whose the samples are that were taken before)
                 self._hold(function, self._span(span), max(value, 0.0))
-            if context == _OF_RUNS or not activity or not unit:
-                continue
             label = (context, span, function, activity, unit)
-            before = self._fine.get(label, 0.0)
-            if not before and len(self._fine) >= _KNOWN_SUMS:
+            before = self._fine.get(label)
+            if before is None and len(self._fine) >= _KNOWN_SUMS:
                 continue  # (its next sum would count twice)
             self._fine[label] = value
-            # (a sum that is less than it was has begun again)
-            more = value - before if value >= before else value
+            # (what users measure may be less than nothing)
+            more = value if before is None else value - before
             if more:
                 self._writer.add(
                     "fine",
@@ -636,7 +654,7 @@ class DaskLog:
                     NONE_U32 if function is None else self.names.id_of(function),
                     self.names.id_of(activity),
                     self.names.id_of(unit),
-                    value if before == 0 else more,
+                    more,
                 )
 
     # -- samples ----------------------------------------------------------

@@ -75,6 +75,11 @@ _STATE_SHARE = 0.004
 _ERROR_LENGTH = 2_000
 _GONE = 10_000
 
+#: Begins the text of a label that is no text.
+_LABEL_MARK = "\u2063"
+#: Contexts of fine metrics that say before the activity whose it is: a function, or a part of p2p.
+_OF_FUNCTIONS = ("execute", "p2p")
+
 DONE, ENDED, GRAPH, JOINED, LEFT, CLIENT, RESTART, EVENT = range(8)
 _FINISHED = frozenset(("memory", "erred"))
 _TOPICS = frozenset(
@@ -92,7 +97,7 @@ ROW_COLUMNS = _described(
     parts="action start stop source",
     ended="n t key group prefix span state why",
     graphs="n t client keys wanted tasks",
-    submitted="key group prefix span",
+    submitted="key group prefix span inferred",
     joined="n t worker",
     left="n t worker expected",
     client="n t client joined",
@@ -110,7 +115,7 @@ STATE_COLUMNS = _described(
     durations="group action seconds",
     fine="context span function activity unit value",
     memory="worker t process managed spilled unmanaged_old optimistic cpu fds net_read net_write "
-    "disk_read disk_write host_disk_read host_disk_write executing ready",
+    "disk_read disk_write host_disk_read host_disk_write executing ready tick",
     executing="worker key group span seconds t",
     bandwidth="kind a b value",
     loop="t cpu memory fds net_read net_write disk_read disk_write tick",
@@ -328,6 +333,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self.ring = Ring()
         self._given: dict[Any, float] = {}
         self._joined: dict[str, float] = {}
+        #: The span that the newest graph said to be written in, as Dask holds it.
+        self._last_said: Any = None
         #: When each viewer's ends.
         self._leases: dict[str, float] = {}
         #: When the scheduler began to close; 0.0: it does not.
@@ -428,13 +435,49 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         tasks = kwargs.get("tasks") or ()
         known = scheduler.tasks
         new = []
+        written = self._written_in(scheduler)
+        group, inferred = None, 0
+        is_fused = keeps_layers = False
         for key in islice(tasks, _GRAPH_TASKS):
             task = known.get(key)
             if task is not None and task.state == "released":
-                new.append((key, task.group))
+                if task.group is not group:
+                    group = task.group
+                    is_fused = is_fused or fused(task)
+                    is_own = group.span_id != written and not self._is_default(group.span_id)
+                    inferred = int(self._had_span(group, written, is_own))
+                    keeps_layers = keeps_layers or (is_own and not inferred)
+                new.append((key, group, inferred))
+        if is_fused and not keeps_layers:
+            # (Dask has forgotten in which spans its layers were written, or they were in none)
+            new = [(key, group, 1) for key, group, _ in new]
         wanted = len(kwargs.get("keys") or ())
         row = (GRAPH, time(), kwargs.get("client"), len(tasks), wanted, new)
         self.ring.add(row, _ROW_BYTES + 150 * len(new))
+
+    def _written_in(self, scheduler: Any) -> Any:
+        """The id of the span around the call by which a graph has come; None: none is known."""
+        computations = getattr(scheduler, "computations", None)
+        annotations = computations[-1].annotations if computations else {}
+        said = annotations.get("span")
+        before, self._last_said = self._last_said, said
+        if said is before and not str(scheduler.address).startswith("inproc"):
+            return None  # (Dask keeps what an earlier graph said)
+        try:
+            return said["ids"][-1]
+        except (IndexError, KeyError, TypeError):
+            return None
+
+    def _had_span(self, group: Any, written: Any, is_own: bool) -> bool:
+        """Whether Dask gave new tasks the span of their group's first task, not known as theirs."""
+        states = group.states
+        is_new = sum(states.values()) == states.get("released", 0)
+        return not is_new and group.span_id != written and (is_own or written is not None)
+
+    def _is_default(self, span_id: Any) -> bool:
+        extension = self._span_extension()
+        span = None if extension is None else extension.spans.get(span_id)
+        return span is None or span.name == ("default",)
 
     def add_worker(self, scheduler: Any, worker: str, *args: Any, **kwargs: Any) -> None:
         """A worker has come."""
@@ -734,7 +777,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         elif kind == GRAPH:
             _, _, client, keys, wanted, new = row
             out.setdefault("graphs", []).append((n, t, texts(client), keys, wanted, len(new)))
-            out.setdefault("submitted", []).extend(named(key, group, texts) for key, group in new)
+            out.setdefault("submitted", []).extend(
+                (*named(key, group, texts), inferred) for key, group, inferred in new
+            )
         elif kind == JOINED:
             out.setdefault("joined", []).append((n, t, texts(row[2])))
         elif kind == LEFT:
@@ -948,12 +993,17 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         extension = self._span_extension()
         of_spans: set = set()
         if extension is not None:
+            spans = self._sections["spans"]
             for number, span in extension.spans.items():
                 metrics = getattr(span, "_cumulative_worker_metrics", None)
                 if isinstance(metrics, dict):
                     for key in metrics:
                         of_spans.add(key[0])
-                    yield from self._fine_of(number, metrics)
+                    if number in spans.rows:
+                        yield from self._fine_of(number, metrics)
+                    else:
+                        # (whose sums they are must be known first)
+                        spans.due = 0.0
         metrics = getattr(self.scheduler, "cumulative_worker_metrics", None)
         if isinstance(metrics, dict):
             # What spans have is there once more, without them.
@@ -971,11 +1021,14 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             return known[1]
         rows = []
         for key, value in metrics.items():
-            parts = [str(part) for part in key] if isinstance(key, tuple) else [str(key)]
-            context, unit = parts[0], parts[-1] if len(parts) > 1 else ""
-            middle = parts[1:-1]
-            function = middle[0] if len(middle) > 1 else None
-            activity = ", ".join(middle[1:] if len(middle) > 1 else middle)
+            if not isinstance(key, tuple) or len(key) < 3:
+                continue  # (a figure of the worker's own loop, such as its latency)
+            context, unit = str(key[0]), str(key[-1])
+            middle = key[1:-1]
+            function = None
+            if context in _OF_FUNCTIONS and len(middle) > 1:
+                function, middle = str(middle[0]), middle[1:]
+            activity = label_text(middle[0] if len(middle) == 1 else middle)
             values = (context, span, function, activity, unit, float(value))
             rows.append(((span, key), values))
         self._fine_seen[span] = (signature, rows)
@@ -1010,6 +1063,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                     amount(disk.get("write_bps")),
                     amount(counts.get("executing", 0)),
                     amount(counts.get("ready", 0)),
+                    amount(metrics.get("event_loop_interval")),
                 ),
             )
 
@@ -1083,6 +1137,19 @@ def amount(value: Any) -> float:
     if isinstance(value, (int, float)) and math.isfinite(value):
         return float(value)
     return -1.0
+
+
+def fused(task: Any) -> bool:
+    """Whether it is several tasks in one, which may have been written in several spans."""
+    function = getattr(getattr(task, "run_spec", None), "func", None)
+    return getattr(function, "__name__", "") == "_execute_subgraph"
+
+
+def label_text(label: Any) -> str:
+    """The text that stands for what users call a figure; as spanwise/wire/labels.py has it."""
+    if type(label) is str and not label.startswith(_LABEL_MARK):
+        return label
+    return _LABEL_MARK + repr(label)
 
 
 def _size_of(row: tuple) -> int:

@@ -42,7 +42,7 @@ ROWS = _kinds(
     parts="action f:start f:stop t:source",
     ended="i:n f:t key t:group t:prefix t:span state t:why",
     graphs="i:n f:t client i:keys i:wanted i:tasks",
-    submitted="key t:group t:prefix t:span",
+    submitted="key t:group t:prefix t:span i:inferred",
     joined="i:n f:t worker",
     left="i:n f:t worker i:expected",
     client="i:n f:t client i:joined",
@@ -61,7 +61,7 @@ STATES = _kinds(
     fine="context t:span t:function activity unit f:value",
     memory="worker f:t f:process f:managed f:spilled f:unmanaged_old f:optimistic f:cpu f:fds "
     "f:net_read f:net_write f:disk_read f:disk_write f:host_disk_read f:host_disk_write "
-    "f:executing f:ready",
+    "f:executing f:ready f:tick",
     executing="worker key t:group t:span f:seconds f:t",
     bandwidth="kind t:a t:b f:value",
     loop="f:t f:cpu f:memory f:fds f:net_read f:net_write f:disk_read f:disk_write f:tick",

@@ -47,6 +47,8 @@ _FIRST_REST = 0.1
 _LIMIT = 4_000
 #: Of one question's pulls, until all is there that was there when it was asked.
 _FLUSH_SECONDS = 10.0
+#: Workers tell twice a second, of large clusters more seldom: between looks, and for how long.
+_HEARTBEAT_SECONDS, _HEARTBEATS_SECONDS = 0.1, 10.0
 _END_SECONDS = 5.0
 #: Between looks whether another viewer has attached.
 _CLAIM_SECONDS = 0.05
@@ -217,6 +219,13 @@ class Viewer:
         if link is not None:
             link.wait_for(seq, _FLUSH_SECONDS)
         return seq
+
+    def flush_sums(self) -> None:
+        """Wait until each worker has told what it has measured until now: with its heartbeat.
+
+        Of workers that do not tell for long, what they told before is all there is.
+        """
+        self._wait_for(self._pull_heartbeats, _FLUSH_SECONDS + _HEARTBEATS_SECONDS)
 
     def flush_samples(self) -> None:
         """Take the samples until now: when this second of the workers has ended, and one more.
@@ -450,6 +459,14 @@ class Viewer:
             while pulled.cursor < until or pulled.state < state:
                 pulled = await self._pull()
                 self._write(pulled)
+
+    async def _pull_heartbeats(self) -> None:
+        since, end = time() + self.clock_offset, monotonic() + _HEARTBEATS_SECONDS
+        while not self._closing and monotonic() < end:
+            await self._pull_all()
+            if self.log is None or self.log.heard_since(since):
+                return
+            await asyncio.sleep(_HEARTBEAT_SECONDS)
 
     async def _pull(self, fresh: bool = False) -> Pulled:
         """Ask once; ships the plugin again if it is gone."""

@@ -278,6 +278,7 @@ class WithoutCode:
                     amount(disk.get("write_bps")),
                     amount(counts.get("executing", 0)),
                     amount(counts.get("ready", 0)),
+                    amount(metrics.get("event_loop_interval")),
                 ),
             )
 

@@ -38,6 +38,8 @@ _MOST_READINGS = 5
 
 #: The contexts whose entries divide seconds that other entries hold already.
 DIVIDING_CONTEXTS = ("noncpu", "idle", "gather-dep")
+#: What tasks of Dask did for a shuffle is there once more, under its own context.
+SHUFFLE_IN_TASKS = ("p2p", "foreground")
 #: Idle time under Dask's name for it: no thread did it, and no function.
 IDLE = ("execute", "N/A", "idle or other spans")
 
@@ -60,6 +62,10 @@ class FineMetrics(Mapping[FineKey, float]):
 
     What tasks have measured with `spanwise.metrics.context_meter` is there under its labels, in
     context ``execute``; of seconds only those that the run had, the others in context ``user``.
+
+    Of a Dask cluster, context ``execute`` has what Dask itself adds up, in the time from when a
+    worker takes a task up until its result is stored. Idle time is in context ``idle`` alone: it
+    is by start and stop of tasks, and no rest of these seconds.
 
     Attributes
     ----------
@@ -96,7 +102,7 @@ class FineMetrics(Mapping[FineKey, float]):
     def _sum(self, position: int, unit: str) -> dict[Any, float]:
         totals: dict[Any, float] = {}
         for key, value in self._entries.items():
-            if key[3] == unit and key[0] not in DIVIDING_CONTEXTS and key[:3] != IDLE:
+            if key[3] == unit and not counts_twice(key):
                 totals[key[position]] = totals.get(key[position], 0.0) + value
         return totals
 
@@ -108,6 +114,11 @@ class FineMetrics(Mapping[FineKey, float]):
             list(self._entries), names=["context", "function", "activity", "unit"]
         )
         return pd.Series(list(self._entries.values()), index=index, dtype=float)
+
+
+def counts_twice(key: FineKey) -> bool:
+    """Whether other entries have what is under this key, or nobody did it."""
+    return key[0] in DIVIDING_CONTEXTS or key[:2] == SHUFFLE_IN_TASKS or key[:3] == IDLE
 
 
 class Recorded(Protocol):

@@ -13,7 +13,7 @@ from typing import Any
 
 from dask.utils import format_bytes, format_time
 
-from spanwise.observed.questions import DIVIDING_CONTEXTS, IDLE, FineMetrics
+from spanwise.observed.questions import IDLE, FineMetrics, counts_twice
 from spanwise.observed.span_info import SpanInfo
 
 Section = dict[str, Any]
@@ -267,7 +267,7 @@ def fine_metrics(metrics: FineMetrics) -> list[Section]:
     background = [
         [*map(word, (context, function, _label(activity), unit)), _of_unit(value, unit)]
         for (context, function, activity, unit), value in by_value(metrics)
-        if context != "execute" and context not in DIVIDING_CONTEXTS
+        if context != "execute" and not counts_twice((context, function, activity, unit))
     ]
     titles = iter(FINE_TITLES)
     return [

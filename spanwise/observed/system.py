@@ -17,6 +17,8 @@ FIGURES = {
     "disk_io.write_bps": "diskWrite",
     "num_fds": "fds",
 }
+#: Of processes with an event loop beside their tasks alone.
+LOOP_INTERVAL = "loopInterval"
 SCHEDULER = "scheduler"
 
 
@@ -38,6 +40,11 @@ def system_of(answer: Mapping[str, Any], wall_zero: float) -> dict[str, dict[str
             "time": [wall_zero + t for t in line["t"]],
             "seconds": list(line["seconds"]),
             **{name: list(line[column]) for name, column in FIGURES.items()},
+            **(
+                {"event_loop_interval": list(line[LOOP_INTERVAL])}
+                if line.get(LOOP_INTERVAL) is not None
+                else {}
+            ),
         }
         for line in answer["lines"]
     }

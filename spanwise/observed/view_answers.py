@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from spanwise.errors import ClusterError
-from spanwise.observed.system import FIGURES
+from spanwise.observed.system import FIGURES, LOOP_INTERVAL
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.kinds import Check, compile_fields
 
@@ -71,6 +71,7 @@ _LINE = {
     "t": {"list": "number"},
     "seconds": {"list": "number"},
     **{column: {"list": _UNKNOWN} for column in FIGURES.values()},
+    LOOP_INTERVAL: {"optional": {"list": _UNKNOWN}, "default": None},
 }
 _PROFILE_PAGE = {
     "next": {"nullable": _COUNT},

@@ -169,6 +169,49 @@ def test_memory_and_workers_are_told(client: distributed.Client) -> None:
         assert attached.bandwidth()["total"] > 0
 
 
+def test_bandwidths_are_those_of_dask(client: distributed.Client) -> None:
+    def asked(dask_scheduler: Any) -> Any:
+        return (
+            dask_scheduler.bandwidth,
+            dict(dask_scheduler.bandwidth_types),
+            dict(dask_scheduler.bandwidth_workers),
+        )
+
+    with spanwise.attach(client) as attached:
+        # (Dask estimates from what is larger than 1 MB)
+        first, second = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        large = [client.submit(bytes, 2_000_000, workers=first, pure=False) for _ in range(3)]
+        client.submit(joined, *large, workers=second, pure=False).result()
+
+        def same() -> bool:
+            total, types, workers = client.run_on_scheduler(asked)
+            ours = attached.bandwidth()
+            if client.run_on_scheduler(asked) != (total, types, workers) or not workers:
+                return False
+            pairs = {
+                (each["destination"], each["source"]): each["bandwidth"] for each in ours["workers"]
+            }
+            assert (ours["total"], ours["types"], pairs) == (total, types, workers)
+            return True
+
+        until(same, "the figures stand still")
+
+
+def test_the_turns_of_event_loops_are_told(client: distributed.Client) -> None:
+    with spanwise.attach(client) as attached:
+
+        def told() -> bool:
+            found = attached._asked().system()
+            lists = [each.get("event_loop_interval") for each in found.values()]
+            # Dask's loops turn each 20 ms, if they can.
+            return len(lists) >= 3 and all(
+                each is not None and any(value is not None and value > 0.005 for value in each)
+                for each in lists
+            )
+
+        until(told, "the scheduler and both workers have told it")
+
+
 def test_a_cluster_object_is_attached_to_by_its_kind_and_name() -> None:
     with (
         distributed.LocalCluster(

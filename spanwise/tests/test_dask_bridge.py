@@ -180,8 +180,9 @@ async def test_states_are_what_the_scheduler_has(cluster: DaskProcesses) -> None
         spans = dask_scheduler.extensions["spans"].spans.values()
         return {
             "metrics": {
-                tuple(map(str, key)) if isinstance(key, tuple) else (str(key),): value
+                tuple(map(str, key)): value
                 for key, value in dask_scheduler.cumulative_worker_metrics.items()
+                if isinstance(key, tuple)
             },
             "spans": {span.id: (span.name[-1], span.nbytes_total) for span in spans},
             "groups": {

@@ -2,7 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { ChipRow } from '../panels/chip-row';
-import { formatCount, formatDuration } from '../panels/format';
+import { formatCount, formatDuration, formatShare } from '../panels/format';
 import { RadioGroup, SearchBox } from '../panels/toolbar';
 import { undoOnKey } from '../panels/undo-key';
 import { Section } from './section';
@@ -105,6 +105,14 @@ export function SpansSection(props: {
         {(spans?.folded ?? 0) > 0 && (
           <div className="sw-spans-note">
             {foldedSentence(spans?.folded ?? 0, trans)}
+          </div>
+        )}
+        {spans?.inferredShare !== undefined && (
+          <div className="sw-spans-note">
+            {trans.__(
+              '%1 of the time is inferred: Dask gives a task the span of its group’s first task, and a fused task one span or none.',
+              formatShare(spans.inferredShare)
+            )}
           </div>
         )}
       </div>

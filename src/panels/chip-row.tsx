@@ -130,6 +130,8 @@ function howText(how: Snapshot['honoured']['how'], trans: Trans): string {
       return trans.__('approximate');
     case 'not filtered':
       return trans.__('not filtered');
+    case 'not known':
+      return trans.__('not known');
   }
 }
 

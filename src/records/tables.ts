@@ -394,7 +394,8 @@ export const TABLES = {
     columns: {
       t: f64Of<Seconds>(),
       worker: 'u16',
-      ...SYSTEM_FIGURES
+      ...SYSTEM_FIGURES,
+      loopInterval: f64Of<Seconds>()
     },
     bound: { rows: 200_000, then: 'oldest are dropped' }
   },

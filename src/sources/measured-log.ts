@@ -78,7 +78,9 @@ export class MeasuredLog {
       diskRead: i => system.diskRead[i]!,
       diskWrite: i => system.diskWrite[i]!,
       hostDiskRead: i => system.hostDiskRead[i]!,
-      hostDiskWrite: i => system.hostDiskWrite[i]!
+      hostDiskWrite: i => system.hostDiskWrite[i]!,
+      // (tasks share no thread with an event loop)
+      loopInterval: () => NaN
     });
   }
 

@@ -273,7 +273,7 @@ export type ClusterClient = {
 
 /** How the filter was honoured. */
 type Honoured = {
-  readonly how: 'exact' | 'approximate' | 'not filtered';
+  readonly how: 'exact' | 'approximate' | 'not filtered' | 'not known';
   readonly why?: string;
 };
 
@@ -309,6 +309,8 @@ export type SpansResult = {
   readonly totalTasks: number;
   /** Spans without a row of their own, without `all`: later ones of the same path, and those that are smaller than the largest 1,500. Left out: none. */
   readonly folded?: number;
+  /** Of the time of all tasks: in spans that are inferred, on a cluster that gives spans itself. Left out: none is, or nobody opened any span. */
+  readonly inferredShare?: number;
   /** What the clients of the rows are called; one may have had several numbers. */
   readonly clients: readonly string[];
 };
@@ -594,6 +596,8 @@ export type SystemLine = {
   readonly rows: number;
   readonly t: readonly number[];
   readonly seconds: readonly number[];
+  /** Mean seconds between the turns of its event loop. Left out: never known, as of processes that run no tasks beside one. */
+  readonly loopInterval?: readonly (number | null)[];
 } & Readonly<Record<SystemFigure, readonly (number | null)[]>>;
 /** cpu: per cent of one core; memory: bytes; fds: how many; all others: bytes a second. */
 type SystemFigure =
@@ -616,6 +620,13 @@ export type ActivitySeconds = Readonly<Record<string, number>>;
  */
 export type FineMetricsResult = {
   readonly view: 'fine-metrics';
+  /**
+   * `told`: the cluster itself adds up what its tasks took, and tells the sums. They have times only by when they were told, shares are of
+   * their own sum, and idle time, which is by start and stop of tasks, is no rest of them. Left out: runs were added up.
+   */
+  readonly account?: 'told';
+  /** Why there are no figures of tasks under this filter. */
+  readonly notKnown?: string;
   readonly unit: string;
   readonly units: readonly string[];
   /** Extent considered, and threads integrated over it: wall × threads = capacitySeconds. */
@@ -660,7 +671,7 @@ export type FineMetricsResult = {
   }[];
   /** Time on threads of what the filter hides. */
   readonly otherSpansSeconds: number;
-  /** Idle time that is not the selection's share; selection + idle + otherSpansSeconds + otherIdleSeconds = capacitySeconds. */
+  /** Idle time that is not the selection's share; selection + idle + otherSpansSeconds + otherIdleSeconds = capacitySeconds, unless sums were told. */
   readonly otherIdleSeconds: number;
   /** The error of `gil`: so much of it may be blocked, or the other way round. */
   readonly gilErrorSeconds: number;
@@ -719,6 +730,8 @@ export type ProfileResult = {
     readonly waiting: readonly number[];
     readonly gil: readonly number[];
     readonly blocked: readonly number[];
+    /** Samples of which the source does not tell the state. Left out: there are none. */
+    readonly unknown?: readonly number[];
   };
 };
 

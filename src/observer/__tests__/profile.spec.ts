@@ -68,6 +68,21 @@ describe('the profile', () => {
     ]);
   });
 
+  it('counts samples whose state is not told apart, and only if there are any', () => {
+    const log = sampled();
+    expect(ask(log, 'profile').activity.unknown).toBeUndefined();
+    ingestBlock(
+      log,
+      rowsToBlock(7, 'samples', [
+        { second: 1, lane: 1, span: 0, function: 4, stack: 3, state: 3, n: 5 }
+      ])
+    );
+    const { activity, nodes } = ask(log, 'profile');
+    expect(activity.unknown).toEqual([0, 5]);
+    expect(activity.waiting).toEqual([0, 6]);
+    expect(nodes.n[0]).toBe(15);
+  });
+
   it('keeps the order of first appearance if asked', () => {
     expect(drawn(sampled(), { params: { order: 'time' } })).toEqual([
       'all 10',

@@ -15,7 +15,7 @@ export type FoldContext = {
 
 /** How exactly a view honours the filter; shown at the right of the chips. */
 export type Honoured = {
-  readonly how: 'exact' | 'approximate' | 'not filtered';
+  readonly how: 'exact' | 'approximate' | 'not filtered' | 'not known';
   readonly why?: string;
 };
 export const EXACT: Honoured = { how: 'exact' };

@@ -15,8 +15,11 @@ export type Condition = (typeof CONDITIONS)[number];
 
 type Rule = 'exact' | Honoured;
 const WHOLLY = 'exact';
+const notKnown = (why: string): Rule => ({ how: 'not known', why });
 const approximate = (why: string): Rule => ({ how: 'approximate', why });
 const notFiltered = (why: string): Rule => ({ how: 'not filtered', why });
+
+const WORST_FIRST: readonly Honoured['how'][] = ['not known', 'not filtered'];
 
 const wholeRun = notFiltered('These figures are of the whole run.');
 const wholeTransfers = notFiltered(
@@ -36,7 +39,10 @@ const processMemory = notFiltered(
  */
 export const HONOURED: Readonly<
   Record<
-    Exclude<ViewName, 'memory'> | 'memory: managed' | 'memory: others',
+    | Exclude<ViewName, 'memory'>
+    | 'fine-metrics: told'
+    | 'memory: managed'
+    | 'memory: others',
     Readonly<Record<Condition, Rule>>
   >
 > = {
@@ -48,6 +54,19 @@ export const HONOURED: Readonly<
     function: WHOLLY,
     worker: WHOLLY,
     status: WHOLLY
+  },
+  'fine-metrics: told': {
+    time: approximate(
+      'Dask tells sums without times: they count in the second in which they were told, some seconds after the tasks, and what was there before attaching at the beginning.'
+    ),
+    span: WHOLLY,
+    function: WHOLLY,
+    worker: notKnown(
+      'Dask adds up what tasks took by span and function, and not by worker.'
+    ),
+    status: notKnown(
+      'Dask adds up what tasks took by span and function, and not by how they ended: all seconds of those that failed are its activity “failed”.'
+    )
   },
   'task-stream': {
     time: approximate(
@@ -179,6 +198,7 @@ const FROM_ROWS: Readonly<
   >
 > = {
   'fine-metrics': { always: ['runs'], narrowed: ['parts', 'fine', 'meters'] },
+  'fine-metrics: told': { always: ['runs'], narrowed: ['parts', 'fine'] },
   'task-stream': { always: [], narrowed: ['runs', 'parts'] },
   tasks: { always: ['runs'], narrowed: ['parts'] },
   records: { always: ['runs', 'parts'], narrowed: [] },
@@ -223,7 +243,9 @@ export function honouredBy(
 ): Honoured {
   const conditions = conditionsOf(context);
   const gone = goneRows(view, context, conditions.length > 0);
+  const inferred = HONOURED[view].span === WHOLLY ? inferredShare(context) : 0;
   const rules: readonly Rule[] = [
+    ...(inferred > 0 ? [ofInferred(inferred)] : []),
     ...conditions.map(condition => HONOURED[view][condition]),
     ...[...gone, ...exceptions].map(name => EXCEPTIONS[name])
   ];
@@ -231,13 +253,38 @@ export function honouredBy(
   if (limits.length === 0) {
     return EXACT;
   }
-  const worst = limits.some(({ how }) => how === 'not filtered')
-    ? 'not filtered'
-    : 'approximate';
+  const worst =
+    WORST_FIRST.find(word => limits.some(({ how }) => how === word)) ??
+    'approximate';
   return {
     how: worst,
     why: [...new Set(limits.map(({ why }) => why))].join(' ')
   };
+}
+
+/** Of the time of the spans that are chosen, on a cluster that gives spans itself. */
+function inferredShare({ log, filter }: FoldContext): number {
+  return log.hasGivenSpans && filter.bySpan
+    ? log.inferredTime.share(span => filter.spans[span] === 1)
+    : 0;
+}
+
+function ofInferred(share: number): Rule {
+  const percent =
+    share < 0.01 ? 'Less than 1 %' : `${Math.floor(share * 100)} %`;
+  return approximate(
+    `${percent} of the time of these spans is inferred: Dask gives a task the span of its group’s first task, and a fused task one span or none.`
+  );
+}
+
+/** Why a selection has no sums that were told; '': it has. */
+export function whyNotKnown(context: FoldContext): string {
+  return conditionsOf(context)
+    .map(condition => HONOURED['fine-metrics: told'][condition])
+    .flatMap(rule =>
+      rule !== WHOLLY && rule.how === 'not known' ? [rule.why] : []
+    )
+    .join(' ');
 }
 
 /** Whether rows of `fine` tell what tasks measured themselves: those that have a function and are neither estimates of waits nor counts of inputs. */

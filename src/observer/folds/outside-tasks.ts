@@ -4,8 +4,10 @@ import type { FineSums } from '../store/fine-sums';
 import type { FoldContext } from './context';
 import { IN_TASKS, isLockWait } from './lock-waits';
 
-/** Transfers once more, by request, where parts have them by task; and what tasks found in memory. */
+/** Transfers once more, by request, where parts have them by task; and what tasks did. */
 const NOT_OUTSIDE: readonly string[] = ['gather-dep', IN_TASKS];
+/** What tasks did for a shuffle: context `execute` has it too. */
+const SHUFFLE_IN_TASKS = ['p2p', 'foreground'] as const;
 
 /** null: not measured. */
 type Sum = {
@@ -25,7 +27,11 @@ export function outsideTasks(
       continue;
     }
     const where = log.name(row.context);
-    if (NOT_OUTSIDE.includes(where)) {
+    if (
+      NOT_OUTSIDE.includes(where) ||
+      (where === SHUFFLE_IN_TASKS[0] &&
+        log.name(row.function) === SHUFFLE_IN_TASKS[1])
+    ) {
       continue;
     }
     const activity = log.name(row.activity);

@@ -118,6 +118,9 @@ export function* foldProfile(
         );
   const bySecond = inSteps(activity);
   const seconds = [...bySecond.keys()].sort((a, b) => a - b);
+  const unknown = seconds.map(
+    second => bySecond.get(second)![SampleState.Unknown]!
+  );
   return {
     result: {
       view: 'profile',
@@ -137,7 +140,8 @@ export function* foldProfile(
         gil: seconds.map(second => hundredths(bySecond.get(second)![LOCK]!)),
         blocked: seconds.map(second =>
           hundredths(bySecond.get(second)![SampleState.Blocked]!)
-        )
+        ),
+        ...(unknown.some(count => count > 0) ? { unknown } : {})
       }
     },
     honoured: honouredBy(

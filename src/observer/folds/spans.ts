@@ -143,11 +143,20 @@ export function* foldSpans(
         threads: threadsOverTime(context.log, runEnd(context))
       }),
       ...(page.folded > 0 && { folded: page.folded }),
+      ...inferredOf(context.log),
       totalThreadSeconds: context.log.totalNanoseconds / 1e9,
       totalTasks: context.log.runCount
     },
     honoured: honouredBy('spans', context)
   };
+}
+
+function inferredOf(log: LogStore): Pick<SpansResult, 'inferredShare'> {
+  const isUsed =
+    log.hasGivenSpans &&
+    [...log.spans.all()].some(({ origin }) => origin === 'user');
+  const share = isUsed ? log.inferredTime.share(() => true) : 0;
+  return share > 0 ? { inferredShare: share } : {};
 }
 
 type SpanAccount = {

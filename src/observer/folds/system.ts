@@ -23,7 +23,8 @@ const MEANS = [
   'diskRead',
   'diskWrite',
   'hostDiskRead',
-  'hostDiskWrite'
+  'hostDiskWrite',
+  'loopInterval'
 ] as const;
 /** … and what is so at its end. */
 const LEVELS = ['memory', 'fds'] as const;
@@ -126,7 +127,10 @@ function lineOf(
     diskRead: column('diskRead'),
     diskWrite: column('diskWrite'),
     hostDiskRead: column('hostDiskRead'),
-    hostDiskWrite: column('hostDiskWrite')
+    hostDiskWrite: column('hostDiskWrite'),
+    ...(points.some(point => !Number.isNaN(point.loopInterval))
+      ? { loopInterval: column('loopInterval') }
+      : {})
   };
 }
 

@@ -62,7 +62,8 @@ const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
     'diskRead',
     'diskWrite',
     'hostDiskRead',
-    'hostDiskWrite'
+    'hostDiskWrite',
+    'loopInterval'
   ],
   clocks: ['drift']
 };

@@ -1,7 +1,12 @@
 import type { Nanoseconds } from '../../base/brand';
 import type { LaneIndex, SpanId } from '../../records/ids';
 import { decodeText } from '../../records/decode-text';
-import { NONE_U32, PartKind, RunStatus } from '../../records/enumerations';
+import {
+  NONE_U32,
+  PartKind,
+  RunStatus,
+  TaskOrigin
+} from '../../records/enumerations';
 import type { Row } from '../../records/block';
 import { TABLES, type ColumnType, type TableName } from '../../records/tables';
 import {
@@ -275,7 +280,8 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
   let row = appended(log, log.runs, block);
   const { run, span, lane, status, start, duration, cpu } = columnsOf(block);
   const { function: fn, waitReady, waitInputs, waitThread } = columnsOf(block);
-  const { nbytes } = columnsOf(block);
+  const { nbytes, node } = columnsOf(block);
+  const isGiven = log.hasGivenSpans;
   const plain = log.parts.endRow === 0;
   const sink = sinkInto(log.held);
   const { wholeFrom } = log;
@@ -313,6 +319,11 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
     if (begin < wholeFrom) {
       log.earlyNanoseconds += early(begin, length, wholeFrom);
     }
+    if (isGiven) {
+      const origin = originOf(log, node[i]!);
+      const isInferred = origin === TaskOrigin.Inferred;
+      log.inferredTime.add(span[i]!, nanoseconds(length), isInferred);
+    }
     const parts = plain
       ? NO_PARTS
       : attachEarlierParts(log, run[i]!, row, begin);
@@ -343,6 +354,12 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
     );
   }
   dropOverdueRuns(log);
+}
+
+function originOf(log: LogStore, node: number): number | undefined {
+  const row = log.nodeRows.get(node);
+  const chunk = row < 0 ? undefined : log.nodes.chunkOf(row);
+  return chunk?.columns.origin[row & CHUNK_MASK];
 }
 
 const NO_PARTS: readonly PartFigures[] = [];

@@ -10,6 +10,7 @@ import { CHUNK_MASK, ColumnTable } from './column-table';
 import { DurationClasses, ZonedRows } from './duration-classes';
 import { FineSums } from './fine-sums';
 import { IdIndex } from './id-index';
+import { InferredTime } from './inferred-time';
 import { type MeterFigure, MeterSums } from './meter-sums';
 import { RetiredCells } from './retired-cells';
 import type { PartFigures } from './run-book';
@@ -111,6 +112,8 @@ export class LogStore {
   readonly slots = new FunctionSlots();
   readonly fileSlots = new FunctionSlots();
   readonly figures = new SpanFigures();
+  /** Of clusters that assign spans themselves (`hasGivenSpans`). */
+  readonly inferredTime = new InferredTime();
   /** Time that held threads; never forgets a run, so totals stay exact when rows are dropped. */
   readonly held = new ActivityCells((_span, fn) => {
     this.slots.meet(this.name(fn));
@@ -212,6 +215,18 @@ export class LogStore {
     return typeof attached === 'number' && attached > 0
       ? Math.ceil(attached)
       : 0;
+  }
+
+  /** The cluster itself tells what it adds up of its tasks: rows of `fine` have all that the runs would be added up to. */
+  get hasTaskSums(): boolean {
+    const told = this.header['capabilities'] as
+      Readonly<Record<string, unknown>> | null | undefined;
+    return told?.['taskSums'] === true;
+  }
+
+  /** Tasks are in the spans that Dask gave them, which may be others than those that they were written in. */
+  get hasGivenSpans(): boolean {
+    return this.header['kind'] === 'dask';
   }
 
   name(id: number): string {

@@ -7,6 +7,7 @@ import type { TableData } from '../format';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
 import type { MenuItem } from '../panel-menu';
+import type { PanelState } from '../state-view';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
 import { type FunctionOrder, tableOf } from './rows';
 import { FineMetricsView } from './view';
@@ -47,8 +48,35 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   protected override isEmpty(result: FineMetricsResult) {
-    return result.byFunction.length === 0
+    return result.byFunction.length === 0 && result.notKnown === undefined
       ? { hidden: this.context.cluster.current?.tasks ?? 0 }
+      : null;
+  }
+
+  protected override ownState(result: FineMetricsResult): PanelState | null {
+    const { trans } = this;
+    if (result.notKnown !== undefined) {
+      return {
+        icon: this.face.icon,
+        title: trans.__('Not known under this filter.'),
+        sentence: result.notKnown,
+        buttons: [
+          {
+            label: trans.__('Clear filter'),
+            onClick: () => this.context.selection.clear()
+          }
+        ]
+      };
+    }
+    // (Dask's workers tell with their heartbeats)
+    return result.account === 'told' && result.byFunction.length === 0
+      ? {
+          icon: this.face.icon,
+          title: trans.__('No figures yet.'),
+          sentence: trans.__(
+            'Dask’s workers tell what their tasks took some seconds later.'
+          )
+        }
       : null;
   }
 

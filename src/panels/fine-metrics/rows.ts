@@ -84,6 +84,20 @@ const IN_VAIN: Meaning = {
   group: 'in vain'
 };
 
+const SERIALIZE: Meaning = {
+  id: 'serialize',
+  label: KIND_WORDS.serialize,
+  kind: 'serialize',
+  group: 'data'
+};
+
+const OTHER: Meaning = {
+  id: 'other',
+  label: 'other',
+  kind: 'other',
+  group: 'other'
+};
+
 // Several activities may be one part of the bar, as reading and writing are "disk".
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   // The states of a thread that computes have the same words as in the Profile.
@@ -146,19 +160,15 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     kind: 'import',
     group: 'data'
   },
-  deserialize: {
-    id: 'serialize',
-    label: KIND_WORDS.serialize,
-    kind: 'serialize',
-    group: 'data'
-  },
-  serialize: {
-    id: 'serialize',
-    label: KIND_WORDS.serialize,
-    kind: 'serialize',
-    group: 'data'
-  },
-  other: { id: 'other', label: 'other', kind: 'other', group: 'other' },
+  deserialize: SERIALIZE,
+  serialize: SERIALIZE,
+  // Dask's workers compress what they serialise.
+  compress: SERIALIZE,
+  decompress: SERIALIZE,
+  other: OTHER,
+  // Of Dask's workers: from the event loop to a thread and back.
+  executor: OTHER,
+  offload: OTHER,
   failed: IN_VAIN,
   cancelled: IN_VAIN,
   lost: IN_VAIN
@@ -287,12 +297,20 @@ function part(
 }
 
 /** What the label of a part leaves open; '' for most. */
-export function remarkOn(part: Part, trans: Trans): string {
+export function remarkOn(
+  part: Part,
+  { account }: FineMetricsResult,
+  trans: Trans
+): string {
   switch (part.id) {
     case 'noncpu':
-      return trans.__(
-        'Not on a core; too short (below 5 ms) to tell whether it waited for a core, for the GIL or was blocked.'
-      );
+      return account === 'told'
+        ? trans.__(
+            'Not on a core; whether it waited for a core, for the GIL or was blocked is not told.'
+          )
+        : trans.__(
+            'Not on a core; too short (below 5 ms) to tell whether it waited for a core, for the GIL or was blocked.'
+          );
     case 'import':
       return trans.__(
         'Modules that were not imported yet when a function or its arguments were unpickled.'
@@ -346,26 +364,15 @@ export function headlineOf(
     };
   }
   const busy = Object.values(activities).reduce((sum, value) => sum + value, 0);
+  if (result.account === 'told') {
+    return toldHeadline(result, activities, busy + result.otherSpansSeconds);
+  }
   const idle = result.idle.reduce((sum, item) => sum + item.seconds, 0);
   const hidden = result.otherSpansSeconds + result.otherIdleSeconds;
   // Rounding may lift the parts above the capacity; the bar is then as long as its parts.
   const total = Math.max(result.capacitySeconds, busy + idle + hidden);
   const parts = withError(partsOf(activities, total, unit), result);
-  if (hidden > 0) {
-    parts.push(
-      part(
-        {
-          id: 'hidden',
-          label: 'filtered out',
-          role: { kind: 'hidden' },
-          group: 'filtered out'
-        },
-        hidden,
-        total,
-        unit
-      )
-    );
-  }
+  parts.push(...hiddenPart(hidden, total));
   const rest = total - busy - idle - hidden;
   if (rest > total * 0.0005) {
     parts.push(
@@ -397,8 +404,45 @@ export function headlineOf(
   };
 }
 
+/** Sums that the cluster tells overlap with idle time, which then has no place in the bar. */
+function toldHeadline(
+  { unit, otherSpansSeconds }: FineMetricsResult,
+  activities: ActivitySeconds,
+  total: number
+): Headline {
+  const parts = [
+    ...partsOf(activities, total, unit),
+    ...hiddenPart(otherSpansSeconds, total)
+  ];
+  return { parts, groups: groupsOf(parts, total, unit), total };
+}
+
+function hiddenPart(seconds: number, total: number): Part[] {
+  return seconds > 0
+    ? [
+        part(
+          {
+            id: 'hidden',
+            label: 'filtered out',
+            role: { kind: 'hidden' },
+            group: 'filtered out'
+          },
+          seconds,
+          total,
+          'seconds'
+        )
+      ]
+    : [];
+}
+
 /** What the bar's whole length stands for, and why it is shorter than the run in other panels. */
 export function footText(result: FineMetricsResult, trans: Trans): string {
+  if (result.unit === 'seconds' && result.account === 'told') {
+    return trans.__(
+      'seconds of tasks as Dask adds them up: %1',
+      formatDuration(headlineOf(result).total)
+    );
+  }
   const total = totalText(result, trans);
   return result.unit === 'seconds'
     ? trans.__('thread time %1 · wall leaves out pauses', total)
@@ -512,6 +556,16 @@ export function idleParts(result: FineMetricsResult, whole: number): Part[] {
       return part(shown, seconds, whole, 'seconds');
     })
     .sort((a, b) => b.value - a.value);
+}
+
+/** How long the threads had no task, beside all the time that they had while there were tasks. */
+export function idleText(result: FineMetricsResult, trans: Trans): string {
+  const seconds = result.idle.reduce((sum, item) => sum + item.seconds, 0);
+  return trans.__(
+    '%1 of %2, by start and stop of tasks',
+    formatDuration(seconds),
+    totalText(result, trans)
+  );
 }
 
 export type FunctionRow = {
@@ -754,7 +808,13 @@ export function tableOf(result: FineMetricsResult, trans: Trans): TableData {
   if (unit === 'seconds') {
     for (const { label, value } of idleParts(result, whole)) {
       const name = trans.__('idle: %1', legendWord(label, trans));
-      rows.push(row(name, null, value, {}));
+      const cells = row(name, null, value, {});
+      // (of seconds that the cluster tells it is no share)
+      rows.push(
+        result.account === 'told'
+          ? cells.map((cell, i) => (i === 3 ? cellOf.share(null) : cell))
+          : cells
+      );
     }
   }
   return {
@@ -764,7 +824,7 @@ export function tableOf(result: FineMetricsResult, trans: Trans): TableData {
       { name: trans.__('Total'), numeric: true },
       {
         name:
-          unit === 'seconds'
+          unit === 'seconds' && result.account !== 'told'
             ? trans.__('Share of thread time')
             : trans.__('Share'),
         numeric: true

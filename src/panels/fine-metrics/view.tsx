@@ -16,6 +16,7 @@ import {
   groupWord,
   headlineOf,
   idleParts,
+  idleText,
   keepOrder,
   movedRows,
   type Part,
@@ -36,7 +37,10 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
   const { result, trans } = props;
   const headline = headlineOf(result);
   const isTime = result.unit === 'seconds';
-  const idle = isTime ? idleParts(result, headline.total) : [];
+  const isTold = result.account === 'told';
+  const idle = isTime
+    ? idleParts(result, isTold ? result.capacitySeconds : headline.total)
+    : [];
   const activities = activityRows(result);
   const moved = movedRows(result, trans);
   return (
@@ -50,21 +54,27 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
               label={trans.__('By activity')}
               parts={activities}
               whole={longest(activities.map(part => part.value))}
+              result={result}
               trans={trans}
             />
           </Block>
           {idle.length > 0 && (
             <Block
               title={trans.__('Idle, by cause')}
-              aside={headline.groups
-                .filter(group => group.group === 'idle')
-                .map(group => `${group.text} · ${group.shareText}`)
-                .join('')}
+              aside={
+                isTold
+                  ? idleText(result, trans)
+                  : headline.groups
+                      .filter(group => group.group === 'idle')
+                      .map(group => `${group.text} · ${group.shareText}`)
+                      .join('')
+              }
             >
               <PartList
                 label={trans.__('Idle, by cause')}
                 parts={idle}
                 whole={longest(idle.map(part => part.value))}
+                result={result}
                 trans={trans}
               />
             </Block>
@@ -132,7 +142,11 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
         {title}
         {isTime && (
           <span className="sw-block-aside sw-wide-only">
-            {trans.__('every second of every thread is counted once')}
+            {result.account === 'told'
+              ? trans.__(
+                  'from when a worker takes a task up until its result is stored'
+                )
+              : trans.__('every second of every thread is counted once')}
           </span>
         )}
       </div>
@@ -177,7 +191,7 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
         <span>0</span>
         <span
           title={
-            isTime
+            isTime && result.account !== 'told'
               ? trans.__(
                   'Wall: the time while there were tasks. The whole run of the Task Stream has the pauses between cells too.'
                 )
@@ -332,6 +346,7 @@ function PartList(props: {
   readonly label: string;
   readonly parts: readonly Part[];
   readonly whole: number;
+  readonly result: FineMetricsResult;
   readonly trans: TranslationBundle;
 }): JSX.Element {
   return (
@@ -343,7 +358,7 @@ function PartList(props: {
           name={legendWord(part.label, props.trans)}
           text={part.text}
           share={part.shareText}
-          title={remarkOn(part, props.trans) || undefined}
+          title={remarkOn(part, props.result, props.trans) || undefined}
         >
           <Bar
             parts={[

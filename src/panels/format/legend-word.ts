@@ -12,6 +12,10 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['waiting for a core', trans => trans.__('waiting for a core')],
   ['waiting for the GIL', trans => trans.__('waiting for the GIL')],
   ['blocked (I/O, sleep)', trans => trans.__('blocked (I/O, sleep)')],
+  [
+    'CPU or waiting, not told which',
+    trans => trans.__('CPU or waiting, not told which')
+  ],
   // What its time goes into beside that.
   ['transfer', trans => trans.__('transfer')],
   ['transfer, waited for', trans => trans.__('transfer, waited for')],

@@ -13,7 +13,7 @@ import {
 import type { ITheme } from '../panel-context';
 import { useSize } from '../use-size';
 import type { Activity } from './figure';
-import { THREAD_STATES } from './rows';
+import type { statesOf } from './rows';
 
 const AXIS_HEIGHT = 16;
 const CHART_HEIGHT = 84;
@@ -21,13 +21,14 @@ const CHART_HEIGHT = 84;
 export function ActivityView(props: {
   /** The activity that matches the filter; faded behind it that of the whole run, as far as it is known. */
   readonly activity: Activity;
+  readonly states: ReturnType<typeof statesOf>;
   readonly whole: Activity | null;
   readonly time: TimeRange;
   readonly selection: SelectionModel;
   readonly theme: ITheme;
   readonly trans: TranslationBundle;
 }): JSX.Element {
-  const { activity, time, selection, theme, trans } = props;
+  const { activity, states, time, selection, theme, trans } = props;
   const whole = props.whole ?? activity;
   const box = React.useRef<HTMLDivElement>(null);
   const canvas = React.useRef<HTMLCanvasElement>(null);
@@ -58,7 +59,7 @@ export function ActivityView(props: {
           const x = (bar.from - whole.from) * scale;
           const barWidth = (bar.to - bar.from) * scale + 0.5;
           let y = CHART_HEIGHT;
-          for (const { state, samples } of THREAD_STATES) {
+          for (const { state, samples } of states) {
             const height = (bar[samples] / whole.highest) * (CHART_HEIGHT - 2);
             context.fillStyle = palette.kinds[state];
             context.fillRect(x, y - height, barWidth, height);
@@ -89,7 +90,7 @@ export function ActivityView(props: {
     return () => {
       theme.changed.disconnect(draw);
     };
-  }, [activity, whole, width, theme]);
+  }, [activity, states, whole, width, theme]);
 
   const secondsAt = (event: React.PointerEvent): number => {
     const rect = box.current?.getBoundingClientRect();
@@ -146,7 +147,9 @@ export function ActivityView(props: {
       <div className="sw-block-title">
         {trans.__('Activity')}
         <span className="sw-block-aside sw-wide-only">
-          {trans.__('threads on a core and waiting; drag to choose a period')}
+          {states.length > 1
+            ? trans.__('threads on a core and waiting; drag to choose a period')
+            : trans.__('threads that ran tasks; drag to choose a period')}
         </span>
         <span className="sw-block-aside sw-figure sw-block-end">
           {range === null ? '' : formatTimeRange(range.from, range.to)}

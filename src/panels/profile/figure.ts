@@ -112,6 +112,7 @@ type ActivityBar = {
   readonly waiting: number;
   readonly gil: number;
   readonly blocked: number;
+  readonly unknown: number;
 };
 
 export type Activity = {
@@ -124,6 +125,7 @@ export type Activity = {
 /** A bar per sampled second; seconds without samples are gaps. */
 export function activityOf(result: ProfileResult): Activity {
   const { seconds, onCore, waiting, gil, blocked } = result.activity;
+  const unknown = result.activity.unknown ?? [];
   let step = 1;
   for (let index = 1; index < seconds.length; index += 1) {
     const distance = (seconds[index] ?? 0) - (seconds[index - 1] ?? 0);
@@ -139,7 +141,8 @@ export function activityOf(result: ProfileResult): Activity {
     onCore: (onCore[index] ?? 0) * scale,
     waiting: (waiting[index] ?? 0) * scale,
     gil: (gil[index] ?? 0) * scale,
-    blocked: (blocked[index] ?? 0) * scale
+    blocked: (blocked[index] ?? 0) * scale,
+    unknown: (unknown[index] ?? 0) * scale
   }));
   return {
     bars,
@@ -147,7 +150,10 @@ export function activityOf(result: ProfileResult): Activity {
     to: (seconds.at(-1) ?? 0) + step,
     highest: bars.reduce(
       (most, bar) =>
-        Math.max(most, bar.onCore + bar.waiting + bar.gil + bar.blocked),
+        Math.max(
+          most,
+          bar.onCore + bar.waiting + bar.gil + bar.blocked + bar.unknown
+        ),
       1e-9
     )
   };

@@ -18,7 +18,8 @@ import {
   frameTree,
   nodeOfKey,
   pathKey,
-  search
+  search,
+  tellsStates
 } from './rows';
 import { ProfileView } from './view';
 
@@ -125,6 +126,19 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
                   'Threads are sampled about 100 times a second while they run tasks; very short runs get no sample.'
                 )
         };
+  }
+
+  protected override remark(result: ProfileResult): string {
+    const { trans } = this;
+    return tellsStates(result)
+      ? ''
+      : this.context.cluster.current?.kind === 'dask'
+        ? trans.__(
+            'Dask’s samples do not tell whether a thread was on a core, waited for one or for the GIL, or was blocked.'
+          )
+        : trans.__(
+            'These samples do not tell whether a thread was on a core, waited, or was blocked.'
+          );
   }
 
   protected override renderTools(result: ProfileResult | null) {

@@ -280,6 +280,33 @@ export const THREAD_STATES = [
 ] as const;
 type ThreadState = (typeof THREAD_STATES)[number]['state'];
 
+/** Dask's samples, and those of threads whose clocks cannot be read. */
+const NOT_TOLD = {
+  state: 'compute',
+  label: 'CPU or waiting, not told which',
+  samples: 'unknown'
+} as const;
+
+/** Whether the source tells of any sample what its thread did. */
+export function tellsStates({ activity }: ProfileResult): boolean {
+  return (
+    activity.unknown === undefined ||
+    THREAD_STATES.some(({ samples }) =>
+      activity[samples].some(count => count > 0)
+    )
+  );
+}
+
+/** The states that the activity line draws and the legend names. */
+export function statesOf(
+  result: ProfileResult
+): readonly ((typeof THREAD_STATES)[number] | typeof NOT_TOLD)[] {
+  return [
+    ...(tellsStates(result) ? THREAD_STATES : []),
+    ...(result.activity.unknown === undefined ? [] : [NOT_TOLD])
+  ];
+}
+
 type FrameFacts = {
   readonly name: string;
   readonly place: string;
@@ -326,7 +353,8 @@ export function factsOf(
   const text = (samples: number) => samplesText(tree.result, samples, trans);
   const ofAll = (samples: number) =>
     formatShare(tree.total > 0 ? samples / tree.total : 0);
-  const states = THREAD_STATES.map(({ state, label, samples }) => {
+  const told = tellsStates(tree.result) ? THREAD_STATES : [];
+  const states = told.map(({ state, label, samples }) => {
     const value = share(nodes[samples][node] ?? 0);
     return {
       state,
@@ -403,6 +431,7 @@ export function frameRows(
 function frameCells(tree: FrameTree, node: number, trans: Trans): TableCell[] {
   const { nodes } = tree.result;
   const n = nodes.n[node] ?? 0;
+  const told = tellsStates(tree.result);
   const time = (samples: number): TableCell => ({
     text: samplesText(tree.result, samples, trans),
     value: samples
@@ -413,9 +442,8 @@ function frameCells(tree: FrameTree, node: number, trans: Trans): TableCell[] {
     time(n),
     cellOf.share(shareOfNode(tree, node)),
     time(tree.self[node] ?? 0),
-    time(nodes.onCore[node] ?? 0),
-    time(nodes.waiting[node] ?? 0),
-    time(nodes.gil[node] ?? 0),
-    time(nodes.blocked[node] ?? 0)
+    ...THREAD_STATES.map(({ samples }) =>
+      told ? time(nodes[samples][node] ?? 0) : cellOf.share(null)
+    )
   ];
 }

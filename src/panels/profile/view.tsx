@@ -15,7 +15,8 @@ import {
   type FrameTree,
   nameOf,
   samplingText,
-  THREAD_STATES
+  statesOf,
+  tellsStates
 } from './rows';
 
 type ProfileViewProps = {
@@ -60,17 +61,20 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         </div>
         <IcicleView {...props} />
         <ul className="sw-legend" aria-label={trans.__('Legend')}>
-          {THREAD_STATES.map(({ state, label }) => (
+          {statesOf(tree.result).map(({ state, label }) => (
             <li key={state} className="sw-legend-item">
               <Swatch mark={{ kind: state }} /> {legendWord(label, trans)}
             </li>
           ))}
-          <li className="sw-legend-item sw-legend-figure sw-wide-only">
-            {trans.__('foot of each frame: what was not on a core')}
-          </li>
+          {tellsStates(tree.result) && (
+            <li className="sw-legend-item sw-legend-figure sw-wide-only">
+              {trans.__('foot of each frame: what was not on a core')}
+            </li>
+          )}
         </ul>
         <ActivityView
           activity={props.activity}
+          states={statesOf(tree.result)}
           whole={props.wholeActivity}
           time={props.time}
           selection={props.selection}
@@ -120,19 +124,25 @@ function FrameDetails(
           </tr>
         </tbody>
       </table>
-      <div className="sw-block-title">{trans.__('On a core, and waiting')}</div>
-      <table className="sw-card-table">
-        <tbody>
-          {facts.states.map(state => (
-            <tr key={state.state}>
-              <td>
-                <Swatch mark={{ kind: state.state }} /> {state.label}
-              </td>
-              <td>{state.text}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {facts.states.length > 0 && (
+        <>
+          <div className="sw-block-title">
+            {trans.__('On a core, and waiting')}
+          </div>
+          <table className="sw-card-table">
+            <tbody>
+              {facts.states.map(state => (
+                <tr key={state.state}>
+                  <td>
+                    <Swatch mark={{ kind: state.state }} /> {state.label}
+                  </td>
+                  <td>{state.text}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </>
+      )}
       {facts.caller !== null && (
         <>
           <div className="sw-block-title">{trans.__('Called from')}</div>

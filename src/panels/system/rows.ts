@@ -11,6 +11,7 @@ import {
   cellOf,
   formatBytes,
   formatCount,
+  formatDuration,
   formatPercent,
   type TableCell,
   type TableData,
@@ -23,7 +24,7 @@ export type Of = (typeof OF)[number];
 
 /** As in the section *System* of a report. */
 const FIGURES = {
-  processes: ['cpu', 'memory', 'diskRead', 'diskWrite', 'fds'],
+  processes: ['cpu', 'memory', 'diskRead', 'diskWrite', 'fds', 'loopInterval'],
   hosts: ['netRead', 'netWrite', 'hostDiskRead', 'hostDiskWrite']
 } as const;
 export type Figure = (typeof FIGURES)[Of][number];
@@ -55,7 +56,13 @@ export type Drawn = {
 export function drawnOf(result: SystemResult, of: Of, trans: Trans): Drawn {
   const lines =
     of === 'hosts' ? hostsOf(result, trans) : processesOf(result, trans);
-  const figures = FIGURES[of];
+  const all: readonly Figure[] = FIGURES[of];
+  const figures = all.filter(
+    // (most clusters have no event loop beside their tasks)
+    figure =>
+      figure !== 'loopInterval' ||
+      lines.some(({ points }) => points.loopInterval !== undefined)
+  );
   const chosen =
     lines.length > MOST_NAMED ? highestInTurn(lines, figures) : new Set(lines);
   let place = 0;
@@ -132,8 +139,15 @@ function highestInTurn(
   return chosen;
 }
 
+function valuesOf(
+  points: SystemLine,
+  figure: Figure
+): readonly (number | null)[] {
+  return points[figure] ?? [];
+}
+
 function highestOf(points: SystemLine, figure: Figure): number | null {
-  return points[figure].reduce(
+  return valuesOf(points, figure).reduce(
     (most, value) =>
       value === null || (most !== null && most >= value) ? most : value,
     null
@@ -169,7 +183,7 @@ export function stepsOf(
       x.push(from);
       y.push(null);
     }
-    const value = points[figure][i] ?? null;
+    const value = valuesOf(points, figure)[i] ?? null;
     x.push(from, t);
     y.push(value, value);
     end = t;
@@ -185,7 +199,7 @@ export function valueAt(
 ): number | null {
   const next = points.t.findIndex(each => each >= t);
   return next >= 0 && points.t[next]! - points.seconds[next]! <= t
-    ? (points[figure][next] ?? null)
+    ? (valuesOf(points, figure)[next] ?? null)
     : null;
 }
 
@@ -201,6 +215,8 @@ export function titleOfFigure(figure: Figure, trans: Trans): string {
       return trans.__('Written to disk');
     case 'fds':
       return trans.__('Descriptors');
+    case 'loopInterval':
+      return trans.__('Between turns of the event loop');
     case 'netRead':
       return trans.__('Received by the host');
     case 'netWrite':
@@ -222,6 +238,9 @@ export function formatFigure(
   }
   if (figure === 'fds') {
     return formatCount(value);
+  }
+  if (figure === 'loopInterval') {
+    return formatDuration(value);
   }
   const bytes = formatBytes(value);
   return figure === 'memory' || value === null
@@ -309,9 +328,10 @@ type Sum = {
 } | null;
 
 /** A rate times its seconds, summed. */
-function sumOf({ seconds, ...points }: SystemLine, figure: Figure): Sum {
+function sumOf(points: SystemLine, figure: Figure): Sum {
+  const { seconds } = points;
   let sum: Sum = null;
-  points[figure].forEach((value, i) => {
+  valuesOf(points, figure).forEach((value, i) => {
     if (value !== null) {
       const { total, seconds: before } = sum ?? { total: 0, seconds: 0 };
       const span = seconds[i] ?? 0;

@@ -289,7 +289,8 @@ class DrawnLog {
           diskRead: (process + 1) * 3 * MiB * wave,
           diskWrite: isScheduler ? NaN : (process + 2) * MiB * (2 - wave),
           hostDiskRead: 11 * MiB * wave,
-          hostDiskWrite: 13 * MiB * (2 - wave)
+          hostDiskWrite: 13 * MiB * (2 - wave),
+          loopInterval: NaN
         });
       }
     }

@@ -316,7 +316,7 @@ describe('the bar', () => {
         { activity: 'thread-noncpu', value: 1, share: null }
       ]
     })
-      .parts.map(part => [part.id, remarkOn(part, english)])
+      .parts.map(part => [part.id, remarkOn(part, result, english)])
       .filter(([, remark]) => remark !== '');
     expect(remarks).toEqual([
       ['noncpu', expect.stringContaining('below 5 ms')],

@@ -3,9 +3,14 @@ import { act } from 'react';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { english } from '../../../testing/translators';
+import type { FineMetricsResult } from '../../../wire/panel-link';
+import { partsOf, remarkOn, tableOf } from '../rows';
 import { ShownView } from './shown-view';
 
 const evil = '<img src=x onerror=alert(1)>';
+
+const plain = (text: string | null) => (text ?? '').replaceAll('\u00a0', ' ');
 
 const view = new ShownView();
 const whole = ask(drawnStore(firstLook(38)), 'fine-metrics', { ended: true });
@@ -35,6 +40,58 @@ describe('Fine Performance Metrics', () => {
       expect.stringMatching(/^paused for memory, \d+ ms, 0\.\d %$/)
     );
     expect(texts('Data moved')).toContain('send: network, 6.61 s');
+  });
+
+  it('shows sums that a Dask cluster tells as such, and idle time apart', () => {
+    const [like] = whole.byFunction;
+    const activities = { 'thread-cpu': 3, executor: 0.5, other: 0.5 };
+    const told: FineMetricsResult = {
+      ...whole,
+      account: 'told',
+      capacitySeconds: 10,
+      wallSeconds: 5,
+      threads: 2,
+      byActivity: Object.entries(activities).map(([activity, value]) => ({
+        activity,
+        value,
+        share: value / 8
+      })),
+      byFunction: [
+        { ...like!, function: 'f', total: 4, share: 0.5, activities }
+      ],
+      others: null,
+      idle: [{ cause: 'unknown', seconds: 7 }],
+      otherSpansSeconds: 4,
+      otherIdleSeconds: 0
+    };
+    view.show(told);
+    // The bar is the tasks' time: idle time overlaps with it, and is no part of it.
+    expect(plain(view.all('.sw-FineMetrics-foot')[0]!.textContent)).toBe(
+      '0seconds of tasks as Dask adds them up: 8.00 s'
+    );
+    const bar = view
+      .all('.sw-FineMetrics-bar')[0]!
+      .getAttribute('aria-description');
+    expect(plain(bar)).toBe(
+      'CPU 3.00 s, 38 %; other 1.00 s, 13 %; filtered out 4.00 s, 50 %'
+    );
+    expect(texts('By function')).toEqual(['f, 4.00 s, 50 %']);
+    expect(texts('Idle, by cause')).toEqual(['cause not known, 7.00 s, 70 %']);
+    expect(plain(view.host.textContent)).toContain(
+      '7.00 s of 10.0 s = wall 5.00 s × 2 threads, by start and stop of tasks'
+    );
+    expect(view.host.textContent).not.toContain('every second of every thread');
+    const { columns, rows } = tableOf(told, english);
+    expect(columns[3]!.name).toBe('Share');
+    expect(
+      rows
+        .at(-1)!
+        .map(({ value }) => value)
+        .slice(0, 4)
+    ).toEqual([expect.anything(), null, 7, null]);
+    expect(
+      remarkOn(partsOf({ 'thread-noncpu': 1 }, 1, 'seconds')[0]!, told, english)
+    ).toContain('is not told');
   });
 
   it('filters by a click and leaves out by Alt-click', () => {

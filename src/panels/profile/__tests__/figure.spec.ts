@@ -247,7 +247,8 @@ describe('the activity line', () => {
         onCore: expect.closeTo(2 * (i + 1), 12),
         waiting: expect.closeTo(0.8, 12),
         gil: expect.closeTo(0.4, 12),
-        blocked: expect.closeTo(0.2, 12)
+        blocked: expect.closeTo(0.2, 12),
+        unknown: 0
       }))
     });
     expect(activity([5, 8]).bars[0]).toMatchObject({ from: 5, to: 8 });

@@ -8,13 +8,16 @@ import { SelectionModel } from '../../../feed/selection';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import type { ProfileResult } from '../../../wire/panel-link';
 import type { ITheme } from '../../panel-context';
 import { activityOf } from '../figure';
-import { frameTree, THREAD_STATES } from '../rows';
+import { frameRows, frameTree, statesOf, THREAD_STATES } from '../rows';
 import { ProfileView } from '../view';
 
-it('legend and details of Profile are in the user’s language', () => {
-  const result = ask(drawnStore(firstLook()), 'profile', { ended: true });
+const profile = ask(drawnStore(firstLook()), 'profile', { ended: true });
+
+/** What a view of an answer says. */
+function shown(result: ProfileResult, trans = bracketing) {
   const host = document.body.appendChild(document.createElement('div'));
   const root = createRoot(host);
   const activity = activityOf(result);
@@ -32,18 +35,76 @@ it('legend and details of Profile are in the user’s language', () => {
         found={null}
         selection={new SelectionModel()}
         theme={theme}
-        trans={bracketing}
+        trans={trans}
         onZoom={() => undefined}
         onSelect={() => undefined}
       />
     )
   );
-  const legend = host.querySelector('.sw-legend')?.textContent ?? '';
-  const details = host.querySelector('.sw-Profile-details')?.textContent ?? '';
+  const textOf = (selector: string): string =>
+    host.querySelector(selector)?.textContent ?? '';
+  const said = {
+    legend: textOf('.sw-legend'),
+    details: textOf('.sw-Profile-details'),
+    activity: textOf('.sw-Profile-activity'),
+    highest: activity.highest
+  };
+  flushSync(() => root.unmount());
+  host.remove();
+  return said;
+}
+
+it('legend and details of Profile are in the user’s language', () => {
+  const { legend, details } = shown(profile);
   for (const { label } of THREAD_STATES) {
     expect(legend).toContain(`⟦${label}⟧`);
     expect(details).toContain(`⟦${label}⟧`);
   }
-  flushSync(() => root.unmount());
-  host.remove();
+});
+
+it('legend, details and activity say nothing of states that the source does not tell', () => {
+  const { nodes, activity } = profile;
+  const none = (counts: readonly number[]) => counts.map(() => 0);
+  const untold: ProfileResult = {
+    ...profile,
+    rateHz: 100,
+    nodes: {
+      ...nodes,
+      onCore: none(nodes.onCore),
+      waiting: none(nodes.waiting),
+      gil: none(nodes.gil),
+      blocked: none(nodes.blocked)
+    },
+    activity: {
+      seconds: activity.seconds,
+      onCore: none(activity.onCore),
+      waiting: none(activity.waiting),
+      gil: none(activity.gil),
+      blocked: none(activity.blocked),
+      unknown: activity.seconds.map((_, i) => 100 * (1 + (i % 3)))
+    }
+  };
+  const said = shown(untold);
+  expect(said.legend.trim()).toBe('⟦CPU or waiting, not told which⟧');
+  expect(said.details).not.toContain('On a core');
+  expect(said.details).toContain('⟦samples⟧');
+  // One to three threads.
+  expect(said.highest).toBeCloseTo(3);
+  expect(said.activity).toContain('threads that ran tasks');
+  const cells = frameRows(frameTree(untold), () => true, bracketing)[0]!.cells;
+  expect(cells.slice(2, 5).every(({ value }) => value !== null)).toBe(true);
+  expect(cells.slice(5).map(({ text, value }) => [text, value])).toEqual([
+    ['–', null],
+    ['–', null],
+    ['–', null],
+    ['–', null]
+  ]);
+  // Some samples without a state beside others: both.
+  const mixed = { ...profile.activity, unknown: untold.activity.unknown! };
+  expect(
+    statesOf({ ...profile, activity: mixed }).map(({ label }) => label)
+  ).toEqual([
+    ...THREAD_STATES.map(({ label }) => label),
+    'CPU or waiting, not told which'
+  ]);
 });

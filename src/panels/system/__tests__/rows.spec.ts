@@ -32,7 +32,8 @@ const ROW = {
   diskRead: 6 * MiB,
   diskWrite: 7 * MiB,
   hostDiskRead: 8 * MiB,
-  hostDiskWrite: 9 * MiB
+  hostDiskWrite: 9 * MiB,
+  loopInterval: NaN
 };
 
 function logOf(hosts: readonly string[], rows: readonly Row[]): LogStore {
@@ -100,6 +101,36 @@ describe('lines', () => {
     ]);
     expect(titleOf(result, 'processes', english)).toBe('What 3 processes take');
     expect(titleOf(result, 'hosts', english)).toBe('What all on 2 hosts take');
+  });
+
+  it('are of event loops where the source tells of them', () => {
+    const of = (loopInterval: number) =>
+      ask(
+        logOf(
+          ['here'],
+          [
+            { worker: 0, t: 0.5, loopInterval },
+            { worker: NONE_U16, t: 0.5 }
+          ]
+        ),
+        'system'
+      );
+    expect(drawnOf(of(NaN), 'processes', english).figures).not.toContain(
+      'loopInterval'
+    );
+    const told = of(0.25);
+    const { figures, named } = drawnOf(told, 'processes', english);
+    expect(figures).toContain('loopInterval');
+    expect(drawnOf(told, 'hosts', english).figures).not.toContain(
+      'loopInterval'
+    );
+    expect(told.lines.map(({ loopInterval }) => loopInterval)).toEqual([
+      undefined,
+      [0.25]
+    ]);
+    expect(plain(descriptionOf(named, 'loopInterval', english))).toBe(
+      'Between turns of the event loop: at most 250 ms, worker 0'
+    );
   });
 
   it('are of a host what the worker says that was there for the longest', () => {

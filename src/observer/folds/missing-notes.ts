@@ -1,0 +1,34 @@
+import { passesWorker } from '../filter';
+import type { FoldContext, Range } from './context';
+
+const WORKER_LOST = 'worker-lost';
+const MOST_NOTES = 10;
+
+/** What is missing in the figures: workers tell what they measure at least once a second, and one that dies tells nothing any more. */
+export function notesOf(
+  { log, filter }: FoldContext,
+  { from, to }: Range
+): string[] {
+  const notes: string[] = [];
+  for (const { columns, rows } of log.events.chunks) {
+    for (let i = 0; i < rows; i++) {
+      const worker = columns.worker[i]!;
+      const t = columns.t[i]!;
+      if (
+        t >= from &&
+        t <= to + 1 &&
+        passesWorker(filter, worker) &&
+        log.name(columns.kind[i]!) === WORKER_LOST
+      ) {
+        const name = log.shape.workers.get(worker)?.name ?? `worker ${worker}`;
+        notes.push(
+          `${name} was lost: what it had measured in its last second may be missing.`
+        );
+      }
+    }
+  }
+  const more = notes.length - MOST_NOTES;
+  return more > 0
+    ? [...notes.slice(0, MOST_NOTES), `So it is of ${more} more workers.`]
+    : notes;
+}

@@ -1,0 +1,212 @@
+import type { FineMetricsResult } from '../../wire/panel-link';
+import type { ParamsOf } from '../../wire/question';
+import { passesFineRow } from '../filter';
+import { ACTIVITIES } from '../store/activity-cells';
+import type { FineSums } from '../store/fine-sums';
+import { backgroundOf } from './background';
+import {
+  resolveRange,
+  type FoldContext,
+  type Honoured,
+  type Slices
+} from './context';
+import { cellPasses, fineCells, type FineCells } from './fine-cells';
+import { EntryBook, fineEntries, IDLE_ENTRY, TOO_MANY } from './fine-entries';
+import { fineSums } from './fine-rows';
+import {
+  activityRows,
+  addTo,
+  functionRow,
+  type FunctionSum,
+  FunctionSums,
+  MOST_UNITS,
+  othersOf,
+  poolLabels,
+  topOf,
+  totalOf,
+  UNITS
+} from './function-sums';
+import { honouredBy, whyNotKnown } from './honoured';
+import { accountIdle, IDLE_CAUSES, type IdleAccount } from './idle';
+import { idleFigures } from './idle-figures';
+import { IN_TASKS } from './lock-waits';
+import { notesOf } from './missing-notes';
+import { outsideTasks } from './outside-tasks';
+
+/** The other parts of a task are in the sums already. */
+const BEHIND: readonly string[] = ['transfer'];
+const activityIndex = new Map<string, number>(
+  ACTIVITIES.map((activity, i) => [activity, i])
+);
+
+/** A figure of tasks as their cluster adds it up. */
+type Told = {
+  readonly function: string;
+  readonly activity: string;
+  readonly unit: string;
+  readonly value: number;
+  readonly passes: boolean;
+};
+
+/**
+ * Fine metrics of a log whose cluster itself adds up what its tasks took (Dask: from when the worker takes a task up until its result is
+ * stored), and tells the sums by span and function. From the runs come executions, transfers and idle time alone:
+ *
+ *     thread         · ▒▒▒▒ │████ run ████│ ▒▒▒ │███          idle: ▒, by start and stop
+ *     told         ├ other ─┼─ thread-cpu … ┼ other ┤          so idle and these seconds overlap, and their sum is nobody's
+ */
+export function* foldToldMetrics(
+  context: FoldContext,
+  params: ParamsOf<'fine-metrics'>
+): Slices<{ readonly result: FineMetricsResult; readonly honoured: Honoured }> {
+  const { log, filter } = context;
+  const cells = yield* fineCells(context);
+  const range = resolveRange(context);
+  const idle = yield* accountIdle({ log, range, filter, perSpan: false });
+  const fine = yield* fineSums(context);
+  const notKnown = whyNotKnown(context);
+  const all = notKnown === '' ? [...toldOf(context, fine)] : [];
+  const told = all.filter(({ passes }) => passes);
+  const units = [...new Set([...UNITS, ...told.map(({ unit }) => unit)])];
+  const unit = units.find(known => known === params.unit) ?? 'seconds';
+  const byFunction = sumByFunction(context, told, cells, unit);
+  const top = topOf(params.top);
+  poolLabels(byFunction, top);
+  const seconds = secondsOf(told);
+  const allSeconds = secondsOf(all);
+  const whole =
+    unit === 'seconds'
+      ? allSeconds
+      : totalOf(byFunction.map(({ total }) => total));
+  const share = (value: number): number | null =>
+    whole > 0 ? value / whole : null;
+  return {
+    result: {
+      view: 'fine-metrics',
+      account: 'told',
+      ...(notKnown === '' ? {} : { notKnown }),
+      unit,
+      units: units.slice(0, MOST_UNITS),
+      ...idleFigures(log, idle),
+      byActivity: activityRows(byFunction, share),
+      byFunction: byFunction
+        .slice(0, top)
+        .map(sum =>
+          functionRow(
+            log,
+            sum,
+            unit === 'seconds' ? share(sum.total)! : 0,
+            share
+          )
+        ),
+      others: othersOf(byFunction.slice(top)),
+      background: [
+        ...backgroundOf(context, cells.background, BEHIND),
+        ...outsideTasks(context, fine)
+      ],
+      otherSpansSeconds: Math.max(0, allSeconds - seconds),
+      gilErrorSeconds: 0,
+      attributedNanoseconds: Math.round(seconds * 1e9),
+      totalNanoseconds: Math.round(allSeconds * 1e9),
+      ...(params.entries === true
+        ? entriesOf(context, told, cells, idle, fine, [
+            ...(notKnown === '' ? [] : [notKnown]),
+            ...notesOf(context, range)
+          ])
+        : {})
+    },
+    honoured: honouredBy('fine-metrics: told', context)
+  };
+}
+
+function* toldOf(
+  { log, filter }: FoldContext,
+  fine: FineSums
+): Generator<Told> {
+  for (const row of fine.all()) {
+    if (log.name(row.context) === IN_TASKS) {
+      yield {
+        function: log.name(row.function),
+        activity: log.name(row.activity),
+        unit: log.name(row.unit),
+        value: row.value,
+        passes: passesFineRow(filter, row)
+      };
+    }
+  }
+}
+
+function secondsOf(told: readonly Told[]): number {
+  return totalOf(
+    told.filter(({ unit }) => unit === 'seconds').map(({ value }) => value)
+  );
+}
+
+/** Largest first. */
+function sumByFunction(
+  context: FoldContext,
+  told: readonly Told[],
+  { held }: FineCells,
+  unit: string
+): FunctionSum[] {
+  const sums = new FunctionSums();
+  for (const each of told) {
+    if (each.unit === unit) {
+      const sum = sums.of(each.function);
+      const activity = activityIndex.get(each.activity);
+      if (activity === undefined) {
+        addTo(sum.byLabel, each.activity, each.value);
+      } else {
+        sum.byActivity[activity]! += each.value;
+      }
+      sum.total += each.value;
+    }
+  }
+  for (let cell = 0; cell < held.length; cell++) {
+    if (cellPasses(context, held, cell)) {
+      // (what has just run is told later)
+      const sum = sums.get(context.log.name(held.function(cell)));
+      if (sum !== undefined) {
+        sum.executions += held.executions(cell);
+      }
+    }
+  }
+  return sums.sorted();
+}
+
+/** As those of runs, but that idle time stands apart: it is no rest of these seconds. */
+function entriesOf(
+  context: FoldContext,
+  told: readonly Told[],
+  { background }: FineCells,
+  idle: IdleAccount,
+  fine: FineSums,
+  missing: readonly string[]
+): Required<Pick<FineMetricsResult, 'entries' | 'notes'>> {
+  const { log } = context;
+  const book = new EntryBook();
+  for (const { function: fn, activity, unit, value } of told) {
+    book.addOwn([IN_TASKS, fn, activity, unit], value);
+  }
+  for (let cell = 0; cell < background.length; cell++) {
+    if (cellPasses(context, background, cell)) {
+      const fn = log.name(background.function(cell));
+      for (const activity of BEHIND) {
+        const i = activityIndex.get(activity)!;
+        const seconds = background.nanoseconds(cell, i) / 1e9;
+        book.add(['background', fn, activity, 'seconds'], seconds);
+        book.add(
+          ['background', fn, activity, 'count'],
+          background.events(cell, i)
+        );
+      }
+    }
+  }
+  IDLE_CAUSES.forEach((cause, i) => {
+    book.add(['idle', IDLE_ENTRY[0], cause, 'seconds'], idle.selectedIdle[i]!);
+  });
+  return {
+    entries: [...book.entries(value => value), ...fineEntries(context, fine)],
+    notes: book.isFull ? [TOO_MANY, ...missing] : missing
+  };
+}
