@@ -25,7 +25,7 @@ from spanwise.graph.packs import PartNaming, outer_key
 from spanwise.graph.provenance import Source
 from spanwise.local.log_ids import ProcessIds
 from spanwise.local.work import Counted, Done
-from spanwise.measure.meters import Metered
+from spanwise.measure.meters import MeteredValues
 from spanwise.measure.parts import Part
 from spanwise.processes.this_process import kernel_id, notebook_path, versions
 from spanwise.records.bounded_texts import BoundedTexts
@@ -338,7 +338,7 @@ class LocalLog:
             self._writer.extend_columns("runs", columns)
 
     def _meter_rows(
-        self, run: int, meters: Iterable[Metered], ids: ProcessIds | None
+        self, run: int, meters: Iterable[MeteredValues], ids: ProcessIds | None
     ) -> list[tuple[int | float, ...]]:
         """What a run has measured itself; of another process as tuples."""
         return [

@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter, thread_time
 from typing import Any
 
 from spanwise.local.work import Work
 from spanwise.measure.clocks import CoreWait
-from spanwise.measure.meters import Metered, take_metered, without_seconds
+from spanwise.measure.meters import Metered, MeteredValues, take_metered, without_seconds
 from spanwise.measure.parts import Part
 from spanwise.measure.scopes import Heard, Hearing
 from spanwise.measure.sizes import Sizes
@@ -89,14 +89,14 @@ class Lane:
 
     def take_metered(
         self, work: Work, is_divided: bool, duration: float, cpu: float
-    ) -> list[Metered] | None:
+    ) -> Sequence[MeteredValues] | None:
         """What the task has measured itself."""
         heard = self.heard
         if not (heard.seconds or heard.events or self.metered):
             return None
         rows, self.metered = self.metered, []
         left = (0.0, 0.0) if is_divided else (duration, cpu)
-        return rows + take_metered(heard, work.function, work.span, *left)
+        return [*rows, *take_metered(heard, work.function, work.span, *left)]
 
 
 class _Here(threading.local):
@@ -250,7 +250,7 @@ def _done(
     nbytes: float,
     parts: list[Part] | None,
     text: str | None,
-    meters: list[Metered] | None,
+    meters: Sequence[MeteredValues] | None,
 ) -> tuple[Any, ...]:
     return (
         lane.number,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.graph.places import PartNames, shape_of
 from spanwise.graph.private_dask import GraphNode, Task, execute_subgraph, prohibited_reuse
-from spanwise.measure.meters import Metered
+from spanwise.measure.meters import MeteredValues
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
 from spanwise.measure.stacks import TextIds
@@ -63,7 +63,7 @@ class Done(NamedTuple):
     nbytes: float
     parts: list[Part] | None
     text: str | None
-    meters: list[Metered] | None
+    meters: Sequence[MeteredValues] | None
 
 
 class Taken:

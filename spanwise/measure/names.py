@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 #: At most so many texts, of so many characters together, get ids: new functions and
 #: files come for as long as a worker lives, and an id is never used again.
@@ -59,6 +60,13 @@ class Names:
             self._labels += 1
             found = self.id_of(text if self._labels <= MOST_LABELS else OTHERS)
         return found
+
+    def label_ids_of(self, texts: Sequence[str]) -> list[int]:
+        """The same of many, most of which have an id."""
+        find = self._ids.get
+        return [
+            self.label_id_of(text) if (found := find(text)) is None else found for text in texts
+        ]
 
     def announcement(self) -> dict[str, object]:
         """Return the fields that announce what is new: put them into the next message."""

@@ -165,7 +165,7 @@ def test_a_report_says_of_each_run_what_belongs_to_it():
     fields, tables, blobs = report.message(names)
     said = [
         [names_text(names, each) if i in (3, 4) else each for i, each in enumerate(row)]
-        for row in tables["meters"]
+        for row in zip(*tables["meters"].values(), strict=True)
     ]
     assert said[0] == [0, 3, 31, "seen", "seconds", 1.5, 0.25]
     assert [row[:6] for row in said[1:]] == [

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.errors import Reschedule
 from spanwise.measure.clocks import CoreWait
-from spanwise.measure.meters import Metered, take_metered, without_seconds
+from spanwise.measure.meters import Metered, MeteredValues, take_metered, without_seconds
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
 from spanwise.measure.scopes import Heard, listen
@@ -284,9 +284,10 @@ class Executor(threading.Thread):
                 else:
                     reads = self._read_sums
                     reads[0] += len(inputs)
-                    sizes = worker.table.sizes
+                    read_bytes, size_of = reads[1], worker.table.sizes.get
                     for each in entry[3]:
-                        reads[1] += sizes.get(each, 0.0)
+                        read_bytes += size_of(each, 0.0)
+                    reads[1] = read_bytes
             library = worker.library
             opened = library.templates.get(row[TASK_TEMPLATE])
             if row[TASK_CHUNK] == NONE_U32:
@@ -363,10 +364,15 @@ class Executor(threading.Thread):
         if self.watched:
             tell_end(self, stop, stop_cpu)
         heard = self.heard
-        meters = None
+        meters: Sequence[MeteredValues] | None = None
         if heard.seconds or heard.events or self.metered:
-            whole = (duration, stop_cpu - cpu) if opened.parts is None else (0.0, 0.0)
-            meters = self._take_metered(row, parts, *whole)
+            if parts is None:
+                # (no fused task: then nothing is in `metered`)
+                function, span = row[TASK_FUNCTION], row[TASK_SPAN]
+                meters = take_metered(heard, function, span, duration, stop_cpu - cpu)
+            else:
+                whole = (duration, stop_cpu - cpu) if opened.parts is None else (0.0, 0.0)
+                meters = self._take_metered(row, parts, *whole)
         if waiting is None:
             wait_inputs, wait_thread = 0.0, start - row[TASK_READY_AT]
             if not wait_thread > 0.0:
@@ -525,7 +531,7 @@ class Executor(threading.Thread):
 
     def _take_metered(
         self, row: Row, parts: list[Part] | None, duration: float, cpu: float
-    ) -> list[Metered]:
+    ) -> Sequence[MeteredValues]:
         """What the run has measured itself.
 
         Parameters
@@ -544,7 +550,7 @@ class Executor(threading.Thread):
         if not rows:
             return told
         self.metered = []
-        return rows + told
+        return [*rows, *told]
 
     # ── other ends ────────────────────────────────────────────────────────
 
@@ -571,7 +577,7 @@ class Executor(threading.Thread):
         if self.watched:
             tell_end(self, stop, stop_cpu)
         heard = self.heard
-        meters = None
+        meters: Sequence[MeteredValues] | None = None
         if heard.seconds or heard.events or self.metered:
             # (of the part that failed by now nothing is left)
             meters = without_seconds(self._take_metered(row, None, 0.0, 0.0))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from spanwise.measure.meters import Metered
+from spanwise.measure.meters import Metered, MeteredValues
 from spanwise.measure.names import Names
 from spanwise.measure.parts import Part
 from spanwise.records.enumerations import NONE_U32, RUN_FAILED, RUN_MISSING
@@ -45,11 +46,11 @@ class Report:
         inline += result
         return start
 
-    def add_meters(self, rows: list[Metered]) -> None:
+    def add_meters(self, rows: Sequence[MeteredValues]) -> None:
         """Add what the run measured whose row comes next."""
+        run, meters = len(self.runs), self.meters
         for row in rows:
-            self.meters.append(len(self.runs))
-            self.meters += row
+            meters += (run, *row)
 
     def add_missing(
         self, task_id: int, run_id: int, lost: list[tuple[int, int]], now: float
@@ -106,21 +107,11 @@ class Report:
                 blobs.append(error.blob)
         tables: dict[str, Any] = {"runs": self.runs, "parts": self.parts, "missing": self.missing}
         if self.meters:
-            count = 1 + len(Metered._fields)
-            rows, functions, spans, labels, units, values, cpus = (
-                self.meters[place::count] for place in range(count)
-            )
-            id_of = names.label_id_of
-            tables["meters"] = [
-                *zip(
-                    rows,
-                    functions,
-                    spans,
-                    map(id_of, labels),
-                    map(id_of, units),
-                    values,
-                    cpus,
-                    strict=True,
-                )
-            ]
+            columns = ("row", *Metered._fields)
+            meters = {
+                name: self.meters[place :: len(columns)] for place, name in enumerate(columns)
+            }
+            for name in ("label", "unit"):
+                meters[name] = names.label_ids_of(meters[name])
+            tables["meters"] = meters
         return fields, tables, blobs
