@@ -459,7 +459,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         """The id of the span around the call by which a graph has come; None: none is known."""
         computations = getattr(scheduler, "computations", None)
         annotations = computations[-1].annotations if computations else {}
-        said = annotations.get("span")
+        said: Any = annotations.get("span")
         before, self._last_said = self._last_said, said
         if said is before and not str(scheduler.address).startswith("inproc"):
             return None  # (Dask keeps what an earlier graph said)

@@ -10,6 +10,7 @@ import { u16Of } from '../base/typed-arrays';
 import type { Row } from '../records/block';
 import {
   FILTERED_STATUSES,
+  LARGEST_U16,
   type RunStatus,
   type SpanOrigin,
   type TaskOrigin,
@@ -130,7 +131,12 @@ export const PANEL_LINK = {
        */
       groupSize: v.optional(u16, 0),
       group: v.optional(
-        v.pipe(v.number(), v.integer(), v.minValue(-1), v.maxValue(65_535)),
+        v.pipe(
+          v.number(),
+          v.integer(),
+          v.minValue(-1),
+          v.maxValue(LARGEST_U16)
+        ),
         -1
       )
     }),
