@@ -257,12 +257,14 @@ describe('the profile of drawn samples', () => {
                 .filter(each => each.second === second && each.state === state)
                 .reduce((sum, { n }) => sum + n, 0)
             );
+          const unknown = of(SampleState.Unknown);
           expect(result.activity).toEqual({
             seconds,
             onCore: of(SampleState.OnCore),
             waiting: of(SampleState.Waiting),
             gil: seconds.map(() => 0),
-            blocked: of(SampleState.Blocked)
+            blocked: of(SampleState.Blocked),
+            ...(unknown.some(n => n > 0) && { unknown })
           });
         }
       ),
