@@ -54,6 +54,25 @@ QUICK = frozenset(
     }
 )
 
+#: Quick ones with nothing that a newer Python changes: bytes of the wire, tables of numbers and
+#: tasks, files, what pandas draws, scripts of the checkout. The others look at frames, code and
+#: signatures, pickle, import, catch signals, or start whole clusters.
+_OF_ANY_PYTHON = frozenset(
+    {
+        "test_count_results",
+        "test_cull",
+        "test_gathering",
+        "test_memory_sampler",
+        "test_private_folder",
+        "test_records_block",
+        "test_spill",
+        "test_wire_frame",
+        "test_worker_tasks",
+    }
+)
+#: With the newest Python that is declared, in the same run.
+NEWEST = QUICK - _OF_ANY_PYTHON
+
 #: What versions of Dask and pandas may change, beside the quick ones: ``scripts/test-versions``.
 VERSIONS = frozenset({"test_core_only", "test_dask_equality", "test_living_layers", "test_packs"})
 

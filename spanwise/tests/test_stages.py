@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from spanwise.tests.stages import ALONE, QUICK, STAGES, VERSIONS
+from spanwise.tests.stages import ALONE, NEWEST, QUICK, STAGES, VERSIONS
 
 
-@pytest.mark.parametrize("modules", [*STAGES.values(), VERSIONS], ids=[*STAGES, "versions"])
+@pytest.mark.parametrize(
+    "modules", [*STAGES.values(), VERSIONS, NEWEST], ids=[*STAGES, "versions", "newest"]
+)
 def test_each_module_of_a_stage_exists(modules: frozenset[str]) -> None:
     there = {path.stem for path in Path(__file__).parent.glob("test_*.py")}
     assert sorted(modules - there) == []
