@@ -5,6 +5,7 @@
 import {
   expect,
   type IJupyterLabPageFixture,
+  JupyterLabPage,
   test as galataTest
 } from '@jupyterlab/galata';
 import { Notebook } from './notebook';
@@ -13,6 +14,16 @@ import { Sidebar } from './sidebar';
 import { TroubleRecord } from './trouble';
 
 export { expect };
+
+/** Galata's own 15 s are too few for the first page of JupyterLab on a slow, busy machine. */
+const PATIENCE_MS = 240_000;
+const { waitForCondition } = JupyterLabPage.prototype;
+JupyterLabPage.prototype.waitForCondition = function (
+  condition,
+  timeout = PATIENCE_MS
+) {
+  return waitForCondition.call(this, condition, timeout);
+};
 
 /** The parts of a terminal's widget in the page that are used here. */
 type OpenTerminal = {
