@@ -121,12 +121,16 @@ export function secondNumberings(path, text, enumerations) {
         said(i, `${tuple[1]} number members of ${of} again`);
       }
     }
+    const here = pairsIn(line);
+    if (here.length === 0) {
+      return;
+    }
     // Three lines together: an object or enum of its own has one member a line.
     const near = pairsIn(lines.slice(i, i + 3).join('\n'));
     for (const [name, words] of members) {
       const own = near.filter(([word]) => words.has(word));
       if (
-        pairsIn(line).some(([word]) => words.has(word)) &&
+        here.some(([word]) => words.has(word)) &&
         new Set(own.map(([word]) => word)).size > 1 &&
         new Set(own.map(([, number]) => number)).size > 1
       ) {
@@ -188,7 +192,9 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   for (const problem of problems) {
     console.error(problem);
   }
-  if (problems.length > 0) {
+  // Fewer means that folders were not found.
+  if (problems.length > 0 || files < 100) {
+    console.error(`${problems.length} second numberings in ${files} files.`);
     process.exitCode = 1;
   } else {
     console.log(`enumerations: ${files} files number nothing again`);
