@@ -21,7 +21,7 @@ from spanwise.client import launch, session
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
-from spanwise.tests.stages import STAGES
+from spanwise.tests.stages import LONGEST, STAGES
 from spanwise.wire.link import Link
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
@@ -54,15 +54,21 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("any machine")
 
 
+def module_of(item: pytest.Item) -> str:
+    """Name the file of a test, without its ending."""
+    return item.nodeid.split("::")[0].rpartition("/")[2].removesuffix(".py")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests with the stages of ``scripts/test`` that they belong to."""
+    """Mark the tests with the stages of ``scripts/test`` that they belong to; the longest first."""
+    places = {module: place for place, module in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(module_of(item), len(places)))
     for item in items:
         if " at 0x" in item.nodeid:
             # Two processes that share the tests would see two tests.
             raise pytest.UsageError(f"name the case, its address is of this run: {item.nodeid}")
-        module = item.nodeid.split("::")[0].rpartition("/")[2].removesuffix(".py")
         for stage, modules in STAGES.items():
-            if module in modules:
+            if module_of(item) in modules:
                 item.add_marker(stage)
 
 

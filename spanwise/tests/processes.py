@@ -53,10 +53,13 @@ def wait_until(what: str, condition: Callable[[], T], limit: float = LIMIT_SECON
         It did not within ``limit`` seconds.
     """
     end = time.monotonic() + limit
+    pause = 0.01
     while True:
         found = condition()
         if found:
             return found
         if time.monotonic() > end:
             raise AssertionError(f"not within {limit:g} s: {what}")
-        time.sleep(0.05)
+        # The longer it takes, the less often: what is asked takes time from what is waited for.
+        time.sleep(pause)
+        pause = min(1.5 * pause, 0.1)

@@ -77,3 +77,31 @@ NEWEST = QUICK - _OF_ANY_PYTHON
 VERSIONS = frozenset({"test_core_only", "test_dask_equality", "test_living_layers", "test_packs"})
 
 STAGES = {"alone": ALONE, "quick": QUICK}
+
+#: Begun first where two processes share the files: one that began with the last would end alone.
+LONGEST = (
+    "test_default_cluster",
+    "test_scattered_segments",
+    "test_like_distributed",
+    "test_text_snippets",
+    "test_dask_attach",
+    "test_dask_bridge",
+    "test_wire_link",
+    "test_command_line",
+    "test_plugins",
+    "test_pressure",
+    "test_observe_faults",
+    "test_callbacks",
+    "test_server",
+    "test_observe",
+    "test_progress",
+    "test_dask_ends",
+    "test_dask_samples",
+    "test_forked",
+    "test_whole_run",
+    "test_scheduler_profile",
+    "test_tasks_submit",
+    "test_dask_equality",
+    "test_dask_release",
+    "test_worker",
+)

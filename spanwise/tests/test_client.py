@@ -24,9 +24,11 @@ from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 
 def until(condition: Any, seconds: float = 60) -> None:
     give_up = time.monotonic() + seconds
+    pause = 0.002
     while not condition():
         assert time.monotonic() < give_up, "condition not met in time"
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(1.5 * pause, 0.05)
 
 
 def increment(x: int) -> int:

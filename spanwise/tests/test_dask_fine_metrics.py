@@ -141,6 +141,7 @@ def standing_still(client: distributed.Client, look: Any) -> tuple[Any, Any]:
         seen = look()
         if client.run_on_scheduler(of_dask) == before:
             return before, seen
+        time.sleep(0.05)
     raise AssertionError("Dask's figures never stand still")
 
 

@@ -152,6 +152,7 @@ def until(is_so: Callable[[], bool], what: str) -> None:
     end = time.monotonic() + LIMIT_SECONDS
     while not is_so():
         assert time.monotonic() < end, what
+        time.sleep(0.05)
 
 
 def test_samples_are_those_of_dask(client: distributed.Client) -> None:

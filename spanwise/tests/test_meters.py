@@ -869,7 +869,7 @@ def test_dasks_own_schedulers_tell_what_their_tasks_measure() -> None:
     with observe() as seen:
         for scheduler in ("sync", "threads", "processes"):
             made = [delayed(read, pure=False)(x) for x in range(2)]
-            assert compute(*made, scheduler=scheduler) == (0, 1)
+            assert compute(*made, scheduler=scheduler, num_workers=1) == (0, 1)
         callback = context_meter.add_callback(lambda *event: outside.append(event))
         with callback, context_meter.meter("whole"):
             compute(delayed(read)(7), scheduler="sync")
