@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 import threading
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,20 +24,22 @@ import spanwise
 from spanwise import span
 from spanwise.local.observe import Observation
 from spanwise.tests.disturbance import Disturbance
+from spanwise.tests.observed_tasks import (
+    POOL_SECONDS,
+    SCHEDULERS,
+    rest,
+    rest_and_tell,
+    spin,
+    wait_for_file,
+)
 from spanwise.tests.processes import wait_until
 
-SCHEDULERS = ("threads", "sync", "processes")
 #: Between Dask's handing a task out and the first stamp, and back: queue, sizes, the GIL.
 #: Per task, in seconds, beside what the machine takes.
 DISPATCH = {"threads": 0.05, "sync": 0.005, "processes": 1.0}
 
 
 VALUES = pd.DataFrame({"k": [n % 5 for n in range(1000)], "v": range(1000)})
-
-
-def rest(seconds: float, *inputs: Any) -> float:
-    time.sleep(seconds)
-    return seconds
 
 
 #: Seconds for which the delayed graph's tasks rest.
@@ -144,7 +145,8 @@ def test_same_tasks_as_the_profiler(seen: Observation, graph: str, scheduler: st
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_spans_are_those_in_which_the_code_stands(seen: Observation, scheduler: str) -> None:
     for graph in GRAPHS.values():
-        graph().compute(scheduler=scheduler, num_workers=2)
+        # (each process imports all of Dask)
+        graph().compute(scheduler=scheduler, num_workers=1 if scheduler == "processes" else 2)
     summary = seen._asked().query("summary")
     own = sum(row["ownNanoseconds"] for row in summary["spans"])
     assert own + summary["unattributedNanoseconds"] == summary["totalNanoseconds"]
@@ -177,13 +179,6 @@ def test_a_cell_that_is_run_again_keeps_its_spans(
         assert spans == {((f"work-{run}",), False), (("default",), True)}
 
 
-def rest_and_tell(seconds: float) -> tuple[float, float]:
-    """Wall seconds and CPU seconds that resting took."""
-    wall, cpu = time.perf_counter(), time.thread_time()
-    time.sleep(seconds)
-    return time.perf_counter() - wall, time.thread_time() - cpu
-
-
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_seconds_are_those_that_the_tasks_took(seen: Observation, scheduler: str) -> None:
     tasks = [
@@ -206,14 +201,6 @@ def test_seconds_are_those_that_the_tasks_took(seen: Observation, scheduler: str
     assert statistics.median(more) <= 0.001
     took = sum(shown.values())
     assert metrics["thread-noncpu"] + metrics["thread-cpu"] == pytest.approx(took, abs=1e-4)
-
-
-def spin(seconds: float) -> float:
-    """Keep a core for so much of the thread's CPU time; returns what it took."""
-    begin = time.thread_time()
-    while time.thread_time() < begin + seconds:
-        pass
-    return time.thread_time() - begin
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
@@ -287,16 +274,6 @@ def test_inner_parts_of_fused_tasks_have_their_own_span_and_function(
     )
     assert any(tags == ("load",) for tags, _ in parts)
     assert any(tags == ("sum",) for tags, _ in parts)
-
-
-#: A pool's processes import dask and pandas first, which takes seconds of a core each.
-POOL_SECONDS = 200.0
-
-
-def wait_for_file(go: Path) -> None:
-    limit = time.monotonic() + POOL_SECONDS
-    while not go.exists() and time.monotonic() < limit:
-        time.sleep(0.005)
 
 
 def test_memory_of_this_process_and_of_its_pool(seen: Observation, tmp_path: Path) -> None:

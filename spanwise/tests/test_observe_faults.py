@@ -33,8 +33,8 @@ from spanwise.errors import ClusterError
 from spanwise.local import recorder
 from spanwise.local.observe import Observation
 from spanwise.tests.leftover import marked_processes
+from spanwise.tests.observed_tasks import SCHEDULERS, Broken, fail, rest
 from spanwise.tests.processes import processes_of, wait_until
-from spanwise.tests.test_observe import SCHEDULERS, rest
 from spanwise.tests.work import lines_of
 from spanwise.wire.link import dial
 
@@ -69,14 +69,6 @@ def seen(known: set[int]) -> Iterator[Observation]:
 
 def statuses(seen: Observation) -> dict[str, str]:
     return {record["key"]: record["status"] for record in seen.get_task_stream()}
-
-
-class Broken(Exception):
-    """The error that a task of these tests raises."""
-
-
-def fail(number: int) -> None:
-    raise Broken(number)
 
 
 def chain(count: int) -> dict[str, Any]:

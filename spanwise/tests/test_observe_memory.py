@@ -18,6 +18,7 @@ from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.observe import Observation
 from spanwise.records.enumerations import MEMORY_MEASURES
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.tests.observed_tasks import held
 from spanwise.tests.processes import wait_until
 
 MIB = 2**20
@@ -28,14 +29,6 @@ def seen() -> Iterator[Observation]:
     with spanwise.observe("test") as seen:
         yield seen
     seen.close()
-
-
-def held(nbytes: int, go: Path) -> int:
-    """Keep so much memory until the file is there."""
-    block = b"x" * nbytes
-    while not go.exists():
-        time.sleep(0.005)
-    return len(block)
 
 
 def shown(seen: Observation) -> dict[str, dict[str, Any]]:

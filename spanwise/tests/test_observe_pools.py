@@ -7,7 +7,6 @@ import os
 import resource
 import subprocess
 import sys
-import time
 import tracemalloc
 import warnings
 from collections.abc import Iterator
@@ -26,8 +25,8 @@ from spanwise.local.observe import Observation
 from spanwise.local.observed_pools import ObservedPools
 from spanwise.local.process_files import ProcessFiles
 from spanwise.processes.process_state import lives, started
+from spanwise.tests.observed_tasks import meet, rest
 from spanwise.tests.processes import wait_until
-from spanwise.tests.test_observe import rest
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
@@ -48,15 +47,6 @@ def forking_pool(size: int, **options: Any) -> ProcessPoolExecutor:
 def compute(name: str, count: int, seconds: float, **options: Any) -> None:
     tasks = [dask.delayed(rest)(seconds, dask_key_name=f"{name}-{n}") for n in range(count)]
     assert dask.compute(*tasks, **options) == (seconds,) * count
-
-
-def meet(folder: Path, me: str, other: str) -> str:
-    """Wait for another task, which runs in another process meanwhile."""
-    (folder / me).touch()
-    limit = time.monotonic() + 60
-    while not (folder / other).exists() and time.monotonic() < limit:
-        time.sleep(0.005)
-    return me
 
 
 def compute_in_both(name: str, folder: Path, **options: Any) -> None:

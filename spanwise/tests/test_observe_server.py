@@ -17,8 +17,8 @@ from spanwise.errors import ClusterError
 from spanwise.observed.find_observer import find_observer
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.leftover import marked_processes
+from spanwise.tests.observed_tasks import rest
 from spanwise.tests.processes import processes_of, wait_until
-from spanwise.tests.test_observe import rest
 from spanwise.wire.link import dial
 
 pytest.importorskip("jupyter_server")
@@ -73,7 +73,9 @@ def test_the_next_observer_gets_what_the_one_that_died_had(
     server: JupyterServer, known: set[int]
 ) -> None:
     with spanwise.observe("replayed") as seen:
-        dask.delayed(rest)(0.0, dask_key_name="before").compute(scheduler="processes")
+        dask.delayed(rest)(0.0, dask_key_name="before").compute(
+            scheduler="processes", num_workers=1
+        )
         assert keys(seen) == {"before"}
         (observer,) = processes_of("observer", known)
         observer.kill()

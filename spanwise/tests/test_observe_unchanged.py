@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,8 +29,8 @@ from spanwise.local.meter import Meter
 from spanwise.local.observe import Observation
 from spanwise.local.runs import ObservedRuns
 from spanwise.local.work import TEMPLATES, TakingApart
+from spanwise.tests.observed_tasks import SCHEDULERS, first, rest, rest_until
 from spanwise.tests.processes import wait_until
-from spanwise.tests.test_observe import SCHEDULERS, rest
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
@@ -47,10 +46,6 @@ def seen() -> Iterator[Observation]:
 
 
 # -- iterators ------------------------------------------------------------------
-
-
-def first(items: Any) -> list[Any]:
-    return [next(items)]
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
@@ -171,14 +166,6 @@ def test_what_ends_the_record_does_not_end_the_program(
 
 
 # -- callbacks ------------------------------------------------------------------
-
-
-def rest_until(go: Path, *inputs: Any) -> int:
-    """Rest until the file is there, in whichever process."""
-    limit = time.monotonic() + 60
-    while not go.exists() and time.monotonic() < limit:
-        time.sleep(0.005)
-    return len(inputs)
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)

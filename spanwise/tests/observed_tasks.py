@@ -1,0 +1,78 @@
+"""Tasks for Dask's own schedulers.
+
+In a module that imports next to nothing: each process of a pool imports it, and with the tests
+pandas and pytest, in two seconds of a core.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+SCHEDULERS = ("threads", "sync", "processes")
+#: A pool's processes import dask first, and what a graph needs, in seconds of a core each.
+POOL_SECONDS = 200.0
+
+
+def rest(seconds: float, *inputs: Any) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def rest_and_tell(seconds: float) -> tuple[float, float]:
+    """Wall seconds and CPU seconds that resting took."""
+    wall, cpu = time.perf_counter(), time.thread_time()
+    time.sleep(seconds)
+    return time.perf_counter() - wall, time.thread_time() - cpu
+
+
+def spin(seconds: float) -> float:
+    """Keep a core for so much of the thread's CPU time; returns what it took."""
+    begin = time.thread_time()
+    while time.thread_time() < begin + seconds:
+        pass
+    return time.thread_time() - begin
+
+
+def wait_for_file(go: Path) -> None:
+    limit = time.monotonic() + POOL_SECONDS
+    while not go.exists() and time.monotonic() < limit:
+        time.sleep(0.005)
+
+
+class Broken(Exception):
+    """The error that a task of these tests raises."""
+
+
+def fail(number: int) -> None:
+    raise Broken(number)
+
+
+def meet(folder: Path, me: str, other: str) -> str:
+    """Wait for another task, which runs in another process meanwhile."""
+    (folder / me).touch()
+    limit = time.monotonic() + 60
+    while not (folder / other).exists() and time.monotonic() < limit:
+        time.sleep(0.005)
+    return me
+
+
+def held(nbytes: int, go: Path) -> int:
+    """Keep so much memory until the file is there."""
+    block = b"x" * nbytes
+    while not go.exists():
+        time.sleep(0.005)
+    return len(block)
+
+
+def first(items: Any) -> list[Any]:
+    return [next(items)]
+
+
+def rest_until(go: Path, *inputs: Any) -> int:
+    """Rest until the file is there, in whichever process."""
+    limit = time.monotonic() + 60
+    while not go.exists() and time.monotonic() < limit:
+        time.sleep(0.005)
+    return len(inputs)
