@@ -30,7 +30,7 @@ _PUBLIC: dict[str, str] = {
     "as_completed": "spanwise.client.waiting",
     "default_client": "spanwise.client.current",
     "fire_and_forget": "spanwise.client.fire_and_forget",
-    "futures_of": "spanwise.client.futures_of",
+    "futures_of": "spanwise.client.either_engine",
     "get_client": "spanwise.client.in_tasks",
     "get_task_metadata": "spanwise.client.task_stream",
     "get_task_stream": "spanwise.client.task_stream",

@@ -7,6 +7,7 @@ before, skipping any that were closed in between.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import dask
@@ -62,7 +63,7 @@ def _forget(name: str) -> None:
 
 
 def default_client(c: Any = None) -> Any:
-    """Return `c`, or the current client.
+    """Return `c`, or the current client: one of Spanwise, or of `distributed` beside which it is.
 
     Raises
     ------
@@ -72,9 +73,28 @@ def default_client(c: Any = None) -> Any:
     found = c if c is not None else dask.config.get("scheduler", default=None)
     # In a worker the settings hold what answers for each task.
     found = getattr(found, "client_here", lambda: found)()
-    if not hasattr(found, "_session"):
+    if hasattr(found, "_session"):
+        return found
+    theirs = dasks_client() if c is None else c
+    if not is_dasks_client(theirs):
         raise ValueError("No Spanwise client is open: make one with spanwise.Client()")
-    return found
+    return theirs
+
+
+def is_dasks_client(c: Any) -> bool:
+    """Whether it is a client of `distributed`, which is not imported for that."""
+    kind = getattr(sys.modules.get("distributed"), "Client", None)
+    return kind is not None and isinstance(c, kind)
+
+
+def dasks_client() -> Any:
+    """The current client of `distributed`; None if there is none."""
+    kind = getattr(sys.modules.get("distributed"), "Client", None)
+    try:
+        found = None if kind is None else kind.current()
+    except ValueError:
+        return None
+    return found if found is not None and found.status == "running" else None
 
 
 def sampled(c: Any = None) -> Any:
@@ -94,6 +114,10 @@ def sampled(c: Any = None) -> Any:
     callbacks = (getattr(hooks[0], "__self__", None) for hooks in list(Callback.active))
     owners: list[Any] = [getattr(each, "owner", None) for each in callbacks]
     observations = [each for each in owners if hasattr(each, "_begin_memory_run")]
+    theirs = dasks_client()
+    # (a client of Dask that is not its scheduler computes nothing that is not handed to it)
+    if theirs is not None and (scheduler == "dask.distributed" or not observations):
+        return theirs
     if not observations:
         raise ValueError(
             "There is nothing whose memory could be sampled: make a client with "

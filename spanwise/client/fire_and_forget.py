@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from spanwise.client.either_engine import dasks_own, holds_dasks_futures
 from spanwise.client.entries import Entry
 from spanwise.client.futures_of import futures_of
 
@@ -18,11 +19,15 @@ def fire_and_forget(obj: Any) -> None:
     ----------
     obj
         What :func:`spanwise.futures_of` takes: a future, a persisted collection, or containers.
+        Those of `distributed` are given to its own function.
 
     Examples
     --------
     >>> fire_and_forget(client.submit(write, table))            # doctest: +SKIP
     """
+    if holds_dasks_futures(obj):
+        dasks_own("fire_and_forget")(obj)
+        return
     entries: dict[Any, list[Entry]] = {}
     for future in futures_of(obj):
         if not future.done():

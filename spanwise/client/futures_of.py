@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dask.base import is_dask_collection as _is_dask_collection
@@ -27,23 +27,29 @@ def futures_of(o: Any, client: Any = None) -> list[Future]:
     CancelledError
         Of the first one that was cancelled, if a client is given.
     """
-    found: dict[int, Future] = {}
+    futures: list[Future] = [*each_in(o, Future)]
+    if client is not None:
+        refuse_cancelled(futures)
+    return futures
+
+
+def each_in(o: Any, kind: type | tuple[type, ...]) -> Iterator[Any]:
+    """What is of a kind in containers and collections, each once."""
+    found: dict[int, Any] = {}
     # Held meanwhile: the number of one that is gone would be given again.
     opened: dict[int, Any] = {}
     pending = [o]
     while pending:
         one = pending.pop()
-        if isinstance(one, Future):
-            found.setdefault(id(one), one)
+        if isinstance(one, kind):
+            if id(one) not in found:
+                found[id(one)] = one
+                yield one
             continue
         inside = _inside(one)
         if inside is not None and id(one) not in opened:
             opened[id(one)] = one
             pending += reversed(inside)
-    futures = list(found.values())
-    if client is not None:
-        refuse_cancelled(futures)
-    return futures
 
 
 def is_collection(value: Any) -> bool:

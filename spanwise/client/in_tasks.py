@@ -21,7 +21,7 @@ from dask.local import get_sync
 from spanwise.client.beside_distributed import advise_beside_distributed
 from spanwise.client.client import Client
 from spanwise.client.cluster_file import ClusterPlace
-from spanwise.client.current import SETTINGS, default_client
+from spanwise.client.current import SETTINGS, default_client, is_dasks_client
 from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.wire.rows import TASK_ID, TASK_RUN_ID, TASK_SPAN
 
@@ -74,8 +74,9 @@ def get_client(
         row = getattr(thread, "row", None)
         if row is not None:
             thread.client_run = row[TASK_RUN_ID]  # type: ignore[attr-defined]
-    if address is not None and client.address != address:
-        raise ValueError(f"The current client is of {client.address}, not {address}")
+    there = client.scheduler.address if is_dasks_client(client) else client.address
+    if address is not None and there != address:
+        raise ValueError(f"The current client is of {there}, not {address}")
     return client
 
 

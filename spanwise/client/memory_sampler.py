@@ -1,7 +1,8 @@
 """Samples the cluster's memory during a block, under a label.
 
 The samples are taken by the scheduler, or by the process that observes Dask's own
-schedulers, and shown live by the Memory panel; they are also kept here when the block ends.
+schedulers, and shown live by the Memory panel; they are also kept here when the block ends. Of a
+Dask cluster its scheduler takes them, and tells them when the block ends.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from math import isnan
 from types import TracebackType
 from typing import Any, Protocol
 
-from spanwise.client.current import sampled
+from spanwise.client.current import is_dasks_client, sampled
+from spanwise.client.watched import WatchedDask
 from spanwise.records.enumerations import MEMORY_MEASURES
 
 #: The scheduler takes no longer interval.
@@ -58,8 +60,9 @@ class MemorySampler:
         label
             Name of the curve; the same name again replaces it.
         client
-            A client, or what :func:`spanwise.observe` returned. Default: the current client;
-            without one, the newest observation that is on.
+            A client of Spanwise or of `distributed`, or what :func:`spanwise.observe` or
+            :func:`spanwise.attach` returned. Default: the current client; without one, the newest
+            observation that is on.
         measure
             ``"process"``: what the system counts; ``"managed"``: results in memory; ``"spilled"``:
             results on disk; ``"managed_total"``: both; ``"unmanaged"``: the process without
@@ -260,11 +263,14 @@ class _Sampling:
     def _start(self) -> None:
         if self._run is not None:
             raise RuntimeError("this sampling has been used; call sample() again")
-        begin = getattr(sampled(self._client), "_begin_memory_run", None)
+        found = sampled(self._client)
+        if is_dasks_client(found):
+            found = WatchedDask(found)
+        begin = getattr(found, "_begin_memory_run", None)
         if begin is None:
             raise TypeError(
-                "client is a spanwise.Client or what spanwise.observe() returned, "
-                f"not {type(self._client).__name__}"
+                "client is a spanwise.Client, a distributed.Client, or what spanwise.observe() or "
+                f"spanwise.attach() returned, not {type(self._client).__name__}"
             )
         self._run = begin(self._label, self._measure, self._interval)
 

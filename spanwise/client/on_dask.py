@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from spanwise.client.cluster_file import is_dasks_address
@@ -18,6 +19,7 @@ from spanwise.errors import ClusterError
 from spanwise.notices import tell
 from spanwise.observed.questions import FineMetrics
 from spanwise.observed.span_info import SpanInfo
+from spanwise.observed.task_stream_page import TASK_STREAM_FILE
 
 
 def is_dasks(where: Any) -> bool:
@@ -94,21 +96,75 @@ def _class() -> Callable[..., Any]:
             """The spans as Dask has assigned them; as :meth:`spanwise.Client.spans`."""
             return self._watched().spans()
 
-        def fine_metrics(self, **selection: Any) -> FineMetrics:
+        def fine_metrics(
+            self,
+            span: Any = None,
+            function: Any = None,
+            worker: Any = None,
+            start: float | None = None,
+            stop: float | None = None,
+            unit: str | None = None,
+        ) -> FineMetrics:
             """Seconds, bytes and counts; as :meth:`spanwise.Client.fine_metrics`."""
-            return self._watched().fine_metrics(**selection)
+            return self._watched().fine_metrics(
+                span=span, function=function, worker=worker, start=start, stop=stop, unit=unit
+            )
 
-        def bandwidth(self) -> dict[str, Any]:
-            """As :meth:`AttachedCluster.bandwidth`."""
+        def bandwidth(self, start: Any = None, stop: Any = None) -> dict[str, Any]:
+            """As :meth:`AttachedCluster.bandwidth`: the scheduler's newest estimates."""
+            if start is not None or stop is not None:
+                raise ClusterError(
+                    "A Dask scheduler estimates bandwidths and keeps none of a time: ask for "
+                    "bandwidth() without start= and stop=. The transfers of a time, as Dask tells "
+                    "them of each task, are in get_task_stream(start, stop)."
+                )
             return self._watched().bandwidth()
 
+        def system_monitor(self, start: Any = None, stop: Any = None) -> dict[str, Any]:
+            """As :meth:`spanwise.Client.system_monitor`, of what workers say of themselves."""
+            return self._watched().system_monitor(start, stop)
+
+        # (Dask's own coroutines ask a client from its loop, and await what Dask gives)
+
         def get_task_stream(
-            self, start: Any = None, stop: Any = None, count: Any = None, **kwargs: Any
+            self,
+            start: Any = None,
+            stop: Any = None,
+            count: Any = None,
+            plot: bool | str = False,
+            filename: str | Path = TASK_STREAM_FILE,
+            bokeh_resources: Any = None,
         ) -> Any:
-            """Records as :meth:`spanwise.Client.get_task_stream`; a plot is Dask's."""
-            # (Dask's own coroutines ask from the client's loop, and await the answer)
-            if self.asynchronous or any(kwargs.values()):
-                return super().get_task_stream(start, stop, count, **kwargs)
-            return self._watched().get_task_stream(start, stop, count)
+            """Records, and with `plot` a page, as :meth:`spanwise.Client.get_task_stream`."""
+            if self.asynchronous:
+                return super().get_task_stream(
+                    start, stop, count, plot, str(filename), bokeh_resources
+                )
+            return self._watched().get_task_stream(start, stop, count, plot, filename)
+
+        def profile(
+            self,
+            key: str | None = None,
+            start: Any = None,
+            stop: Any = None,
+            workers: Any = None,
+            merge_workers: bool = True,
+            plot: bool | str = False,
+            filename: str | Path | None = None,
+            server: bool = False,
+            scheduler: bool = False,
+            *,
+            span: Any = None,
+        ) -> Any:
+            """As :meth:`spanwise.Client.profile`; it takes 4 s."""
+            asked = key, start, stop, workers, merge_workers, plot, filename, server, scheduler
+            if self.asynchronous:
+                if span is not None:
+                    raise ClusterError(
+                        "An asynchronous client of Dask gives Dask's profile, which knows no "
+                        "spans: ask spanwise.attach(client).profile(span=…), in a thread."
+                    )
+                return super().profile(*asked)
+            return self._watched().profile(*asked, span=span)
 
     return DaskClient

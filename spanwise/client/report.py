@@ -11,21 +11,21 @@ from types import FrameType
 from typing import Any
 
 from spanwise.client.block import Block
-from spanwise.client.current import default_client
-from spanwise.client.on_workers import versions_here
+from spanwise.client.report_parts import (
+    OWN_PROFILE,
+    PROFILE,
+    SCHEDULERS_PROFILE,
+    parts_of,
+)
+from spanwise.client.watched import Watched, watched_cluster
 from spanwise.errors import ClusterError
 from spanwise.observed import report_page as sections
 from spanwise.observed.page_file import Page
 from spanwise.observed.profile_page import profile_section
-from spanwise.observed.profiles import Profile
 from spanwise.observed.report_page import Section
-from spanwise.observed.system import SCHEDULER
 from spanwise.observed.view_answers import unreadable
 
 _NO_CODE = "<Code not available>"
-#: Half a sentence for a profile that has not come.
-_PROFILE, _OWN_PROFILE = "Workers’ profile", "Workers’ own profile"
-_SCHEDULER = "Scheduler’s profile"
 
 
 class performance_report(Block):
@@ -49,7 +49,8 @@ class performance_report(Block):
     ----------
     start, stop
         The block's begin and end, in seconds of the wall clock as the scheduler has it: the
-        figures are those that ``client.get_task_stream(start, stop)`` and its like give.
+        figures are those that ``client.get_task_stream(start, stop)`` and its like give. Of a
+        Dask cluster, whose clock is known less exactly, they lie around the ends of its tasks.
     page
         What was written, once the block has ended.
 
@@ -72,26 +73,34 @@ class performance_report(Block):
         self.stop: float | None = None
         self.page: Page | None = None
         self._level = max(1, stacklevel)
-        self._client: Any = None
+        self._watched: Watched | None = None
 
     def _begin(self) -> None:
-        self._client = default_client()
-        self.start = self._client._session.wall_now()
+        watched = watched_cluster()
+        try:
+            self.start = watched.begin()
+        except BaseException:
+            watched.let_go()
+            raise
+        self._watched = watched
 
     def _noted(self, frame: FrameType) -> str:
         return _code_of(frame, self._level)
 
     def _end(self, noted: str, error: BaseException | None) -> None:
         """Write the file; an error of that becomes a note of the block's own error."""
+        watched = self._watched
+        assert watched is not None and self.start is not None
         try:
-            self.stop = self._client._session.wall_now()
-            assert self.start is not None
-            self.page = _page(self._client, self.start, self.stop, noted)
+            self.start, self.stop = watched.end(self.start)
+            self.page = _page(watched, self.start, self.stop, noted)
             _write(self.page, os.fspath(self.filename), self.storage_options)
         except Exception as own:
             if error is None:
                 raise
             error.add_note(f"(Besides, {self.filename} is not written: {own})")
+        finally:
+            watched.let_go()
 
 
 def _code_of(frame: FrameType | None, level: int) -> str:
@@ -116,8 +125,9 @@ def _write(page: Page, filename: str, options: Mapping[str, Any] | None) -> None
         file.write(page.to_html().encode("utf-8"))
 
 
-def _page(client: Any, start: float, stop: float, code: str) -> Page:
-    asked, session = client._observed, client._session
+def _page(watched: Watched, start: float, stop: float, code: str) -> Page:
+    asked = watched.asked
+    parts = parts_of(watched)
     failed: dict[str, Exception] = {}
 
     def ask(name: str, question: Callable[[], Any]) -> Any:
@@ -147,43 +157,44 @@ def _page(client: Any, start: float, stop: float, code: str) -> Page:
         fine = sections.unanswered(sections.FINE_TITLES, failed["metrics"])
     else:
         fine = sections.fine_metrics(metrics)
-    clock = session.wall_epoch
+        for section in fine:
+            section["note"] = f"{section['note']} {parts.notes.get(section['title'], '')}".strip()
+    clock = asked.log.wall_epoch
     found = [
-        *sections.summary(stop - start, records, _facts(client, records)),
+        *sections.summary(stop - start, records, parts.facts(records)),
         sections.text("Calling Code", code, "there is none"),
         *stream,
         *fine,
         *drawn("spans", ["Spans"], asked.spans, lambda all: [sections.spans(all, start, stop)]),
         *drawn(
             "profile",
-            [_PROFILE],
-            lambda: asked.profile(start=start, stop=stop),
-            lambda profile: [profile_section(profile, _PROFILE)],
+            [PROFILE],
+            lambda: parts.profile(start, stop),
+            lambda profile: [profile_section(profile, PROFILE)],
         ),
         *drawn(
             "own profile",
-            [_OWN_PROFILE],
-            lambda: client._of_machinery(start, stop, None, False),
-            lambda profile: [profile_section(profile, _OWN_PROFILE)],
+            [OWN_PROFILE],
+            lambda: parts.own_profile(start, stop),
+            lambda section: [section],
         ),
         *drawn(
             "scheduler's profile",
-            [_SCHEDULER],
-            # (a report does not have the scheduler begin to look at itself)
-            lambda: client._of_scheduler(start, stop, begins=False),
-            lambda found: [_scheduler_section(found, start)],
+            [SCHEDULERS_PROFILE],
+            lambda: parts.schedulers_profile(start, stop),
+            lambda section: [section],
         ),
         *drawn(
             "bandwidth",
             sections.BANDWIDTH_TITLES,
-            lambda: asked.bandwidth(start, stop),
-            sections.bandwidth,
+            lambda: parts.bandwidth(start, stop),
+            lambda made: made,
         ),
         *drawn(
             "system",
             sections.SYSTEM_TITLES,
             lambda: asked.system(start, stop),
-            lambda system: sections.system(system, start, stop - start, _hosts(session)),
+            lambda system: sections.system(system, start, stop - start, parts.hosts()),
         ),
         *drawn(
             "memory",
@@ -194,47 +205,18 @@ def _page(client: Any, start: float, stop: float, code: str) -> Page:
         *drawn(
             "scheduler's log",
             sections.LOG_TITLES[:1],
-            lambda: client._get_scheduler_logs(sections.MOST_LINES),
+            lambda: parts.scheduler_log(sections.MOST_LINES),
             lambda lines: [sections.scheduler_log(lines)],
         ),
         *drawn(
             "workers' logs",
             sections.LOG_TITLES[1:],
-            lambda: client._get_worker_logs(sections.MOST_LINES, None),
+            lambda: parts.worker_logs(sections.MOST_LINES),
             lambda logs: [sections.worker_logs(logs)],
         ),
     ]
-    facts = [["Of", session.name], ["Written", strftime("%Y-%m-%d %H:%M:%S", localtime())]]
+    facts = [["Of", watched.name], ["Written", strftime("%Y-%m-%d %H:%M:%S", localtime())]]
     return Page({"title": "Dask Performance Report", "facts": facts, "sections": found})
-
-
-def _scheduler_section(found: tuple[Profile, float | None], start: float) -> Section:
-    profile, since = found
-    section = profile_section(profile, _SCHEDULER)
-    if since is not None and since > start and not section["missing"]:
-        begun = strftime("%H:%M:%S", localtime(since))
-        section["note"] = f"Since {begun}, {since - start:.1f} s after the block’s begin."
-    return section
-
-
-def _facts(client: Any, records: Any) -> list[tuple[str, sections.Cell]]:
-    info = client.scheduler_info(0)
-    packages = versions_here()["packages"]
-    own = {name: packages[name] for name in ("spanwise", "dask", "python") if name in packages}
-    ends = sections.statuses(records or ())
-    return [
-        *((f"Tasks {status}", sections.count(ends[status])) for status in ("error", "lost")),
-        ("Workers", sections.count(info["n_workers"])),
-        ("Threads", sections.count(info["total_threads"])),
-        ("Memory limit", sections.nbytes(info["total_memory"])),
-        *((f"{name} version", sections.word(version)) for name, version in own.items()),
-    ]
-
-
-def _hosts(session: Any) -> dict[str, str]:
-    """Process → host; the scheduler runs where the oldest worker of its own does."""
-    hosts = {row["address"]: str(row["host"]) for row in session.running_workers()}
-    return {SCHEDULER: next(iter(hosts.values())), **hosts} if hosts else {}
 
 
 def _memory(asked: Any, begin: float, end: float) -> list[Section]:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.block import Block
-from spanwise.client.current import default_client
 from spanwise.client.observed import Observed
+from spanwise.client.watched import Watched, current_measured, watched_cluster
 from spanwise.observed.page_file import Page
-from spanwise.observed.report_page import slots_of
 from spanwise.observed.task_groups import task_groups, task_prefixes
-from spanwise.observed.task_stream_page import TASK_STREAM_FILE, task_stream_page
+from spanwise.observed.task_stream_page import TASK_STREAM_FILE, with_picture
 
 if TYPE_CHECKING:
     from spanwise.client.session import Session
@@ -86,10 +85,8 @@ class TaskStreamMethods:
     def _task_stream(
         self, selection: tuple[Any, ...], plot: bool | str, filename: str | Path
     ) -> Any:
-        records = self._observed.task_stream(*selection)
-        if not plot:
-            return records
-        return records, _picture(self._observed, self._session.name, records, plot, filename)
+        asked, name = self._observed, self._session.name
+        return with_picture(asked.task_stream(*selection), asked, name, plot, filename)
 
     def task_groups(self) -> Any:
         """What all runs that have ended took, by the group of their keys.
@@ -116,47 +113,39 @@ class TaskStreamMethods:
         return self._call(lambda: task_prefixes(self._observed.task_stream()))
 
 
-def _picture(
-    asked: Observed,
-    source: str,
-    records: list[dict[str, Any]],
-    plot: bool | str,
-    filename: str | Path,
-) -> Page:
-    # Without records there is no function that needs its colour.
-    slots = slots_of(asked.fine_metrics()) if records else {}
-    page = task_stream_page(records, source, slots)
-    if plot == "save":
-        page.save(filename)
-    return page
-
-
 class _Collection(Block):
     """A block whose runs are collected when it ends; it may be entered again."""
 
     def __init__(self, client: Any = None) -> None:
         #: None: the one that is current when the block begins.
         self._client = client
-        self._asked: Observed | None = None
-        self._source = ""
+        self._watched: Watched | None = None
         self._places = (0, 0)
 
     def _begin(self) -> None:
-        client = default_client(self._client)
-        self._asked, self._source = client._observed, client._session.name
-        self._places = self._asked.end_of_runs()
+        watched = watched_cluster(self._client)
+        try:
+            self._places = watched.asked.end_of_runs()
+        except BaseException:
+            watched.let_go()
+            raise
+        self._watched = watched
 
     def _end(self, noted: None, error: BaseException | None) -> None:
         """Collect; an error of that becomes a note of the block's own error."""
-        assert self._asked is not None
+        watched = self._watched
+        assert watched is not None
         try:
-            self._take(self._asked.task_stream_from(self._places))
+            watched.check_same()
+            self._take(watched, watched.asked.task_stream_from(self._places))
         except Exception as own:
             if error is None:
                 raise
             error.add_note(f"(Besides, the records of the block's tasks are lost: {own})")
+        finally:
+            watched.let_go()
 
-    def _take(self, records: list[dict[str, Any]]) -> None:
+    def _take(self, watched: Watched, records: list[dict[str, Any]]) -> None:
         raise NotImplementedError
 
 
@@ -166,7 +155,8 @@ class get_task_stream(_Collection):
     Parameters
     ----------
     client
-        Default: the current one.
+        Of Spanwise or of `distributed`, or what :func:`spanwise.attach` returned. Default: the
+        current client.
     plot, filename
         As of :meth:`spanwise.Client.get_task_stream`.
 
@@ -191,17 +181,18 @@ class get_task_stream(_Collection):
         plot: bool | str = False,
         filename: str | Path = TASK_STREAM_FILE,
     ) -> None:
-        super().__init__(default_client(client))
+        super().__init__(current_measured(client))
         self.data: list[dict[str, Any]] = []
         self.figure: Page | None = None
         self._plot = plot
         self._filename = filename
 
-    def _take(self, records: list[dict[str, Any]]) -> None:
+    def _take(self, watched: Watched, records: list[dict[str, Any]]) -> None:
         self.data += records
         if self._plot:
-            assert self._asked is not None
-            self.figure = _picture(self._asked, self._source, self.data, self._plot, self._filename)
+            _, self.figure = with_picture(
+                self.data, watched.asked, watched.name, self._plot, self._filename
+            )
 
 
 class get_task_metadata(_Collection):
@@ -226,7 +217,7 @@ class get_task_metadata(_Collection):
         self.metadata: dict[Any, dict[str, Any]] | None = None
         self.state: dict[Any, str] | None = None
 
-    def _take(self, records: list[dict[str, Any]]) -> None:
+    def _take(self, watched: Watched, records: list[dict[str, Any]]) -> None:
         ended = [each for each in records if each["status"] in ("OK", "error")]
         self.state = {
             each["key"]: "memory" if each["status"] == "OK" else "erred" for each in ended

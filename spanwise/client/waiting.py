@@ -9,10 +9,12 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from functools import partial
+from inspect import signature
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from spanwise.client.arguments import seconds_of
+from spanwise.client.either_engine import dasks_own, holds_dasks_futures
 from spanwise.client.entries import ERROR, PENDING
 from spanwise.client.future import Future, wait_async
 from spanwise.client.futures_of import awaited, is_collection, refuse_cancelled
@@ -49,7 +51,8 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
     Parameters
     ----------
     fs
-        A future, a persisted collection, or nested containers of those.
+        A future, a persisted collection, or nested containers of those. For those of `distributed`
+        its own `wait` waits.
     timeout
         Seconds, or a text such as ``"2s"``.
     return_when
@@ -77,6 +80,8 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
         raise NotImplementedError(
             f"return_when is ALL_COMPLETED or FIRST_COMPLETED, not {return_when!r}"
         )
+    if holds_dasks_futures(fs):
+        return dasks_own("wait")(fs, timeout=timeout, return_when=return_when)
     futures = awaited(fs)
     if not futures:
         return _NothingToWaitFor(set(), set())
@@ -135,7 +140,8 @@ class as_completed:
     Parameters
     ----------
     futures
-        More may be added while iterating, with :meth:`add` and :meth:`update`.
+        More may be added while iterating, with :meth:`add` and :meth:`update`. Of those of
+        `distributed` its own `as_completed` is made.
     with_results
         Yield (future, result) pairs.
     raise_errors
@@ -148,6 +154,11 @@ class as_completed:
     >>> for future in as_completed(client.map(f, range(8))):    # doctest: +SKIP
     ...     print(future.result())
     """
+
+    def __new__(cls, futures: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if cls is as_completed and holds_dasks_futures(futures):
+            return dasks_own("as_completed")(futures, *args, **kwargs)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -314,6 +325,9 @@ class _Next:
         except Empty:
             return False
         return True
+
+
+as_completed.__new__.__signature__ = signature(as_completed.__init__)  # type: ignore[attr-defined]
 
 
 def _no_future(given: Any) -> TypeError:

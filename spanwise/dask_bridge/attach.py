@@ -7,17 +7,23 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from time import time
 from typing import Any
 
+from spanwise.dask_bridge.memory_run import DaskMemoryRun
+from spanwise.dask_bridge.own_answers import own_profile
 from spanwise.dask_bridge.reach import security_of
 from spanwise.dask_bridge.viewer import AlreadyWatched, Viewer
 from spanwise.errors import ClusterError
 from spanwise.observed.asked_handle import AskedHandle
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
-from spanwise.observed.questions import FineMetrics, Questions
+from spanwise.observed.profile_page import with_page
+from spanwise.observed.questions import FineMetrics, Questions, moment
 from spanwise.processes.fork_hook import ForkHook
+
+_OF_TASKS = "Functions of tasks"
 
 
 class AttachedCluster(AskedHandle):
@@ -134,8 +140,88 @@ class AttachedCluster(AskedHandle):
         self._viewer.flush_sums()
         return self._asked().fine_metrics(span, function, worker, start, stop, unit)
 
-    def _take_samples(self) -> None:
+    def profile(
+        self,
+        key: str | None = None,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        workers: Any = None,
+        merge_workers: bool = True,
+        plot: bool | str = False,
+        filename: str | Path | None = None,
+        server: bool = False,
+        scheduler: bool = False,
+        *,
+        span: Any = None,
+    ) -> Any:
+        """In which functions threads were; as :meth:`spanwise.Client.profile`.
+
+        It takes 4 s: workers tell of a second some time after it has ended. With `server` or
+        `scheduler` it is of Dask's event loops, in seconds of the wall clock and not of a core.
+        """
+        if (server or scheduler) and (key is not None or span is not None):
+            raise ValueError("key= and span= are of tasks: event loops have none")
+        if scheduler and workers is not None:
+            raise ValueError("workers= are of tasks: scheduler=True has none")
+        asked = self._asked()
+        wanted = [workers] if isinstance(workers, str) else workers
+        wanted = None if wanted is None else [str(each) for each in wanted]
+        by_worker = not (merge_workers or scheduler)
+        # (what is asked for is over when it is told)
+        now = asked.log.wall_now()
+        since, until = moment(start, now), moment(stop, now)
         self._viewer.flush_samples()
+        if server or scheduler:
+            until = now if until is None else min(until, now)
+            profile = own_profile(self._viewer, since, until, wanted, scheduler, by_worker)
+        else:
+            profile = asked.profile(key, since, until, wanted, span, by_worker)
+        found: Any = profile.tree()
+        if by_worker:
+            there = [each[0] for each in self.workers_there()]
+            found = profile.trees([each for each in there if wanted is None or each in wanted])
+        told = {"Key": key, "From": start, "Until": stop, "Span": span, "Workers": wanted}
+        title = "Scheduler" if scheduler else "Workers besides tasks" if server else _OF_TASKS
+        return with_page(found, profile, self.name, told, plot, filename, title)
+
+    def system_monitor(
+        self, start: float | str | None = None, stop: float | str | None = None
+    ) -> dict[str, dict[str, list[Any]]]:
+        """What the system counted; as :meth:`spanwise.Client.system_monitor`.
+
+        It is what workers say of themselves with their heartbeats.
+        """
+        return self._asked().system(start, stop)
+
+    def workers_there(self) -> list[tuple[str, str, int, float]]:
+        """Address, host, threads and memory limit (0: none) of the workers that are there."""
+        log = self._viewer.log
+        return [] if log is None else log.workers_there()
+
+    def _begin_memory_run(
+        self, label: str, measure: str, interval: float, client: Any = None
+    ) -> DaskMemoryRun:
+        """Called by :class:`spanwise.MemorySampler`.
+
+        Parameters
+        ----------
+        client
+            For whom the scheduler samples; default: one of this process that is connected to it.
+
+        Raises
+        ------
+        ClusterError
+            The scheduler cannot be asked, or no client of `distributed` is connected to it.
+        """
+        newest = self._viewer.newest
+        addresses = {self.address} | (set() if newest is None else {newest.address})
+        for each in running_clients() if client is None else [client]:
+            if getattr(getattr(each, "scheduler", None), "address", None) in addresses:
+                return DaskMemoryRun(self._viewer, each.id, label, measure, interval)
+        raise ClusterError(
+            f"Dask samples memory for a client that is connected: make one in this process, "
+            f"distributed.Client({self.address!r})."
+        )
 
     def bandwidth(self) -> dict[str, Any]:
         """How fast results go from worker to worker, as Dask's scheduler estimates it.

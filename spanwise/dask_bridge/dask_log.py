@@ -157,6 +157,9 @@ class DaskLog:
         self._running = RunningTasks(self._say_running)
         self._running_spans: dict[str, int] = {}
         self._memory_times: dict[int, float] = {}
+        #: Of the curves that go on, what was written of them.
+        self._memory_runs: dict[int, tuple[int, float, float, str]] = {}
+        self._next_memory_run = 0
         self._stacks: dict[tuple[int, int], int] = {}
         self._frames: dict[Frame, int] = {}
         #: Function → seconds of threads by span, since samples were taken.
@@ -605,6 +608,32 @@ class DaskLog:
             heard = [self._memory_times.get(number, 0.0) for number in numbers]
             return not self._has_task_sums or all(each > t for each in heard)
 
+    def begin_memory_run(self, label: str, measure: str, interval: float, start: float) -> int:
+        """A labelled curve begins, of which the samples come at its end; returns its number."""
+        with self.lock:
+            number = self._next_memory_run
+            self._next_memory_run += 1
+            row = self.names.id_of(measure), interval, self.since(start), label
+            self._memory_runs[number] = row
+            self._write_memory_run(number, row, _NAN)
+            return number
+
+    def end_memory_run(
+        self, number: int, stopped: float, samples: Iterable[tuple[float, float]]
+    ) -> None:
+        """The curve ends; times of the scheduler."""
+        with self.lock:
+            for t, nbytes in samples:
+                self._writer.add("memorySamples", number, self.since(t), nbytes)
+            self._write_memory_run(number, self._memory_runs.pop(number), self.since(stopped))
+            self.commit()
+
+    def _write_memory_run(
+        self, number: int, row: tuple[int, float, float, str], stopped: float
+    ) -> None:
+        measure, interval, start, label = row
+        self._writer.add("memoryRuns", number, measure, interval, start, stopped, label)
+
     def _write_loop(self, said: Columns) -> None:
         columns = (
             *("t", "memory", "cpu", "fds", "net_read", "net_write", "disk_read", "disk_write"),
@@ -681,6 +710,12 @@ class DaskLog:
                 for address, number in self._workers.items()
                 if self._capacity.get(number, (0, CAPACITY_GONE))[1] != CAPACITY_GONE
             ]
+
+    def workers_there(self) -> list[tuple[str, str, int, float]]:
+        """Address, host, threads and memory limit (0: none) of the workers that are there."""
+        with self.lock:
+            rows = [self._rows_of_workers[self._workers[each]] for each in self.present()]
+            return [(row[7], row[8], row[2], row[3]) for row in rows]
 
     def stack(self, parent: int, frame: Frame) -> int:
         """The number of the stack of a frame that was called in another stack."""

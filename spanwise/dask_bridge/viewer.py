@@ -30,7 +30,7 @@ from spanwise.dask_bridge.pulled import Pulled, UnreadableAnswer, read_answer
 from spanwise.dask_bridge.reach import host_of, knock, lost_because, open_rpc, why_not
 from spanwise.dask_bridge.sample_pull import SamplePull
 from spanwise.dask_bridge.sample_times import CYCLE_SECONDS, LAG_SECONDS, SampleTimes
-from spanwise.dask_bridge.ship import OPERATION, PluginForbidden, ship
+from spanwise.dask_bridge.ship import OPERATION, PluginForbidden, ask, ship
 from spanwise.errors import ClusterError
 from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
@@ -45,6 +45,8 @@ _BUSY_SECONDS, _QUIET_SECONDS = 0.5, 2.0
 _FIRST_REST = 0.1
 #: Rows of an answer.
 _LIMIT = 4_000
+#: For what Dask itself is asked, which may ask its workers.
+_ASK_SECONDS = 30.0
 #: Of one question's pulls, until all is there that was there when it was asked.
 _FLUSH_SECONDS = 10.0
 #: Workers tell twice a second, of large clusters more seldom: between looks, and for how long.
@@ -233,6 +235,39 @@ class Viewer:
         While the scheduler cannot be reached, what was taken before is all there is.
         """
         self._wait_for(self._take_samples_until_now, _FLUSH_SECONDS + LAG_SECONDS)
+
+    def ask(self, operation: str, **fields: Any) -> Any:
+        """Have the scheduler do one of Dask's own operations; of its answer nothing is believed.
+
+        Raises
+        ------
+        ClusterError
+            It cannot be reached, does not answer, or refuses.
+        """
+        loop, rpc = self._loop, self._rpc
+        if loop is None or rpc is None or self.status != "watching":
+            why = self.problem or f"The Dask cluster at {self.address} is not watched."
+            raise ClusterError(why)
+        scheduler = rpc.scheduler if rpc is self._without_code else rpc
+
+        async def asked() -> Any:
+            return await ask(getattr(scheduler, operation)(**fields), _ASK_SECONDS)
+
+        asking = asked()
+        try:
+            waiting = asyncio.run_coroutine_threadsafe(asking, loop)
+        except RuntimeError:  # (the loop has just ended)
+            asking.close()
+            raise ClusterError(f"The Dask cluster at {self.address} is not watched.") from None
+        try:
+            # (a loop that ends may leave it undone)
+            return waiting.result(_ASK_SECONDS + _END_SECONDS)
+        except (OSError, TimeoutError) as error:
+            raise ClusterError(why_not(self.address, error)) from None
+        except Exception as error:  # noqa: BLE001 (whatever was raised there)
+            raise ClusterError(
+                f"The scheduler at {self.address} does not do {operation!r}: {error}"[:500]
+            ) from None
 
     def _wait_for(self, work: Callable[[], Coroutine[Any, Any, None]], seconds: float) -> None:
         """Have the thread do something, if it watches; of what fails there the thread tells."""

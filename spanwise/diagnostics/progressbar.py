@@ -9,6 +9,7 @@ from typing import Any
 
 from dask.utils import parse_timedelta
 
+from spanwise.client.either_engine import dasks_own, holds_dasks_futures
 from spanwise.client.future import Future
 from spanwise.client.futures_of import futures_of, is_collection
 from spanwise.diagnostics.followed_tasks import FollowedTasks
@@ -34,6 +35,7 @@ def progress(
 
     In a notebook it shows bars at once and returns; elsewhere it draws a line of text and returns
     when all tasks have ended. Where standard output is no terminal, it writes one line at the end.
+    Futures of `distributed` are shown by its own `progress`.
 
     Parameters
     ----------
@@ -76,15 +78,27 @@ def progress(
         raise ValueError(f"group_by is 'prefix', 'spans' or a function of a key, not {group_by!r}")
     if notebook is None:
         notebook = is_kernel()
+    if holds_dasks_futures(list(futures)):
+        # (how far what they need is, its scheduler tells Dask's own bar alone)
+        given = kwargs if interval is None else {**kwargs, "interval": interval}
+        given = given if notebook else {**given, "width": width}
+        return dasks_own("progress")(
+            *futures,
+            notebook=notebook,
+            multi=multi,
+            complete=complete,
+            group_by=group_by,
+            **given,
+        )
     found = _futures_in(futures)
     grouped = group_by if multi and notebook else None
     tasks = FollowedTasks(found, complete, grouped)
-    given = _TERMINAL_SECONDS if interval is None else parse_timedelta(interval, default="s")
+    pause = _TERMINAL_SECONDS if interval is None else parse_timedelta(interval, default="s")
     if notebook:
-        bar = NotebookBar(tasks, _NOTEBOOK_SECONDS if interval is None else _seconds(given))
+        bar = NotebookBar(tasks, _NOTEBOOK_SECONDS if interval is None else _seconds(pause))
         bar.start()
         return bar
-    text = TextBar(tasks, _seconds(given), width)
+    text = TextBar(tasks, _seconds(pause), width)
     if found and found[0].client.asynchronous:
         return _in_thread(text)
     text.run()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import threading
+from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import dask
 from dask.callbacks import Callback
@@ -20,6 +22,7 @@ from spanwise.observed.asked_handle import AskedHandle
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
 from spanwise.observed.observer_address import ObserverAddress
+from spanwise.observed.profile_page import with_page
 from spanwise.observed.questions import Questions
 from spanwise.processes.fork_hook import ForkHook
 from spanwise.processes.node import NodeNotFound
@@ -139,6 +142,21 @@ class Observation(AskedHandle):
         if self._observed is None:
             raise ClusterError(f"Nothing was observed: {self._why_off}")
         return self._observed
+
+    def profile(
+        self,
+        key: str | None = None,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        plot: bool | str = False,
+        filename: str | Path | None = None,
+        *,
+        span: Any = None,
+    ) -> Any:
+        """In which functions threads were; as :meth:`spanwise.Client.profile`."""
+        profile = self._asked().profile(key, start, stop, None, span)
+        asked = {"Key": key, "From": start, "Until": stop, "Span": span}
+        return with_page(profile.tree(), profile, self.name, asked, plot, filename)
 
     def _begin_memory_run(self, label: str, measure: str, interval: float) -> LocalMemoryRun:
         """Called by :class:`spanwise.MemorySampler`.

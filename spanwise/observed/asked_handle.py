@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from spanwise.observed.profile_page import with_page
 from spanwise.observed.questions import FineMetrics, Questions
 from spanwise.observed.span_info import SpanInfo
+from spanwise.observed.task_stream_page import TASK_STREAM_FILE, with_picture
 
 
 class AskedHandle:
@@ -56,28 +56,9 @@ class AskedHandle:
         start: float | str | None = None,
         stop: float | str | None = None,
         count: int | None = None,
-    ) -> list[dict[str, Any]]:
-        """Records of tasks that have ended; as :meth:`spanwise.Client.get_task_stream`."""
-        return self._asked().task_stream(start, stop, count)
-
-    def profile(
-        self,
-        key: str | None = None,
-        start: float | str | None = None,
-        stop: float | str | None = None,
         plot: bool | str = False,
-        filename: str | Path | None = None,
-        *,
-        span: Any = None,
+        filename: str | Path = TASK_STREAM_FILE,
     ) -> Any:
-        """In which functions threads were; as :meth:`spanwise.Client.profile`.
-
-        Of a Dask cluster it takes 4 s: workers tell of a second some time after it has ended.
-        """
-        self._take_samples()
-        profile = self._asked().profile(key, start, stop, None, span)
-        asked = {"Key": key, "From": start, "Until": stop, "Span": span}
-        return with_page(profile.tree(), profile, self.name, asked, plot, filename)
-
-    def _take_samples(self) -> None:
-        """Have the newest samples written, where they do not come by themselves."""
+        """Records of tasks that have ended; as :meth:`spanwise.Client.get_task_stream`."""
+        asked = self._asked()
+        return with_picture(asked.task_stream(start, stop, count), asked, self.name, plot, filename)

@@ -142,18 +142,23 @@ class Profile:
 
 def profile_of_stacks(
     stacks: Mapping[str, Stacks],
-    sample_seconds: float,
+    sample_seconds: float | None,
     by_worker: bool,
     nothing: str = NOTHING_DONE,
+    on_core: bool = True,
 ) -> Profile:
-    """The profile of what processes keep themselves: all of it is on a core.
+    """The profile of what processes keep themselves.
 
     Parameters
     ----------
     stacks
         By the worker's address.
+    sample_seconds
+        The interval of the sampler; 0: it is switched off, None: not known.
     nothing
         Why there are no samples, if there are none.
+    on_core
+        False: nobody says which of it was on a core.
     """
     columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
     slots: dict[str, int] = {}
@@ -185,7 +190,8 @@ def profile_of_stacks(
                 way.append(above)
             for row in way:
                 columns["n"][row] += count
-    columns["onCore"] = list(columns["n"])
+    if on_core:
+        columns["onCore"] = list(columns["n"])
     answer = {
         "view": "profile",
         "samples": columns["n"][root],

@@ -337,37 +337,46 @@ def spans(infos: Sequence[SpanInfo], begin: float, end: float) -> Section:
 BANDWIDTH_TITLES = ("Bandwidth by workers", "Bandwidth by types")
 
 
+_LARGE = "of more than 1,000,000 bytes"
+
+
 def bandwidth(found: Mapping[str, Any]) -> list[Section]:
     """How fast results went from worker to worker."""
+    return _bandwidths(
+        found,
+        f"Bandwidths are of transfers {_LARGE}.",
+        "no result went from worker to worker in this time",
+        f"no results of one type {_LARGE} went from worker to worker in this time",
+    )
+
+
+def estimated_bandwidth(found: Mapping[str, Any]) -> list[Section]:
+    """The same of a Dask cluster, whose scheduler tells no more than its newest estimates."""
+    return _bandwidths(
+        found,
+        "What Dask’s scheduler estimates when the block ends, of all transfers until then: it "
+        "tells neither bytes nor how many.",
+        "Dask’s scheduler has heard of no transfer yet",
+        "Dask’s scheduler has heard of no transfer of one type yet",
+    )
+
+
+def _bandwidths(found: Mapping[str, Any], note: str, no_pairs: str, no_types: str) -> list[Section]:
     pairs = [
         [
             word(each["source"]),
             word(each["destination"]),
             _rate(each["bandwidth"]),
-            nbytes(each["bytes"]),
-            count(each["count"]),
+            nbytes(each.get("bytes")),
+            count(each.get("count")),
         ]
         for each in found["workers"]
     ]
     types = [[word(name), _rate(value)] for name, value in found["types"].items()]
     of_workers, of_types = BANDWIDTH_TITLES
-    small = "Bandwidths are of transfers of more than 1,000,000 bytes."
     return [
-        table(
-            of_workers,
-            "From|To|#Bandwidth|#Bytes|#Transfers",
-            pairs,
-            "no result went from worker to worker in this time",
-            small,
-        ),
-        table(
-            of_types,
-            "Type|#Bandwidth",
-            types,
-            "no results of one type of more than 1,000,000 bytes went from worker to worker in "
-            "this time",
-            small,
-        ),
+        table(of_workers, "From|To|#Bandwidth|#Bytes|#Transfers", pairs, no_pairs, note),
+        table(of_types, "Type|#Bandwidth", types, no_types, note),
     ]
 
 

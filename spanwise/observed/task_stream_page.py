@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from time import localtime, strftime
+from typing import Any
 
 from spanwise.observed.page_file import Page
-from spanwise.observed.report_page import Record, count, statuses, summary, task_stream
+from spanwise.observed.questions import Questions
+from spanwise.observed.report_page import (
+    Record,
+    count,
+    slots_of,
+    statuses,
+    summary,
+    task_stream,
+)
 
 #: Where ``plot="save"`` writes it.
 TASK_STREAM_FILE = "task-stream.html"
@@ -45,3 +55,29 @@ def task_stream_page(records: Sequence[Record], source: str, slots: Mapping[str,
             ],
         }
     )
+
+
+def with_picture(
+    records: list[dict[str, Any]],
+    asked: Questions,
+    source: str,
+    plot: bool | str,
+    filename: str | Path,
+) -> Any:
+    """What `get_task_stream` gives: the records, and the page that draws them if one is wanted.
+
+    Parameters
+    ----------
+    asked
+        Who gave the records: it knows the colours of their functions.
+    source
+        Name of the cluster or of the observation.
+    """
+    if not plot:
+        return records
+    # Without records there is no function that needs its colour.
+    slots = slots_of(asked.fine_metrics()) if records else {}
+    page = task_stream_page(records, source, slots)
+    if plot == "save":
+        page.save(filename)
+    return records, page

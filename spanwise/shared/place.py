@@ -39,6 +39,11 @@ def find_place(user: str, client: Any = None) -> Place:
     if worker is not None:
         return Place(worker.shared, _in_loop())
     found = client if client is not None else dask.config.get("scheduler", default=None)
+    if found == "dask.distributed":
+        raise RuntimeError(
+            f"{user} object not properly initialized: the current client is one of Dask, whose "
+            f"cluster keeps no {user} of Spanwise. Use distributed.{user}."
+        )
     if not hasattr(found, "_session"):
         raise RuntimeError(
             f"{user} object not properly initialized: no Spanwise client is open here, and no "

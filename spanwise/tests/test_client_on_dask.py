@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask.array as da
 import distributed
@@ -16,6 +17,8 @@ from spanwise.client.on_dask import is_dasks
 from spanwise.dask_bridge.attach import attached_clusters
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
+from spanwise.tests.test_measures_on_dask import below
+from spanwise.tests.test_report import TITLES, read
 
 
 @pytest.fixture(scope="module")
@@ -33,35 +36,91 @@ def add(*numbers: int) -> int:
     return sum(numbers)
 
 
-def notebook(client: Any) -> tuple[Any, dict[Any, int], dict[str, tuple[str, ...]]]:
-    """What a notebook does: its results, its tasks by function and span, and its spans."""
+def busy(seconds: float) -> float:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+    return seconds
+
+
+class Told(NamedTuple):
+    """What a notebook learns.
+
+    Attributes
+    ----------
+    tasks
+        How many ran, by function and span.
+    fields
+        Of a record.
+    block
+        The spans of the tasks that ended within a block; which tasks a graph has, each engine
+        decides.
+    profiled
+        Whether the function that computes is there.
+    """
+
+    results: tuple[Any, ...]
+    tasks: dict[Any, int]
+    spans: dict[str, tuple[str, ...]]
+    fields: list[str]
+    block: set[Any]
+    profiled: bool
+    waited: int
+    sampled: list[str]
+    monitored: int
+    titles: list[str]
+
+
+def notebook(client: Any, folder: Path) -> Told:
+    """What a notebook does, each thing by the name that Spanwise has for it."""
     ids = {}
-    with spanwise.span("load") as ids["load"]:
-        squares = client.map(square, range(20), pure=False)
-        with spanwise.span("add") as ids["add"]:
-            total = client.submit(add, *squares, pure=False)
-    x = da.arange(1000, chunks=100)
-    with spanwise.span("learn") as ids["learn"]:
-        mean = client.compute((x * x).mean())
-    results = total.result(), float(mean.result())
+    sampler = spanwise.MemorySampler()
+    with spanwise.performance_report(folder / "report.html"), sampler.sample("all"):
+        with spanwise.span("load") as ids["load"]:
+            squares = client.map(square, range(20), pure=False)
+            with spanwise.span("add") as ids["add"]:
+                total = client.submit(add, *squares, pure=False)
+        spanwise.progress(squares, notebook=False)
+        waited = spanwise.wait(squares).done
+        x = da.arange(1000, chunks=100)
+        with spanwise.span("learn") as ids["learn"], spanwise.get_task_stream() as stream:
+            mean = client.compute((x * x).mean())
+            results = total.result(), float(mean.result())
+        pending = spanwise.as_completed(client.map(busy, [0.2, 0.2], pure=False))
+        results += (sum(each.result() for each in pending),)
     records = client.get_task_stream()
     counts = Counter(
         (each["name"], each["span"]) for each in records if each["name"] in ("square", "add")
     )
     names = {each.id: each.name for each in client.spans()}
-    return results, dict(counts), {name: names[id] for name, id in ids.items()}
+    profile = client.profile("busy")
+    return Told(
+        results,
+        dict(counts),
+        {name: names[id] for name, id in ids.items()},
+        sorted(records[0]),
+        {each["span"] for each in stream.data if each["name"] != "add"},
+        "busy" in {each["description"]["name"] for each in below(profile)},
+        len(waited),
+        list(sampler.to_pandas().columns),
+        len(client.system_monitor()),
+        list(read(folder / "report.html")),
+    )
 
 
-def test_results_tasks_and_spans_are_the_same_on_both(cluster: DaskProcesses) -> None:
+def test_a_notebook_learns_the_same_on_both(cluster: DaskProcesses, tmp_path: Path) -> None:
     with spanwise.Client(n_workers=2, threads_per_worker=2) as client:
-        embedded = notebook(client)
+        embedded = notebook(client, tmp_path)
     with spanwise.Client(cluster.address) as client:
         assert isinstance(client, distributed.Client)
-        on_dask = notebook(client)
+        on_dask = notebook(client, tmp_path)
     assert on_dask == embedded
-    assert embedded[0] == (2470, 332833.5)
-    assert embedded[1] == {("square", ("load",)): 20, ("add", ("load", "add")): 1}
-    assert embedded[2] == {"load": ("load",), "add": ("load", "add"), "learn": ("learn",)}
+    assert embedded.results == (2470, 332833.5, 0.4)
+    assert embedded.tasks == {("square", ("load",)): 20, ("add", ("load", "add")): 1}
+    assert embedded.spans == {"load": ("load",), "add": ("load", "add"), "learn": ("learn",)}
+    assert embedded.block == {("learn",)} and embedded.profiled and embedded.waited == 20
+    assert embedded.sampled == ["all"] and embedded.monitored == 3
+    assert embedded.titles == TITLES
 
 
 def test_a_cluster_object_and_a_client_that_is_closed(tmp_path: Path) -> None:

@@ -135,5 +135,5 @@ def test_with_nothing_there_it_says_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"spanwise\.observe\(\)"), MemorySampler().sample("x"):
         pytest.fail("the block has begun")
     sampling = MemorySampler().sample("x", client=object())
-    with pytest.raises(TypeError, match=r"a spanwise\.Client or what"), sampling:
+    with pytest.raises(TypeError, match=r"a spanwise\.Client, a distributed"), sampling:
         pytest.fail("the block has begun")

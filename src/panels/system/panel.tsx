@@ -64,7 +64,7 @@ export class SystemPanel extends SpanwisePanel<SystemResult> {
           icon: this.face.icon,
           title: trans.__('No process has told of itself.'),
           sentence: trans.__(
-            'Workers and the scheduler of a Spanwise cluster do so every 0.5 s to 2 s. Dask’s own schedulers, and programs that are observed, do not.'
+            'Workers and the scheduler of a cluster do so every 0.5 s to 2 s. Programs that are observed do not.'
           )
         };
   }
