@@ -129,7 +129,7 @@ class _OfDask:
 
     def facts(self, records: Records | None) -> list[tuple[str, Cell]]:
         workers = self._handle.workers_there()
-        threads, limit = (sum(each[column] for each in workers) for column in (2, 3))
+        threads, limit = sum(each[2] for each in workers), sum(each[3] for each in workers)
         newest = self._viewer.newest
         there = [] if newest is None else [("distributed version", newest.distributed)]
         return [
