@@ -125,7 +125,7 @@ def test_a_notebook_learns_the_same_on_both(cluster: DaskProcesses, tmp_path: Pa
 
 def test_a_cluster_object_and_a_client_that_is_closed(tmp_path: Path) -> None:
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
     ) as cluster:
         client = spanwise.Client(cluster)
         assert client.submit(square, 7).result() == 49

@@ -26,8 +26,14 @@ from spanwise.tests.test_report import TITLES, read, values
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[distributed.LocalCluster]:
+    # In this process, each at an address of its own: processes would import all modules again.
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, dashboard_address=":0"
+        n_workers=2,
+        threads_per_worker=2,
+        processes=False,
+        protocol="tcp://",
+        host="127.0.0.1",
+        dashboard_address=None,
     ) as cluster:
         yield cluster
 
