@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-import time
+import operator
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import dask.array as da
 import distributed
 import pytest
 
 import spanwise
 from spanwise.client.on_dask import is_dasks
 from spanwise.dask_bridge.attach import attached_clusters
-from spanwise.tests.dask_processes import DaskProcesses
+from spanwise.tests.checkout import CHECKOUT
+from spanwise.tests.dask_threads import dask_threads
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_measures_on_dask import below
-from spanwise.tests.test_report import TITLES, read
+from spanwise.tests.test_moving import run
+from spanwise.tests.test_report import TITLES, read, values
+
+PAGE = CHECKOUT / "docs" / "two-engines.md"
+EMBEDDED = "Client(n_workers=2, threads_per_worker=2)"
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskProcesses]:
-    processes = DaskProcesses(tmp_path_factory.mktemp("dask"))
-    yield processes
-    processes.close()
-
-
-def square(number: int) -> int:
-    return number * number
-
-
-def add(*numbers: int) -> int:
-    return sum(numbers)
-
-
-def busy(seconds: float) -> float:
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
-    return seconds
+def cluster() -> Iterator[distributed.LocalCluster]:
+    with dask_threads() as cluster:
+        yield cluster
 
 
 class Told(NamedTuple):
@@ -48,88 +37,125 @@ class Told(NamedTuple):
 
     Attributes
     ----------
+    compared
+        How many values of the page.
     tasks
-        How many ran, by function and span.
+        How many ran, by function and span; of those of the array only that there are some: which
+        tasks a graph has, each engine decides.
     fields
         Of a record.
+    listed
+        Whether `client.spans()` has those of the program.
     block
-        The spans of the tasks that ended within a block; which tasks a graph has, each engine
-        decides.
+        The spans of the tasks that ended within a block.
     profiled
-        Whether the function that computes is there.
+        Whether the function that takes the time is there.
     """
 
-    results: tuple[Any, ...]
+    compared: int
     tasks: dict[Any, int]
-    spans: dict[str, tuple[str, ...]]
+    spans: set[tuple[str, ...]]
+    listed: bool
     fields: list[str]
-    block: set[Any]
+    block: set[tuple[str, ...]]
     profiled: bool
     waited: int
-    sampled: list[str]
+    results: list[int]
     monitored: int
     titles: list[str]
 
 
-def notebook(client: Any, folder: Path) -> Told:
-    """What a notebook does, each thing by the name that Spanwise has for it."""
-    ids = {}
-    sampler = spanwise.MemorySampler()
-    with spanwise.performance_report(folder / "report.html"), sampler.sample("all"):
-        with spanwise.span("load") as ids["load"]:
-            squares = client.map(square, range(20), pure=False)
-            with spanwise.span("add") as ids["add"]:
-                total = client.submit(add, *squares, pure=False)
-        spanwise.progress(squares, notebook=False)
-        waited = spanwise.wait(squares).done
-        x = da.arange(1000, chunks=100)
-        with spanwise.span("learn") as ids["learn"], spanwise.get_task_stream() as stream:
-            mean = client.compute((x * x).mean())
-            results = total.result(), float(mean.result())
-        pending = spanwise.as_completed(client.map(busy, [0.2, 0.2], pure=False))
-        results += (sum(each.result() for each in pending),)
+def notebook(code: str) -> Told:
+    """Run the cells of the page, and ask each thing by the name that Spanwise has for it."""
+    # Functions made here go to workers by value, as those of a notebook do.
+    names: dict[str, Any] = {"__name__": "__main__"}
+    try:
+        compared = run(code, names)
+        return told(names["client"], names["scores"], compared)
+    finally:
+        if "client" in names:
+            names["client"].close()
+
+
+def told(client: Any, futures: list[Any], compared: int) -> Told:
+    """What a client tells after the page's cells."""
+    spanwise.progress(futures, notebook=False)
+    waited = spanwise.wait(futures).done
+    with spanwise.span("again"), spanwise.get_task_stream() as stream:
+        pending = spanwise.as_completed(client.map(operator.neg, range(4), pure=False))
+        results = sorted(each.result() for each in pending)
     records = client.get_task_stream()
-    counts = Counter(
-        (each["name"], each["span"]) for each in records if each["name"] in ("square", "add")
+    sections = read(Path("report.html"))
+    # The report has what the API tells, on each engine.
+    of_block = {each["key"] for each in stream.data}
+    noted = {str(each["key"]) for each in records if each["key"] not in of_block}
+    assert set(sections["Task Stream"]["records"]["key"]) == noted
+    assert dict(values(sections["Summary"]))["Tasks"] == len(noted)
+    seconds = sum(
+        part["stop"] - part["start"]
+        for record in records
+        for part in record["startstops"]
+        if record["name"] == "read" and part["action"] == "compute"
     )
+    assert seconds > 2.4
     names = {each.id: each.name for each in client.spans()}
-    profile = client.profile("busy")
     return Told(
-        results,
-        dict(counts),
-        {name: names[id] for name, id in ids.items()},
+        compared,
+        Counter(
+            (each["name"], each["span"])
+            for each in records
+            if each["name"] in ("read", "fit", "score", "neg")
+        ),
+        {each["span"] for each in records},
+        # (with those around them)
+        {("load",), ("model",), ("model", "fit")} <= set(names.values()),
         sorted(records[0]),
-        {each["span"] for each in stream.data if each["name"] != "add"},
-        "busy" in {each["description"]["name"] for each in below(profile)},
+        {each["span"] for each in stream.data},
+        "read" in {each["description"]["name"] for each in below(client.profile())},
         len(waited),
-        list(sampler.to_pandas().columns),
+        results,
         len(client.system_monitor()),
-        list(read(folder / "report.html")),
+        list(sections),
     )
 
 
-def test_a_notebook_learns_the_same_on_both(cluster: DaskProcesses, tmp_path: Path) -> None:
-    with spanwise.Client(n_workers=2, threads_per_worker=2) as client:
-        embedded = notebook(client, tmp_path)
-    with spanwise.Client(cluster.address) as client:
-        assert isinstance(client, distributed.Client)
-        on_dask = notebook(client, tmp_path)
+def test_a_notebook_learns_the_same_on_both(
+    cluster: distributed.LocalCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    checkout: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S))
+    assert code.count(EMBEDDED) == 1
+    embedded = notebook(code)
+    # Nothing else changes.
+    on_dask = notebook(code.replace(EMBEDDED, f"Client({cluster.scheduler_address!r})"))
     assert on_dask == embedded
-    assert embedded.results == (2470, 332833.5, 0.4)
-    assert embedded.tasks == {("square", ("load",)): 20, ("add", ("load", "add")): 1}
-    assert embedded.spans == {"load": ("load",), "add": ("load", "add"), "learn": ("learn",)}
-    assert embedded.block == {("learn",)} and embedded.profiled and embedded.waited == 20
-    assert embedded.sampled == ["all"] and embedded.monitored == 3
+    assert embedded.compared == 6
+    assert embedded.tasks == {
+        ("read", ("load",)): 24,
+        ("fit", ("model", "fit")): 24,
+        ("score", ("model", "score")): 24,
+        ("neg", ("again",)): 4,
+    }
+    assert embedded.spans == {tags for _, tags in embedded.tasks} | {("average",)}
+    assert (
+        embedded.listed
+        and embedded.block == {("again",)}
+        and embedded.profiled
+        and embedded.waited == 24
+    )
+    assert embedded.results == [-3, -2, -1, 0]
+    assert embedded.monitored == 3
     assert embedded.titles == TITLES
 
 
 def test_a_cluster_object_and_a_client_that_is_closed(tmp_path: Path) -> None:
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
-    ) as cluster:
+    with dask_threads(1, 1) as cluster:
         client = spanwise.Client(cluster)
-        assert client.submit(square, 7).result() == 49
-        seconds = client.fine_metrics(function="square").by_activity()
+        assert client.submit(operator.neg, -7).result() == 7
+        seconds = client.fine_metrics(function="neg").by_activity()
         assert sum(seconds.values()) > 0
         attached = client.attached
         assert attached is not None and attached.name == f"LocalCluster {cluster.name}"
@@ -138,30 +164,32 @@ def test_a_cluster_object_and_a_client_that_is_closed(tmp_path: Path) -> None:
 
 
 def test_a_cluster_that_cannot_be_watched_computes_all_the_same(
-    cluster: DaskProcesses, monkeypatch: pytest.MonkeyPatch
+    cluster: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from spanwise.dask_bridge import ship
 
     monkeypatch.setattr(ship, "OLDEST", (9999, 1, 0))
     with (
         pytest.warns(RuntimeWarning, match="no panel shows them: The scheduler has distributed"),
-        spanwise.Client(cluster.address, set_as_default=False) as client,
+        spanwise.Client(cluster.scheduler_address, set_as_default=False) as client,
     ):
-        assert client.submit(square, 7).result() == 49
+        assert client.submit(operator.neg, -7).result() == 7
         with pytest.raises(spanwise.ClusterError, match="is older than"):
             client.spans()
 
 
-def test_an_asynchronous_client_is_watched_when_it_is_asked(cluster: DaskProcesses) -> None:
+def test_an_asynchronous_client_is_watched_when_it_is_asked(
+    cluster: distributed.LocalCluster,
+) -> None:
     import asyncio
 
     async def asked() -> list[Any]:
-        async with spanwise.Client(cluster.address, asynchronous=True) as client:
+        async with spanwise.Client(cluster.scheduler_address, asynchronous=True) as client:
             await client.wait_for_workers(2, timeout=LIMIT_SECONDS)
             assert client.attached is None
             await asyncio.to_thread(client.spans)
-            future = client.submit(square, 7, pure=False)
-            assert await future == 49
+            future = client.submit(operator.neg, -7, pure=False)
+            assert await future == 7
             records = await asyncio.to_thread(client.attached.get_task_stream)
             return [each["key"] for each in records if each["key"] == future.key]
 
@@ -169,9 +197,9 @@ def test_an_asynchronous_client_is_watched_when_it_is_asked(cluster: DaskProcess
     assert attached_clusters() == {}
 
 
-def test_what_dask_awaits_is_dasks(cluster: DaskProcesses) -> None:
+def test_what_dask_awaits_is_dasks(cluster: distributed.LocalCluster) -> None:
     """`distributed.performance_report` asks its client so, from the client's loop."""
-    with spanwise.Client(cluster.address, set_as_default=False) as client:
+    with spanwise.Client(cluster.scheduler_address, set_as_default=False) as client:
 
         async def asked() -> Any:
             return await client.get_task_stream(start=0, stop=0)
@@ -197,12 +225,12 @@ def test_a_scheduler_that_is_not_there_is_said_by_dask(start: str) -> None:
         spanwise.Client(f"{start}127.0.0.1:1", timeout=1)
 
 
-def test_clients_of_both_kinds_side_by_side(cluster: DaskProcesses) -> None:
+def test_clients_of_both_kinds_side_by_side(cluster: distributed.LocalCluster) -> None:
     with (
         spanwise.Client(n_workers=1, threads_per_worker=1, set_as_default=False) as ours,
-        spanwise.Client(cluster.address, set_as_default=False) as theirs,
+        spanwise.Client(cluster.scheduler_address, set_as_default=False) as theirs,
     ):
-        futures = ours.submit(square, 2), theirs.submit(square, 3)
-        assert [each.result() for each in futures] == [4, 9]
+        futures = ours.submit(operator.neg, 2), theirs.submit(operator.neg, 3)
+        assert [each.result() for each in futures] == [-2, -3]
         for client, future in zip((ours, theirs), futures, strict=True):
             assert future.key in {each["key"] for each in client.get_task_stream()}

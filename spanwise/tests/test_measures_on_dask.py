@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ import pytest
 import spanwise
 from spanwise import MemorySampler
 from spanwise.client.current import default_client
-from spanwise.dask_bridge.attach import attached_clusters
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.observed.page_file import Page
 from spanwise.observed.profiles import Profile
 from spanwise.records.enumerations import MEMORY_MEASURES
+from spanwise.tests.dask_threads import dask_threads
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_dask_attach import until
 from spanwise.tests.test_report import TITLES, read, values
@@ -26,26 +25,18 @@ from spanwise.tests.test_report import TITLES, read, values
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[distributed.LocalCluster]:
-    # In this process, each at an address of its own: processes would import all modules again.
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=2,
-        processes=False,
-        protocol="tcp://",
-        host="127.0.0.1",
-        dashboard_address=None,
-    ) as cluster:
+    with dask_threads() as cluster:
         yield cluster
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(cluster: distributed.LocalCluster) -> Iterator[Any]:
+    """One for all tests: each watch has an observer of its own."""
     with spanwise.Client(cluster) as client:
-        client.wait_for_workers(2, timeout=LIMIT_SECONDS)
         yield client
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def theirs(cluster: distributed.LocalCluster) -> Iterator[distributed.Client]:
     """Dask's own client, to ask for its own figures."""
     with distributed.Client(cluster, set_as_default=False) as client:
@@ -125,41 +116,6 @@ class TestTaskStream:
             client.submit(part, 3, key="told", pure=False).result()
         assert tasks.state == {"told": "memory"}
 
-    def test_a_client_of_distributed_is_watched_for_the_block_alone(
-        self, theirs: distributed.Client
-    ) -> None:
-        with spanwise.get_task_stream(theirs) as stream:
-            (cluster,) = attached_clusters().values()
-            future = theirs.submit(part, 1, pure=False)
-            future.result()
-        assert [each["key"] for each in stream.data] == [future.key]
-        assert attached_clusters() == {} and cluster.status == "closed"
-
-    def test_what_attach_gave_is_a_cluster_too(self, theirs: distributed.Client) -> None:
-        with spanwise.attach(theirs) as attached:
-            with spanwise.get_task_stream(attached) as stream:
-                future = theirs.submit(part, 1, pure=False)
-                future.result()
-            assert attached.status == "watching"
-        assert [each["key"] for each in stream.data] == [future.key]
-
-    def test_a_scheduler_that_is_started_again_within_the_block_is_said(
-        self, theirs: distributed.Client, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with spanwise.attach(theirs) as attached:
-            with (
-                pytest.raises(spanwise.ClusterError, match="started again within the block"),
-                spanwise.get_task_stream(attached),
-            ):
-                # (to whoever asks, it looks as after a restart)
-                log: Any = attached._viewer.log
-                monkeypatch.setattr(log, "cluster_id", "another")
-            monkeypatch.undo()
-
-    def test_without_any_client_it_says_so(self) -> None:
-        with pytest.raises(ValueError, match="No Spanwise client is open"):
-            spanwise.get_task_stream()
-
 
 class TestMemorySampler:
     def test_samples_are_those_that_dask_takes(
@@ -207,31 +163,6 @@ class TestMemorySampler:
             run, curve = runs[f"of {measure}"], sampler.samples[f"of {measure}"]
             assert (run["measure"], run["samples"], run["stopped"] is None) == (measure, 2, False)
             assert (run["first"], run["last"]) == (curve[0][1], curve[1][1])
-
-    def test_of_an_asynchronous_client(self, cluster: distributed.LocalCluster) -> None:
-        async def sampled() -> MemorySampler:
-            sampler = MemorySampler()
-            async with (
-                distributed.Client(cluster.scheduler_address, asynchronous=True) as client,
-                sampler.sample("block", client=client),
-            ):
-                await client.submit(part, 1, pure=False)
-            return sampler
-
-        assert len(asyncio.run(sampled()).samples["block"]) >= 2
-        assert attached_clusters() == {}
-
-    def test_dask_samples_for_a_client_alone(self, cluster: distributed.LocalCluster) -> None:
-        with spanwise.attach(cluster) as attached:
-            sampler = MemorySampler()
-            with (
-                pytest.raises(spanwise.ClusterError, match=r"make one in this process, distri"),
-                sampler.sample("none", client=attached),
-            ):
-                pytest.fail("the block has begun")
-            with distributed.Client(cluster), sampler.sample("one", client=attached):
-                pass
-            assert len(sampler.samples["one"]) == 2
 
     def test_a_curve_that_is_lost_is_a_note_of_the_users_error(
         self, client: Any, monkeypatch: pytest.MonkeyPatch
@@ -330,31 +261,7 @@ class TestReport:
         shown = sections["Scheduler’s log"]["text"].split("\n")
         assert shown != [""] and set("\n".join(lines).split("\n")) >= set(shown)
 
-    def test_asynchronously_the_same_and_of_a_client_that_nobody_watches(
-        self, cluster: distributed.LocalCluster, tmp_path: Path
-    ) -> None:
-        async def reported() -> str:
-            async with distributed.Client(cluster.scheduler_address, asynchronous=True) as client:
-                async with spanwise.performance_report(tmp_path / "report.html"):
-                    future = client.submit(part, 1, pure=False)
-                    await future
-                return str(future.key)
-
-        key = asyncio.run(reported())
-        sections = read(tmp_path / "report.html")
-        assert list(sections) == TITLES
-        assert sections["Task Stream"]["records"]["key"] == [key]
-        assert attached_clusters() == {}
-
-    def test_an_empty_block_says_why_it_has_nothing(self, client: Any, tmp_path: Path) -> None:
-        with spanwise.performance_report(tmp_path / "report.html"):
-            pass
-        sections = read(tmp_path / "report.html")
-        assert dict(values(sections["Summary"]))["Tasks"] == 0
-        for title in ("Task Stream", "Spans", "Workers’ profile", "Memory runs"):
-            assert sections[title]["missing"], title
-
-    def test_what_the_scheduler_refuses_is_said_in_its_section(
+    def test_an_empty_block_and_a_scheduler_that_refuses_are_said(
         self, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         ask = client.attached._viewer.ask
@@ -368,6 +275,9 @@ class TestReport:
         with spanwise.performance_report(tmp_path / "report.html"):
             pass
         sections = read(tmp_path / "report.html")
+        assert dict(values(sections["Summary"]))["Tasks"] == 0
+        for title in ("Task Stream", "Spans", "Workers’ profile", "Memory runs"):
+            assert sections[title]["missing"], title
         missing = sections["Scheduler’s log"]["missing"]
         assert missing.startswith("the cluster has not answered (The scheduler at")
         assert "does not do 'memory_sampler_stop'" in missing
