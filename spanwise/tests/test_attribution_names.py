@@ -114,7 +114,9 @@ class TestNames:
         note(register, "A", f"sum-{TOKEN}")
         with span("B"):
             found = Attribution(register, current_annotation())
+            assert found.by_name
             found.write_here([f"sum-{TOKEN}", ("x", 0)])
+            assert not found.by_name
         assert tags(found.of(f"sum-{TOKEN}")) == tags(found.of(("x", 0))) == ("B", "exact")
         assert tags(found.of((f"sum-{TOKEN}", 1))) == ("A", "exact")
 

@@ -12,6 +12,7 @@ from spanwise.graph.template import Part, Template
 from spanwise.measure import steps
 from spanwise.measure.opened import Opened
 from spanwise.measure.scopes import Heard
+from spanwise.processes import forks
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16
 from spanwise.wire.rows import (
     PART_CORE_WAIT,
@@ -180,6 +181,29 @@ def test_exactly_five_milliseconds_are_long(monkeypatch):
         monkeypatch, *(clocks.part_of("a", each, 0.0, order=()) for each in (0.25, 0.125))
     )
     assert rows[0][PART_CORE_WAIT] == 0.5 and isnan(rows[1][PART_CORE_WAIT])
+
+
+def test_waits_are_asked_from_five_milliseconds_on(monkeypatch):
+    clocks = Clocks(marked=100.0)
+    ticks = (0.0049, 0.0051)
+    _, rows, _ = clocks.run(
+        monkeypatch, *(clocks.part_of("a", each, 0.0, order=()) for each in ticks)
+    )
+    assert isnan(rows[0][PART_CORE_WAIT]) and rows[1][PART_CORE_WAIT] == 0.5
+
+
+def test_a_child_that_comes_back_out_of_a_part_runs_no_other(monkeypatch):
+    def ends(error):
+        raise ValueError("it has ended", error)
+
+    monkeypatch.setattr(forks, "is_child", True)
+    monkeypatch.setattr(forks, "leave", ends)
+    clocks = Clocks()
+    result, _, _ = clocks.run(
+        monkeypatch, *(clocks.part_of(each, 0.0, 0.0, order=()) for each in ("one", "two"))
+    )
+    assert isinstance(result, ValueError) and result.args == ("it has ended", None)
+    assert clocks.told == [("one", 0)]
 
 
 def test_parts_tell_when_they_end_if_somebody_looked(monkeypatch: pytest.MonkeyPatch) -> None:
