@@ -24,7 +24,7 @@ from dask._task_spec import Task, TaskRef
 from distributed.core import Status
 
 from benchmarks.bundles import node_command
-from benchmarks.peer_graphs import enter_graph, new_scheduler
+from benchmarks.peer_graphs import QuietComm, WorkerStream, enter_graph, new_scheduler
 
 Json = dict[str, Any]
 
@@ -42,25 +42,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now + 1e9
-
-
-class Stream:
-    """In the place of a worker's stream: keeps what is sent."""
-
-    def __init__(self, worker: int, sent: list[tuple[int, Json]]) -> None:
-        self.worker = worker
-        self._sent = sent
-
-    def send(self, *messages: Json) -> None:
-        """Keep messages in their order."""
-        self._sent.extend((self.worker, each) for each in messages)
-
-
-class Quiet:
-    """In the place of the connection on which a worker registers."""
-
-    async def write(self, message: Json) -> None:
-        """Nobody listens."""
 
 
 def nothing(*_: Any, **__: Any) -> int:
@@ -102,7 +83,7 @@ class Simulated:
         scheduler = self.scheduler
         address = f"tcp://10.0.0.1:{10_000 + number}"
         await scheduler.add_worker(
-            Quiet(),  # type: ignore[arg-type]
+            QuietComm(),  # type: ignore[arg-type]
             address=address,
             status=Status.running.name,
             server_id=str(number),
@@ -120,7 +101,7 @@ class Simulated:
             extra={},
             stimulus_id="join",
         )
-        scheduler.stream_comms[address] = Stream(number, self.sent)  # type: ignore[assignment]
+        scheduler.stream_comms[address] = WorkerStream(number, self.sent)  # type: ignore[assignment]
 
     def _metrics(self, number: int) -> Json:
         return {

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import dask.order
 from distributed import Scheduler
 
 CLIENT = "nobody"
+_Worker = TypeVar("_Worker")
 
 
 class ClientStream:
     """In the place of the client's stream."""
 
     def send(self, *messages: Any) -> None:
+        """Nobody listens."""
+
+
+class WorkerStream(Generic[_Worker]):
+    """In the place of a worker's stream: keeps what is sent, and to whom."""
+
+    def __init__(self, worker: _Worker, sent: list[tuple[_Worker, dict[str, Any]]]) -> None:
+        self._worker = worker
+        self._sent = sent
+
+    def send(self, *messages: dict[str, Any]) -> None:
+        """Keep messages in their order."""
+        self._sent.extend((self._worker, each) for each in messages)
+
+
+class QuietComm:
+    """In the place of the connection on which a worker registers."""
+
+    async def write(self, message: dict[str, Any]) -> None:
         """Nobody listens."""
 
 

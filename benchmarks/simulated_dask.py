@@ -20,7 +20,7 @@ from dask._task_spec import Task, TaskRef
 from distributed import Scheduler
 from distributed.core import Status
 
-from benchmarks.peer_graphs import CLIENT, ClientStream, enter_graph
+from benchmarks.peer_graphs import CLIENT, ClientStream, QuietComm, WorkerStream, enter_graph
 
 Json = dict[str, Any]
 
@@ -31,25 +31,6 @@ AT_ONCE = 50
 TRANSFER_SECONDS = 0.01
 NBYTES = 2_000_000
 TYPE = pickle.dumps(int)
-
-
-class _Stream:
-    """In the place of a worker's stream: keeps what is sent."""
-
-    def __init__(self, address: str, sent: list[tuple[str, Json]]) -> None:
-        self._address = address
-        self._sent = sent
-
-    def send(self, *messages: Json) -> None:
-        """Keep messages in their order."""
-        self._sent.extend((self._address, each) for each in messages)
-
-
-class _Quiet:
-    """In the place of the connection on which a worker registers."""
-
-    async def write(self, message: Json) -> None:
-        """Nobody listens."""
 
 
 async def _done(*_: Any, **__: Any) -> None:
@@ -113,7 +94,7 @@ class SimulatedDask:
     async def _join(self, number: int) -> None:
         address = f"tcp://10.0.{number // 250}.{number % 250 + 1}:40000"
         await self.scheduler.add_worker(
-            _Quiet(),  # type: ignore[arg-type]
+            QuietComm(),  # type: ignore[arg-type]
             address=address,
             status=Status.running.name,
             server_id=f"worker-{number}",
@@ -131,7 +112,7 @@ class SimulatedDask:
             extra={},
             stimulus_id="join",
         )
-        self.scheduler.stream_comms[address] = _Stream(address, self._sent)  # type: ignore[assignment]
+        self.scheduler.stream_comms[address] = WorkerStream(address, self._sent)  # type: ignore[assignment]
         self._free[address] = [0.0] * self._threads
         self._due[address] = time() + HEARTBEAT_SECONDS * self._random.random()
 

@@ -430,9 +430,6 @@ def _burn_with(_kept, seconds):
 
 
 def _without_collections():
-    for thread in threading.enumerate():
-        if thread.name == "spanwise-warm-up":
-            thread.join()  # it collects at its end
     gc.disable()
 
 
