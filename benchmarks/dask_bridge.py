@@ -32,7 +32,7 @@ from benchmarks import records
 from benchmarks.verdicts import Figure
 from spanwise.dask_bridge.plugin_source import Bridge
 from spanwise.dask_bridge.pulled import STATES, read_answer
-from spanwise.dask_bridge.ship import ship
+from spanwise.dask_bridge.ship import OPERATION, ship
 from spanwise.tests.dask_processes import DaskProcesses
 
 #: Of the hook, for one transition.
@@ -91,14 +91,14 @@ async def view(address: str, name: str, stop: asyncio.Event) -> int:
         while True:
             # An answer that was on its way when all was done may lack the last tasks.
             is_last = stop.is_set()
-            pulled = read_answer(await scheduler.spanwise_pull_1(**request))
+            pulled = read_answer(await getattr(scheduler, OPERATION)(**request))
             request |= {"plugin": pulled.plugin, "cursor": pulled.cursor, "state": pulled.state}
             rows += len(pulled.rows.get("done", {"n": []})["n"])
             if pulled.waiting == 0:
                 if is_last:
                     break
                 await asyncio.sleep(_PULL_SECONDS)
-        await scheduler.spanwise_pull_1(**request | {"lease": 0})
+        await getattr(scheduler, OPERATION)(**request | {"lease": 0})
     finally:
         await scheduler.close_rpc()
     return rows

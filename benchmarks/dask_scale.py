@@ -1,6 +1,7 @@
 """A Dask cluster of 1,000 workers and a million tasks in the panels.
 
-    python -m benchmarks dask-scale [-- --tasks 1000000 --workers 1000 --seconds 6 --picture PREFIX]
+    python -m benchmarks dask-scale [-- --tasks 1000000 --workers 1000 --seconds 6 --picture PREFIX
+                                        --profile PREFIX]
 
 A real scheduler with simulated workers (``simulated_dask.py``) runs in a process of its own. A
 viewer attaches to it as ``spanwise.attach`` does; the observer is that of a Jupyter server, whose
@@ -31,6 +32,7 @@ from benchmarks import records
 from benchmarks.bundles import node_command
 from benchmarks.simulated_dask import SimulatedDask
 from benchmarks.verdicts import Figure
+from spanwise.dask_bridge.ship import NAME, OPERATION
 
 Json = dict[str, Any]
 
@@ -117,7 +119,7 @@ async def serve(workers: int) -> None:
     say(address=scheduler.address)
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         order = json.loads(line)
-        bridge = scheduler.plugins.get("spanwise-bridge-1")
+        bridge = scheduler.plugins.get(NAME)
         if order["do"] == "run":
             begin, cpu = time.perf_counter(), time.process_time()
             await dask.run(order["tasks"])
@@ -220,7 +222,7 @@ class Sleeping:
         async def pull() -> None:
             rpc = open_rpc(self._viewer.address, self._viewer._security, LIMIT_SECONDS)
             same = {"viewer": "keeper", "plugin": "", "cursor": -1, "state": -1, "limit": 1}
-            await rpc.spanwise_pull_1(**same, want=[], lease=120.0)
+            await getattr(rpc, OPERATION)(**same, want=[], lease=120.0)
             await rpc.close_rpc()
 
         self._do(pull())
@@ -334,6 +336,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1_000)
     parser.add_argument("--seconds", type=float, default=6.0, help="of each pan; 0: no page")
     parser.add_argument("--picture", help="beginning of the names of two pictures of the page")
+    parser.add_argument("--profile", help="beginning of the names of CPU profiles of the pans")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     records.add_option(parser)
     options = parser.parse_args()
@@ -342,9 +345,11 @@ def main() -> int:
         return 0
     page = None
     if options.seconds > 0:
-        pictures = ["--picture", options.picture] if options.picture else []
         command = [*node_command("dask-scale.ts"), "--seconds", str(options.seconds)]
-        page = Lines(command + pictures, SPANWISE_TEST_PYTHON=sys.executable)
+        for name in ("picture", "profile"):
+            prefix = getattr(options, name)
+            command += [f"--{name}", prefix] if prefix else []
+        page = Lines(command, SPANWISE_TEST_PYTHON=sys.executable)
         os.environ["SPANWISE_CONNECTION"] = page.hear()["connection"]
     workers = str(options.workers)
     scheduler = Lines(

@@ -1,5 +1,7 @@
 /** What the benchmarks of panning do with the page: they open the Task Stream alone, zoom in, and drag it to and fro. */
 import type { Locator, Page } from '@playwright/test';
+import { textArgument } from './findings';
+import { PageCpu } from './page-cpu';
 import type { RelayWatch } from './panning-relay';
 
 export type Figures = Record<string, number>;
@@ -134,7 +136,14 @@ export async function panZoomed(
       await region.getByRole('button', { name: 'Zoom in' }).click();
     }
     await relay.quiet();
+    const cpu = await PageCpu.of(page);
+    const profile = textArgument('--profile');
+    await (profile && cpu.beginProfile());
+    const before = await cpu.seconds();
     const { frames, drawn, dragged } = await pan(page, panSeconds);
+    const after = await cpu.seconds();
+    await (profile && cpu.endProfile(`${profile}-${what} ${name}.cpuprofile`));
+    await cpu.close();
     // Each drag asks for one frame. (On a busy machine the mouse, which is another process, drags in few of them.)
     if (dragged === 0 || drawn < dragged / 2) {
       throw new Error(
@@ -148,6 +157,14 @@ export async function panZoomed(
       1000 / (frames.reduce((sum, frame) => sum + frame, 0) / frames.length);
     figures[`${what} zoomed ${name}, share of frames that drew, %`] =
       (drawn / frames.length) * 100;
+    for (const [part, named] of [
+      ['all', "CPU of the page's thread"],
+      ['script', 'of it in scripts'],
+      ['style', 'of it style and layout']
+    ] as const) {
+      figures[`${what} zoomed ${name}, ${named}, ms a drawn frame`] =
+        ((after[part] - before[part]) / drawn) * 1000;
+    }
     await relay.quiet();
   }
 }

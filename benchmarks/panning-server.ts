@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const START_SECONDS = 120;
+const START_SECONDS = 600;
 
 /** Where the doorbell is; written by the server extension. */
 export type Connection = {

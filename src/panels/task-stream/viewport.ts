@@ -13,6 +13,8 @@ export type Extent = { readonly from: number; readonly to: number };
 
 /** Below 2 µs over the whole width a box is no more than the clock's noise. */
 const SHORTEST_VIEW = 2e-6;
+/** Of the 53 bits of a number: a view may lie a few times as far out as the run. */
+const STEP_BITS = 50;
 /** Room right of the newest task, so that its edge does not touch the border. */
 const FIT_MARGIN = 0.035;
 
@@ -30,6 +32,23 @@ export function around(range: Extent, room = 0.25): Viewport {
   return { from: range.from - width * room, to: range.to + width * room };
 }
 
+/**
+ * The same view to within a part of a pixel, with borders and width that are whole multiples of one step: these add up exactly, so that a view
+ * keeps its width while it moves, and the lanes the scale of their bitmaps. Of borders as they come `(from + width) - from` may be another
+ * number than `width` after each move, and each frame would rasterise all tiles again.
+ */
+function steady(from: number, width: number, extent: Extent): Viewport {
+  const farthest = Math.max(
+    Math.abs(extent.from),
+    Math.abs(extent.to),
+    width,
+    SHORTEST_VIEW
+  );
+  const step = 2 ** (Math.ceil(Math.log2(farthest)) - STEP_BITS);
+  const begin = Math.round(from / step) * step;
+  return { from: begin, to: begin + Math.round(width / step) * step };
+}
+
 /** The following view: the newest `to - from` seconds, or all while the run is shorter. */
 export function followed(view: Viewport, extent: Extent): Viewport {
   const width = view.to - view.from;
@@ -37,7 +56,7 @@ export function followed(view: Viewport, extent: Extent): Viewport {
   if (whole.to - whole.from <= width) {
     return whole;
   }
-  return { from: whole.to - width, to: whole.to };
+  return steady(whole.to - width, width, extent);
 }
 
 export function panned(
@@ -72,7 +91,7 @@ export function clamped(view: Viewport, extent: Extent): Viewport {
     Math.max(view.from, extent.from - width + keep),
     extent.to - keep
   );
-  return { from, to: from + width };
+  return steady(from, width, extent);
 }
 
 export function xOf(view: Viewport, width: number, seconds: number): number {

@@ -3,6 +3,7 @@
  *
  *   page.html?panel=task-stream&shade=dark&live&delay=100&functions=50     a drawn run
  *   page.html?panel=fine-metrics&runs=20000                                a synthetic one of so many runs
+ *   page.html?runs=100000&workers=1000&mean=400                            on so many workers, of so many milliseconds
  *
  * Built and opened by `look.mjs`.
  */
@@ -37,11 +38,11 @@ const { feed } = new ObservedPage({
     runs > 0
       ? syntheticLog({
           runs,
-          workers: 4,
+          workers: Number(query.get('workers') ?? 4),
           threadsPerWorker: 2,
           functions: 20,
           spans: 6,
-          meanMilliseconds: 40,
+          meanMilliseconds: Number(query.get('mean') ?? 40),
           partsShare: 0.3
         })
       : drawnLog(drawn, { live: isLive }),

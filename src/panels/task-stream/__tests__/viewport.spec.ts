@@ -102,8 +102,65 @@ describe('the view of the run', () => {
   it('follows the newest edge without changing its width', () => {
     const view = followed({ from: 0, to: 5 }, run);
     expect(view.to - view.from).toBeCloseTo(5, 9);
-    expect(view.to).toBe(fit(run).to);
+    expect(view.to).toBeCloseTo(fit(run).to, 9);
     expect(followed({ from: 0, to: 100 }, run)).toEqual(fit(run));
+  });
+});
+
+describe('a view that moves', () => {
+  /** Of a second to a week; a view of some of it, down to the shortest. */
+  const moving = fc
+    .tuple(
+      fc.double({ min: 1, max: 6e5, noNaN: true }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.double({ min: 0, max: 18, noNaN: true })
+    )
+    .map(([seconds, share, halvings]) => {
+      const extent = { from: 0, to: seconds };
+      const at = share * seconds;
+      const close = Math.max(2e-6, seconds / 2 ** halvings);
+      return {
+        extent,
+        view: clamped({ from: at - close / 2, to: at + close / 2 }, extent)
+      };
+    });
+  const shares = fc.array(fc.double({ min: -0.2, max: 0.2, noNaN: true }), {
+    maxLength: 40
+  });
+
+  it('keeps its width exactly, as the scale of its bitmaps must', () => {
+    fc.assert(
+      fc.property(moving, shares, ({ extent, view }, moves) => {
+        const width = view.to - view.from;
+        let panning = view;
+        for (const share of moves) {
+          panning = panned(panning, share * width, extent);
+          expect(panning.to - panning.from).toBe(width);
+          // (a drag counts from where it began)
+          const dragged = clamped(
+            { from: view.from + share * width, to: view.to + share * width },
+            extent
+          );
+          expect(dragged.to - dragged.from).toBe(width);
+        }
+      })
+    );
+  });
+
+  it('moves as far as it is moved, to a part of a pixel', () => {
+    fc.assert(
+      fc.property(moving, shares, ({ extent, view }, moves) => {
+        const width = view.to - view.from;
+        for (const share of moves) {
+          const to = view.from + share * width;
+          const { from } = panned(view, share * width, extent);
+          // (not beyond the run)
+          if (to + width * 0.9 > 0 && to < extent.to - width * 0.1) {
+            expect(Math.abs(from - to) / width).toBeLessThan(0.5 / 1000);
+          }
+        }
+      })
+    );
   });
 });
 
