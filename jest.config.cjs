@@ -1,4 +1,5 @@
 const { dirname } = require('node:path');
+const { slowSpecs } = require('./src/testing/slow-first.cjs');
 
 /**
  * Two projects: `pure` runs everything that needs no browser in plain Node;
@@ -25,31 +26,10 @@ const esModules = [
 ].join('|');
 
 /**
- * Seconds of specs with two busy cores: `scripts/test quick`, which names the
- * edited files in SPANWISE_QUICK, leaves them out. It runs a spec nevertheless if
- * that was edited itself or, of those under half a minute, a file of its folder.
+ * `scripts/test quick`, which names the edited files in SPANWISE_QUICK, leaves slow specs out. It
+ * runs one nevertheless if that was edited itself or, of those under half a minute, a file of its
+ * folder.
  */
-const slowSpecs = {
-  'node/__tests__/reference': 39,
-  'node/__tests__/npm-package': 28,
-  'node/pools/__tests__/whole-programs': 22,
-  'node/observe/__tests__/programs': 18,
-  'order/__tests__/reach': 15,
-  'sidecar/observer-process/__tests__/many-requests': 15,
-  'order/__tests__/static-order': 14,
-  'node/observe/__tests__/observe': 12,
-  'testing/__tests__/constant-names': 11,
-  'testing/__tests__/import-check': 10,
-  'node/diagnostics/__tests__/resource-profiler': 10,
-  'node/pools/__tests__/workers': 9,
-  'sidecar/observer-process/__tests__/observer': 8,
-  'node/pools/__tests__/failures': 8,
-  'sidecar/scheduler-process/__tests__/cluster': 8,
-  'scheduler/__tests__/drawn-runs': 15,
-  'scheduler/__tests__/properties': 7,
-  'observer/__tests__/task-stream': 7,
-  'link/__tests__/observer-link': 6
-};
 const edited = process.env.SPANWISE_QUICK?.split(' ');
 const leftOut = Object.entries(edited === undefined ? {} : slowSpecs)
   .map(([name, seconds]) => ({ path: `src/${name}.spec.ts`, seconds }))
@@ -64,6 +44,7 @@ const leftOut = Object.entries(edited === undefined ? {} : slowSpecs)
 const shared = {
   rootDir: __dirname,
   cacheDirectory: '<rootDir>/.build/jest',
+  setupFilesAfterEnv: ['<rootDir>/src/testing/quick-expect.cjs'],
   transform: { '\\.([cm]?[jt]sx?|svg|css)$': '<rootDir>/jest-transform.cjs' },
   transformIgnorePatterns: [`/node_modules/(?!(${esModules})/)`],
   modulePathIgnorePatterns: [
@@ -79,6 +60,7 @@ const isPure = `${src}/panels/[^/]+/__tests__/(${pureInPanels.join('|')})[^/]*\\
 const isBrowser = `${src}/(${browserFolders.join('|')})/`;
 
 module.exports = {
+  testSequencer: '<rootDir>/src/testing/slow-first.cjs',
   projects: [
     {
       ...shared,

@@ -164,14 +164,21 @@ function account(
 ) {
   const sums = { wall: 0, capacity: 0, busy: 0, beyond: 0 };
   for (const piece of pieces) {
+    // (one after another)
+    if (piece.from >= range.to) {
+      break;
+    }
     const seconds = overlap(piece, range);
     if (seconds === 0) {
       continue;
     }
-    const of = (by: ReadonlyMap<number, number>): number =>
-      [...by]
-        .filter(([worker]) => isWorker(worker))
-        .reduce((sum, [, count]) => sum + count * seconds, 0);
+    const of = (by: ReadonlyMap<number, number>): number => {
+      let sum = 0;
+      by.forEach((count, worker) => {
+        sum += isWorker(worker) ? count * seconds : 0;
+      });
+      return sum;
+    };
     sums.wall += piece.isActive ? seconds : 0;
     sums.capacity += piece.isActive ? of(piece.threads) : 0;
     sums.busy += of(piece.busy);
@@ -294,15 +301,28 @@ describe.each(RECORDED)('a real run, %s,', name => {
     const ran = unionOf(bodies);
     const waits = unionOf(run.waits.map(([from, to]) => ({ from, to })));
     /** Threads × how long one of `united` was; a worker's coming and going is the log's. */
-    const lasting = (united: readonly Stretch[], time: Stretch): number =>
-      pieces
-        .map(piece => {
-          const seconds = united
-            .map(each => overlap(each, shared(piece, time)))
-            .reduce(add, 0);
-          return seconds * [...piece.threads.values()].reduce(add, 0);
-        })
-        .reduce(add, 0);
+    const lasting = (united: readonly Stretch[], time: Stretch): number => {
+      let seconds = 0;
+      let first = 0;
+      // Pieces and stretches follow each other: each is looked at where they meet.
+      for (const piece of pieces) {
+        const part = shared(piece, time);
+        if (part.to <= part.from) {
+          continue;
+        }
+        while (first < united.length && united[first]!.to <= part.from) {
+          first++;
+        }
+        const threads = [...piece.threads.values()].reduce(add, 0);
+        for (let at = first; at < united.length; at++) {
+          if (united[at]!.from >= part.to) {
+            break;
+          }
+          seconds += overlap(united[at]!, part) * threads;
+        }
+      }
+      return seconds;
+    };
     for (let i = 0; i < RANGES; i++) {
       const drawn = range();
       const time = { from: Math.max(first, drawn.from), to: drawn.to };
