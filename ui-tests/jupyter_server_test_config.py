@@ -38,6 +38,8 @@ c.ServerApp.password = ""
 c.LabApp.workspaces_dir = str(folder / "workspaces")
 c.LabApp.user_settings_dir = str(folder / "settings")
 c.LabApp.news_url = None
+# To look for language servers starts npm.
+c.LanguageServerManager.autodetect = False
 c.LabApp.check_for_updates_class = "jupyterlab.NeverCheckForUpdate"
 # Galata drives JupyterLab through `window.jupyterapp` and its own small extension.
 c.LabApp.expose_app_in_browser = True

@@ -21,7 +21,6 @@ rounds = 0
 while not os.path.exists("${ENOUGH}"):
     a_round()
     rounds += 1
-    time.sleep(0.5)
 print(rounds)`;
 /** Tasks of a round: see orchard.ts. */
 const PICKS = 8;
