@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -35,6 +36,8 @@ SUCCESSOR_SECONDS = 10.0
 _TRY_SECONDS = 0.1
 #: A profile whose oldest samples go while it is read is read again so often.
 _MOST_READINGS = 5
+#: Of so many numbers of spans one question asks in which rows they are counted.
+_NUMBERS_OF_QUESTION = 10_000
 
 #: The contexts whose entries divide seconds that other entries hold already.
 DIVIDING_CONTEXTS = ("noncpu", "idle", "gather-dep")
@@ -276,10 +279,29 @@ class Questions:
                 # It would be asked for the same again and again.
                 raise unreadable("spans", ValueError(f"after {first} comes {following}"))
             first = following
+        states = self.log.states_by_span()
         try:
-            return span_infos(pages, self.log.wall_epoch, self, self.log.states_by_span())
+            if states is not None:
+                states = self._in_rows(states, pages, after)
+            return span_infos(pages, self.log.wall_epoch, self, states)
         except (LookupError, TypeError, ValueError) as error:
             raise unreadable("spans", error) from error
+
+    def _in_rows(
+        self, states: Mapping[int, Mapping[str, int]], pages: list[dict[str, Any]], after: int
+    ) -> dict[int, dict[str, int]]:
+        """The states of tasks by the rows in which their spans are counted."""
+        rows = {row["span"] for page in pages for row in page["rows"]}
+        rowless = [number for number in states if number not in rows]
+        counted_in: dict[int, int] = {}
+        for first in range(0, len(rowless), _NUMBERS_OF_QUESTION):
+            numbers = rowless[first : first + _NUMBERS_OF_QUESTION]
+            answer = self.query("spans", {}, "all", {"numbers": numbers}, after)
+            counted_in.update((number, row) for number, row in answer["countedIn"])
+        found: dict[int, Counter[str]] = {}
+        for number, counts in states.items():
+            found.setdefault(counted_in.get(number, number), Counter()).update(counts)
+        return {number: dict(counts) for number, counts in found.items()}
 
     def fine_metrics(
         self,

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from spanwise.errors import ClusterError
 
 #: What `with span(…) as id` gives, and what stands for the id of a default span.
-_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|span-\d{1,5}")
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|span-\d{1,10}")
 
 _UNFINISHED = frozenset({"waiting", "no-worker", "queued", "processing"})
 
@@ -109,7 +109,7 @@ class SpanInfo:
         setting ``distributed.diagnostics.computations.nframes`` is more than 0. Each frame has
         ``code``, ``lineno_frame``, ``lineno_relative`` and ``filename``.
     folded
-        How many later spans are in this one: see docs/measures.md, *Many spans*.
+        How many other spans are counted in this one: see docs/measures.md, *Many spans*.
     metadata
         ``{"collections": [{"type": …}, …]}``: what this client has submitted in the span itself,
         in order. ``"Future"`` of a call of ``submit`` or ``map``, the class of a collection given

@@ -85,8 +85,10 @@ _VIEWS: dict[str, dict[str, Any]] = {
     "spans": {
         "rows": {"list": {"map": _SPAN}},
         "clients": {"list": "text"},
-        "next": {"nullable": _COUNT},
-        "threads": {"list": {"list": "number"}},
+        # (of questions that ask for pages, and those that ask for numbers)
+        "next": {"optional": {"nullable": _COUNT}, "default": None},
+        "threads": {"optional": {"list": {"list": "number"}}, "default": []},
+        "countedIn": {"optional": {"list": {"list": _COUNT}}, "default": []},
     },
     # (rows of entries and columns of records are many, and looked over where they are read)
     "fine-metrics": {

@@ -20,6 +20,7 @@ from spanwise import Client, LocalCluster, span
 from spanwise.errors import ClusterError
 from spanwise.graph import dictionaries
 from spanwise.graph.callers import code_of_caller
+from spanwise.graph.provenance import current_annotation
 from spanwise.observed.span_info import SpanInfo, span_filter, threads_between
 from spanwise.tests.processes import wait_until
 
@@ -210,6 +211,49 @@ def test_q18_numbers_of_spans_never_run_out(
     assert not any(id in found for id in ids[:-1])
     key = ("execute", "add", "compute", "count")
     assert {client.fine_metrics(span=id)[key] for id in ids} == {5}
+
+
+def test_finished_spans_are_folded_when_there_are_many() -> None:
+    """An observer has rows of their own for 8,192 spans."""
+    few, count = 6, 8_250
+    with Client(n_workers=1, threads_per_worker=2) as client:
+        ids, futures = [], []
+        with span("fold-loop") as loop:
+            for number in range(count):
+                with span("step") as id:
+                    if number < few or number == count - 1:
+                        futures.append(client.submit(add, number, 1, pure=False))
+                    else:
+                        # (as a submission does; thousands of tasks would take long)
+                        client._session.spans.id(current_annotation())
+                ids.append(id)
+                if number == few:
+                    # As long as an observer takes a task for a running one, its span stays.
+                    client.gather(futures)
+                    wait_until("the tasks to be told", lambda: by_id(client)[loop].tasks == few)
+            client.gather(futures)
+            found = by_id(client)
+            steps = [info for info in found.values() if info.tag == "step"]
+            assert sum(info.tasks for info in steps) == len(futures)
+            assert sum(info.folded + 1 for info in steps) == count
+            assert found[loop].folded + len(steps) == count
+            first = found[ids[0]]
+            assert first.folded > 2_000
+            # Tasks that are kept are told of in the row in which their span is counted.
+            assert (first.tasks, first.states) == (few, {"memory": few})
+            assert (found[ids[-1]].tasks, found[ids[-1]].folded) == (1, 0)
+            assert ids[1] not in found
+            key = ("execute", "add", "compute", "count")
+            shared = (
+                "A span that was asked for by its id is counted in a row with other finished "
+                "spans of the same path: the figures are of all in that row.",
+            )
+            for id in ids[:2]:
+                metrics = client.fine_metrics(span=id)
+                assert (metrics[key], metrics.notes) == (few, shared)
+            newest = client.fine_metrics(span=ids[-1])
+            assert (newest[key], newest.notes) == (1, ())
+            assert client.fine_metrics(span=("fold-loop", "step"))[key] == len(futures)
 
 
 def test_q20_a_span_is_not_swallowed_by_an_earlier_one_of_its_function(client: Client) -> None:

@@ -40,6 +40,8 @@ export type CompiledFilter = {
   readonly lanes: IndexedBy<LaneId, Uint8Array>;
   /** By status, 256 bytes. Rows that were replaced never pass. */
   readonly statuses: Uint8Array;
+  /** Of spans that it names by their ids: how many are counted in one row with others, which is chosen whole. */
+  readonly spansInSharedRows: number;
   readonly bySpan: boolean;
   readonly byFunction: boolean;
   readonly byWorker: boolean;
@@ -90,6 +92,10 @@ export function compileFilter(filter: Filter, log: LogStore): CompiledFilter {
     workers,
     lanes: laneTable(log, workers, byWorker),
     statuses: statusTable(filter.status ?? []),
+    spansInSharedRows: [...any, ...all, ...not].filter(
+      term =>
+        'path' in term && term.id !== undefined && log.spans.sharesRow(term.id)
+    ).length,
     bySpan,
     byFunction,
     byWorker,

@@ -299,10 +299,11 @@ export type ViewResult =
 
 /**
  * view `spans`: every span of the cluster with its own and its subtree's figures; rows in order of first appearance, parents before children.
- * Ignores filters. Of more than 1,500 the largest are given, and the figures of the others are in their parents' own.
+ * Ignores filters. Of more than 1,500 the largest are given, and the figures of the others are in those of one beside them that is called the
+ * same, else in their parents' own.
  *
- * params: { all: true, after }. With `all` no span is left out, and rows have the fields of {@link FullSpanRow}; the next page is asked for with
- * `after: next`.
+ * params: { all: true, after, numbers }. With `all` no span is left out, and rows have the fields of {@link FullSpanRow}; the next page is asked for
+ * with `after: next`. With `numbers` there are no rows, but `countedIn`.
  */
 export type SpansResult = {
   readonly view: 'spans';
@@ -313,10 +314,12 @@ export type SpansResult = {
   readonly rows: readonly SpanRow[];
   readonly totalThreadSeconds: number;
   readonly totalTasks: number;
-  /** Spans without a row of their own, without `all`: later ones of the same path, and those that are smaller than the largest 1,500. Left out: none. */
+  /** Spans without a row of their own, without `all`: finished ones of the same path, and those that are smaller than the largest 1,500. Left out: none. */
   readonly folded?: number;
   /** Of the time of all tasks: in spans that are inferred, on a cluster that gives spans itself. Left out: none is, or nobody opened any span. */
   readonly inferredShare?: number;
+  /** The rows (by `span`) in which spans of these numbers are counted. */
+  readonly countedIn?: readonly (readonly [number: number, span: number])[];
   /** What the clients of the rows are called; one may have had several numbers. */
   readonly clients: readonly string[];
 };
@@ -363,7 +366,7 @@ export type FullSpanRow = SpanRow & {
   readonly code: readonly string[];
   /** Results that were asked for in the span itself, and had been computed, or submitted, before. */
   readonly ownReused: number;
-  /** Later spans of the same path, or of below it, that are in this one because numbers of spans had become scarce. */
+  /** Finished spans of the same path, or of below it, that are folded into this one, because there are many. */
   readonly joined: number;
 };
 

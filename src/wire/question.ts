@@ -8,7 +8,12 @@ import type { TimeRange, ViewName } from './panel-link';
 type Reader = (value: unknown) => unknown;
 
 const READERS = {
-  spans: { all: flagOf, after: numberOf },
+  spans: {
+    all: flagOf,
+    after: numberOf,
+    /** No rows, but which ones spans of these numbers are counted in. */
+    numbers: placesOf
+  },
   'task-stream': {},
   tasks: {
     sort: textOf,
@@ -106,6 +111,14 @@ function numberOf(value: unknown): number | undefined {
 function pairOf(value: unknown): readonly [number, number] | undefined {
   const [first, second]: readonly unknown[] = Array.isArray(value) ? value : [];
   return isPlace(first) && isPlace(second) ? [first, second] : undefined;
+}
+
+/** Whole numbers from 0 on. */
+function placesOf(value: unknown): readonly number[] | undefined {
+  const places: readonly unknown[] | undefined = Array.isArray(value)
+    ? value
+    : undefined;
+  return places?.every(isPlace) === true ? places : undefined;
 }
 
 function isPlace(value: unknown): value is number {

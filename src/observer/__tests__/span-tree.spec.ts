@@ -28,6 +28,7 @@ describe('the tree of spans', () => {
     tree.set(rowOf(1, 0));
     expect(tree.get(span(1))).toEqual({
       span: 1,
+      number: 1,
       parent: null,
       tag: 'tag 1',
       path: ['tag 1'],

@@ -367,6 +367,33 @@ describe('more spans than are shown', () => {
     expect(ask(log, 'spans').folded).toBe(2);
   });
 
+  it('are counted in those beside them that are called the same', () => {
+    const steps = Array.from({ length: 1600 }, (_, i) => 2 * i + 2);
+    const log = new LogStore('alike');
+    [
+      rowsToBlock(1, 'spans', [
+        { id: 1, tag: 1, closed: NaN },
+        ...steps.flatMap(id => [
+          { id, parent: 1, tag: 2, closed: NaN },
+          { id: id + 1, parent: id, tag: 3, closed: NaN }
+        ])
+      ]),
+      rowsToBlock(
+        2,
+        'runs',
+        steps.map(id => ({ run: id, span: id + 1, duration: 1 }))
+      )
+    ].forEach(block => ingestBlock(log, block));
+    const { rows } = ask(log, 'spans');
+    const sum = (depth: number) =>
+      rows
+        .filter(({ path }) => path.length === depth)
+        .reduce((tasks, row) => tasks + row.tasks, 0);
+    // (the smallest of the shown ones has no room for what is below it)
+    expect([1, 2, 3].map(sum)).toEqual([1600, 1600, 1599]);
+    expect(rows[0]).toMatchObject({ ownTasks: 0, tasks: 1600 });
+  });
+
   it('are handed up through those that are left out too, and by roots to the default', () => {
     // Many roots, and a small one, 2, above 3 above 4.
     const large = Array.from({ length: 1600 }, (_, i) => i + 5);
@@ -374,12 +401,12 @@ describe('more spans than are shown', () => {
     [
       rowsToBlock(1, 'lanes', [{ lane: 0, worker: 0 }]),
       rowsToBlock(2, 'spans', [
-        { id: 2, closed: NaN },
-        { id: 3, parent: 2, closed: NaN },
-        { id: 4, parent: 3, closed: NaN },
-        ...large.map(id => ({ id, closed: NaN })),
+        { id: 2, tag: 2, closed: NaN },
+        { id: 3, tag: 3, parent: 2, closed: NaN },
+        { id: 4, tag: 4, parent: 3, closed: NaN },
+        ...large.map(id => ({ id, tag: id, closed: NaN })),
         // Nothing ran in it.
-        { id: 2000, closed: NaN }
+        { id: 2000, tag: 2000, closed: NaN }
       ]),
       rowsToBlock(3, 'nodes', [{ node: 0, span: 4, origin: TaskOrigin.User }]),
       rowsToBlock(4, 'runs', [

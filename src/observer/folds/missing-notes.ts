@@ -28,7 +28,22 @@ export function notesOf(
     }
   }
   const more = notes.length - MOST_NOTES;
-  return more > 0
-    ? [...notes.slice(0, MOST_NOTES), `So it is of ${more} more workers.`]
-    : notes;
+  return [
+    ...foldedNotes(filter.spansInSharedRows),
+    ...notes.slice(0, MOST_NOTES),
+    ...(more > 0 ? [`So it is of ${more} more workers.`] : [])
+  ];
+}
+
+/** Figures of a folded span are known together with those of the others in its row. */
+function foldedNotes(count: number): string[] {
+  const [what, where] =
+    count === 1
+      ? ['A span that was asked for by its id is', 'that row']
+      : [`${count} spans that were asked for by their ids are`, 'those rows'];
+  return count === 0
+    ? []
+    : [
+        `${what} counted in a row with other finished spans of the same path: the figures are of all in ${where}.`
+      ];
 }

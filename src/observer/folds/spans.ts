@@ -13,7 +13,12 @@ import {
 } from '../store/activity-cells';
 import type { LogStore } from '../store/log-store';
 import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
-import { DEFAULT_TAG, MOST_CODE } from '../store/span-tree';
+import {
+  calledTheSame,
+  DEFAULT_TAG,
+  MOST_CODE,
+  type Span
+} from '../store/span-tree';
 import {
   runBegin,
   runEnd,
@@ -67,6 +72,7 @@ class SpanSums {
   enqueued = Infinity;
   nbytes = 0;
   joined = 0;
+  reused = 0;
   submitted = 0;
   readonly secondsOf = new Map<string, number>();
 
@@ -94,6 +100,7 @@ class SpanSums {
     this.enqueued = Math.min(this.enqueued, other.enqueued);
     this.nbytes += other.nbytes;
     this.joined += other.joined;
+    this.reused += other.reused;
     this.submitted += other.submitted;
     for (const [action, nanoseconds] of other.secondsOf) {
       this.addAction(action, nanoseconds);
@@ -128,7 +135,10 @@ export function* foldSpans(
   context: FoldContext,
   params: ParamsOf<'spans'> = {}
 ): Slices<{ readonly result: SpansResult; readonly honoured: Honoured }> {
-  const { all, after = 0 } = params;
+  const { all, after = 0, numbers } = params;
+  if (numbers !== undefined) {
+    return countedIn(context, numbers);
+  }
   const { rows, clients, ...page } = yield* spanRows(
     context,
     all === true ? after : null
@@ -159,27 +169,52 @@ function inferredOf(log: LogStore): Pick<SpansResult, 'inferredShare'> {
   return share > 0 ? { inferredShare: share } : {};
 }
 
+/** Of spans by the log's numbers: which row each is counted in. */
+function countedIn(
+  context: FoldContext,
+  numbers: readonly number[]
+): { readonly result: SpansResult; readonly honoured: Honoured } {
+  const { log } = context;
+  return {
+    result: {
+      view: 'spans',
+      rows: [],
+      clients: [],
+      countedIn: numbers.map(number => [
+        number,
+        log.spans.numberOf(log.spanSlots.find(number))
+      ]),
+      totalThreadSeconds: log.totalNanoseconds / 1e9,
+      totalTasks: log.runCount
+    },
+    honoured: honouredBy('spans', context)
+  };
+}
+
+/** The spans as they were at one moment, parents first, with their own sums and those of their subtrees. */
 type SpanAccount = {
-  readonly idle: IdleAccount;
-  readonly own: Map<SpanId, SpanSums>;
+  readonly order: readonly Span[];
+  /** By span in the store; own sums also of spans that are not described. */
+  readonly numbers: ReadonlyMap<SpanId, number>;
+  readonly own: ReadonlyMap<SpanId, SpanSums>;
   readonly total: ReadonlyMap<SpanId, SpanSums>;
-  /** Of a page of full rows: all spans, parents first. */
-  readonly order: readonly SpanId[];
 };
+
+type PagedAccount = SpanAccount & { readonly idle: IdleAccount };
 
 /** The accounts behind pages that are being asked for: all of a question tell of one moment, and idle time is reckoned once. */
 class PagedAccounts {
-  private readonly _accounts = new Map<number, SpanAccount>();
+  private readonly _accounts = new Map<number, PagedAccount>();
   private _newest = 0;
 
   /** @returns its number. Programs that ask at once are few; of more the oldest account goes, and is reckoned again. */
-  keep(account: SpanAccount): number {
+  keep(account: PagedAccount): number {
     this._accounts.set(++this._newest, account);
     this._accounts.delete(this._newest - MOST_ACCOUNTS);
     return this._newest;
   }
 
-  get(number: number): SpanAccount | undefined {
+  get(number: number): PagedAccount | undefined {
     return this._accounts.get(number);
   }
 
@@ -197,7 +232,7 @@ const ROWS_OF_ACCOUNT = 65_536;
 function* accountSpans(
   context: FoldContext,
   isFull: boolean
-): Slices<SpanAccount> {
+): Slices<PagedAccount> {
   const { log } = context;
   const idle = yield* accountIdle({
     log,
@@ -206,11 +241,15 @@ function* accountSpans(
     perSpan: true
   });
   const own = ownSums(log, idle, isFull);
-  const total = new Map<SpanId, SpanSums>();
-  for (const span of log.spans.all()) {
-    subtree(log, span.span, own, total);
-  }
-  return { idle, own, total, order: isFull ? parentsFirst(log) : [] };
+  return { ...accountOf(parentsFirst(log), own), idle };
+}
+
+function accountOf(
+  order: readonly Span[],
+  own: ReadonlyMap<SpanId, SpanSums>
+): SpanAccount {
+  const numbers = new Map(order.map(({ span, number }) => [span, number]));
+  return { order, numbers, own, total: subtreeSums(order, own) };
 }
 
 /** The rows, the sums that no described span owns, and the idle account behind them. */
@@ -231,33 +270,30 @@ export function* spanRows(
   let number = Math.floor((after ?? 0) / ROWS_OF_ACCOUNT);
   const begun = paged.get(log)?.get(number);
   const account = begun ?? (yield* accountSpans(context, after !== null));
-  const { idle, own, total } = account;
+  const { idle, own } = account;
   const rows: SpanRow[] = [];
   const clients = new ClientLabels(log);
   let next: number | null = null;
   let folded = 0;
   if (after === null) {
-    const shown = shownSpans(log, own, total);
-    folded = log.spans.size - shown.length;
+    const shown = shownSpans(account);
+    folded = log.spans.size - shown.order.length;
     for (const { joined } of log.spans.all()) {
       folded += joined;
     }
-    const ownDefault = own.get(DEFAULT_SPAN);
+    const ownDefault = shown.own.get(DEFAULT_SPAN);
     if (ownDefault !== undefined && log.spans.get(DEFAULT_SPAN) === undefined) {
       rows.push(defaultRow(log, ownDefault));
     }
-    for (const span of shown) {
-      rows.push(describedRow(log, span, own, total, clients));
+    for (const span of shown.order) {
+      rows.push(describedRow(span, shown, clients));
     }
   } else {
     const { order } = account;
     let bytes = 0;
     let at = after % ROWS_OF_ACCOUNT;
     for (; at < order.length && bytes < PAGE_BYTES; at++) {
-      if (log.spans.get(order[at]!) === undefined) {
-        continue; // it has gone since the first page
-      }
-      const row = fullRow(log, order[at]!, own, total, clients);
+      const row = fullRow(log, order[at]!, account, clients);
       bytes += FULL_ROW_BYTES;
       for (const text of [...row.path, ...row.code]) {
         bytes += 3 * text.length;
@@ -330,6 +366,7 @@ function ownSums(
         sums.nbytes = log.figures.nbytes(span);
         sums.submitted = log.figures.tasks(span);
         sums.joined = log.spans.get(span)?.joined ?? 0;
+        sums.reused = log.spans.reusedOf(span);
       }
       own.set(span, sums);
     }
@@ -362,90 +399,103 @@ function ownSums(
     of(running.span).running += 1;
   }
   for (const [span, seconds] of idle.idleOfSpan) {
-    of(span).idleSeconds = seconds;
+    // (reckoned before, in slices, between which spans may have been folded)
+    of(log.spans.now(span)).idleSeconds += seconds;
   }
   return own;
 }
 
-function subtree(
-  log: LogStore,
-  span: SpanId,
-  own: ReadonlyMap<SpanId, SpanSums>,
-  total: Map<SpanId, SpanSums>
-): SpanSums {
-  const known = total.get(span);
-  if (known !== undefined) {
-    return known;
+/** @param order - parents first; a span whose parent is not among them is a root. */
+function subtreeSums(
+  order: readonly Span[],
+  own: ReadonlyMap<SpanId, SpanSums>
+): Map<SpanId, SpanSums> {
+  const total = new Map<SpanId, SpanSums>();
+  for (const { span } of order) {
+    const sums = new SpanSums();
+    const mine = own.get(span);
+    if (mine !== undefined) {
+      sums.add(mine);
+    }
+    total.set(span, sums);
   }
-  const sums = new SpanSums();
-  total.set(span, sums);
-  const mine = own.get(span);
-  if (mine !== undefined) {
-    sums.add(mine);
+  for (const { span, parent } of order.toReversed()) {
+    if (parent !== null) {
+      total.get(parent)?.add(total.get(span)!);
+    }
   }
-  for (const child of log.spans.childrenOf(span)) {
-    sums.add(subtree(log, child, own, total));
-  }
-  return sums;
+  return total;
 }
 
-/** Null for a root; a span whose parent is not described is one. */
-function parentOf(log: LogStore, span: SpanId): SpanId | null {
-  const parent = log.spans.get(span)!.parent;
-  return parent !== null && log.spans.get(parent) ? parent : null;
-}
-
-/** Roots in order of first appearance, each followed by its subtree. */
-function parentsFirst(log: LogStore): SpanId[] {
-  const order: SpanId[] = [];
-  for (const { span } of log.spans.all()) {
-    if (parentOf(log, span) === null) {
-      log.spans.walk(span, below => order.push(below));
+/** Roots in order of first appearance, each followed by its subtree. A span whose parent is not described is a root. */
+function parentsFirst(log: LogStore): Span[] {
+  const order: Span[] = [];
+  for (const { span, parent } of log.spans.all()) {
+    if (parent === null || log.spans.get(parent) === undefined) {
+      log.spans.walk(span, below => order.push(log.spans.get(below)!));
     }
   }
   return order;
 }
 
 /**
- * All spans, or the largest 1,500: the smaller ones' own figures are then added to their parents' own, so that the sums stay. A span's
- * subtree is at least as large as its child's, so the parent of a shown span is shown.
+ * All spans, or the largest 1,500: the smaller ones' figures are then added to those of a shown one beside them that is called the same, else to
+ * their parents' own, so that the sums stay. A span's subtree is at least as large as its child's, so the parent of a shown span is shown.
  */
-function shownSpans(
-  log: LogStore,
-  own: Map<SpanId, SpanSums>,
-  total: ReadonlyMap<SpanId, SpanSums>
-): SpanId[] {
-  const order = parentsFirst(log);
+function shownSpans(account: SpanAccount): SpanAccount {
+  const { own, total, order } = account;
+  if (order.length <= MOST_ROWS) {
+    return account;
+  }
   const shown = new Set(
     order
-      .toSorted((a, b) => total.get(b)!.nanoseconds - total.get(a)!.nanoseconds)
+      .toSorted(
+        (a, b) =>
+          total.get(b.span)!.nanoseconds - total.get(a.span)!.nanoseconds
+      )
       .slice(0, MOST_ROWS)
   );
-  for (const span of order.toReversed()) {
-    const mine = own.get(span);
-    if (shown.has(span) || mine === undefined) {
-      continue;
+  const called = (span: Span, parent: SpanId | null): string =>
+    calledTheSame({ ...span, parent });
+  const firstOf = new Map<string, SpanId>();
+  for (const span of shown) {
+    const key = called(span, span.parent);
+    if (!firstOf.has(key)) {
+      firstOf.set(key, span.span);
     }
-    const into = parentOf(log, span) ?? DEFAULT_SPAN;
-    const above = own.get(into) ?? new SpanSums();
-    above.add(mine);
-    own.set(into, above);
   }
-  return order.filter(span => shown.has(span));
+  const place = new Map<SpanId, SpanId>();
+  const sums = new Map<SpanId, SpanSums>();
+  for (const span of order) {
+    const above =
+      span.parent === null ? null : (place.get(span.parent) ?? null);
+    const at = shown.has(span)
+      ? span.span
+      : (firstOf.get(called(span, above)) ?? above ?? DEFAULT_SPAN);
+    place.set(span.span, at);
+  }
+  for (const [span, mine] of own) {
+    const at = place.get(span) ?? span;
+    const into = sums.get(at) ?? new SpanSums();
+    into.add(mine);
+    sums.set(at, into);
+  }
+  return accountOf(
+    order.filter(span => shown.has(span)),
+    sums
+  );
 }
 
 function describedRow(
-  log: LogStore,
-  span: SpanId,
-  own: ReadonlyMap<SpanId, SpanSums>,
-  total: ReadonlyMap<SpanId, SpanSums>,
+  description: Span,
+  { numbers, own, total }: SpanAccount,
   clients: ClientLabels
 ): SpanRow {
-  const description = log.spans.get(span)!;
+  const { span, parent } = description;
   return {
-    span,
+    span: description.number,
     client: clients.index(description.client),
-    parent: parentOf(log, span),
+    parent: parent === null ? null : (numbers.get(parent) ?? null),
     path: description.path,
     tag: description.tag,
     origin: description.origin,
@@ -457,23 +507,25 @@ function describedRow(
 
 function fullRow(
   log: LogStore,
-  span: SpanId,
-  own: ReadonlyMap<SpanId, SpanSums>,
-  total: ReadonlyMap<SpanId, SpanSums>,
+  description: Span,
+  account: SpanAccount,
   clients: ClientLabels
 ): FullSpanRow {
-  const { enqueued, submitted, nbytes, joined, secondsOf } = total.get(span)!;
+  const { span, number, uuid } = description;
+  const sums = account.total.get(span)!;
+  const { enqueued, submitted, nbytes, joined, secondsOf } = sums;
   return {
-    ...describedRow(log, span, own, total, clients),
-    id: log.spans.idOf(span),
+    ...describedRow(description, account, clients),
+    id: uuid || `span-${number}`,
     enqueued: Number.isFinite(enqueued) ? enqueued : null,
     submitted,
     nbytes,
     seconds: Object.fromEntries(
       [...secondsOf].map(([action, ns]) => [action, ns / 1e9])
     ),
-    code: codeBelow(log, span),
-    ownReused: log.spans.get(span)?.reused ?? 0,
+    // (it may have been folded since the account was made)
+    code: codeBelow(log, log.spanSlots.find(number)),
+    ownReused: account.own.get(span)?.reused ?? 0,
     joined
   };
 }

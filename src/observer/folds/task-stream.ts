@@ -353,7 +353,7 @@ function runningOf(context: FoldContext): TaskStreamResult['running'] {
       laneIndex: log.shape.laneIndex(lane),
       key: log.key(running.node),
       function: log.name(running.function),
-      span: running.span,
+      span: log.spans.numberOf(running.span),
       started: running.started,
       ...ownedBy(ownerOf(running.span))
     }));
@@ -397,6 +397,7 @@ function bandsOf(
   return [...log.spans.all()]
     .map(span => ({
       span: span.span,
+      number: span.number,
       origin: span.origin,
       tag: span.tag,
       depth: span.name.length - 1,
@@ -409,8 +410,8 @@ function bandsOf(
         Number.isFinite(from) &&
         to >= from
     )
-    .map(({ span, tag, depth, from, to }) => ({
-      span,
+    .map(({ span, number, tag, depth, from, to }) => ({
+      span: number,
       tag,
       depth,
       from,

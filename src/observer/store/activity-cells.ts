@@ -173,6 +173,42 @@ export class ActivityCells {
     }
   }
 
+  /**
+   * The cells of some spans become those of others.
+   *
+   * @param into - by span: the other, or itself.
+   */
+  fold(into: ArrayLike<number>): void {
+    const sums = [this._ns, this._bytes, this._events] as const;
+    const counts = [this._runs, this._failed, this._executions] as const;
+    const [spans, functions] = [this._spans, this._functions];
+    const length = this._length;
+    this._ns = new Float64Array(sums[0].length);
+    this._bytes = new Float64Array(sums[1].length);
+    this._events = new Float64Array(sums[2].length);
+    this._runs = new Float64Array(counts[0].length);
+    this._failed = new Float64Array(counts[1].length);
+    this._executions = new Float64Array(counts[2].length);
+    this._spans = new Uint16Array(spans.length) as typeof spans;
+    this._functions = new Uint32Array(functions.length);
+    this._cellOf.clear();
+    this._length = 0;
+    this._lastSpan = -1;
+    this._lastFunction = -1;
+    for (let old = 0; old < length; old++) {
+      const cell = this.cell(into[spans[old]!] as SpanId, functions[old]!);
+      [this._runs, this._failed, this._executions].forEach((column, i) => {
+        column[cell]! += counts[i]![old]!;
+      });
+      [this._ns, this._bytes, this._events].forEach((column, i) => {
+        for (let activity = 0; activity < ACTIVITY_COUNT; activity++) {
+          column[cell * ACTIVITY_COUNT + activity]! +=
+            sums[i]![old * ACTIVITY_COUNT + activity]!;
+        }
+      });
+    }
+  }
+
   private _add(span: SpanId, fn: number): number {
     const cell = this._length++;
     if (cell === this._spans.length) {

@@ -23,6 +23,8 @@ export const CHUNK_SHIFT = 16;
 const CHUNK_ROWS = 1 << CHUNK_SHIFT;
 export const CHUNK_MASK = CHUNK_ROWS - 1;
 const FIRST_CAPACITY = 256;
+/** It holds the store's own numbers of spans (`SpanSlots`). */
+export const SPAN_COLUMN = 'span';
 
 export type AnyColumn = ColumnArray[ColumnType];
 
@@ -57,8 +59,8 @@ type Chunk<C> = {
   columns: C;
   /** Text column → its bytes, one row after another. */
   texts: Readonly<Record<string, Uint8Array>>;
-  /** Bytes that it takes once it is packed. */
-  packedBytes?: number;
+  /** Once it is packed: the bytes that each column and its texts take. */
+  packedBytes?: Map<string, number>;
 };
 
 export class ColumnTable<
@@ -86,7 +88,10 @@ export class ColumnTable<
     readonly bound: number = TABLES[name].bound.rows,
     changing: readonly string[] = []
   ) {
-    const own = Object.entries(TABLES[name].columns) as [string, ColumnType][];
+    const own = Object.entries<ColumnType>(TABLES[name].columns).map(
+      ([column, type]): [string, ColumnType] =>
+        column === SPAN_COLUMN ? [column, 'u16'] : [column, type]
+    );
     this._types = [...own, ...Object.entries(derived)];
     this._textColumns = own.filter(([, t]) => t === 'text').map(([c]) => c);
     this._derived = new Set(Object.keys(derived));
@@ -113,7 +118,9 @@ export class ColumnTable<
     let nbytes = 0;
     for (const chunk of this._chunks) {
       if (chunk.packedBytes !== undefined) {
-        nbytes += chunk.packedBytes;
+        for (const packed of chunk.packedBytes.values()) {
+          nbytes += packed;
+        }
         continue;
       }
       for (const [name] of this._types) {
@@ -168,6 +175,36 @@ export class ColumnTable<
     this._firstChunk++;
   }
 
+  /**
+   * The rows of some spans become those of others.
+   *
+   * @param by - by span: the other, or itself.
+   */
+  foldSpans(by: Uint16Array): void {
+    const name = SPAN_COLUMN;
+    for (const chunk of this._chunks) {
+      const before = (chunk.columns as Record<string, AnyColumn>)[name]!;
+      let row = 0;
+      while (row < chunk.rows && by[before[row]!] === before[row]) {
+        row++;
+      }
+      if (row === chunk.rows) {
+        continue;
+      }
+      const column = new Uint16Array(before.length);
+      for (row = 0; row < chunk.rows; row++) {
+        column[row] = by[before[row]!]!;
+      }
+      const packed =
+        chunk.packedBytes === undefined ? undefined : packedColumn(column);
+      if (packed !== undefined) {
+        chunk.packedBytes!.set(name, packed.nbytes);
+      }
+      // Whoever holds the old one reads what was there.
+      chunk.columns = { ...chunk.columns, [name]: packed?.column ?? column };
+    }
+  }
+
   /** Text of one cell. */
   text(column: keyof ColumnsOf<T> & string, row: number): string {
     const chunk = this.chunkOf(row);
@@ -220,11 +257,11 @@ export class ColumnTable<
   private _pack(chunk: Chunk<ColumnsOf<T> & ArraysOf<X>>): void {
     const columns: Record<string, AnyColumn> = { ...chunk.columns };
     const texts: Record<string, Uint8Array> = {};
-    let packedBytes = 0;
+    const packedBytes = new Map<string, number>();
     for (const name of this._textColumns) {
       const end = columns[name]![chunk.rows - 1]!;
       texts[name] = chunk.texts[name]!.slice(0, end);
-      packedBytes += end;
+      packedBytes.set(`text of ${name}`, end);
     }
     for (const [name] of this._types) {
       const column = columns[name]!;
@@ -232,7 +269,7 @@ export class ColumnTable<
         ? { column, nbytes: column.byteLength }
         : packedColumn(column);
       columns[name] = packed.column;
-      packedBytes += packed.nbytes;
+      packedBytes.set(name, packed.nbytes);
     }
     chunk.columns = columns as typeof chunk.columns;
     chunk.texts = texts;

@@ -12,7 +12,7 @@ type Kind = {
   readonly activity: number;
   readonly unit: number;
   /** By span and function. */
-  readonly values: Map<number, number>;
+  values: Map<number, number>;
 };
 
 type FineSum = {
@@ -59,6 +59,25 @@ export class FineSums {
       this._size++;
     }
     values.set(key, (sum ?? 0) + value);
+  }
+
+  /**
+   * The sums of some spans become those of others.
+   *
+   * @param into - by span: the other, or itself.
+   */
+  fold(into: ArrayLike<number>): void {
+    this._size = 0;
+    for (const kind of this._kinds) {
+      const values = new Map<number, number>();
+      for (const [key, value] of kind.values) {
+        const span = Math.floor(key / SPAN);
+        const folded = into[span]! * SPAN + (key - span * SPAN);
+        values.set(folded, (values.get(folded) ?? 0) + value);
+      }
+      kind.values = values;
+      this._size += values.size;
+    }
   }
 
   *all(): Generator<FineSum> {

@@ -19,6 +19,22 @@ export class InferredTime {
     }
   }
 
+  /**
+   * The times of some spans become those of others.
+   *
+   * @param into - by span: the other, or itself.
+   */
+  fold(into: ArrayLike<number>): void {
+    for (const [span, { all, inferred }] of [...this._bySpan]) {
+      const other = into[span] as SpanId;
+      if (other !== span) {
+        this._bySpan.delete(span);
+        this.add(other, all - inferred, false);
+        this.add(other, inferred, true);
+      }
+    }
+  }
+
   /** Of the spans that pass; 0 if nothing ran there. */
   share(passes: (span: SpanId) => boolean): number {
     let all = 0;

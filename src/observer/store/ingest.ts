@@ -1,7 +1,8 @@
 import type { Nanoseconds } from '../../base/brand';
-import type { LaneIndex, SpanId } from '../../records/ids';
+import { DEFAULT_SPAN, type LaneIndex, type SpanId } from '../../records/ids';
 import { decodeText } from '../../records/decode-text';
 import {
+  LARGEST_U16,
   NONE_U32,
   PartKind,
   RunStatus,
@@ -11,6 +12,7 @@ import type { Row } from '../../records/block';
 import { TABLES, type ColumnType, type TableName } from '../../records/tables';
 import {
   CHUNK_MASK,
+  SPAN_COLUMN,
   type AnyColumn,
   type BlockRows,
   type ColumnsOf,
@@ -18,6 +20,7 @@ import {
 } from './column-table';
 import { implausible, ImplausibleBlock } from './block-bounds';
 import { ACTIVITY_OF_PART, OTHER, type ActivityCells } from './activity-cells';
+import { foldSpans } from './fold-spans';
 import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
 import type { IdIndex } from './id-index';
 import { STATUS_REPLACED, type LogStore } from './log-store';
@@ -51,7 +54,7 @@ export function ingestBlock(log: LogStore, block: BlockRows): void {
   }
   log.seq = block.seq;
   const ingest: Ingest<never> = ingestOf[block.table];
-  ingest(log, block as never);
+  ingest(log, inSlots(log, block) as never);
   log.blocks.set(block.table, (log.blocks.get(block.table) ?? 0) + 1);
 }
 
@@ -92,9 +95,8 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
     }
   },
   spans: (log, block) => {
-    for (const { id, tag, ...row } of rowsOf(block)) {
-      log.spans.set({ ...row, span: id, tag: log.name(tag) });
-    }
+    rowsOf(block).forEach(row => setSpan(log, row));
+    foldSpans(log);
   },
   workers: (log, block) => {
     rowsOf(block).forEach(row => log.shape.setWorker(row));
@@ -175,6 +177,28 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
     }
   }
 };
+
+/** The block with the store's own numbers of spans. */
+function inSlots(log: LogStore, block: BlockRows): BlockRows {
+  const numbers = block.columns[SPAN_COLUMN];
+  if (numbers === undefined) {
+    return block;
+  }
+  const span = log.spanSlots.ofColumn(numbers, block.rows);
+  return { ...block, columns: { ...block.columns, [SPAN_COLUMN]: span } };
+}
+
+function setSpan(log: LogStore, { id, tag, ...row }: Row<'spans'>): void {
+  const parent =
+    row.parent === LARGEST_U16 ? DEFAULT_SPAN : log.spanSlots.take(row.parent);
+  const isNew = !log.spanSlots.isKnown(id);
+  const span = log.spanSlots.take(id, parent);
+  if (log.spanSlots.numberOf(span) === id) {
+    log.spans.set({ ...row, span, number: id, parent, tag: log.name(tag) });
+  } else {
+    log.spans.addCounted(span, { ...row, id }, isNew);
+  }
+}
 
 function ingestNodes(log: LogStore, block: RowsOf<'nodes'>): void {
   indexed(log, log.nodes, log.nodeRows, block, 'node');

@@ -15,6 +15,7 @@ import { type MeterFigure, MeterSums } from './meter-sums';
 import { RetiredCells } from './retired-cells';
 import type { PartFigures } from './run-book';
 import { SpanFigures } from './span-figures';
+import { SpanSlots } from './span-slots';
 import { SpanTree } from './span-tree';
 import type { StoreBounds } from './store-bounds';
 import { FunctionSlots } from '../function-slots';
@@ -82,7 +83,15 @@ export class LogStore {
   namesVersion = 0;
   /** How many runs there were when all names were last found to be in use; −1: never. */
   namesSpared = -1;
-  readonly spans = new SpanTree();
+  /** The store's own numbers of spans: what its columns, figures and filters hold. */
+  readonly spanSlots = new SpanSlots();
+  readonly spans = new SpanTree(number => this.spanSlots.find(number));
+  /** So many spans have rows of their own; beyond, finished ones are folded. */
+  readonly mostSpans: number;
+  /** At so many, folding is tried. */
+  foldSpansAt: number;
+  /** How often some were folded: a question that counts rows before and after it mixes two divisions. */
+  spanFolds = 0;
   readonly clients = new ClusterClients();
   /** Worker → the newest of what it adds to its clock. */
   readonly clocks = new Map<number, Row<'clocks'>>();
@@ -177,6 +186,8 @@ export class LogStore {
       name: T,
       changing: readonly string[] = []
     ): ColumnTable<T> => new ColumnTable(name, {}, bounds[name], changing);
+    this.mostSpans = bounds.spans ?? TABLES.spans.bound.rows;
+    this.foldSpansAt = this.mostSpans;
     this.nodes = table('nodes');
     this.edges = table('edges');
     // (a run that a later row replaces)
@@ -227,6 +238,22 @@ export class LogStore {
   /** Tasks are in the spans that Dask gave them, which may be others than those that they were written in. */
   get hasGivenSpans(): boolean {
     return this.header['kind'] === 'dask';
+  }
+
+  /** The tables whose rows are of spans. */
+  get tablesBySpan(): readonly { foldSpans(by: Uint16Array): void }[] {
+    return [
+      this.nodes,
+      this.runs,
+      this.parts,
+      this.fine,
+      this.meters,
+      this.totals,
+      this.samples,
+      this.stored,
+      this.transfers,
+      this.events
+    ];
   }
 
   name(id: number): string {

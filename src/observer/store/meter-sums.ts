@@ -33,7 +33,7 @@ type MeterSum = Readonly<Figures> & {
 type Kind = {
   readonly label: number;
   readonly unit: number;
-  readonly figures: Map<number, Figures>;
+  figures: Map<number, Figures>;
 };
 
 /** A row of `meters`, or the part of it that lies in a range of time. */
@@ -76,6 +76,34 @@ export class MeterSums {
       const onCore = nanoseconds(cpu);
       figures.onCore += onCore;
       figures.offCore += nanoseconds(value) - onCore;
+    }
+  }
+
+  /**
+   * The sums of some spans become those of others.
+   *
+   * @param into - by span: the other, or itself.
+   */
+  fold(into: ArrayLike<number>): void {
+    this._size = 0;
+    for (const byLabel of this._kinds.values()) {
+      for (const kind of byLabel.values()) {
+        const folded = new Map<number, Figures>();
+        for (const [key, sums] of kind.figures) {
+          const span = Math.floor(key / SPAN);
+          const other = into[span]! * SPAN + (key - span * SPAN);
+          const before = folded.get(other);
+          if (before === undefined) {
+            folded.set(other, sums);
+          } else {
+            before.onCore += sums.onCore;
+            before.offCore += sums.offCore;
+            before.beside += sums.beside;
+          }
+        }
+        kind.figures = folded;
+        this._size += folded.size;
+      }
     }
   }
 

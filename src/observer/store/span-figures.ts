@@ -45,6 +45,37 @@ export class SpanFigures {
     this._nbytes[span]! += nbytes;
   }
 
+  /**
+   * The figures of some spans become those of others.
+   *
+   * @param into - by span: the other, or itself.
+   */
+  fold(into: ArrayLike<number>): void {
+    for (let span = 0; span < this._tasks.length; span++) {
+      const other = into[span]!;
+      if (other === span) {
+        continue;
+      }
+      this._reach(other as SpanId);
+      for (const sums of [
+        this._tasks,
+        this._exact,
+        this._inferred,
+        this._nbytes
+      ]) {
+        sums[other]! += sums[span]!;
+        sums[span] = 0;
+      }
+      for (const first of [this._firstStart, this._enqueued]) {
+        first[other] = Math.min(first[other]!, first[span]!);
+        first[span] = Infinity;
+      }
+      const last = this._lastStop;
+      last[other] = Math.max(last[other]!, last[span]!);
+      last[span] = -Infinity;
+    }
+  }
+
   tasks(span: SpanId): number {
     return this._tasks[span] ?? 0;
   }

@@ -33,6 +33,8 @@ type GrowingTable = (typeof GROWING)[number];
 export type StoreBounds = { readonly [T in GrowingTable]?: number } & {
   /** Pages of 4,096 ids of each index. */
   readonly pages?: number;
+  /** Spans with a row of their own. */
+  readonly spans?: number;
 };
 
 /**

@@ -2,6 +2,7 @@
 import { BoundedMap } from '../../base/bounded-map';
 import type { FoldContext, Slices } from '../../observer/folds/context';
 import { foldView, type ViewAnswer } from '../../observer/folds/fold-view';
+import { restartedByFolding } from '../../observer/folds/restarted';
 import { viewVersion } from '../../observer/view-tables';
 import type { Filter, TimeRange, ViewName } from '../../wire/panel-link';
 import { filterKey } from '../../observer/filter';
@@ -110,14 +111,16 @@ export class Answers {
 
   private _fold(question: Question): Slices<ViewAnswer> {
     const cluster = this._cluster;
-    const context: FoldContext = {
-      log: cluster.store,
-      filter: cluster.compiled(question.filter),
-      time: question.time,
-      now: cluster.now(),
-      ended: cluster.ended
-    };
-    return foldView(question.view, context, question.params);
+    return restartedByFolding(cluster.store, () => {
+      const context: FoldContext = {
+        log: cluster.store,
+        filter: cluster.compiled(question.filter),
+        time: question.time,
+        now: cluster.now(),
+        ended: cluster.ended
+      };
+      return foldView(question.view, context, question.params);
+    });
   }
 
   private async _compute(
