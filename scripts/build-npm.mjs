@@ -151,7 +151,13 @@ async function emitTypes(into) {
       include: []
     })
   );
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const compiler = join(
+    root,
+    'node_modules',
+    'typescript-native',
+    'bin',
+    'tsc'
+  );
   const child = spawn(process.execPath, [compiler, '-p', config], {
     stdio: 'inherit'
   });

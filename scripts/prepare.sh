@@ -297,6 +297,8 @@ prepare_node_modules() {
   fi
   cd "$root"
   retry download "$state/yarn.log" install_node_modules
+  # A new file: copies of the checkout may share its packages by hard links.
+  rm -f "$root/node_modules/.spanwise-stamp"
   echo "$hash" >"$root/node_modules/.spanwise-stamp"
 }
 

@@ -62,6 +62,10 @@ const npm = (args: readonly string[], cwd: string) =>
     cwd
   );
 
+/** @param compiler - its package: users have one or the other. */
+const tsc = (compiler: 'typescript' | 'typescript-native') =>
+  node([join(modules, compiler, 'bin', 'tsc'), '-p', '.']);
+
 /** The packages that were installed for the tests, so that nothing is fetched. */
 function localPackages(names: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
@@ -189,11 +193,11 @@ describe('the npm package', () => {
   });
 
   it.each([
-    ['node16', 'node16'],
-    ['bundler', 'esnext']
-  ])(
+    ['node16', 'node16', 'typescript-native'],
+    ['bundler', 'esnext', 'typescript']
+  ] as const)(
     'compiles and runs for a user of TypeScript with moduleResolution %s',
-    (moduleResolution, module) => {
+    (moduleResolution, module, compiler) => {
       const typed = program
         .replace('(x) =>', '(x: number): number =>')
         .replace('seen = []', 'seen: Key[] = []')
@@ -226,7 +230,7 @@ describe('the npm package', () => {
           files: ['typed.ts']
         })
       );
-      node([join(modules, 'typescript', 'bin', 'tsc'), '-p', '.']);
+      tsc(compiler);
       expect(JSON.parse(node([`out-${moduleResolution}/typed.js`]))).toEqual(
         answer
       );
@@ -276,7 +280,7 @@ describe('the npm package', () => {
         files: ['plugin.ts']
       })
     );
-    node([join(modules, 'typescript', 'bin', 'tsc'), '-p', '.']);
+    tsc('typescript-native');
     const compiled = readFileSync(
       join(user, 'out-plugin', 'plugin.js'),
       'utf8'
@@ -315,8 +319,6 @@ describe('the npm package', () => {
         files: ['plain.ts']
       })
     );
-    expect(node([join(modules, 'typescript', 'bin', 'tsc'), '-p', '.'])).toBe(
-      ''
-    );
+    expect(tsc('typescript-native')).toBe('');
   }, 600_000);
 });
