@@ -7,6 +7,7 @@ The same tests run in two ways: from a checkout, and from the installed wheel
 from __future__ import annotations
 
 import gc
+import resource
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,11 +25,14 @@ from spanwise.tests.leftover import mark_this_process, marked_processes, wait_un
 from spanwise.tests.stages import LONGEST, STAGES
 from spanwise.wire.link import Link
 
-pytest_plugins = ["pytest_jupyter.jupyter_server"]
-
 # What runs these tests is no program whose spans have a root; those that tests start are.
 dask.config.set({"spanwise.spans.cells": False})
 mark_this_process()
+# Enough descriptors for every test, and for all runs as many.
+DESCRIPTORS = 4096
+_MOST = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+if _MOST == resource.RLIM_INFINITY or _MOST >= DESCRIPTORS:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, _MOST))
 
 # A busy machine draws slowly and computes slowly: that is no defect of a test. One that hangs ends
 # by the time limit of each test.

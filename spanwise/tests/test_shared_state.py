@@ -535,6 +535,7 @@ class Wire:
         self.shared.came(SimpleNamespace(fields=fields, blobs=blobs))  # type: ignore[arg-type]
 
 
+@pytest.mark.asyncio
 async def test_what_comes_after_a_wait_was_given_up_is_given_back() -> None:
     wire = Wire()
     place = Place(wire.shared, True)
@@ -582,6 +583,7 @@ async def in_async_task(name: str) -> list[Any]:
     return [held, await guard.locked(), await Event(name).wait(LIMIT_SECONDS)]
 
 
+@pytest.mark.asyncio
 async def test_all_of_it_without_blocking() -> None:
     async with Client(n_workers=1, threads_per_worker=2, asynchronous=True) as client:
         name = "async"
