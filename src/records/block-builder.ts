@@ -21,13 +21,21 @@ const FIRST_ROWS = 64;
 /** So few bytes are copied faster one by one: a view of them takes 100 ns. */
 const FEW_BYTES = 24;
 
-/** The texts of one column so far. */
-type OpenText = { bytes: Uint8Array; length: number; rows: number };
+/** The texts of one column so far, and where each ends. */
+type OpenText = {
+  bytes: Uint8Array;
+  ends: ColumnArray['text'];
+  length: number;
+  rows: number;
+};
 
 export class BlockBuilder<T extends TableName> {
   private readonly _types: readonly (readonly [string, ColumnType])[];
   private readonly _columns: Record<string, ColumnArray[ColumnType]>;
   private readonly _texts = new Map<string, OpenText>();
+  /** The column that got a text last: most tables have one. */
+  private _lastColumn = '';
+  private _lastText: OpenText | undefined;
   private readonly _utf8 = new TextEncoder();
   private _rows = 0;
   private _capacity = FIRST_ROWS;
@@ -39,10 +47,16 @@ export class BlockBuilder<T extends TableName> {
     this._types = Object.entries(types);
     const columns: Record<string, ColumnArray[ColumnType]> = {};
     for (const [name, type] of this._types) {
-      columns[name] = new COLUMN_ARRAYS[type](FIRST_ROWS);
+      const column = new COLUMN_ARRAYS[type](FIRST_ROWS);
+      columns[name] = column;
       this._rowBytes += COLUMN_ARRAYS[type].BYTES_PER_ELEMENT;
       if (type === 'text') {
-        this._texts.set(name, { bytes: new Uint8Array(0), length: 0, rows: 0 });
+        this._texts.set(name, {
+          bytes: new Uint8Array(0),
+          ends: column as ColumnArray['text'],
+          length: 0,
+          rows: 0
+        });
       }
     }
     this._columns = columns;
@@ -71,7 +85,12 @@ export class BlockBuilder<T extends TableName> {
       for (const [name] of this._types) {
         const column = this._columns[name];
         if (column !== undefined) {
-          this._columns[name] = grownColumn(column, this._capacity);
+          const grown = grownColumn(column, this._capacity);
+          this._columns[name] = grown;
+          const text = this._texts.get(name);
+          if (text !== undefined) {
+            text.ends = grown as ColumnArray['text'];
+          }
         }
       }
     }
@@ -154,10 +173,15 @@ export class BlockBuilder<T extends TableName> {
   }
 
   private _text(column: string): OpenText {
+    if (column === this._lastColumn && this._lastText !== undefined) {
+      return this._lastText;
+    }
     const text = this._texts.get(column);
     if (text === undefined) {
       throw new TypeError(`${this.table}.${column} is not a text column.`);
     }
+    this._lastColumn = column;
+    this._lastText = text;
     return text;
   }
 
@@ -174,10 +198,9 @@ export class BlockBuilder<T extends TableName> {
   private _endText(column: string, text: OpenText, byteLength: number): void {
     text.length += byteLength;
     this._textBytes += byteLength;
-    const ends = this._columns[column];
-    if (ends === undefined || text.rows >= this._rows) {
+    if (text.rows >= this._rows) {
       throw new TypeError(`${this.table}.${column}: more texts than rows.`);
     }
-    ends[text.rows++] = text.length;
+    text.ends[text.rows++] = text.length;
   }
 }

@@ -51,6 +51,8 @@ export const ACTIVITY_OF_PART: readonly number[] = wordsOf(PartKind).map(
 /** The function under which pairs beyond the bound are added up. */
 export const OTHER_FUNCTION = NONE_U32;
 const MOST_CELLS = 200_000;
+/** A power of two. */
+const RECENT = 256;
 
 /**
  * Integer nanoseconds, bytes and counts per (span, function, activity); runs and executions per (span, function).
@@ -72,9 +74,11 @@ export class ActivityCells {
   private _functions = new Uint32Array(16);
   private readonly _cellOf = new Map<number, number>();
   private _length = 0;
-  private _lastSpan = -1;
-  private _lastFunction = -1;
-  private _lastCell = -1;
+  // Pairs that were asked for lately, by a hash of theirs, and their cells: runs of some functions take turns, and a look-up in `_cellOf`
+  // makes an object for its key.
+  private readonly _recentSpans = new Int32Array(RECENT).fill(-1);
+  private readonly _recentFunctions = new Uint32Array(RECENT);
+  private readonly _recentCells = new Uint32Array(RECENT);
 
   /** @param _onNew - called when a pair is met for the first time, in that order. */
   constructor(
@@ -130,8 +134,9 @@ export class ActivityCells {
   }
 
   cell(span: SpanId, fn: number): number {
-    if (span === this._lastSpan && fn === this._lastFunction) {
-      return this._lastCell;
+    const at = (fn + span * 37) & (RECENT - 1);
+    if (this._recentSpans[at] === span && this._recentFunctions[at] === fn) {
+      return this._recentCells[at]!;
     }
     const key = span * 0x100000000 + fn;
     let cell = this._cellOf.get(key);
@@ -142,9 +147,9 @@ export class ActivityCells {
       cell = this._add(span, fn);
       this._cellOf.set(key, cell);
     }
-    this._lastSpan = span;
-    this._lastFunction = fn;
-    this._lastCell = cell;
+    this._recentSpans[at] = span;
+    this._recentFunctions[at] = fn;
+    this._recentCells[at] = cell;
     return cell;
   }
 
@@ -193,8 +198,7 @@ export class ActivityCells {
     this._functions = new Uint32Array(functions.length);
     this._cellOf.clear();
     this._length = 0;
-    this._lastSpan = -1;
-    this._lastFunction = -1;
+    this._recentSpans.fill(-1);
     for (let old = 0; old < length; old++) {
       const cell = this.cell(into[spans[old]!] as SpanId, functions[old]!);
       [this._runs, this._failed, this._executions].forEach((column, i) => {

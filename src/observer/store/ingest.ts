@@ -1,5 +1,5 @@
 import type { Nanoseconds } from '../../base/brand';
-import { DEFAULT_SPAN, type LaneIndex, type SpanId } from '../../records/ids';
+import { DEFAULT_SPAN, type LaneIndex } from '../../records/ids';
 import { decodeText } from '../../records/decode-text';
 import {
   LARGEST_U16,
@@ -309,6 +309,10 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
   const plain = log.parts.endRow === 0;
   const sink = sinkInto(log.held);
   const { wholeFrom } = log;
+  const { running } = log.shape;
+  // Many runs of one lane follow each other: a worker's, or a thread's.
+  let lastLane = -1;
+  let laneIndex = 0 as LaneIndex;
   for (let i = 0; i < block.rows; i++, row++) {
     const earlier = log.runRows.get(run[i]!);
     if (earlier >= 0 && log.runs.has(earlier)) {
@@ -328,14 +332,22 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
     if (hasBegun(length, waitThread[i]!)) {
       log.active.add(begin - before - wait, end);
       log.waiting.add(begin - wait, begin);
-      noteLane(log, log.shape.laneIndex(lane[i]!), begin, end);
-      const running = log.shape.running.get(lane[i]!);
-      if (running !== undefined && running.started <= end) {
-        log.shape.running.delete(lane[i]!);
+      if (lane[i] !== lastLane) {
+        lastLane = lane[i]!;
+        laneIndex = log.shape.laneIndex(lane[i]!);
+      }
+      noteLane(log, laneIndex, begin, end);
+      // (mostly none: a run is told of while it lasts only if that is long)
+      if (running.size > 0) {
+        const told = running.get(lane[i]!);
+        if (told !== undefined && told.started <= end) {
+          running.delete(lane[i]!);
+        }
       }
       log.figures.addExtent(span[i]!, begin, end);
     }
-    countRun(log, span[i]!, fn[i]!, status[i]!, 1);
+    const cell = log.held.cell(span[i]!, fn[i]!);
+    countRun(log, cell, status[i]!, 1);
     if (nbytes[i]! > 0) {
       log.figures.addBytes(span[i]!, nbytes[i]!);
     }
@@ -353,15 +365,11 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
       : attachEarlierParts(log, run[i]!, row, begin);
     if (parts === NO_PARTS && status[i] === RunStatus.Ok) {
       // As below: of most runs.
-      const cell = log.held.cell(span[i]!, fn[i]!);
       log.held.addExecutions(cell, 1);
       bookUndivided(log.held, cell, length, cpu[i]!);
       continue;
     }
-    log.held.addExecutions(
-      log.held.cell(span[i]!, fn[i]!),
-      undividedExecutions(status[i]!, parts)
-    );
+    log.held.addExecutions(cell, undividedExecutions(status[i]!, parts));
     bookRun(
       {
         span: span[i]!,
@@ -535,7 +543,8 @@ function takeBack(log: LogStore, row: number): void {
   const columns = log.runs.chunkOf(row)!.columns;
   const i = row & CHUNK_MASK;
   rebook(log, columns.run[i]!, row, -1);
-  countRun(log, columns.span[i]!, columns.function[i]!, columns.status[i]!, -1);
+  const cell = log.held.cell(columns.span[i]!, columns.function[i]!);
+  countRun(log, cell, columns.status[i]!, -1);
   if (columns.nbytes[i]! > 0) {
     log.figures.addBytes(columns.span[i]!, -columns.nbytes[i]!);
   }
@@ -548,15 +557,14 @@ function takeBack(log: LogStore, row: number): void {
 /** A task that was given back for want of an input has not run. */
 function countRun(
   log: LogStore,
-  span: SpanId,
-  fn: number,
+  cell: number,
   status: number,
   sign: 1 | -1
 ): void {
   if (status === RunStatus.Missing) {
     return;
   }
-  log.held.addRun(log.held.cell(span, fn), status === RunStatus.Failed, sign);
+  log.held.addRun(cell, status === RunStatus.Failed, sign);
   log.runCount += sign;
 }
 
