@@ -430,6 +430,22 @@ describe('a question', () => {
 });
 
 describe('the slots of spans', () => {
+  it('are the numbers as long as they can, and a column is taken as it is', () => {
+    const slots = new SpanSlots();
+    const numbers = Uint16Array.of(0, 3, 5, 3);
+    // (the first time they are given)
+    expect([...slots.ofColumn(numbers, 4)]).toEqual([0, 3, 5, 3]);
+    expect(slots.ofColumn(numbers, 4)).toBe(numbers);
+    const into = Uint16Array.from({ length: 65_536 }, (_, slot) => slot);
+    into[5] = 3;
+    slots.fold(into);
+    expect([...slots.ofColumn(numbers, 4)]).toEqual([0, 3, 3, 3]);
+    const others = new SpanSlots();
+    expect([...others.ofColumn([3, 70_000], 2)]).toEqual([3, 1]);
+    expect([...others.ofColumn([1, 3], 2)]).toEqual([2, 3]);
+    expect([...others.ofColumn([1, 3], 2)]).toEqual([2, 3]);
+  });
+
   it('are free again for later numbers, but not at once', () => {
     const slots = new SpanSlots();
     const all = Array.from({ length: 65_534 }, (_, i) => 70_000 + i);

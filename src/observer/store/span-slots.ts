@@ -33,6 +33,8 @@ export class SpanSlots {
    */
   private _resting: number[] = [];
   private _next = 1;
+  /** Each number has the slot that is called the same: so it is in most logs, and a column need not be looked up row by row. */
+  private _isPlain = true;
 
   /**
    * The slot of a number, which gets one if it has none.
@@ -53,6 +55,7 @@ export class SpanSlots {
     }
     const slot = this._take(number) || instead;
     page[number & PAGE_MASK] = slot || LAST_SLOT;
+    this._isPlain &&= slot === number;
     return slot;
   }
 
@@ -72,10 +75,13 @@ export class SpanSlots {
   }
 
   /** A column of the log, with slots for numbers. */
-  ofColumn(
-    numbers: ArrayLike<number>,
+  ofColumn<C extends ArrayLike<number>>(
+    numbers: C,
     rows: number
-  ): ArrayOf<Uint16Array, SpanId> {
+  ): C | ArrayOf<Uint16Array, SpanId> {
+    if (this._isPlain && this._areGiven(numbers, rows)) {
+      return numbers;
+    }
     const slots = new Uint16Array(rows);
     let last = DEFAULT_SPAN as number;
     let slot = DEFAULT_SPAN;
@@ -92,6 +98,7 @@ export class SpanSlots {
 
   /** @param into - by slot: that of the span into which its own was folded, else itself. */
   fold(into: Uint16Array): void {
+    this._isPlain = false;
     this._pages.forEach(page => {
       for (let i = 0; i < page!.length; i++) {
         page![i] = into[page![i]!]!;
@@ -107,6 +114,16 @@ export class SpanSlots {
         this._resting.push(slot);
       }
     }
+  }
+
+  private _areGiven(numbers: ArrayLike<number>, rows: number): boolean {
+    for (let i = 0; i < rows; i++) {
+      const number = numbers[i]!;
+      if (number !== DEFAULT_SPAN && this._given[number] !== 1) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private _found(number: number): number {
