@@ -104,10 +104,9 @@ def why_not(address: str, error: BaseException) -> str:
                 f"authority given ({each.verify_message or each.reason}): check tls_ca_file."
             )
         if isinstance(each, ssl.SSLError):
-            return (
-                f"The TLS connection to {address} failed ({each.reason or each}): check the "
-                "certificate and key, and that the scheduler speaks TLS."
-            )
+            return _no_tls(address, each.reason or str(each))
+        if is_answered_plainly(each):
+            return _no_tls(address, "it answered without TLS")
         if isinstance(each, ConnectionRefusedError):
             return (
                 f"Nobody listens at {address}: check the host and port, and that the scheduler "
@@ -115,14 +114,30 @@ def why_not(address: str, error: BaseException) -> str:
             )
         if isinstance(each, socket.gaierror):
             return f"The host of {address} is not known: check its name."
+    is_tls = address.startswith("tls:")
     if any(isinstance(each, (TimeoutError, asyncio.TimeoutError)) for each in _causes(error)):
+        hint = "" if is_tls else " If the scheduler speaks TLS, its address begins with tls://."
         return (
             f"{address} did not answer in time: check the address, and that no firewall is "
-            "between. If the scheduler speaks TLS, its address begins with tls://."
+            f"between.{hint}"
         )
+    if is_tls:
+        return _no_tls(address, str(error))
     return (
         f"{address} ended the connection ({error}): if the scheduler speaks TLS, its address "
         "begins with tls://, and certificates are needed."
+    )
+
+
+def is_answered_plainly(error: BaseException) -> bool:
+    """Whether this is how tornado says that a scheduler spoke before TLS had begun."""
+    return isinstance(error, ValueError) and "cannot convert to SSL" in str(error)
+
+
+def _no_tls(address: str, why: str) -> str:
+    return (
+        f"The TLS connection to {address} failed ({why}): check the certificate and key, and that "
+        "the scheduler speaks TLS."
     )
 
 

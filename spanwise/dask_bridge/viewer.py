@@ -27,7 +27,14 @@ from typing import Any
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.outage import MOST_SECONDS, Outage
 from spanwise.dask_bridge.pulled import Pulled, UnreadableAnswer, read_answer
-from spanwise.dask_bridge.reach import host_of, knock, lost_because, open_rpc, why_not
+from spanwise.dask_bridge.reach import (
+    host_of,
+    is_answered_plainly,
+    knock,
+    lost_because,
+    open_rpc,
+    why_not,
+)
 from spanwise.dask_bridge.sample_pull import SamplePull
 from spanwise.dask_bridge.sample_times import CYCLE_SECONDS, LAG_SECONDS, SampleTimes
 from spanwise.dask_bridge.ship import OPERATION, PluginForbidden, ask, ship
@@ -367,7 +374,9 @@ class Viewer:
             finding = asyncio.get_running_loop().run_in_executor(None, self._find)
             pulled = await self._pull()
             sampled = await self._sampled_since(pulled)
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, ValueError) as error:
+            if isinstance(error, ValueError) and not is_answered_plainly(error):
+                raise
             raise ClusterError(why_not(self.address, error)) from None
         finally:
             if finding is not None:

@@ -12,6 +12,7 @@ import distributed
 import pytest
 
 import spanwise
+from spanwise.dask_bridge import viewer
 from spanwise.errors import ClusterError
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
@@ -97,3 +98,23 @@ def test_what_is_wrong_is_said(cluster: DaskProcesses, securities: Any) -> None:
     assert "tls" in said[1].lower() and "certificate" in said[1]
     assert "its address begins with tls://" in said[2]
     assert len({*said}) == 3
+
+
+def test_a_scheduler_that_speaks_before_tls_is_said_to_have_none(
+    monkeypatch: pytest.MonkeyPatch, securities: Any
+) -> None:
+    own, _ = securities
+    # (which of them tornado raises depends on who is faster)
+    for error, why in (
+        (ValueError("IOStream is not idle; cannot convert to SSL"), "it answered without TLS"),
+        (OSError("Stream is closed"), "Stream is closed"),
+    ):
+
+        async def ship(*_: Any, raised: Exception = error) -> None:
+            raise raised
+
+        monkeypatch.setattr(viewer, "ship", ship)
+        with pytest.raises(ClusterError) as caught:
+            spanwise.attach("tls://127.0.0.1:9", security=own)
+        said = f"The TLS connection to tls://127.0.0.1:9 failed ({why}): check the certificate"
+        assert str(caught.value).startswith(said)
