@@ -166,16 +166,22 @@ def test_one_scheduler_is_one_cluster_by_whatever_address(
     assert attached.status == "closed" and attached_clusters() == {}
 
 
+def question(checkout: Path, name: str, **arguments: str) -> Any:
+    """What the page asks of a kernel."""
+    source = (checkout / "src/lab/kernel-snippet.ts").read_text("utf-8")
+    text = source.partition(f"const {name} = `")[2].partition("`;")[0]
+    names: dict[str, Any] = {"arguments": arguments}
+    exec(text.replace("${MOST_CLUSTERS}", "20"), names)  # noqa: S102 (our own text)
+    return names["look"]
+
+
 def test_a_notebook_does_not_offer_what_is_watched(
     local: distributed.LocalCluster, checkout: Path
 ) -> None:
-    source = (checkout / "src/lab/kernel-snippet.ts").read_text("utf-8")
-    text = source.partition("const SEEN = `")[2].partition("`;")[0]
-    names: dict[str, Any] = {}
-    exec(text.replace("${MOST_CLUSTERS}", "20"), names)  # noqa: S102 (our own text)
+    look = question(checkout, "SEEN")
 
     def offers() -> list[str]:
-        return [each["shownAs"] for each in names["look"]()["clusters"]]
+        return [each["shownAs"] for each in look()["clusters"]]
 
     port = local.scheduler_address.rpartition(":")[2]
     with spanwise.Client(local, set_as_default=False) as client:
@@ -189,14 +195,15 @@ def test_a_notebook_does_not_offer_what_is_watched(
         assert offers() == [""]
 
 
-def test_a_kernel_lets_go_of_a_cluster(local: distributed.LocalCluster) -> None:
+def test_a_kernel_lets_go_of_a_cluster(local: distributed.LocalCluster, checkout: Path) -> None:
     cluster = attach_here(local.scheduler_address)["cluster"]
     attached = attached_clusters()[local.scheduler_address]
     with spanwise.attach(local) as held:
         assert held is attached
-        assert let_go_here(cluster) == {"cluster": cluster}
+        assert question(checkout, "LET_GO", cluster=cluster)() == {"cluster": cluster}
         assert held.status == "closed" and shown() == {}
         assert "watched no more" in listed(held, cluster, is_ended)["why"]
         assert held.spans() is not None
         assert "was attached to elsewhere" in let_go_here(cluster)["problem"]
         until(lambda: not local.scheduler.plugins.get("spanwise-bridge-1"), "the plugin leaves")
+    attached.close()  # (for the page, which had attached first: its observer ends)

@@ -1,5 +1,5 @@
 /**
- * What the buttons of the cluster card do: they ask the user where something would be lost, then the server. The card shows what is under
+ * What the buttons of the cluster card do: they ask the user where something would be lost, then the server or a kernel. The card shows what is under
  * way and what was not done: JupyterLab cuts notifications after 140 characters.
  *
  *     click ──► asked ──yes──► under way ──► done
@@ -37,7 +37,7 @@ const SUCCESS_MS = 8000;
 type KernelChoice = { readonly name: string; readonly title: string };
 
 /** What a button does with a cluster. */
-type ClusterAction = 'scale' | 'restart' | 'stop';
+type ClusterAction = 'scale' | 'restart' | 'stop' | 'let go';
 
 /** What was not done, or not all of it. */
 type Trouble = {
@@ -49,7 +49,7 @@ type Trouble = {
 export class ClusterActions {
   /** Clicked and not ended: the user is asked, or it is under way. */
   private readonly _begun = new Set<string>();
-  /** Asked of the server, which has not answered. */
+  /** Asked of the server or a kernel, which has not answered. */
   private readonly _underWay = new Set<string>();
   /** By the key of the action: another one, which goes well, says nothing about it. */
   private readonly _troubles = new Map<string, Trouble>();
@@ -180,6 +180,15 @@ export class ClusterActions {
     });
   }
 
+  /** The kernel that watches a Dask cluster watches it no more. Nothing is lost, so the user is not asked. */
+  letGo(cluster: ClusterInfo, { owner = '' }: ClusterUsers): Promise<void> {
+    const { letGo, trans } = this._options;
+    const complaint = trans.__('%1 is still watched', cluster.name);
+    return this._once('let go', cluster, complaint, send =>
+      send(() => letGo(owner, cluster.cluster))
+    );
+  }
+
   private _start({ name, title }: KernelChoice): Promise<void> {
     const { controls, trans, started } = this._options;
     const complaint = trans.__('No cluster was started for %1', title);
@@ -229,7 +238,7 @@ export class ClusterActions {
   /**
    * @param cluster - null: a start has none yet.
    * @param complaint - the title of what is said if it was not done, or not all of it.
-   * @param act - asks the user and, through `send`, the server; gives what was not done, '' if all was.
+   * @param act - asks the user and, through `send`, the server or a kernel; gives what was not done, '' if all was.
    */
   private async _once(
     action: ClusterAction | typeof START,
@@ -279,7 +288,7 @@ export class ClusterActions {
   }
 }
 
-/** Asks the server, and has the card show meanwhile that it is under way. */
+/** Asks the server or a kernel, and has the card show meanwhile that it is under way. */
 type Send = <T>(call: () => Promise<T>) => Promise<T>;
 
 export namespace ClusterActions {
@@ -290,6 +299,8 @@ export namespace ClusterActions {
     /** Path of the notebook in front. */
     readonly notebook: () => string | undefined;
     readonly trans: TranslationBundle;
+    /** Has the kernel of a notebook watch a Dask cluster no more; gives why not, '' if it was done. */
+    readonly letGo: (notebook: string, cluster: string) => Promise<string>;
     /** A cluster runs now; it is to be shown. */
     readonly started: (cluster: string) => void;
   }
@@ -314,6 +325,20 @@ export function whyNotControlled(
   return notebook === undefined
     ? trans.__('%1 belongs to a script', cluster.name)
     : trans.__('%1 belongs to %2', cluster.name, fileName(notebook));
+}
+
+/** Why a Dask cluster cannot be let go from here; undefined: it can. @param notebook - whose kernel watches it */
+export function whyNotLetGo(
+  cluster: ClusterInfo,
+  notebook: string | undefined,
+  trans: TranslationBundle
+): string | undefined {
+  if (cluster.state === 'ended') {
+    return trans.__('%1 is not watched any more', cluster.name);
+  }
+  return notebook === undefined
+    ? trans.__('a script watches %1, or a command in a shell', cluster.name)
+    : undefined;
 }
 
 /** Of notebooks, as short as tells them apart. */

@@ -21,7 +21,8 @@ import { REFUSED_CLUSTER, type ClusterInfo } from '../wire/panel-link';
 import {
   type ClusterActions,
   shortNames,
-  whyNotControlled
+  whyNotControlled,
+  whyNotLetGo
 } from './cluster-actions';
 import { memoryOf, workersOf } from './cluster-figures';
 import type { ClusterUsers } from './cluster-users';
@@ -213,6 +214,9 @@ function ClusterButtons(
       <div className="sw-cluster-buttons sw-is-few">
         <NewButton {...props} text={trans.__('New')} />
         <AttachButton {...props} text={trans.__('Attach')} />
+        {cluster.kind === 'dask' && props.onAttach !== null && (
+          <LetGoButton {...props} />
+        )}
       </div>
     );
   }
@@ -256,6 +260,29 @@ function ClusterButtons(
         onClick={() => void actions.stop(cluster, users)}
       />
     </div>
+  );
+}
+
+/** What was attached to by a click is let go by one. */
+function LetGoButton(
+  props: Pick<ClusterCardProps, 'users' | 'actions' | 'trans'> & {
+    readonly cluster: ClusterInfo;
+  }
+): JSX.Element {
+  const { cluster, users, actions, trans } = props;
+  const isUnderWay = actions.isUnderWay('let go', cluster);
+  return (
+    <ToolButton
+      label={trans.__('Let go')}
+      text={trans.__('Let go')}
+      icon={closeIcon}
+      busyText={isUnderWay ? trans.__('Letting go…') : undefined}
+      disabledBecause={
+        whyNotLetGo(cluster, users.owner, trans) ??
+        (isUnderWay ? trans.__('it is being let go') : undefined)
+      }
+      onClick={() => void actions.letGo(cluster, users)}
+    />
   );
 }
 

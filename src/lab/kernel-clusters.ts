@@ -12,6 +12,7 @@ import {
   type Attached,
   attachExpression,
   type KernelCluster,
+  letGoExpression,
   readAttached,
   readSeen,
   seenExpression,
@@ -21,8 +22,8 @@ import {
 /** Between an answer and the next question to the same kernel. */
 const PAUSE_MS = 2000;
 
-/** How long a kernel that was asked to attach may take. It gives up after ten seconds itself, but a cell may run before it. */
-const ATTACH_LIMIT_MS = 30_000;
+/** How long a kernel that was asked to attach or to let go may take. It gives up after ten seconds itself, but a cell may run before it. */
+const ANSWER_LIMIT_MS = 30_000;
 
 /** Evaluates an expression in the kernel of a notebook, silently; null if that has no Python kernel. */
 export type AskKernel = (
@@ -144,7 +145,15 @@ export class KernelClusters extends Disposing {
     notebook.underWay.add(address);
     notebook.problems.delete(address);
     this._changed.emit();
-    const attached = await this._attached(path, address, tls);
+    const { trans } = this._options;
+    const attached = await this._answered(
+      path,
+      attachExpression(address, tls),
+      {
+        noKernel: trans.__('%1 has no Python kernel that runs.', path),
+        late: trans.__('If a cell runs, the cluster is shown when it ends.')
+      }
+    );
     notebook.underWay.delete(address);
     if ('problem' in attached) {
       notebook.problems.set(address, attached.problem);
@@ -154,6 +163,28 @@ export class KernelClusters extends Disposing {
       this.look(notebook.path);
     }
     return attached;
+  }
+
+  /** Has the notebook's kernel watch a cluster no more. @returns why that was not done, as a sentence; '' if it was. */
+  async letGo(path: string, cluster: string): Promise<string> {
+    const { trans } = this._options;
+    // Who lets go does not want it at once again.
+    for (const { address } of this.seen(path).filter(
+      ({ shownAs }) => shownAs === cluster
+    )) {
+      this._notebookAt(path).told.add(address);
+    }
+    const answer = await this._answered(path, letGoExpression(cluster), {
+      noKernel: trans.__(
+        'The kernel of %1 watches it. Open this notebook, and try again.',
+        path
+      ),
+      late: trans.__('If a cell runs, the cluster is let go when it ends.')
+    });
+    if (!this.isDisposed && this._notebooks.has(path)) {
+      this.look(path);
+    }
+    return 'problem' in answer ? answer.problem : '';
   }
 
   protected override end(): void {
@@ -203,17 +234,16 @@ export class KernelClusters extends Disposing {
     }
   }
 
-  private async _attached(
+  /** @param sentences - what is said if there is no kernel, and what comes if it does not answer in time. */
+  private async _answered(
     path: string,
-    address: string,
-    tls: TlsFiles | undefined
+    expression: string,
+    sentences: { readonly noKernel: string; readonly late: string }
   ): Promise<Attached> {
     const { ask, trans } = this._options;
-    const asked = ask(path, attachExpression(address, tls));
+    const asked = ask(path, expression);
     if (asked === null) {
-      return {
-        problem: trans.__('%1 has no Python kernel that runs.', path)
-      };
+      return { problem: sentences.noKernel };
     }
     let timer: ReturnType<typeof setTimeout> | undefined;
     const limit = new Promise<Attached>(resolve => {
@@ -221,11 +251,12 @@ export class KernelClusters extends Disposing {
         () =>
           resolve({
             problem: trans.__(
-              'The kernel has not answered for %1 s. If a cell runs, the cluster is shown when it ends.',
-              ATTACH_LIMIT_MS / 1000
+              'The kernel has not answered for %1 s. %2',
+              ANSWER_LIMIT_MS / 1000,
+              sentences.late
             )
           }),
-        ATTACH_LIMIT_MS
+        ANSWER_LIMIT_MS
       );
     });
     const answer = asked.then(

@@ -23,7 +23,7 @@ export type KernelCluster = {
   readonly shownAs: string;
 };
 
-/** What a kernel that was asked to attach has said. */
+/** What a kernel that was asked to attach, or to let go, has said. */
 export type Attached =
   { readonly cluster: string } | { readonly problem: string };
 
@@ -80,6 +80,12 @@ def look():
     return attach_here(**arguments)
 `;
 
+const LET_GO = `
+def look():
+    from spanwise.dask_bridge.in_kernel import let_go_here
+    return let_go_here(**arguments)
+`;
+
 /** Runs `look` of a text; what it raises is told, not printed into the notebook. */
 const ANSWER = `
 def answered():
@@ -104,16 +110,27 @@ export function seenExpression(): string {
 
 /** The expression that attaches to a cluster. */
 export function attachExpression(address: string, tls?: TlsFiles): string {
-  const words = {
-    address,
-    ca_file: tls?.ca ?? '',
-    cert_file: tls?.certificate ?? '',
-    key_file: tls?.key ?? ''
-  };
+  return expression(
+    ATTACH,
+    argumentsOf({
+      address,
+      ca_file: tls?.ca ?? '',
+      cert_file: tls?.certificate ?? '',
+      key_file: tls?.key ?? ''
+    })
+  );
+}
+
+/** The expression that has the kernel watch a cluster no more. */
+export function letGoExpression(cluster: string): string {
+  return expression(LET_GO, argumentsOf({ cluster }));
+}
+
+function argumentsOf(words: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(words).map(
     ([name, word]) => `${JSON.stringify(name)}: ${pythonText(word)}`
   );
-  return expression(ATTACH, `arguments = {${pairs.join(', ')}}\n`);
+  return `arguments = {${pairs.join(', ')}}\n`;
 }
 
 function expression(text: string, head: string): string {
@@ -150,7 +167,7 @@ export function readSeen(
     : [];
 }
 
-/** What came of attaching. @param install - the sentence for a kernel without Spanwise */
+/** What came of attaching, or of letting go. @param install - the sentence for a kernel without Spanwise */
 export function readAttached(
   content: KernelMessage.IExecuteReplyMsg['content'],
   install: string,

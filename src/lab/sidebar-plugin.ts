@@ -78,6 +78,8 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
           ),
         notebook: () => model.notebookInFront,
         trans,
+        letGo: (notebook, cluster) =>
+          dask?.clusters.letGo(notebook, cluster) ?? Promise.resolve(''),
         started: cluster => model.showWhenHeardOf(cluster)
       }),
       choose: cluster => {

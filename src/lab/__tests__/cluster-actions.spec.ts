@@ -46,11 +46,13 @@ function setUp(
   });
   const controls = new ClusterControls(settings, trans);
   const started: string[] = [];
+  const letGo = jest.fn<Promise<string>, [string, string]>();
   const actions = new ClusterActions({
     controls,
     kernels: () => [{ name: 'python3', title: 'Python 3' }],
     notebook: () => 'work/a.ipynb',
     trans,
+    letGo,
     started: id => started.push(id)
   });
   /** From now on it does not answer until the function that is returned is called. */
@@ -59,7 +61,7 @@ function setUp(
     gate = new Promise(resolve => (release = resolve));
     return release;
   };
-  return { asked, controls, actions, started, hold };
+  return { asked, controls, actions, started, hold, letGo };
 }
 
 /** The dialog of this title, when it is drawn, and what presses its buttons. */
@@ -82,6 +84,25 @@ async function dialog(title: string): Promise<{
 
 describe('the buttons of the cluster card', () => {
   const inUse = [200, { others: 2, message: '2 notebooks are connected.' }];
+
+  it('let go at once of a Dask cluster, and say why that was not done', async () => {
+    const { actions, letGo } = setUp();
+    const users = { ...nobody, owner: 'work/a.ipynb' };
+    letGo.mockResolvedValueOnce('The kernel has ended.').mockResolvedValue('');
+    const done = actions.letGo(cluster, users);
+    expect(actions.isUnderWay('let go', cluster)).toBe(true);
+    await done;
+    expect(letGo).toHaveBeenLastCalledWith('work/a.ipynb', 'ab12');
+    expect(actions.troubles).toEqual([
+      {
+        title: 'first-look is still watched',
+        sentence: 'The kernel has ended.'
+      }
+    ]);
+    await actions.letGo(cluster, users);
+    expect(actions.troubles).toEqual([]);
+    expect(actions.isUnderWay('let go', cluster)).toBe(false);
+  });
 
   it('restart at once if nobody is connected', async () => {
     const { asked, actions } = setUp();

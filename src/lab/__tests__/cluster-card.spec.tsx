@@ -246,11 +246,39 @@ describe('ClusterCard', () => {
     expect(
       host.querySelector<HTMLElement>('.sw-cluster-kind')?.title
     ).toContain(address);
-    expect(buttonTexts()).toEqual(['New', 'Attach']);
+    expect(buttonTexts()).toEqual(['New', 'Attach', 'Let go']);
     host
       .querySelector<HTMLElement>('[aria-label="Attach to a Dask cluster"]')!
       .click();
     expect(onAttach).toHaveBeenCalledTimes(1);
+  });
+
+  it('lets go of Dask’s cluster, and says why it cannot', () => {
+    const letGo = jest.fn();
+    const click = (cluster: ClusterInfo, isUnderWay = false) => {
+      const actions = { ...atRest, letGo, isUnderWay: () => isUnderWay };
+      textOf(cluster, actions as unknown as ClusterActions, {
+        onAttach: () => undefined
+      });
+      const button = host.querySelector<HTMLElement>('[aria-label="Let go"]')!;
+      button.click();
+      return button.title;
+    };
+    const ofScript = clusterInfo({ name: 'survey', kind: 'dask' });
+    const dask = { ...ofScript, notebook: { path: 'work/own.ipynb' } };
+    expect(click({ ...dask, state: 'ended' })).toContain('not watched any');
+    expect(click(ofScript)).toContain('a script watches survey');
+    expect(click(dask, true)).toContain('it is being let go');
+    expect(host.textContent).toContain('Letting go…');
+    expect(letGo).not.toHaveBeenCalled();
+    // Nobody need wait for a scheduler that does not answer.
+    for (const state of ['running', 'reconnecting'] as const) {
+      expect(click({ ...dask, state })).toBe('Let go');
+      expect(letGo.mock.lastCall).toEqual([
+        expect.objectContaining({ state }),
+        expect.objectContaining({ owner: 'work/own.ipynb' })
+      ]);
+    }
   });
 
   it('offers to attach beside the other buttons, where there are notebooks', () => {

@@ -149,6 +149,40 @@ describe('a kernel', () => {
   });
 });
 
+describe('letting go', () => {
+  it('leaves an offer, which is not taken at once', async () => {
+    const { asked, ask } = kernel();
+    const clusters = of(ask);
+    clusters.look('a.ipynb');
+    asked[0]!.answer(seen('dask-1'));
+    await flush();
+    const done = clusters.letGo('a.ipynb', 'dask-1');
+    expect(asked[1]!.expression).toContain('let_go_here');
+    expect(asked[1]!.expression).toContain('dask-1');
+    asked[1]!.answer(content({ cluster: 'dask-1' }));
+    expect(await done).toBe('');
+    await jest.advanceTimersByTimeAsync(2000);
+    asked[2]!.answer(seen());
+    await flush();
+    expect(clusters.offers('a.ipynb')).toHaveLength(1);
+    expect(clusters.firstOffers('a.ipynb')).toEqual([]);
+  });
+
+  it('says why it was not done', async () => {
+    const { asked, ask } = kernel();
+    const clusters = of(ask);
+    const elsewhere = clusters.letGo('a.ipynb', 'dask-1');
+    asked[0]!.answer(content({ problem: 'It was attached to elsewhere.' }));
+    expect(await elsewhere).toBe('It was attached to elsewhere.');
+    const busy = clusters.letGo('a.ipynb', 'dask-1');
+    await jest.advanceTimersByTimeAsync(30_000);
+    expect(await busy).toContain('the cluster is let go when it ends');
+    expect(await of(() => null).letGo('a.ipynb', 'dask-1')).toBe(
+      'The kernel of a.ipynb watches it. Open this notebook, and try again.'
+    );
+  });
+});
+
 describe('attaching', () => {
   it('is under way once; a cluster that is shown is offered no more', async () => {
     const { asked, ask } = kernel();

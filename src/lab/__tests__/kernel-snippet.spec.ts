@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import {
   attachExpression,
+  letGoExpression,
   readAttached,
   readSeen,
   seenExpression
@@ -87,14 +88,21 @@ describe('what came of attaching', () => {
 
 describe('the expressions', () => {
   it('are one line each: an expression of several would be none', () => {
-    for (const each of [seenExpression(), attachExpression('tcp://a\n"b')]) {
+    for (const each of [
+      seenExpression(),
+      attachExpression('tcp://a\n"b'),
+      letGoExpression('a\n"b')
+    ]) {
       expect(each).not.toContain('\n');
     }
   });
 
-  it('give texts as texts: what stands in an address is not run', () => {
+  it.each([
+    ['an address', attachExpression],
+    ['an id', letGoExpression]
+  ])('give texts as texts: what stands in %s is not run', (_, of) => {
     const hostile = '"); import os; os.abort(); ("';
-    const expression = attachExpression(hostile);
+    const expression = of(hostile);
     const literal = /exec\(("(?:[^"\\]|\\.)*"), names\)/.exec(expression)?.[1];
     const program = JSON.parse(literal!) as string;
     expect(program.split('\n')[0]).toContain(JSON.stringify(hostile));
