@@ -7,6 +7,7 @@
 import * as React from 'react';
 import type { Trans } from '../base/trans';
 import { withColours } from './figure-colours';
+import { loadPlotly } from './load-plotly';
 import type { Figure, IPlotlyApi, IPlotlyElement } from './plotly-api';
 
 /** Signals that the theme's colours have changed. */
@@ -52,8 +53,8 @@ export function PlotlyView(props: PlotlyViewProps): JSX.Element {
 
   React.useEffect(() => {
     let isWanted = true;
-    import('./plotly-bundle').then(
-      module => isWanted && setPlotly(module.plotly),
+    loadPlotly().then(
+      loaded => isWanted && setPlotly(loaded),
       (error: Error) => isWanted && setProblem(error.message)
     );
     return () => {

@@ -14,6 +14,7 @@ import {
 } from '@jupyterlab/notebook';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { loadPlotly } from '../charts/load-plotly';
 import type { IFeed } from '../feed/feed-types';
 import { askForAddress, type AttachWish } from './attach-dialog';
 import { CommandIDs } from './command-ids';
@@ -78,11 +79,16 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
       opens: boolean,
       tls?: TlsFiles
     ) => {
+      // The observer may have to start, and charts are loaded: beside the kernel, which imports and connects.
+      feed.reconnect();
+      if (opens) {
+        // A chart tries again, and says why not.
+        loadPlotly().catch(() => undefined);
+      }
       const attached = await clusters.attach(notebook, address, tls);
       if (attached === null || 'problem' in attached) {
         return attached;
       }
-      // The server may have started its observer for this cluster.
       feed.reconnect();
       if (opens) {
         // The notebook may have begun another cluster since this one: which one is meant can be told when the page knows both.
