@@ -50,10 +50,13 @@ class Inbox<M> {
     from = 0
   ): Promise<R> {
     const end = performance.now() + LIMIT_MILLISECONDS;
-    for (;;) {
-      const found = this.all.slice(from).find(wanted);
-      if (found !== undefined) {
-        return found;
+    // Each is looked at once: there may be tens of thousands.
+    for (let at = from; ;) {
+      for (; at < this.all.length; at++) {
+        const message = this.all[at]!;
+        if (wanted(message)) {
+          return message;
+        }
       }
       if (performance.now() > end) {
         throw new Error(
