@@ -156,7 +156,10 @@ class DaskLog:
         self._inferred: BoundedMap[str, bool] = BoundedMap(_KEPT_GROUPS)
         self._running = RunningTasks(self._say_running)
         self._running_spans: dict[str, int] = {}
-        self._memory_times: dict[int, float] = {}
+        #: Of each worker, and of the scheduler itself, when the newest was: its heartbeat, and the
+        #: figures of its memory.
+        self._heartbeats: dict[int, float] = {}
+        self._memory_seen: dict[int, float] = {}
         #: Of the curves that go on, what was written of them.
         self._memory_runs: dict[int, tuple[int, float, float, str]] = {}
         self._next_memory_run = 0
@@ -587,25 +590,27 @@ class DaskLog:
 
     def _write_memory(self, said: Columns) -> None:
         columns = (
-            *("worker", "t", "process", "managed", "spilled", "unmanaged_old"),
+            *("worker", "t", "at", "process", "managed", "spilled", "unmanaged_old"),
             *("cpu", "fds", "net_read", "net_write", "disk_read", "disk_write"),
             *("host_disk_read", "host_disk_write", "tick"),
         )
-        for address, t, *figures in _rows(said, columns):
+        for address, t, at, *figures in _rows(said, columns):
             worker = self._workers.get(address)
-            before = self._memory_times.get(-1 if worker is None else worker)
-            if worker is None or (before is not None and t <= before):
-                continue
-            self._memory_times[worker] = t
+            if worker is None or at <= self._memory_seen.get(worker, 0.0):
+                continue  # (it was told before)
+            self._memory_seen[worker] = at
             process, managed, spilled, old, *system = map(_known, figures)
-            self._writer.add("memory", self.since(t), worker, process, managed, spilled, old)
-            self._write_system(worker, t, before, process, system)
+            self._writer.add("memory", self.since(at), worker, process, managed, spilled, old)
+            before = self._heartbeats.get(worker)
+            if before is None or t > before:
+                self._heartbeats[worker] = t
+                self._write_system(worker, t, before, process, system)
 
     def heard_since(self, t: float) -> bool:
         """Whether each worker has sent a heartbeat since then, or nobody tells sums at all."""
         with self.lock:
             numbers = [self._workers[address] for address in self.present()]
-            heard = [self._memory_times.get(number, 0.0) for number in numbers]
+            heard = [self._heartbeats.get(number, 0.0) for number in numbers]
             return not self._has_task_sums or all(each > t for each in heard)
 
     def begin_memory_run(self, label: str, measure: str, interval: float, start: float) -> int:
@@ -640,9 +645,9 @@ class DaskLog:
             "tick",
         )
         for t, memory, *figures in _rows(said, columns):
-            before = self._memory_times.get(NONE_U16)
+            before = self._heartbeats.get(NONE_U16)
             if before is None or t > before:
-                self._memory_times[NONE_U16] = t
+                self._heartbeats[NONE_U16] = t
                 # (Dask's monitor counts the disks of the host, not those of the process)
                 *process, disk_read, disk_write, tick = map(_known, figures)
                 system = [*process, _NAN, _NAN, disk_read, disk_write, tick]

@@ -31,10 +31,12 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.metrics import time
 from distributed.utils import key_split_group
 
-VERSION = 1
-#: The operation that viewers call, and the plugin's name on the scheduler.
-OPERATION = "spanwise_pull_1"
-NAME = "spanwise-bridge-1"
+#: Raised with each change of columns or of what they mean.
+VERSION = 2
+#: The operation that viewers call, and the plugin's name on the scheduler: each version has its
+#: own, so that viewers of several versions watch one scheduler.
+OPERATION = f"spanwise_pull_{VERSION}"
+NAME = f"spanwise-bridge-{VERSION}"
 
 #: The ring holds no more rows, and by estimate no more bytes.
 RING_ROWS = 131_072
@@ -114,8 +116,8 @@ STATE_COLUMNS = _described(
     "state_processing state_memory state_erred state_forgotten state_queued state_no_worker types",
     durations="group action seconds",
     fine="context span function activity unit value",
-    memory="worker t process managed spilled unmanaged_old optimistic cpu fds net_read net_write "
-    "disk_read disk_write host_disk_read host_disk_write executing ready tick",
+    memory="worker t at process managed spilled unmanaged_old optimistic cpu fds net_read "
+    "net_write disk_read disk_write host_disk_read host_disk_write executing ready tick",
     executing="worker key group span seconds t",
     bandwidth="kind a b value",
     loop="t cpu memory fds net_read net_write disk_read disk_write tick",
@@ -361,13 +363,13 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         #: Emptied when it leaves: Dask keeps each handler in a cache.
         cell: list[Any] = [self]
 
-        async def spanwise_pull_1(**request: Any) -> Any:
+        async def spanwise_pull(**request: Any) -> Any:
             bridge = cell[0]
             return None if bridge is None else await bridge.answer(request)
 
         self._cell = cell
-        self._handler = spanwise_pull_1
-        scheduler.handlers[OPERATION] = spanwise_pull_1
+        self._handler = spanwise_pull
+        scheduler.handlers[OPERATION] = spanwise_pull
         self._copy_history()
         self.live = self.ring.newest
         self._loop_now = asyncio.get_running_loop()
@@ -1035,6 +1037,10 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         return rows
 
     def _memory(self) -> Iterator[tuple[Any, tuple]]:
+        # Dask counts results at once, and the process with the worker's heartbeat: so figures are
+        # of the time at which they were seen here first.
+        now = time()
+        known = self._sections["memory"].rows
         for address, worker in self.scheduler.workers.items():
             metrics = worker.metrics
             if not metrics:
@@ -1043,29 +1049,28 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             net = metrics.get("host_net_io") or {}
             disk = metrics.get("host_disk_io") or {}
             counts = metrics.get("task_counts") or metrics
-            yield (
-                address,
-                (
-                    address,
-                    float(worker.last_seen),
-                    amount(getattr(memory, "process", None)),
-                    amount(getattr(memory, "managed", None)),
-                    amount(getattr(memory, "spilled", None)),
-                    amount(getattr(memory, "unmanaged_old", None)),
-                    amount(getattr(memory, "optimistic", None)),
-                    amount(metrics.get("cpu")),
-                    amount(metrics.get("num_fds")),
-                    amount(net.get("read_bps")),
-                    amount(net.get("write_bps")),
-                    -1.0,
-                    -1.0,
-                    amount(disk.get("read_bps")),
-                    amount(disk.get("write_bps")),
-                    amount(counts.get("executing", 0)),
-                    amount(counts.get("ready", 0)),
-                    amount(metrics.get("event_loop_interval")),
-                ),
+            heard = (address, float(worker.last_seen))
+            figures = (
+                amount(getattr(memory, "process", None)),
+                amount(getattr(memory, "managed", None)),
+                amount(getattr(memory, "spilled", None)),
+                amount(getattr(memory, "unmanaged_old", None)),
+                amount(getattr(memory, "optimistic", None)),
+                amount(metrics.get("cpu")),
+                amount(metrics.get("num_fds")),
+                amount(net.get("read_bps")),
+                amount(net.get("write_bps")),
+                -1.0,
+                -1.0,
+                amount(disk.get("read_bps")),
+                amount(disk.get("write_bps")),
+                amount(counts.get("executing", 0)),
+                amount(counts.get("ready", 0)),
+                amount(metrics.get("event_loop_interval")),
             )
+            before: tuple = known[address][1] if address in known else ()
+            is_same = before[:2] == heard and before[3:] == figures
+            yield address, (*heard, before[2] if is_same else now, *figures)
 
     def _bandwidth(self) -> Iterator[tuple[Any, tuple]]:
         scheduler = self.scheduler

@@ -13,7 +13,8 @@ from typing import Any
 
 Columns = Mapping[str, list[Any]]
 
-VERSION = 1
+#: As in the plugin's text.
+VERSION = 2
 #: Of a list of columns, and of all texts of an answer.
 MOST_ROWS = 250_000
 MOST_TEXTS = 1_000_000
@@ -59,8 +60,8 @@ STATES = _kinds(
     "i:state_no_worker types",
     durations="group action f:seconds",
     fine="context t:span t:function activity unit f:value",
-    memory="worker f:t f:process f:managed f:spilled f:unmanaged_old f:optimistic f:cpu f:fds "
-    "f:net_read f:net_write f:disk_read f:disk_write f:host_disk_read f:host_disk_write "
+    memory="worker f:t f:at f:process f:managed f:spilled f:unmanaged_old f:optimistic f:cpu "
+    "f:fds f:net_read f:net_write f:disk_read f:disk_write f:host_disk_read f:host_disk_write "
     "f:executing f:ready f:tick",
     executing="worker key t:group t:span f:seconds f:t",
     bandwidth="kind t:a t:b f:value",
@@ -137,8 +138,9 @@ def read_answer(answer: Any) -> Pulled:
     """
     if not isinstance(answer, dict):
         raise UnreadableAnswer("it is no dictionary")
-    if answer.get("version") != VERSION:
-        raise UnreadableAnswer("it is of another version")
+    version = answer.get("version")
+    if version != VERSION:
+        raise UnreadableAnswer(f"it is of version {_short(version)}, this reads {VERSION}")
     if answer.get("error") is not None:
         raise UnreadableAnswer(_short(answer["error"]))
     head: dict[str, Any] = {}

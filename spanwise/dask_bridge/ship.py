@@ -15,11 +15,12 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from spanwise.dask_bridge.pulled import VERSION
 from spanwise.errors import ClusterError
 
 #: As in the plugin's text.
-OPERATION = "spanwise_pull_1"
-NAME = "spanwise-bridge-1"
+OPERATION = f"spanwise_pull_{VERSION}"
+NAME = f"spanwise-bridge-{VERSION}"
 
 #: The oldest release of `distributed` whose schedulers are watched.
 OLDEST = (2024, 5, 0)

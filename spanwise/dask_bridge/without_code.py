@@ -18,6 +18,7 @@ from spanwise.dask_bridge.plugin_source import (
     JOINED,
     LEFT,
     STATE_COLUMNS,
+    VERSION,
     Section,
     Texts,
     amount,
@@ -80,7 +81,7 @@ class WithoutCode:
         """Let go of the connection."""
         await self.scheduler.close_rpc()
 
-    async def spanwise_pull_1(self, **request: Any) -> dict[str, Any]:
+    async def spanwise_pull_2(self, **request: Any) -> dict[str, Any]:
         """As the plugin's operation."""
         texts = Texts()
         if request["lease"] == 0:
@@ -118,7 +119,7 @@ class WithoutCode:
 
     def _head(self, identity: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "version": 1,
+            "version": VERSION,
             "plugin": self._id,
             "scheduler": str(identity.get("id", "")),
             "address": str(identity.get("address", "")),
@@ -262,6 +263,7 @@ class WithoutCode:
                 address,
                 (
                     str(address),
+                    amount(worker.get("last_seen")),
                     amount(worker.get("last_seen")),
                     amount(metrics.get("memory")),
                     managed - max(0.0, amount(spilled.get("memory"))) if managed > 0 else managed,

@@ -24,6 +24,7 @@ from spanwise.dask_bridge.attach import attached_clusters
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.in_kernel import attach_here, shown
 from spanwise.dask_bridge.pulled import ROWS, STATES, Pulled
+from spanwise.dask_bridge.ship import NAME
 from spanwise.dask_bridge.thread_places import ThreadPlaces
 from spanwise.errors import ClusterError
 from spanwise.records.block import decode_block
@@ -469,7 +470,7 @@ def test_a_plugin_that_is_shipped_again_tells_nothing_twice(client: distributed.
     client.get_task_stream()  # (Dask notes them, and what it has noted is the new one's history)
 
     def end(dask_scheduler: Any) -> None:
-        dask_scheduler.plugins["spanwise-bridge-1"].leave()
+        dask_scheduler.plugins[NAME].leave()
 
     with spanwise.attach(client) as attached:
         before = client.map(part, range(5), key="before", pure=False)

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import pickle
 import pickletools
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from functools import wraps
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
-from distributed import Client, span
+from distributed import Client, Scheduler, span
 from distributed.core import rpc
 
-from spanwise.dask_bridge.pulled import STATES, Pulled, read_answer
-from spanwise.dask_bridge.ship import NAME, OPERATION, PluginForbidden, plugin_pickle, ship
+from spanwise.dask_bridge import plugin_source
+from spanwise.dask_bridge.pulled import STATES, Pulled, UnreadableAnswer, read_answer
+from spanwise.dask_bridge.ship import (
+    NAME,
+    OPERATION,
+    PluginForbidden,
+    _ByText,
+    plugin_pickle,
+    ship,
+)
 from spanwise.dask_bridge.without_code import WithoutCode
 from spanwise.errors import ClusterError
 from spanwise.tests.dask_processes import DaskProcesses
@@ -52,7 +62,7 @@ class Viewer:
         }
 
     async def pull(self, **changes: Any) -> Pulled:
-        answer = await self.scheduler.spanwise_pull_1(**self.request | changes)
+        answer = await getattr(self.scheduler, OPERATION)(**self.request | changes)
         assert answer is not None, "the plugin is not there"
         pulled = read_answer(answer)
         assert pulled.problems == []
@@ -65,7 +75,7 @@ class Viewer:
             pass
 
     async def leave(self) -> None:
-        await self.scheduler.spanwise_pull_1(**self.request | {"lease": 0})
+        await getattr(self.scheduler, OPERATION)(**self.request | {"lease": 0})
 
 
 @asynccontextmanager
@@ -197,13 +207,16 @@ async def test_states_are_what_the_scheduler_has(cluster: DaskProcesses) -> None
 
     async with connected(cluster.address) as (client, scheduler):
         await ship(scheduler, LIMIT_SECONDS)
+        viewer = Viewer(scheduler)
+        # (who has not pulled is waited for no longer than 30 s)
+        await viewer.pull(plugin="", want=[])
+        viewer.request |= {"plugin": "", "cursor": -1, "state": -1}
         kept = client.map(add, range(20), range(20), key="states-kept")
         await client.gather(kept)
-        viewer = Viewer(scheduler)
 
         async def at_once(dask_scheduler: Any, request: dict[str, Any]) -> Any:
             before = account(dask_scheduler)
-            answer = await dask_scheduler.handlers["spanwise_pull_1"](**request)
+            answer = await dask_scheduler.handlers[OPERATION](**request)
             return (before, answer) if before == account(dask_scheduler) else None
 
         async def unchanged() -> tuple[Any, Pulled] | None:
@@ -268,7 +281,7 @@ async def test_a_pull_repeated_gives_the_same_again(cluster: DaskProcesses) -> N
         await compute(client, "again")
         request = dict(viewer.request)
         first = await viewer.pull(fresh=True)
-        again = read_answer(await scheduler.spanwise_pull_1(**request))
+        again = read_answer(await getattr(scheduler, OPERATION)(**request))
         assert again.rows["done"] == first.rows["done"]
         assert {*first.states["spans"]["id"]} <= {*again.states["spans"]["id"]}
         assert any(name.startswith("again-") for name in first.states["groups"]["group"])
@@ -361,7 +374,7 @@ async def test_who_goes_without_a_word_is_forgotten(cluster: DaskProcesses) -> N
             return await traces(client) == before
 
         await until("the plugin stays when nobody pulls", gone)
-        assert await scheduler.spanwise_pull_1(viewer="viewer") is None
+        assert await getattr(scheduler, OPERATION)(viewer="viewer") is None
 
         def living(dask_scheduler: Any) -> int:
             gc.collect()
@@ -376,7 +389,7 @@ async def test_who_goes_without_a_word_is_forgotten(cluster: DaskProcesses) -> N
 @in_loop
 async def test_what_left_the_ring_is_told(cluster: DaskProcesses) -> None:
     def small(dask_scheduler: Any) -> None:
-        bridge = dask_scheduler.plugins["spanwise-bridge-1"]
+        bridge = dask_scheduler.plugins[NAME]
         bridge.ring._most_rows = 600
 
     async with connected(cluster.address) as (client, scheduler):
@@ -437,7 +450,7 @@ async def test_a_wrong_request_gets_a_sentence(
         await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.catch_up()
-        answer = await scheduler.spanwise_pull_1(**viewer.request | wrong)
+        answer = await getattr(scheduler, OPERATION)(**viewer.request | wrong)
         assert set(answer) == {"version", "error"}
         assert answer["error"]
         await viewer.pull()
@@ -580,9 +593,9 @@ async def test_a_scheduler_that_starts_again_has_no_plugin(tmp_path: Path) -> No
         cluster.scheduler.kill()
         cluster.scheduler.wait(LIMIT_SECONDS)
         with pytest.raises(OSError):
-            await scheduler.spanwise_pull_1(**viewer.request)
+            await getattr(scheduler, OPERATION)(**viewer.request)
         cluster.start_scheduler(port)
-        assert await scheduler.spanwise_pull_1(**viewer.request) is None
+        assert await getattr(scheduler, OPERATION)(**viewer.request) is None
         await ship(scheduler, LIMIT_SECONDS)
         after = await viewer.pull()
         assert (after.plugin, after.scheduler) != (before.plugin, before.scheduler)
@@ -630,9 +643,45 @@ async def test_a_worker_is_no_scheduler(cluster: DaskProcesses) -> None:
 
 
 def test_names_are_those_of_the_text() -> None:
-    text = plugin_pickle().decode("utf-8", "replace")
-    assert f'OPERATION = "{OPERATION}"' in text
-    assert f'NAME = "{NAME}"' in text
+    assert (plugin_source.OPERATION, plugin_source.NAME) == (OPERATION, NAME)
+
+
+#: What stood in the plugin's text before its version was raised.
+FORMER = ("VERSION = 2\n", "VERSION = 1\n")
+
+
+@in_loop
+async def test_viewers_of_two_versions_have_a_plugin_each() -> None:
+    text = resources.files("spanwise.dask_bridge").joinpath("plugin_source.py").read_text("utf-8")
+    assert text.count(FORMER[0]) == 1
+    former = pickle.dumps(_ByText(text.replace(*FORMER)), protocol=4)
+    async with Scheduler(
+        protocol="inproc://", dashboard=False, dashboard_address=":0", validate=False
+    ) as dask:
+        before = sorted(dask.plugins), sorted(dask.handlers)
+        scheduler = rpc(dask.address, deserialize=False)
+        await scheduler.register_scheduler_plugin(
+            plugin=former, name="spanwise-bridge-1", idempotent=True
+        )
+        request = Viewer(scheduler).request
+        await scheduler.spanwise_pull_1(**request)
+        await ship(scheduler, LIMIT_SECONDS)
+        viewer = Viewer(scheduler)
+        await viewer.pull()
+        async with Client(dask.address, asynchronous=True, set_as_default=False):
+            pass
+        theirs = await scheduler.spanwise_pull_1(**request)
+        # Who meets an answer of another version does not read it.
+        with pytest.raises(UnreadableAnswer, match="it is of version 1, this reads 2"):
+            read_answer(theirs)
+        ours = await viewer.pull()
+        assert ours.rows["client"]["joined"] == theirs["rows"]["client"]["joined"] == [1, 0]
+        await scheduler.spanwise_pull_1(**request | {"lease": 0})
+        assert "spanwise-bridge-1" not in dask.plugins
+        assert (await viewer.pull()).viewers == 1
+        await viewer.leave()
+        assert (sorted(dask.plugins), sorted(dask.handlers)) == before
+        await scheduler.close_rpc()
 
 
 @in_loop

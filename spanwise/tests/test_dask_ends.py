@@ -16,6 +16,7 @@ import spanwise
 from spanwise.dask_bridge import outage
 from spanwise.dask_bridge.attach import attached_clusters
 from spanwise.dask_bridge.in_kernel import attach_here, let_go_here, shown
+from spanwise.dask_bridge.ship import NAME
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_dask_attach import part, until
@@ -68,7 +69,7 @@ def test_a_cluster_that_is_closed_ends_with_all_that_it_did(
     local: distributed.LocalCluster,
 ) -> None:
     with distributed.Client(local, set_as_default=False) as client, spanwise.attach(local) as seen:
-        plugin = local.scheduler.plugins["spanwise-bridge-1"]
+        plugin = local.scheduler.plugins[NAME]
         # (here it may wait for a viewer on a slow machine)
         plugin.before_close.__globals__["FAREWELL_SECONDS"] = LIMIT_SECONDS
         until(lambda: plugin._waiting, "the viewer waits for the end")
@@ -161,7 +162,7 @@ def test_one_scheduler_is_one_cluster_by_whatever_address(
         spanwise.Client(local, set_as_default=False) as client,
     ):
         assert attached is second is third is fourth is client.attached
-        assert len(local.scheduler.plugins["spanwise-bridge-1"]._leases) == 1
+        assert len(local.scheduler.plugins[NAME]._leases) == 1
         assert shown()[local.scheduler.id] == attached.cluster_id
     assert attached.status == "closed" and attached_clusters() == {}
 
@@ -205,5 +206,5 @@ def test_a_kernel_lets_go_of_a_cluster(local: distributed.LocalCluster, checkout
         assert "watched no more" in listed(held, cluster, is_ended)["why"]
         assert held.spans() is not None
         assert "was attached to elsewhere" in let_go_here(cluster)["problem"]
-        until(lambda: not local.scheduler.plugins.get("spanwise-bridge-1"), "the plugin leaves")
+        until(lambda: not local.scheduler.plugins.get(NAME), "the plugin leaves")
     attached.close()  # (for the page, which had attached first: its observer ends)

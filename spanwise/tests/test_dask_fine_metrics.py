@@ -1,4 +1,4 @@
-"""Fine metrics of a Dask cluster are Dask's: of each span, function, activity and unit."""
+"""Fine metrics and memory of a Dask cluster are Dask's: of each span, function, activity, unit."""
 
 from __future__ import annotations
 
@@ -212,6 +212,30 @@ def test_who_attaches_later_has_all_of_them_too(client: distributed.Client) -> N
         assert {key[1] for key in standing if key[0] == "execute"} >= {"numbers", "total"}
         compute_something(client)
         assert_all_is_as_dask_has_it(client, attached)
+
+
+def test_memory_is_that_of_dask(client: distributed.Client) -> None:
+    def memory(dask_scheduler: Any) -> dict[str, int]:
+        state = dask_scheduler.memory
+        measures = ("process", "managed", "spilled", "unmanaged_old")
+        return {measure: getattr(state, measure) for measure in measures}
+
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    kept = [
+        client.submit(numbers, each, workers=workers[each % 2], pure=False) for each in range(6)
+    ]
+    kept += client.map(count_up, range(4), pure=False)  # (the others are too large for memory)
+    distributed.wait(kept)
+    with spanwise.attach(client) as attached:
+        end = time.monotonic() + LIMIT_SECONDS
+        while True:
+            before = client.run_on_scheduler(memory)
+            now = attached._asked().query("memory")["now"]
+            if before == client.run_on_scheduler(memory) and min(before.values()) > 0:
+                break
+            assert time.monotonic() < end, "Dask's figures never stand still"
+    now["unmanaged_old"] = now.pop("unmanagedOld")
+    assert now == before
 
 
 def test_each_second_has_what_was_told_in_it(client: distributed.Client) -> None:

@@ -16,6 +16,7 @@ import pytest
 import spanwise
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.pulled import Pulled
+from spanwise.dask_bridge.ship import NAME
 from spanwise.records.block import decode_block
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
@@ -61,7 +62,7 @@ def test_what_was_before_attaching_is_told_as_such(client: distributed.Client) -
 
 def test_what_the_ring_has_lost_is_told(client: distributed.Client) -> None:
     def small(dask_scheduler: Any) -> None:
-        dask_scheduler.plugins["spanwise-bridge-1"].ring._most_rows = 600
+        dask_scheduler.plugins[NAME].ring._most_rows = 600
 
     with spanwise.attach(client) as attached:
         client.run_on_scheduler(small)

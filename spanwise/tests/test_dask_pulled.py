@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import hashlib
+import json
 from time import monotonic
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanwise.dask_bridge import plugin_source
 from spanwise.dask_bridge.plugin_source import (
     ROW_COLUMNS,
     STATE_COLUMNS,
@@ -20,7 +23,14 @@ from spanwise.dask_bridge.plugin_source import (
     Texts,
     _event_text,
 )
-from spanwise.dask_bridge.pulled import ROWS, STATES, TEXT_LENGTH, UnreadableAnswer, read_answer
+from spanwise.dask_bridge.pulled import (
+    ROWS,
+    STATES,
+    TEXT_LENGTH,
+    VERSION,
+    UnreadableAnswer,
+    read_answer,
+)
 
 #: What may stand where something else is expected.
 _ANYTHING = st.recursive(
@@ -48,7 +58,7 @@ def answer() -> dict[str, Any]:
         return {name: [*values.get(kind, [0, 2])] for name, kind in described.items()}
 
     return {
-        "version": 1,
+        "version": VERSION,
         "plugin": "p",
         "scheduler": "s",
         "address": "tcp://127.0.0.1:1",
@@ -107,6 +117,17 @@ def test_an_answer_is_read_whole() -> None:
 def test_both_sides_describe_the_same_columns() -> None:
     assert {kind: [*columns] for kind, columns in ROWS.items()} == ROW_COLUMNS
     assert {kind: [*columns] for kind, columns in STATES.items()} == STATE_COLUMNS
+
+
+#: Of the columns of this version. Whoever changes columns raises `VERSION` in both files, and
+#: writes the new sum here: else viewers of two builds on one scheduler misread each other.
+COLUMNS_OF_2 = "15e565556edc9364"
+
+
+def test_other_columns_are_another_version() -> None:
+    columns = json.dumps([ROW_COLUMNS, STATE_COLUMNS], sort_keys=True)
+    assert (VERSION, hashlib.sha256(columns.encode()).hexdigest()[:16]) == (2, COLUMNS_OF_2)
+    assert plugin_source.VERSION == VERSION
 
 
 @given(place=st.sampled_from(PLACES), value=_ANYTHING)
@@ -170,7 +191,7 @@ def test_an_answer_to_who_leaves_has_no_rows() -> None:
 
 def test_an_error_is_told() -> None:
     with pytest.raises(UnreadableAnswer, match="limit is a number"):
-        read_answer({"version": 1, "error": "limit is a number from 1 on"})
+        read_answer({"version": VERSION, "error": "limit is a number from 1 on"})
 
 
 @given(st.lists(st.integers(0, 3_000), max_size=3_000), st.integers(1, 5_000), st.integers(1, 9))
