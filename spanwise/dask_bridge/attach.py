@@ -294,6 +294,18 @@ def attached_clusters() -> dict[str, AttachedCluster]:
         return dict(_ATTACHED)
 
 
+def shown() -> dict[str, str]:
+    """The ids of the clusters that are watched, by the addresses and ids of their schedulers.
+
+    The page asks a kernel for them (``src/lab/kernel-snippet.ts``), whoever has attached.
+    """
+    names: dict[str, str] = {}
+    for address, each in attached_clusters().items():
+        if each.status != "closed":
+            names |= dict.fromkeys((address, each.scheduler_id), each.cluster_id)
+    return names
+
+
 def _forget(attached: AttachedCluster) -> None:
     for address in [each for each, known in _ATTACHED.items() if known is attached]:
         del _ATTACHED[address]

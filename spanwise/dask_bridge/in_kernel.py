@@ -8,20 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from spanwise.dask_bridge.attach import attach, attached_clusters, running_clients
+from spanwise.dask_bridge.attach import attach, attached_clusters, running_clients, shown
 from spanwise.errors import ClusterError
 
 #: A kernel that attaches does nothing else meanwhile.
 _SECONDS = 10.0
-
-
-def shown() -> dict[str, str]:
-    """The ids of the clusters that are watched, by the addresses and ids of their schedulers."""
-    names: dict[str, str] = {}
-    for address, each in attached_clusters().items():
-        if each.status != "closed":
-            names |= dict.fromkeys((address, each.scheduler_id), each.cluster_id)
-    return names
 
 
 def attach_here(

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import spanwise
 from spanwise.dask_bridge import ship, viewer
-from spanwise.dask_bridge.attach import attached_clusters
+from spanwise.dask_bridge.attach import attached_clusters, shown
 from spanwise.dask_bridge.dask_log import DaskLog
-from spanwise.dask_bridge.in_kernel import attach_here, shown
+from spanwise.dask_bridge.in_kernel import attach_here
 from spanwise.dask_bridge.pulled import ROWS, STATES, Pulled
 from spanwise.dask_bridge.ship import NAME
 from spanwise.dask_bridge.thread_places import ThreadPlaces

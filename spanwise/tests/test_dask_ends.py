@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,8 @@ import pytest
 
 import spanwise
 from spanwise.dask_bridge import outage
-from spanwise.dask_bridge.attach import attached_clusters
-from spanwise.dask_bridge.in_kernel import attach_here, let_go_here, shown
+from spanwise.dask_bridge.attach import attached_clusters, shown
+from spanwise.dask_bridge.in_kernel import attach_here, let_go_here
 from spanwise.dask_bridge.ship import NAME
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
@@ -177,8 +178,10 @@ def question(checkout: Path, name: str, **arguments: str) -> Any:
 
 
 def test_a_notebook_does_not_offer_what_is_watched(
-    local: distributed.LocalCluster, checkout: Path
+    local: distributed.LocalCluster, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A program that attaches by itself does not import what the page attaches by.
+    monkeypatch.delitem(sys.modules, "spanwise.dask_bridge.in_kernel")
     look = question(checkout, "SEEN")
 
     def offers() -> list[str]:

@@ -48,7 +48,7 @@ def dashboard(client, told, address):
 def look():
     import sys
     clients = getattr(sys.modules.get("distributed"), "Client", None)
-    bridge = sys.modules.get("spanwise.dask_bridge.in_kernel")
+    bridge = sys.modules.get("spanwise.dask_bridge.attach")
     shown = bridge.shown() if bridge is not None else {}
     found = {}
     for client in list(getattr(clients, "_instances", ())):
