@@ -127,6 +127,19 @@ export class Notebook {
     );
   }
 
+  /** Scroll to a cell, and make it the active one. */
+  async show(index: number): Promise<void> {
+    await this.activate();
+    await this._page.evaluate(number => {
+      const open = window.jupyterapp.shell.currentWidget as OpenNotebook | null;
+      if (open?.content === undefined) {
+        throw new Error('The notebook is not in front.');
+      }
+      open.content.activeCellIndex = number;
+    }, index);
+    await this.cell(index).scrollIntoViewIfNeeded();
+  }
+
   /** By the button in what the cell shows of a client or an observation. */
   async openPanels(index: number): Promise<void> {
     await this.cell(index)
