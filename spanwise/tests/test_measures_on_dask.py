@@ -189,6 +189,8 @@ class TestReport:
                 spun = client.map(spin, [0.2, 0.21], pure=False)
                 client.gather(spun)
             keys = compute_something(client) | {each.key for each in spun}
+            # (Dask's sums count when workers tell them, which this waits for)
+            assert client.fine_metrics(function="spin")
         client.submit(part, 1, key="after", pure=False).result()
         start, stop = report.start, report.stop
         assert start is not None and stop is not None
