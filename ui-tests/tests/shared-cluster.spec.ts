@@ -131,6 +131,10 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
     await expect(lab.sidebar.span('default')).toBeVisible();
     await north.interruptKernel();
     await expect(north.cell(WAIT)).toContainText('KeyboardInterrupt');
+    // Its error is shown before its end: what is sent in between, the kernel drops with a failed cell.
+    await expect(north.cell(WAIT).locator('.jp-InputPrompt')).toHaveText(
+      /\[\d+\]/
+    );
     expect(await printed(north, AFTER)).toBe('7');
   });
 
