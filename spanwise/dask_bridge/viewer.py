@@ -36,7 +36,12 @@ from spanwise.dask_bridge.reach import (
     why_not,
 )
 from spanwise.dask_bridge.sample_pull import SamplePull
-from spanwise.dask_bridge.sample_times import CYCLE_SECONDS, LAG_SECONDS, SampleTimes
+from spanwise.dask_bridge.sample_times import (
+    CYCLE_SECONDS,
+    LAG_SECONDS,
+    PAUSE_SECONDS,
+    SampleTimes,
+)
 from spanwise.dask_bridge.ship import OPERATION, PluginForbidden, ask, ship
 from spanwise.errors import ClusterError
 from spanwise.notices import tell
@@ -58,6 +63,10 @@ _ASK_SECONDS = 30.0
 _FLUSH_SECONDS = 10.0
 #: Workers tell twice a second, of large clusters more seldom: between looks, and for how long.
 _HEARTBEAT_SECONDS, _HEARTBEATS_SECONDS = 0.1, 10.0
+#: And so many times as long as one took, which asks the scheduler for all of its sums.
+_HEARTBEAT_PAUSES = 4.0
+#: A heartbeat that comes sooner after the question may have left its worker before it.
+_ON_THE_WAY_SECONDS = 0.1
 _END_SECONDS = 5.0
 #: Between looks whether another viewer has attached.
 _CLAIM_SECONDS = 0.05
@@ -505,12 +514,15 @@ class Viewer:
                 self._write(pulled)
 
     async def _pull_heartbeats(self) -> None:
-        since, end = time() + self.clock_offset, monotonic() + _HEARTBEATS_SECONDS
+        since = time() + self.clock_offset + _ON_THE_WAY_SECONDS
+        end = monotonic() + _HEARTBEATS_SECONDS
         while not self._closing and monotonic() < end:
+            began = monotonic()
             await self._pull_all()
             if self.log is None or self.log.heard_since(since):
                 return
-            await asyncio.sleep(_HEARTBEAT_SECONDS)
+            took = monotonic() - began
+            await asyncio.sleep(max(_HEARTBEAT_SECONDS, _HEARTBEAT_PAUSES * took))
 
     async def _pull(self, fresh: bool = False) -> Pulled:
         """Ask once; ships the plugin again if it is gone."""
@@ -595,7 +607,7 @@ class Viewer:
         return None if begun is None else begun - CYCLE_SECONDS
 
     async def _sample(self) -> None:
-        """Take samples when it is the time."""
+        """Take samples when it is the time; what wakes the pulls does not wake this."""
         while not self._closing:
             log = self.log
             if self.status == "watching" and log is not None:
@@ -605,7 +617,10 @@ class Viewer:
                     began = monotonic()
                     await self._take_samples(until)
                     times.looked(now, monotonic() - began)
-            await self._rest(_TICK_SECONDS)
+                    if times.since < until:
+                        # (they could not be read, and would be due at each look)
+                        await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(_TICK_SECONDS)
 
     def _sample_times(self, log: DaskLog) -> SampleTimes:
         if self._sampled[0] is not log:
@@ -614,7 +629,7 @@ class Viewer:
 
     async def _take_samples_until_now(self) -> None:
         until = time() + self.clock_offset + CYCLE_SECONDS
-        await self._rest(CYCLE_SECONDS + LAG_SECONDS)
+        await asyncio.sleep(CYCLE_SECONDS + LAG_SECONDS)
         await self._take_samples(until)
 
     async def _take_samples(self, until: float) -> None:
@@ -628,12 +643,12 @@ class Viewer:
                 return
             try:
                 found = await self._samples.take(log.present(), times.since, until, log.stack)
+                # (what was written in part is not written twice)
+                times.since = until
+                log.write_samples(found)
+                log.commit()
             except Exception as error:  # noqa: BLE001 (whatever Dask raises: samples are not vital)
                 await self._no_samples(error)
-                return
-            times.since = until
-            log.write_samples(found)
-            log.commit()
 
     async def _no_samples(self, error: Exception) -> None:
         """Try again on a new connection; the same is said once."""
@@ -660,6 +675,7 @@ class Viewer:
         assert self._observer is not None
         # (what another scheduler has told)
         self._bandwidths = {}
+        self._closed_at = 0.0
         newest = [*self._offsets][-1:]
         self._offsets.clear()
         self._offsets.extend(newest)

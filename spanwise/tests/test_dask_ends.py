@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ import distributed
 import pytest
 
 import spanwise
-from spanwise.dask_bridge import outage
+from spanwise.dask_bridge import outage, viewer
 from spanwise.dask_bridge.attach import attached_clusters, shown
 from spanwise.dask_bridge.in_kernel import attach_here, let_go_here
 from spanwise.dask_bridge.ship import NAME
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_dask_attach import part, until
+from spanwise.tests.test_dask_scale import first_answer
 from spanwise.wire.link import dial
 
 
@@ -90,7 +92,17 @@ def test_a_cluster_that_is_closed_ends_with_all_that_it_did(
 
 
 def test_a_scheduler_that_ends_as_it_is_told_to_is_closed(processes: DaskProcesses) -> None:
+    name, seconds = NAME, LIMIT_SECONDS
+
+    def is_waited_for(dask_scheduler: Any) -> bool:
+        plugin = dask_scheduler.plugins[name]
+        # (it may wait for a viewer on a slow machine)
+        plugin.before_close.__globals__["FAREWELL_SECONDS"] = seconds
+        return bool(plugin._waiting)
+
     with spanwise.attach(processes.address, timeout=LIMIT_SECONDS) as attached:
+        with distributed.Client(processes.address, set_as_default=False) as client:
+            until(lambda: client.run_on_scheduler(is_waited_for), "the viewer waits for the end")
         processes.scheduler.send_signal(signal.SIGINT)
         until(lambda: attached.status == "closed", "it ends")
         assert attached.problem == "The cluster was closed."
@@ -117,8 +129,11 @@ def test_a_scheduler_that_was_killed_may_come_back_until_it_is_given_up(
         first = attached.cluster_id
         processes.scheduler.kill()
         processes.scheduler.wait(LIMIT_SECONDS)
-        until(lambda: "nobody listens" in attached.problem, "it is said")
-        assert attached.status == "reconnecting" and "firewall" not in attached.problem
+        until(
+            lambda: "nobody listens" in attached.problem and attached.status == "reconnecting",
+            "it is said",
+        )
+        assert "firewall" not in attached.problem
         clock = r"\d\d:\d\d:\d\d"
         assert re.fullmatch(
             rf"The scheduler has not answered since {clock}: nobody listens at "
@@ -148,6 +163,19 @@ def test_a_scheduler_that_was_killed_may_come_back_until_it_is_given_up(
             until(lambda: attached.status == "closed", "it is given up")
         assert attached.problem.startswith("Its scheduler could not be reached for")
         listed(attached, second, is_ended)
+
+
+def test_that_a_scheduler_has_closed_is_not_said_of_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(viewer, "ObserverLink", lambda *given: None)
+    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+    seen._observer = object()
+    seen._begin_log(first_answer())
+    seen._write(replace(first_answer(), closing=1e9 + 9))
+    assert seen._closed_at == 1e9 + 9
+    seen._write(replace(first_answer(), scheduler="next", plugin="next"))
+    assert seen._closed_at == 0.0
 
 
 def test_one_scheduler_is_one_cluster_by_whatever_address(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ import pytest
 from distributed.metrics import context_meter
 
 import spanwise
+from spanwise.dask_bridge import viewer
 from spanwise.dask_bridge.plugin_source import Bridge, Section
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
@@ -342,3 +344,40 @@ def test_sums_of_a_span_come_after_it() -> None:
     bridge._sections["fine"].look(3)
     row = ("execute", "id", "f", "thread-cpu", "seconds", 1.5)
     assert [*bridge._sections["fine"].changed(0, 9)] == [row]
+
+
+async def _pauses_of_heartbeats(monkeypatch: pytest.MonkeyPatch, took: float) -> list[float]:
+    """How long one waits between looks for heartbeats that come at the fifth."""
+    clock = 0.0
+    pauses: list[float] = []
+    looks: list[float] = []
+
+    async def pull_all() -> None:
+        nonlocal clock
+        clock += took
+
+    async def sleep(seconds: float) -> None:
+        nonlocal clock
+        clock += seconds
+        pauses.append(seconds)
+
+    def heard_since(t: float) -> bool:
+        looks.append(t)
+        return len(looks) == 5
+
+    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+    seen.log, seen._pull_all = SimpleNamespace(heard_since=heard_since), pull_all
+    monkeypatch.setattr(viewer, "monotonic", lambda: clock)
+    monkeypatch.setattr(viewer, "time", lambda: 1e9)
+    monkeypatch.setattr(viewer, "asyncio", SimpleNamespace(sleep=sleep))
+    await seen._pull_heartbeats()
+    # (one that came sooner may have left before the question)
+    assert {*looks} == {1e9 + 0.1}
+    return pauses
+
+
+def test_waiting_for_heartbeats_leaves_the_scheduler_most_of_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert asyncio.run(_pauses_of_heartbeats(monkeypatch, 0.001)) == [0.1] * 4
+    assert asyncio.run(_pauses_of_heartbeats(monkeypatch, 0.25)) == pytest.approx([1.0] * 4)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import distributed
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spanwise
-from spanwise.dask_bridge import sample_times
+from spanwise.dask_bridge import sample_times, viewer
 from spanwise.dask_bridge.dask_log import _shares
 from spanwise.dask_bridge.sample_pull import OTHERS, SamplePull, _as_many
 from spanwise.dask_bridge.sample_times import (
@@ -199,7 +200,10 @@ def test_a_short_computation_has_its_profile_when_it_has_ended(
         )
 
 
-def test_samples_from_before_attaching_are_told_at_once(client: distributed.Client) -> None:
+def test_samples_from_before_attaching_are_told_at_once(
+    client: distributed.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewer, "_HISTORY_LIMIT", LIMIT_SECONDS)
     with distributed.span("before"):
         client.submit(spin, 1.5, key="known", pure=False).result(timeout=LIMIT_SECONDS)
     # (its last second has ended, and what its span has is told by heartbeats)
@@ -304,3 +308,89 @@ async def _many_functions() -> None:
 
 def test_many_functions_are_some_and_the_rest() -> None:
     asyncio.run(_many_functions())
+
+
+class SampledLog:
+    """A viewer's log, and its workers' samples: how often they were asked for; what fails."""
+
+    def __init__(self, fails: str = "") -> None:
+        self.epoch, self.worked_at = time.time() - 200.0, time.time() - 100.0
+        self.asked = 0
+        self.stack = None
+        self._fails = fails
+
+    def present(self) -> list[str]:
+        return ["a"]
+
+    async def take(self, *given: Any) -> list[Any]:
+        self.asked += 1
+        if self._fails == "take":
+            raise OSError("they fail")
+        return []
+
+    async def close(self) -> None:
+        pass
+
+    def write_samples(self, found: list[Any]) -> None:
+        if self._fails == "write":
+            raise ValueError("they fail")
+
+    def commit(self) -> None:
+        pass
+
+    def viewer(self) -> Any:
+        seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+        seen._wake, seen._samples_turn = asyncio.Event(), asyncio.Lock()
+        seen.status, seen.log, seen._samples = "watching", self, self
+        return seen
+
+
+async def _some_turns() -> None:
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
+async def _is_let_wait() -> None:
+    sampled = SampledLog()
+    seen = sampled.viewer()
+    looks: list[float] = []
+
+    def due(now: float, worked_at: float) -> None:
+        looks.append(now)
+        # (what does not wait may let nobody else run)
+        assert len(looks) == 1
+
+    seen._sample_times = lambda log: SimpleNamespace(due=due)
+    seen._wake.set()
+    waiting = [asyncio.ensure_future(seen._sample())]
+    waiting.append(asyncio.ensure_future(seen._take_samples_until_now()))
+    await _some_turns()
+    assert not any(each.done() for each in waiting)
+    assert len(looks) == 1 and not sampled.asked
+    for each in waiting:
+        each.cancel()
+
+
+def test_what_wakes_the_pulls_does_not_wake_who_waits_for_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(viewer, "_TICK_SECONDS", 10 * LIMIT_SECONDS)
+    monkeypatch.setattr(viewer, "LAG_SECONDS", 10 * LIMIT_SECONDS)
+    asyncio.run(_is_let_wait())
+
+
+async def _are_asked_once(sampled: SampledLog) -> None:
+    sampling = asyncio.ensure_future(sampled.viewer()._sample())
+    await _some_turns()
+    assert not sampling.done() and sampled.asked == 1
+    sampling.cancel()
+
+
+@pytest.mark.parametrize("fails", ["take", "write"])
+def test_samples_that_cannot_be_read_are_asked_for_again_after_a_pause(
+    fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewer, "_TICK_SECONDS", 0.0)
+    monkeypatch.setattr(viewer, "PAUSE_SECONDS", 10 * LIMIT_SECONDS)
+    with pytest.warns(RuntimeWarning, match="could not be read: they fail"):
+        asyncio.run(_are_asked_once(SampledLog(fails)))
