@@ -222,6 +222,11 @@ export abstract class SpanwisePanel<
   /** The chart's figures, for the table twin and the export. */
   protected abstract tableData(result: R): TableData;
 
+  /** The figures of the export as JSON. */
+  protected exported(result: R): unknown {
+    return result;
+  }
+
   /** The table twin; a panel whose table is another view draws it itself (see `useWatch`). */
   protected renderTable(result: R, _snapshot: Snapshot): React.ReactNode {
     return (
@@ -540,7 +545,7 @@ export abstract class SpanwisePanel<
           downloadText(
             `${file}.json`,
             'application/json',
-            JSON.stringify(result, null, 1)
+            JSON.stringify(result && this.exported(result), null, 1)
           )
       }
     ];

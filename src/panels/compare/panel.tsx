@@ -207,6 +207,11 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     return tableOf(this._sides(), this._isFiltered, this.trans);
   }
 
+  /** The answer of the panel is of the first run alone. */
+  protected override exported(): unknown {
+    return this._sides();
+  }
+
   private _controls(): React.ReactNode {
     const { trans } = this;
     const figures = FIGURES_BY[this._by];

@@ -84,7 +84,7 @@ export type NamedRow = {
   readonly values: Pair;
   /** The second less the first; null: one of them is not known, or has no such name. */
   readonly difference: number | null;
-  /** The one run that has this name; null: both have. */
+  /** The one run that has this name; null: both have, or may have. */
   readonly only: 0 | 1 | null;
 };
 
@@ -132,7 +132,10 @@ const READINGS: readonly Reading[] = [
     of: ({ metrics }) =>
       metrics === null ? null : metrics.attributedNanoseconds / 1e9,
     label: trans => trans.__('Thread time, busy'),
-    title: trans => trans.__('Seconds that tasks held threads.')
+    title: trans =>
+      trans.__(
+        'Seconds of tasks; of a Dask cluster as Dask adds them up, with waits for the worker’s event loop.'
+      )
   },
   {
     id: 'cpu',
@@ -332,12 +335,15 @@ export function namedRows(
 ): readonly NamedRow[] {
   const [first, second] = each(sides, side => sumsBy(side, by));
   const names = [...new Set([...first.keys(), ...second.keys()])];
+  const isWhole = each(sides, side => by !== 'function' || hasAllNames(side));
   return names
     .map((name): NamedRow => {
       const a = first.get(name);
       const b = second.get(name);
       const values: Pair = [a?.[figure] ?? null, b?.[figure] ?? null];
-      const only = a === undefined ? 1 : b === undefined ? 0 : null;
+      const lacking = a === undefined ? 0 : b === undefined ? 1 : null;
+      const only =
+        lacking === null || !isWhole[lacking] ? null : lacking === 0 ? 1 : 0;
       return {
         name,
         values,
@@ -346,6 +352,11 @@ export function namedRows(
       };
     })
     .sort((a, b) => sizeOf(b) - sizeOf(a) || (a.name < b.name ? -1 : 1));
+}
+
+/** Of very many functions those with least time are added up, without their names. */
+function hasAllNames({ metrics }: Side): boolean {
+  return (metrics?.others ?? null) === null;
 }
 
 /** The first rows, and how many are left out. */
@@ -546,17 +557,23 @@ export function headline(
 /** "5 of 6 functions ran in both · 4 and 8 threads" */
 export function matchText(sides: Sides, trans: Trans): string {
   const rows = namedRows(sides, 'function', 'thread');
-  const both = rows.filter(({ only }) => only === null).length;
+  const both = rows.filter(({ values }) => !values.includes(null)).length;
   const [first, second] = each(sides, ({ metrics }) =>
     formatCount(Math.round(metrics?.threads ?? 0))
   );
   return [
-    trans._n(
-      '%2 of %1 function ran in both',
-      '%2 of %1 functions ran in both',
-      rows.length,
-      both
-    ),
+    sides.every(hasAllNames)
+      ? trans._n(
+          '%2 of %1 function ran in both',
+          '%2 of %1 functions ran in both',
+          rows.length,
+          both
+        )
+      : trans._n(
+          'at least %1 function ran in both',
+          'at least %1 functions ran in both',
+          both
+        ),
     trans.__('%1 and %2 threads', first, second)
   ].join(' · ');
 }

@@ -228,6 +228,37 @@ describe('two runs', () => {
     );
   });
 
+  it('may both have a function that one of them adds up with others', () => {
+    const [first, second] = sides;
+    const others = {
+      functions: 9,
+      executions: 9,
+      total: 0.1,
+      activities: {}
+    };
+    const cut: Sides = [
+      { ...first, metrics: { ...first.metrics!, others } },
+      second
+    ];
+    const onlyOf = (of: Sides, by: By) =>
+      namedRows(of, by, 'thread')
+        .filter(({ name }) => name === 'score')
+        .map(({ only, difference }) => [only, difference]);
+    expect(onlyOf(sides, 'function')).toEqual([[1, null]]);
+    expect(onlyOf(cut, 'function')).toEqual([[null, null]]);
+    expect(onlyOf([cut[1], cut[0]], 'function')).toEqual([[null, null]]);
+    // The first has named all of its functions.
+    const otherCut: Sides = [
+      first,
+      { ...second, metrics: { ...second.metrics!, others } }
+    ];
+    expect(onlyOf(otherCut, 'function')).toEqual([[1, null]]);
+    expect(onlyOf(cut, 'span')).toEqual([[1, null]]);
+    expect(matchText(cut, english)).toBe(
+      'at least 2 functions ran in both · 2 and 2 threads'
+    );
+  });
+
   it('are compared in one selection, and then not by figures of the whole', () => {
     const filter = { spans: { any: [{ tag: 'fit' }] } };
     const selected: Sides = [
