@@ -59,7 +59,8 @@ export class PanelOpener {
   }
 
   /**
-   * A cluster was chosen: the open panels turn to it. Pinned ones stay. Of each kind one panel turns, unless one shows the cluster already:
+   * A cluster was chosen: the open panels turn to it. Pinned ones stay, and so do those whose clusters are chosen in them. Of each kind one
+   * panel turns, unless one shows the cluster already:
    *
    *     chosen: survey     Task Stream · first-look              Task Stream · survey
    *                        Profile · first-look (pinned)   ──►   Profile · first-look (pinned)
@@ -67,7 +68,11 @@ export class PanelOpener {
    *                        System · survey                       System · survey
    */
   turn(target: ClusterTarget): void {
-    const names = new Set(this.open.map(({ face }) => face.name));
+    const names = new Set(
+      this.open
+        .filter(({ canBePinned }) => canBePinned)
+        .map(({ face }) => face.name)
+    );
     for (const name of names) {
       const had = this.find(name, target);
       if (had !== undefined) {

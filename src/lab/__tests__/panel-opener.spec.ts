@@ -142,6 +142,18 @@ describe('of two notebooks', () => {
     expect(titles()).toEqual(['System · first-look', 'System · survey']);
   });
 
+  it('a panel whose clusters are chosen in it stays where it is', () => {
+    show('system', a);
+    const compare = show('compare', a);
+    expect(compare.isVisible).toBe(false);
+    shown.length = 0;
+    opener.turn(a);
+    opener.turn(b);
+    expect(shown).toEqual([]);
+    expect(compare.cluster).toEqual(inA);
+    expect(titles()).toContain('System · survey');
+  });
+
   it('a pinned panel of the cluster is the one that is shown', () => {
     const pinned = show('system', a);
     pinned.setPinned(true);

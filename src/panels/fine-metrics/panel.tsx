@@ -68,8 +68,10 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
         ]
       };
     }
-    // (Dask's workers tell with their heartbeats)
-    return result.account === 'told' && result.byFunction.length === 0
+    // Dask's workers tell with their heartbeats, and seconds of every task: bytes and counts may never come.
+    return result.account === 'told' &&
+      result.unit === 'seconds' &&
+      result.byFunction.length === 0
       ? {
           icon: this.face.icon,
           title: trans.__('No figures yet.'),

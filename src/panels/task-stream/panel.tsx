@@ -86,7 +86,8 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     if (snapshot.result.view === 'task-stream') {
       this._model.setResult(snapshot.result);
       if (isOtherLog) {
-        // The next run of the same notebook: its times have nothing to do with the view of the last one.
+        // The next run of the same notebook, or another cluster: times and workers have nothing to do with those of the last one.
+        this._model.openGroup(null);
         this._model.reset();
       }
     }

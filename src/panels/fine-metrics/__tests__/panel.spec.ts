@@ -1,0 +1,47 @@
+/** The panel over answers that the spec gives. */
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { clusterInfo } from '../../../feed/__tests__/fake-feed';
+import { labContext } from '../../../lab/__tests__/lab-context';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawRuns } from '../../../testing/run-from-text';
+import { waitFor } from '../../../testing/wait-for';
+import { fineMetricsPanel } from '..';
+
+const metrics = ask(drawRuns('0/0 aaa'), 'fine-metrics');
+const LATER = 'Dask’s workers tell what their tasks took some seconds later.';
+
+it.each([
+  ['seconds', true],
+  ['bytes', false],
+  ['count', false]
+])(
+  'of sums that are told later, %s are awaited: %s',
+  async (unit, isAwaited) => {
+    const { feed, contexts } = labContext();
+    feed.setClusters(clusterInfo({ kind: 'dask' }));
+    const panel = fineMetricsPanel.create({
+      context: contexts.get({ name: 'first-look' }),
+      state: { unit }
+    });
+    Widget.attach(panel, document.body);
+    expect(feed.running[0]!.spec.params).toMatchObject({ unit });
+    feed.running[0]!.answer({
+      ...metrics,
+      account: 'told',
+      unit,
+      byFunction: [],
+      byActivity: []
+    });
+    await waitFor('the panel', () => {
+      MessageLoop.flush();
+      return (
+        panel.node.querySelector(
+          isAwaited ? '.sw-state' : '.sw-FineMetrics'
+        ) !== null
+      );
+    });
+    expect(panel.node.textContent?.includes(LATER)).toBe(isAwaited);
+    panel.dispose();
+  }
+);

@@ -1,0 +1,54 @@
+/** A panel of very many workers that is turned to another cluster. */
+import { Widget } from '@lumino/widgets';
+import { clusterInfo } from '../../../feed/__tests__/fake-feed';
+import { labContext } from '../../../lab/__tests__/lab-context';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { taskStreamPanel } from '..';
+import type { TaskStreamPanel } from '../panel';
+
+class ResizeObserverStub {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+}
+Object.assign(globalThis, { ResizeObserver: ResizeObserverStub });
+
+it('an opened group of workers is of one cluster', () => {
+  const { feed, contexts } = labContext();
+  feed.setClusters(
+    clusterInfo({ cluster: 'a', name: 'first-look' }),
+    clusterInfo({ cluster: 'b', name: 'survey' })
+  );
+  const drawn = ask(drawnStore(firstLook()), 'task-stream', { ended: true });
+  const [worker] = drawn.workers;
+  const result = {
+    ...drawn,
+    workers: Array.from({ length: 100 }, (_, number) => ({
+      ...worker!,
+      worker: number
+    }))
+  };
+  const panel = taskStreamPanel.create({
+    context: contexts.get({ name: 'first-look' }),
+    state: undefined
+  }) as TaskStreamPanel;
+  Widget.attach(panel, document.body);
+  const { model } = panel;
+  feed.running[0]!.answer(result, { logId: 'log-a' });
+  model.openGroup(57);
+  expect(model.openedGroup).toBe(5);
+
+  // The same cluster, pinned.
+  panel.setPinned(true);
+  feed.running[0]!.answer(result, { logId: 'log-a' });
+  expect(model.openedGroup).toBe(5);
+  panel.setPinned(false);
+
+  panel.turnTo(contexts.get({ name: 'survey' }));
+  feed.running[0]!.answer(result, { logId: 'log-b' });
+  expect(model.openedGroup).toBeNull();
+  expect(model.savedState()).toMatchObject({ opened: null });
+  panel.dispose();
+});
