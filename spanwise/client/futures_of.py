@@ -68,8 +68,20 @@ def _inside(one: Any) -> list[Any] | None:
     return None
 
 
+def listed(fs: Any) -> Any:
+    """What an iterator or a view gives, as a list; anything else as it is."""
+    if isinstance(fs, (list, tuple, set, frozenset, dict, str, bytes, Future)):
+        return fs
+    return list(fs) if isinstance(fs, Iterable) and not is_collection(fs) else fs
+
+
 def awaited(fs: Any) -> list[Future]:
-    """The futures that a caller waits for; also those that an iterator or a view gives.
+    """The futures that a caller waits for.
+
+    Parameters
+    ----------
+    fs
+        What :func:`listed` returns.
 
     Raises
     ------
@@ -81,12 +93,10 @@ def awaited(fs: Any) -> list[Future]:
     if isinstance(fs, (list, set)) and all(isinstance(each, Future) for each in fs):
         return list(fs)
     if not is_collection(fs) and not isinstance(fs, (list, tuple, set, frozenset, dict)):
-        if isinstance(fs, (str, bytes)) or not isinstance(fs, Iterable):
-            raise TypeError(
-                "wait() takes futures, persisted collections, and containers of them, "
-                f"not {type(fs).__name__}"
-            )
-        fs = list(fs)
+        raise TypeError(
+            "wait() takes futures, persisted collections, and containers of them, "
+            f"not {type(fs).__name__}"
+        )
     return futures_of(fs)
 
 

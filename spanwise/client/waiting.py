@@ -17,7 +17,7 @@ from spanwise.client.arguments import seconds_of
 from spanwise.client.either_engine import dasks_own, holds_dasks_futures
 from spanwise.client.entries import ERROR, PENDING
 from spanwise.client.future import Future, wait_async
-from spanwise.client.futures_of import awaited, is_collection, refuse_cancelled
+from spanwise.client.futures_of import awaited, is_collection, listed, refuse_cancelled
 from spanwise.client.of_others import by_session
 from spanwise.wire.tracebacks import leave_tasks_frames
 
@@ -80,6 +80,7 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
         raise NotImplementedError(
             f"return_when is ALL_COMPLETED or FIRST_COMPLETED, not {return_when!r}"
         )
+    fs = listed(fs)
     if holds_dasks_futures(fs):
         return dasks_own("wait")(fs, timeout=timeout, return_when=return_when)
     futures = awaited(fs)

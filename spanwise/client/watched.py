@@ -95,12 +95,21 @@ class WatchedDask:
     def __init__(self, given: Any) -> None:
         self._own: AttachedCluster | None = None
         self._client = None if isinstance(given, AttachedCluster) else given
+        handle: AttachedCluster | None = None
         if isinstance(given, AttachedCluster):
-            self.handle = given
+            handle = given
+            if given.status == "closed":
+                raise ClusterError(
+                    given.problem
+                    or f"The Dask cluster at {given.address} is watched no more: attach() to it "
+                    "again."
+                )
         elif hasattr(given, "_watched"):
-            self.handle = given._watched()
-        else:
-            self.handle = self._own = attach(given)
+            handle = given._watched()
+        # (a client keeps the handle of a cluster that was let go of, for what it has recorded)
+        if handle is None or handle.status == "closed":
+            handle = self._own = attach(given)
+        self.handle = handle
         self.name: str = self.handle.name
         self.asked: Questions = self.handle._asked()
         self._cluster = self.asked.log.cluster_id

@@ -213,9 +213,12 @@ class AttachedCluster(AskedHandle):
         ClusterError
             The scheduler cannot be asked, or no client of `distributed` is connected to it.
         """
+        if client is not None:
+            # (it may have come by another address of the scheduler)
+            return DaskMemoryRun(self._viewer, client.id, label, measure, interval)
         newest = self._viewer.newest
         addresses = {self.address} | (set() if newest is None else {newest.address})
-        for each in running_clients() if client is None else [client]:
+        for each in running_clients():
             if getattr(getattr(each, "scheduler", None), "address", None) in addresses:
                 return DaskMemoryRun(self._viewer, each.id, label, measure, interval)
         raise ClusterError(

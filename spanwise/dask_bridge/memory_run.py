@@ -6,6 +6,7 @@ block ends. It takes none at the end: so a second curve is begun then, for its f
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import time
 from typing import Any
 
@@ -55,9 +56,11 @@ class DaskMemoryRun:
         samples: Samples = []
         try:
             samples = self._end(self._key)
-            last = self._end(self._begin())
-            if last and last[0][0] - samples[-1][0] >= _DOUBLE_SECONDS:
-                samples.append(last[0])
+            # (without it the others are still true)
+            with suppress(ClusterError):
+                last = self._end(self._begin())
+                if last[0][0] - samples[-1][0] >= _DOUBLE_SECONDS:
+                    samples.append(last[0])
         finally:
             # (of a scheduler that was started again there is another log)
             self._log.end_memory_run(self._number, time() + self._viewer.clock_offset, samples)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import distributed
@@ -62,6 +63,24 @@ def test_asynchronously_the_same(cluster: distributed.LocalCluster, tmp_path: Pa
     assert attached_clusters() == {}
 
 
+def test_a_cluster_that_was_let_go_of_is_watched_for_the_block(
+    cluster: distributed.LocalCluster,
+) -> None:
+    with spanwise.Client(cluster, set_as_default=False) as client:
+        handle = client.attached
+        handle.let_go()
+        with spanwise.get_task_stream(client) as stream:
+            future = client.submit(square, 1, pure=False)
+            future.result()
+        assert [each["key"] for each in stream.data] == [future.key]
+        assert attached_clusters() == {}
+        with (
+            pytest.raises(spanwise.ClusterError, match=r"no more: attach\(\) to it again"),
+            spanwise.get_task_stream(handle),
+        ):
+            pytest.fail("the block has begun")
+
+
 def test_without_any_client_it_says_so() -> None:
     with pytest.raises(ValueError, match="No Spanwise client is open"):
         spanwise.get_task_stream()
@@ -90,9 +109,22 @@ def test_dask_samples_for_a_client_alone(
         sampler.sample("none", client=attached),
     ):
         pytest.fail("the block has begun")
-    with distributed.Client(cluster), sampler.sample("one", client=attached):
-        pass
+    with distributed.Client(cluster), sampler.sample("one", client=attached, interval=3600):
+        sleep(0.01)
     assert len(sampler.samples["one"]) == 2
+
+
+def test_a_client_that_came_by_another_address_is_one_that_is_connected(
+    attached: AttachedCluster, cluster: distributed.LocalCluster
+) -> None:
+    port = cluster.scheduler_address.rpartition(":")[2]
+    sampler = spanwise.MemorySampler()
+    with (
+        distributed.Client(f"tcp://localhost:{port}", set_as_default=False) as client,
+        sampler.sample("other", client=client),
+    ):
+        assert attached in attached_clusters().values()
+    assert sampler.samples["other"] and attached.status == "watching"
 
 
 def test_a_scheduler_that_is_started_again_within_the_block_is_said(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import distributed
@@ -58,6 +59,10 @@ def spin(seconds: float) -> float:
     while time.thread_time() < end:
         pass
     return seconds
+
+
+def away(operation: str, **fields: Any) -> Any:
+    raise spanwise.ClusterError("It is away.")
 
 
 def compute_something(client: Any) -> set[str]:
@@ -151,8 +156,8 @@ class TestMemorySampler:
     def test_each_measure_and_the_panel(self, client: Any) -> None:
         sampler = MemorySampler()
         for measure in MEMORY_MEASURES:
-            with sampler.sample(f"of {measure}", measure=measure):
-                pass
+            with sampler.sample(f"of {measure}", measure=measure, interval=3600):
+                sleep(0.01)
             # The first at the begin, the last at the end.
             assert len(sampler.samples[f"of {measure}"]) == 2
         assert all(nbytes > 0 for _, nbytes in sampler.samples["of process"])
@@ -169,11 +174,24 @@ class TestMemorySampler:
     ) -> None:
         sampler = MemorySampler()
         with pytest.raises(KeyError) as caught, sampler.sample("lost"):
-            monkeypatch.setattr(client.attached._viewer, "status", "reconnecting")
-            monkeypatch.setattr(client.attached._viewer, "problem", "It is away.")
+            monkeypatch.setattr(client.attached._viewer, "ask", away)
             raise KeyError("mine")
         monkeypatch.undo()
         assert "'lost' are lost: It is away." in caught.value.__notes__[-1]
+
+    def test_without_the_sample_at_the_end_the_others_are_kept(
+        self, client: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ask = client.attached._viewer.ask
+
+        def begins_none(operation: str, **fields: Any) -> Any:
+            return (away if operation == "memory_sampler_start" else ask)(operation, **fields)
+
+        sampler = MemorySampler()
+        with sampler.sample("kept", interval=3600):
+            monkeypatch.setattr(client.attached._viewer, "ask", begins_none)
+        ((_, nbytes),) = sampler.samples["kept"]
+        assert nbytes > 0
 
 
 class TestReport:
@@ -344,6 +362,10 @@ class TestFutures:
         futures = client.map(spin, [0.05] * 4, pure=False)
         assert isinstance(spanwise.wait(futures, timeout=LIMIT_SECONDS).done, set)
         assert {each.status for each in futures} == {"finished"}
+        named = {each.key: each for each in client.map(spin, [0.05] * 4, pure=False)}
+        assert spanwise.wait(named.values()).done == {*named.values()}
+        more = client.map(spin, [0.05] * 4, pure=False)
+        assert spanwise.wait(each for each in more).done == {*more}
         more = client.map(spin, [0.05] * 4, pure=False)
         found = [each.result() for each in spanwise.as_completed(more)]
         assert found == [0.05] * 4
