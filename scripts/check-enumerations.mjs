@@ -16,6 +16,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const HOME = 'src/records/enumerations.ts';
+const FEWEST_FILES = 100;
 /** Written from it; edges of types drawn by tests; the core's own states and flags, which never leave it. */
 const FREE = [
   HOME,
@@ -192,8 +193,12 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   for (const problem of problems) {
     console.error(problem);
   }
-  // Fewer means that folders were not found.
-  if (problems.length > 0 || files < 100) {
+  if (files < FEWEST_FILES) {
+    console.error(
+      `Only ${files} files were found, and there are at least ${FEWEST_FILES}: folders are missing, or have other names.`
+    );
+    process.exitCode = 1;
+  } else if (problems.length > 0) {
     console.error(`${problems.length} second numberings in ${files} files.`);
     process.exitCode = 1;
   } else {

@@ -1,4 +1,4 @@
-"""What the page asks of a kernel: which clusters are shown, and to show one more.
+"""What the page asks a kernel: which clusters are shown, to show a cluster, and to let go of one.
 
 The texts that ask are in ``src/lab/kernel-snippet.ts``.
 """

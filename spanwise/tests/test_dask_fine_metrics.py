@@ -236,6 +236,7 @@ def test_memory_is_that_of_dask(client: distributed.Client) -> None:
             if before == client.run_on_scheduler(memory) and min(before.values()) > 0:
                 break
             assert time.monotonic() < end, "Dask's figures never stand still"
+            time.sleep(0.05)
     now["unmanaged_old"] = now.pop("unmanagedOld")
     assert now == before
 

@@ -37,6 +37,7 @@ def test_what_is_marked_in_other_modules_is_run_alone_too(checkout: Path) -> Non
         if mark in path.read_text("utf-8")
     }
     script = (checkout / "scripts/test").read_text("utf-8")
+    (line,) = (each for each in script.splitlines() if "run_stage ALONE" in each)
     assert marked
     for name in marked - ALONE:
-        assert f"run_stage ALONE pytest-alone.xml spanwise/tests/{name}.py -m alone" in script
+        assert f"spanwise/tests/{name}.py" in line.split()
