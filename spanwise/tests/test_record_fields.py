@@ -8,7 +8,7 @@ import pickle
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dask.array as da
 import numpy as np
@@ -180,7 +180,7 @@ def test_states_are_those_of_runs_that_ended_by_themselves() -> None:
     ended = ["OK", "lost", "cancelled", "error"]
     records = [{"key": status, "status": status} for status in ended]
     records += [{"key": "again", "status": status} for status in ("error", "OK", "lost")]
-    tasks._take(records)
+    tasks._take(cast(Any, None), records)
     assert tasks.state == {"OK": "memory", "error": "erred", "again": "memory"}
     assert tasks.metadata == {"OK": {}, "error": {}, "again": {}}
 
@@ -198,11 +198,16 @@ def test_a_block_is_of_the_client_that_it_was_given(client: Client) -> None:
 def test_an_error_of_collecting_is_a_note_of_the_blocks_own(client: Client) -> None:
     stream = spanwise.get_task_stream(client)
     with pytest.raises(KeyError) as caught, stream:
-        stream._asked = None if stream._asked is None else Broken()  # type: ignore[assignment]
+        break_questions(stream)
         raise KeyError("own")
     assert "records of the block's tasks are lost: it is broken" in caught.value.__notes__[0]
     with pytest.raises(OSError, match="broken"), stream:
-        stream._asked = Broken()  # type: ignore[assignment]
+        break_questions(stream)
+
+
+def break_questions(stream: spanwise.get_task_stream) -> None:
+    assert stream._watched is not None
+    stream._watched.asked = cast(Any, Broken())
 
 
 class Broken:
