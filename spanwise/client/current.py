@@ -83,13 +83,18 @@ def default_client(c: Any = None) -> Any:
 
 def is_dasks_client(c: Any) -> bool:
     """Whether it is a client of `distributed`, which is not imported for that."""
-    kind = getattr(sys.modules.get("distributed"), "Client", None)
+    kind = _dasks_kind()
     return kind is not None and isinstance(c, kind)
+
+
+def _dasks_kind() -> Any:
+    """The class of Dask's clients; None where nobody has imported `distributed`."""
+    return getattr(sys.modules.get("distributed"), "Client", None)
 
 
 def dasks_client() -> Any:
     """The current client of `distributed`; None if there is none."""
-    kind = getattr(sys.modules.get("distributed"), "Client", None)
+    kind = _dasks_kind()
     try:
         found = None if kind is None else kind.current()
     except ValueError:

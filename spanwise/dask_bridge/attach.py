@@ -20,7 +20,7 @@ from spanwise.observed.asked_handle import AskedHandle
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
 from spanwise.observed.profile_page import with_page
-from spanwise.observed.questions import FineMetrics, Questions, moment
+from spanwise.observed.questions import Questions, moment
 from spanwise.processes.fork_hook import ForkHook
 
 _OF_TASKS = "Functions of tasks"
@@ -116,29 +116,8 @@ class AttachedCluster(AskedHandle):
             self._questions = log.cluster_id, Questions(viewed, lambda: self._viewer.observer)
         return self._questions[1]
 
-    def fine_metrics(
-        self,
-        *,
-        span: Any = None,
-        function: Any = None,
-        worker: Any = None,
-        start: float | None = None,
-        stop: float | None = None,
-        unit: str | None = None,
-    ) -> FineMetrics:
-        """Seconds, bytes and counts as Dask adds them up; as :meth:`spanwise.Client.fine_metrics`.
-
-        Dask's workers tell them with their heartbeats: this waits for the next one of each, half a
-        second on small clusters. By ``worker`` they are not known, and by time only as they were
-        told.
-
-        Raises
-        ------
-        ClusterError
-            There is no observer, or it could not answer.
-        """
+    def _take_sums(self) -> None:
         self._viewer.flush_sums()
-        return self._asked().fine_metrics(span, function, worker, start, stop, unit)
 
     def profile(
         self,

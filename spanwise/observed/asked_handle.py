@@ -37,12 +37,20 @@ class AskedHandle:
     ) -> FineMetrics:
         """Seconds, bytes and counts by activity; as :meth:`spanwise.Client.fine_metrics`.
 
+        Of a Dask cluster: as Dask adds them up. Its workers tell them with their heartbeats: this
+        waits for the next one of each, half a second on small clusters. By ``worker`` they are not
+        known, and by time only as they were told.
+
         Raises
         ------
         ClusterError
             There is no observer, or it could not answer.
         """
+        self._take_sums()
         return self._asked().fine_metrics(span, function, worker, start, stop, unit)
+
+    def _take_sums(self) -> None:
+        """Have the newest sums written, where they do not come by themselves."""
 
     def spans(self) -> list[SpanInfo]:
         """All spans, parents before children; as :meth:`spanwise.Client.spans`.
