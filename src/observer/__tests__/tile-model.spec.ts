@@ -1006,8 +1006,12 @@ describe('what is left of dropped runs', () => {
       ),
       {
         numRuns: 25,
-        // A run that took no time, alone in its cell.
-        examples: [[[{ laneIndex: 1, fn: 2, start: 6, length: 0 }], 11, 0]]
+        examples: [
+          // A run that took no time, alone in its cell.
+          [[{ laneIndex: 1, fn: 2, start: 6, length: 0 }], 11, 0],
+          // A page within the last cell, after its last run.
+          [[{ laneIndex: 0, fn: 1, start: 0, length: 1 }], 1, 2]
+        ]
       }
     );
   });

@@ -212,15 +212,15 @@ export class Pyramid {
     to: number
   ): void {
     const { retired, droppedBefore } = this._log;
-    if (retired.isEmpty || from > droppedBefore || !this.filter.isOpen) {
+    if (retired.isEmpty || !this.filter.isOpen) {
       return;
     }
     const ownCell = 2 ** level;
     const cell = 2 ** retired.level;
-    // A page may reach far beyond the log: only cells within the log are looked at.
+    // A page may reach far beyond the log: only cells within the log are looked at. The last of them reaches beyond the last
+    // dropped run, and a page that begins there shows its part of it.
     const firstCell = Math.max(0, Math.floor((from * 1e6) / cell));
-    const lastSeconds = Math.min(to, droppedBefore);
-    const endCell = Math.ceil((lastSeconds * 1e6) / cell);
+    const endCell = Math.ceil((Math.min(to, droppedBefore) * 1e6) / cell);
     const lanes = rowOf === null ? page.lanes : rowOf.length;
     for (const laneIndex of laneIndices(lanes)) {
       const row = rowOf === null ? laneIndex : rowOf[laneIndex]!;
