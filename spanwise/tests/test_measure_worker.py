@@ -279,7 +279,9 @@ class TestParts:
         slow = Slow()
         single.assign([task(one, slow), task(two, slow)])
         kinds = [[p.kind for p in single.task_run(each).parts] for each in (one, two)]
-        assert kinds == [[3, 4], []]
+        assert kinds[0] == [3, 4]
+        # Its compute part is only there if the machine made it long.
+        assert kinds[1] in ([], [4])
         opening, compute = single.task_run(one).parts
         assert opening.duration >= 0.05 and opening.bytes > 0 and opening.offset == 0
         assert compute.offset == pytest.approx(opening.duration, abs=1e-9)
