@@ -94,6 +94,8 @@ _NAN = float("nan")
 #: Why rows are missing.
 _RING = "the ring on the Dask scheduler"
 _NO_LANE = "no lane was left"
+#: As in src/observer/store/ingest.ts.
+_MORE_SUMS = "more sums than are kept"
 #: What tasks did.
 _OF_TASKS = "execute"
 
@@ -173,7 +175,7 @@ class DaskLog:
         self._fine: dict[tuple[Any, ...], float] = {}
         self._has_fine = False
         #: Whether the scheduler tells what it adds up of its tasks.
-        self._has_task_sums = "fine" not in first.cannot
+        self.has_task_sums = "fine" not in first.cannot
         default = self.names.id_of("default")
         self._writer.add("spans", 0, 0, default, 0, 0.0, _NAN, SPAN_DEFAULT, "", 0, "")
         before = _before(first)
@@ -209,7 +211,7 @@ class DaskLog:
                 "samples": True,
                 "memory": True,
                 "managed": True,
-                "taskSums": self._has_task_sums,
+                "taskSums": self.has_task_sums,
             },
         }
 
@@ -611,7 +613,7 @@ class DaskLog:
         with self.lock:
             numbers = [self._workers[address] for address in self.present()]
             heard = [self._heartbeats.get(number, 0.0) for number in numbers]
-            return not self._has_task_sums or all(each > t for each in heard)
+            return not self.has_task_sums or all(each > t for each in heard)
 
     def begin_memory_run(self, label: str, measure: str, interval: float, start: float) -> int:
         """A labelled curve begins, of which the samples come at its end; returns its number."""
@@ -667,6 +669,7 @@ class DaskLog:
         is_first = not self._has_fine
         second = 0 if is_first else min(int(self.since(self.now)), LARGEST_U32 - 1)
         self._has_fine = True
+        left_out = 0
         for context, span, function, activity, unit, value in _rows(said, columns):
             if is_first and context == _OF_TASKS and unit == "seconds" and function is not None:
                 # (whose the samples are that were taken before)
@@ -674,6 +677,7 @@ class DaskLog:
             label = (context, span, function, activity, unit)
             before = self._fine.get(label)
             if before is None and len(self._fine) >= _KNOWN_SUMS:
+                left_out += 1
                 continue  # (its next sum would count twice)
             self._fine[label] = value
             # (what users measure may be less than nothing)
@@ -690,6 +694,9 @@ class DaskLog:
                     self.names.id_of(unit),
                     more,
                 )
+        if left_out:
+            now = self.since(self.now)
+            self._add_gap("fine", now, now, left_out, _MORE_SUMS)
 
     # -- samples ----------------------------------------------------------
 
@@ -793,10 +800,12 @@ class DaskLog:
         with self.lock:
             self._add_gap("runs", self.since(start), self.since(stop), 0, "nobody watched")
 
-    def unreachable(self, because: str, until: float) -> None:
-        """The scheduler does not answer, and is asked until then: a time of its own."""
+    def unreachable(self, because: str, until: float, has_answered: bool) -> None:
+        """The scheduler does not answer anything of use, and is asked until then: its own time."""
         with self.lock:
-            said = {"because": because, "until": self.since(until)}
+            said: dict[str, Any] = {"because": because, "until": self.since(until)}
+            if has_answered:
+                said["hasAnswered"] = True
             self._event("unreachable", self.since(self.now), None, json.dumps(said))
             self._writer.seal()
 

@@ -359,7 +359,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             "loop": Section(self._loop),
         }
         self._known_groups: dict[int, tuple[Any, float]] = {}
-        self._fine_seen: dict[Any, tuple[Any, list[tuple[Any, tuple]]]] = {}
+        #: Span → its sums as they were looked at last, and their rows.
+        self._fine_seen: dict[Any, tuple[dict[Any, Any], list[tuple[Any, tuple]]]] = {}
         #: Emptied when it leaves: Dask keeps each handler in a cache.
         cell: list[Any] = [self]
 
@@ -809,8 +810,11 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             each not in known and each in extension.spans for each in spans
         )
 
-    def _later_spans(self, spans: set[str], until: int) -> list[tuple]:
-        """Rows of spans, and of those around them, that are told later but for their tasks."""
+    def _later_spans(self, spans: set, until: int) -> list[tuple]:
+        """Rows of spans, and of those around them, that are told later but for their tasks or sums.
+
+        What a viewer reads of a span that it does not know, it counts to none.
+        """
         rows = self._sections["spans"].rows
         found: dict[str, tuple] = {}
         for each in spans:
@@ -844,17 +848,17 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         until = min([newest, *(sections[name].until(since, newest) for name in wanted)])
         states: dict[str, Any] = {}
         more: dict[str, int] = {}
-        for name in wanted:
-            if name == "fine" and not self._has_metrics():
-                cannot["fine"] = "this release of distributed keeps no fine performance metrics"
-            elif name == "spans" and self._span_extension() is None:
-                cannot["spans"] = "this scheduler has no spans"
-            section = sections[name]
-            found = list(section.changed(since, until))
-            if name == "spans" and until < newest:
-                found += self._later_spans(spans, until)
-            if found:
-                self._put(states, name, found, texts)
+        if "fine" in wanted and not self._has_metrics():
+            cannot["fine"] = "this release of distributed keeps no fine performance metrics"
+        if "spans" in wanted and self._span_extension() is None:
+            cannot["spans"] = "this scheduler has no spans"
+        found = {name: list(sections[name].changed(since, until)) for name in wanted}
+        if "spans" in found and until < newest:
+            of_sums = {span for _, span, *_ in found.get("fine", ())}
+            found["spans"] += self._later_spans(spans | of_sums, until)
+        for name, changed in found.items():
+            if changed:
+                self._put(states, name, changed, texts)
         workers = sections.get("workers")
         if workers is not None and "workers" in want and since >= 0:
             gone = [
@@ -1017,9 +1021,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             yield from self._fine_of(None, rest)
 
     def _fine_of(self, span: Any, metrics: dict[Any, Any]) -> list[tuple[Any, tuple]]:
-        signature = (len(metrics), sum(metrics.values()))
         known = self._fine_seen.get(span)
-        if known is not None and known[0] == signature:
+        # (a sum of them would miss what is small beside the others, or goes from one to another)
+        if known is not None and known[0] == metrics:
             return known[1]
         rows = []
         for key, value in metrics.items():
@@ -1033,7 +1037,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             activity = label_text(middle[0] if len(middle) == 1 else middle)
             values = (context, span, function, activity, unit, float(value))
             rows.append(((span, key), values))
-        self._fine_seen[span] = (signature, rows)
+        self._fine_seen[span] = (dict(metrics), rows)
         return rows
 
     def _memory(self) -> Iterator[tuple[Any, tuple]]:

@@ -14,6 +14,20 @@ from spanwise.errors import ClusterError
 _OF_THE_ANSWER = 0.75
 
 
+class AnsweredBadly(ClusterError):
+    """A scheduler has answered, and nothing that is of use.
+
+    Attributes
+    ----------
+    because
+        Why, as half a sentence.
+    """
+
+    def __init__(self, sentence: str, because: str = "") -> None:
+        super().__init__(sentence)
+        self.because = because or sentence.rstrip(".")
+
+
 def security_of(where: Any) -> Any:
     """The security of Dask's configuration, of a dictionary, or as it is given.
 
@@ -143,6 +157,8 @@ def _no_tls(address: str, why: str) -> str:
 
 def lost_because(address: str, error: BaseException) -> str:
     """Half a sentence on why a scheduler that was reached before cannot be reached now."""
+    if isinstance(error, AnsweredBadly):
+        return error.because
     causes = [*_causes(error)]
     if any(isinstance(each, ConnectionRefusedError) for each in causes):
         return f"nobody listens at {address} any more"

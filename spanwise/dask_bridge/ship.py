@@ -16,6 +16,7 @@ from importlib import resources
 from typing import Any
 
 from spanwise.dask_bridge.pulled import VERSION
+from spanwise.dask_bridge.reach import AnsweredBadly
 from spanwise.errors import ClusterError
 
 #: As in the plugin's text.
@@ -72,8 +73,8 @@ async def ship(scheduler: Any, seconds: float = ANSWER_SECONDS) -> None:
     ------
     PluginForbidden
         It takes no plugins.
-    ClusterError
-        It is too old, or did not take this one: why, and what to do.
+    AnsweredBadly
+        It is no scheduler, too old, or did not take this one: why, and what to do.
     OSError, TimeoutError
         It could not be reached.
     """
@@ -81,13 +82,13 @@ async def ship(scheduler: Any, seconds: float = ANSWER_SECONDS) -> None:
     if not isinstance(identity, dict) or identity.get("type") != "Scheduler":
         kind = identity.get("type") if isinstance(identity, dict) else None
         what = f"a {kind}" if isinstance(kind, str) and kind else "something else"
-        raise ClusterError(
+        raise AnsweredBadly(
             f"{scheduler.address} is not a Dask scheduler but {what[:40]}: give the address that "
             "`dask scheduler` prints, or a client's `scheduler.address`."
         )
     too_old = _too_old(await _version_of(scheduler, seconds))
     if too_old:
-        raise ClusterError(too_old)
+        raise AnsweredBadly(too_old)
     try:
         await ask(
             scheduler.register_scheduler_plugin(plugin=plugin_pickle(), name=NAME, idempotent=True),
@@ -99,7 +100,7 @@ async def ship(scheduler: Any, seconds: float = ANSWER_SECONDS) -> None:
         said = str(error)
         if "explicitly disallowed" in said:
             raise PluginForbidden(_FORBIDDEN) from None
-        raise ClusterError(
+        raise AnsweredBadly(
             f"The scheduler did not take the plugin by which Spanwise watches it: {said[:500]}"
         ) from None
 

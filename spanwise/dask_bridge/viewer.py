@@ -25,9 +25,10 @@ from time import monotonic, time
 from typing import Any
 
 from spanwise.dask_bridge.dask_log import DaskLog
-from spanwise.dask_bridge.outage import MOST_SECONDS, Outage
+from spanwise.dask_bridge.outage import Outage
 from spanwise.dask_bridge.pulled import Pulled, UnreadableAnswer, read_answer
 from spanwise.dask_bridge.reach import (
+    AnsweredBadly,
     host_of,
     is_answered_plainly,
     knock,
@@ -84,6 +85,11 @@ _CLOCKS_KEPT = 16
 _MOST_BANDWIDTHS = 200_000
 #: A scheduler that has not answered by then is looked for by a plain connection.
 _SOON_SECONDS = 1.5
+#: Of what there is too much of, what is said of that of which the plugin does not tell.
+_NOT_TOLD = {
+    "bandwidth": "Of {} pairs of workers at {} the bandwidths are not told.",
+    "executing": "{} tasks that run at {} are not shown until they have ended.",
+}
 _WANT = ["workers", "clients", "spans", "fine", "memory", "executing", "bandwidth", "loop"]
 
 
@@ -150,6 +156,8 @@ class Viewer:
         self._id = uuid.uuid4().hex
         self._observer: ObserverAddress | None = None
         self._link: ObserverLink | None = None
+        #: The last block of the log that was sent, when it has ended: what is written later is not.
+        self._last_seq = 0
         self._rpc: Any = None
         #: In its place, of a scheduler that takes no plugins; what it knows outlasts a connection.
         self._without_code: Any = None
@@ -158,6 +166,8 @@ class Viewer:
         self._closing = False
         #: When the scheduler began to close, as it has said; 0.0: it has not.
         self._closed_at = 0.0
+        #: Whether all was pulled that there was when it closed.
+        self._has_seen_end = False
         self._outage: Outage | None = None
         #: A log ends once.
         self._ending = threading.Lock()
@@ -169,7 +179,7 @@ class Viewer:
         self._sampled: tuple[DaskLog | None, SampleTimes] = (None, SampleTimes(0.0))
         self._samples_turn: asyncio.Lock | None = None
         self._said_of_samples = ""
-        self._said_of_pairs = False
+        self._said_of_more: set[str] = set()
         self._claim: Callable[[str], bool] | None = None
         self._begun: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="spanwise-dask", daemon=True)
@@ -233,9 +243,10 @@ class Viewer:
         log, link = self.log, self._link
         if log is None:
             raise ClusterError(f"The Dask cluster at {self.address} is not watched.")
+        if link is None:
+            return self._last_seq
         seq = log.seal()
-        if link is not None:
-            link.wait_for(seq, _FLUSH_SECONDS)
+        link.wait_for(seq, _FLUSH_SECONDS)
         return seq
 
     def flush_sums(self) -> None:
@@ -244,6 +255,12 @@ class Viewer:
         Of workers that do not tell for long, what they told before is all there is.
         """
         self._wait_for(self._pull_heartbeats, _FLUSH_SECONDS + _HEARTBEATS_SECONDS)
+
+    def why_not_watched(self) -> str:
+        """A sentence on why what happens now is not known; '': it is, or nothing does."""
+        if self.status == "watching" or self._has_seen_end:
+            return ""
+        return self.problem or f"The Dask cluster at {self.address} was let go of."
 
     def flush_samples(self) -> None:
         """Take the samples until now: when this second of the workers has ended, and one more.
@@ -263,7 +280,7 @@ class Viewer:
         loop, rpc = self._loop, self._rpc
         if loop is None or rpc is None or self.status != "watching":
             why = self.problem or f"The Dask cluster at {self.address} is not watched."
-            raise ClusterError(why)
+            raise ClusterError(self.why_not_watched() or why)
         scheduler = rpc.scheduler if rpc is self._without_code else rpc
 
         async def asked() -> Any:
@@ -344,6 +361,7 @@ class Viewer:
             await self._first()
         except BaseException:
             await self._leave()
+            await self._close_samples()
             if self._observer is not None:
                 self._observer.close()
             raise
@@ -371,8 +389,7 @@ class Viewer:
             for each in beside:
                 each.cancel()
             await self._leave()
-            with suppress(Exception):  # (it is broken)
-                await self._samples.close()
+            await self._close_samples()
 
     async def _first(self) -> None:
         """Reach it, and write the first answer."""
@@ -438,7 +455,8 @@ class Viewer:
         because = lost_because(self.address, error)
         if because != outage.because:
             outage.because = because
-            log.unreachable(because, outage.until)
+            outage.has_answered = isinstance(error, AnsweredBadly)
+            log.unreachable(because, outage.until, outage.has_answered)
         # (who sees that it is reconnecting may ask why)
         self.problem = outage.sentence()
         self.status = "reconnecting"
@@ -451,36 +469,44 @@ class Viewer:
         told = "the cluster was closed"
         at = seen = max(log.now, self._closed_at or time() + self.clock_offset)
         if outage is not None and outage.is_too_long:
-            told = f"its scheduler could not be reached for {MOST_SECONDS / 60:.0f} min"
+            told = outage.end()
             at, seen = outage.until, outage.noticed
             tell(f"The Dask cluster at {self.address} is watched no more: {told}.")
-        if newest.closing <= 0.0 or newest.waiting:
+        self._has_seen_end = newest.closing > 0.0 and not newest.waiting
+        if not self._has_seen_end:
             log.unseen(log.now, seen)
         self.problem = f"{told[0].upper()}{told[1:]}."
         self._end_log("closed", told, at)
         self.status = "closed"
 
     async def _listen(self) -> None:
-        """Wait to be told that the scheduler closes."""
+        """Wait to be told that the scheduler closes; then, that the one in its place does."""
         assert self._wake is not None
-        while not self._closing and self._without_code is None:
+        heard = ""  # (the id of one that tells no more of this)
+        while not self._closing:
             try:
-                if self.status == "watching" and self._rpc is not None:
+                if self._can_tell_its_end and self.scheduler != heard:
                     waiting = self._operation(
                         limit=1, lease=LEASE_SECONDS, want=[], wait=_LISTEN_SECONDS
                     )
                     answer = await asyncio.wait_for(waiting, _LISTEN_SECONDS + self._seconds)
                     if answer is not None:
-                        closing = _readable(answer).closing
-                        if closing > 0.0:
-                            self._closed_at = closing
+                        told = _readable(answer)
+                        # (meanwhile another one may have been pulled)
+                        if told.closing > 0.0 and told.scheduler == self.scheduler:
+                            self._closed_at = told.closing
                             self._wake.set()
-                        if closing != 0.0:
-                            return  # (less than 0: this plugin does not tell)
+                        if told.closing != 0.0:  # (less than 0: this plugin does not tell)
+                            heard = told.scheduler
                         continue
             except Exception:  # noqa: BLE001 (whatever broke, the next pull finds out at once)
                 self._wake.set()
             await asyncio.sleep(_LISTEN_AGAIN_SECONDS)
+
+    @property
+    def _can_tell_its_end(self) -> bool:
+        watches = self.status == "watching" and self._rpc is not None
+        return watches and self._rpc is not self._without_code
 
     async def _step(self) -> bool:
         """One pull, and more as long as rows wait; returns whether anything had happened."""
@@ -536,7 +562,7 @@ class Viewer:
                 return pulled
             # The scheduler was restarted, or the plugin has left: nobody had pulled for a while.
             await ship(self._rpc, self._seconds)
-        raise ClusterError(
+        raise AnsweredBadly(
             f"The scheduler at {self.address} took the plugin by which Spanwise watches it, and "
             "does not know it."
         )
@@ -576,10 +602,11 @@ class Viewer:
                 tell(f"The answer of the scheduler at {self.address} is not whole: {problem}")
         log.write(pulled)
         log.commit()
-        pairs = pulled.states_more.get("bandwidth", 0)
-        if pairs > 0 and not self._said_of_pairs:
-            self._said_of_pairs = True
-            tell(f"Of {pairs} pairs of workers at {self.address} the bandwidths are not told.")
+        for section, sentence in _NOT_TOLD.items():
+            more = pulled.states_more.get(section, 0)
+            if more > 0 and section not in self._said_of_more:
+                self._said_of_more.add(section)
+                tell(sentence.format(more, self.address))
         said = pulled.states.get("bandwidth")
         if said is not None:
             labels = zip(said["kind"], said["a"], said["b"], strict=True)
@@ -601,8 +628,7 @@ class Viewer:
                 _HISTORY_LIMIT,
             )
         except Exception:  # noqa: BLE001 (whatever Dask raises: there are none, then)
-            with suppress(Exception):  # (it is broken)
-                await self._samples.close()
+            await self._close_samples()
             return None
         return None if begun is None else begun - CYCLE_SECONDS
 
@@ -656,6 +682,9 @@ class Viewer:
         if self.status == "watching" and said != self._said_of_samples:
             self._said_of_samples = said
             tell(f"The samples of the workers at {self.address} could not be read: {said[:500]}")
+        await self._close_samples()
+
+    async def _close_samples(self) -> None:
         with suppress(Exception):  # (it is broken)
             await self._samples.close()
 
@@ -676,6 +705,7 @@ class Viewer:
         # (what another scheduler has told)
         self._bandwidths = {}
         self._closed_at = 0.0
+        self._has_seen_end = False
         newest = [*self._offsets][-1:]
         self._offsets.clear()
         self._offsets.extend(newest)
@@ -700,7 +730,7 @@ class Viewer:
             log, link = self.log, self._link
             if log is not None and link is not None:
                 # (what was written is sent first)
-                log.seal()
+                self._last_seq = log.seal()
                 self._link = None
                 link.end(why, log.since(log.now if at is None else at), _END_SECONDS, told)
 
@@ -731,4 +761,5 @@ def _readable(answer: Any) -> Pulled:
     try:
         return read_answer(answer)
     except UnreadableAnswer as error:
-        raise ClusterError(f"The scheduler's answer cannot be read: {error}.") from None
+        because = f"its answer cannot be read: {error}"
+        raise AnsweredBadly(f"The scheduler's {because[4:]}.", because) from None

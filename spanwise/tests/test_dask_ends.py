@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 import signal
 import sys
@@ -18,6 +20,7 @@ import spanwise
 from spanwise.dask_bridge import outage, viewer
 from spanwise.dask_bridge.attach import attached_clusters, shown
 from spanwise.dask_bridge.in_kernel import attach_here, let_go_here
+from spanwise.dask_bridge.sample_pull import SamplePull
 from spanwise.dask_bridge.ship import NAME
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
@@ -178,9 +181,101 @@ def test_that_a_scheduler_has_closed_is_not_said_of_the_next(
     assert seen._closed_at == 0.0
 
 
-def test_one_scheduler_is_one_cluster_by_whatever_address(
-    local: distributed.LocalCluster,
+def test_who_has_heard_the_end_of_a_scheduler_waits_for_that_of_the_next(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(viewer, "_LISTEN_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(viewer, "_readable", lambda answer: answer)
+    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+    seen.status, seen._rpc = "watching", object()
+    closing = {"s": [0.0, 1e9 + 9], "next": [0.0, 1e9 + 19], "old": [-1.0], "last": [1e9 + 29]}
+
+    async def listened() -> list[float]:
+        heard = []
+        seen._wake = asyncio.Event()
+
+        async def operation(**request: Any) -> Any:
+            assert request["wait"] > 0
+            (now, *then) = closing[seen.scheduler]
+            closing[seen.scheduler] = then
+            return replace(seen.newest, closing=now)
+
+        seen._operation = operation
+        seen.newest = first_answer()
+        listening = asyncio.ensure_future(seen._listen())
+        for scheduler in closing:
+            # (as a pull does of which another one answers)
+            seen.newest, seen._closed_at = replace(first_answer(), scheduler=scheduler), 0.0
+            while closing[scheduler] or not (scheduler == "old" or seen._closed_at):
+                assert not listening.done()
+                await asyncio.sleep(0)
+            heard.append(seen._closed_at)
+        listening.cancel()
+        return heard
+
+    limited = asyncio.wait_for(listened(), LIMIT_SECONDS)
+    assert asyncio.run(limited) == [1e9 + 9, 1e9 + 19, 0.0, 1e9 + 29]
+
+
+def test_a_scheduler_that_answers_badly_is_not_said_to_be_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(viewer, "ObserverLink", lambda *given: None)
+    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+    seen._observer = object()
+    seen._begin_log(first_answer())
+    seen._write(first_answer())
+    events: list[Any] = []
+    monkeypatch.setattr(seen.log, "_event", lambda *event: events.append(event))
+    clock = r"\d\d:\d\d:\d\d"
+
+    def problem(error: Exception) -> str:
+        assert not seen._is_out_for_long(error)
+        return str(seen.problem)
+
+    with pytest.raises(spanwise.ClusterError, match=r"cannot be read: it is of version 1") as bad:
+        viewer._readable({"version": 1})
+    assert re.fullmatch(
+        rf"The scheduler has answered nothing of use since {clock}: its answer cannot be read: it "
+        rf"is of version 1, this reads 2\. It is tried again until {clock}\.",
+        problem(bad.value),
+    )
+    assert problem(TimeoutError()).startswith("The scheduler has not answered since")
+    told = [json.loads(text) for kind, _, _, text in events if kind == "unreachable"]
+    assert [each.get("hasAnswered") for each in told] == [True, None]
+
+    monkeypatch.setattr(outage, "MOST_SECONDS", 60.0)
+    assert seen._outage.end() == "its scheduler could not be reached for 1 min"
+    problem(bad.value)
+    assert seen._outage.end() == "its scheduler answered nothing of use for 1 min"
+
+
+def test_what_the_plugin_does_not_tell_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(viewer, "ObserverLink", lambda *given: None)
+    said: list[str] = []
+    monkeypatch.setattr(viewer, "tell", said.append)
+    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+    seen._observer = object()
+    seen._begin_log(first_answer())
+    for more in ({"tasks": 5}, {"executing": 7}, {"executing": 9, "bandwidth": 3}):
+        seen._write(replace(first_answer(), states_more=more))
+    assert said == [
+        "7 tasks that run at tcp://127.0.0.1:1 are not shown until they have ended.",
+        "Of 3 pairs of workers at tcp://127.0.0.1:1 the bandwidths are not told.",
+    ]
+
+
+def test_one_scheduler_is_one_cluster_by_whatever_address(
+    local: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pulls: list[Any] = []
+
+    class Noted(SamplePull):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            pulls.append(self)
+
+    monkeypatch.setattr(viewer, "SamplePull", Noted)
     address = local.scheduler_address
     port = address.rpartition(":")[2]
     with (
@@ -194,6 +289,8 @@ def test_one_scheduler_is_one_cluster_by_whatever_address(
         assert len(local.scheduler.plugins[NAME]._leases) == 1
         assert shown()[local.scheduler.id] == attached.cluster_id
     assert attached.status == "closed" and attached_clusters() == {}
+    # (of one that stays open Dask says so when the program ends)
+    assert len(pulls) >= 2 and [each for each in pulls if each._rpc is not None] == []
 
 
 def question(checkout: Path, name: str, **arguments: str) -> Any:

@@ -347,6 +347,28 @@ def test_sums_of_a_span_come_after_it() -> None:
     assert [*bridge._sections["fine"].changed(0, 9)] == [row]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # One that is small beside another; two whose sum stays.
+        ({"a": 2.0**60, "b": 0.5}, {"a": 2.0**60, "b": 0.75}),
+        ({"a": 1.0, "b": 2.0}, {"a": 2.0, "b": 1.0}),
+    ],
+)
+def test_each_change_of_a_sum_is_seen(before: dict[str, float], after: dict[str, float]) -> None:
+    bridge = Bridge()
+    bridge._fine_seen = {}
+
+    def rows(sums: dict[str, float]) -> Any:
+        metrics = {("execute", "f", name, "seconds"): value for name, value in sums.items()}
+        return bridge._fine_of("id", metrics)
+
+    assert sum(before.values()) == sum(after.values())
+    first = rows(before)
+    assert rows(before) is first
+    assert {values[3]: values[5] for _, values in rows(after)} == after
+
+
 async def _pauses_of_heartbeats(monkeypatch: pytest.MonkeyPatch, took: float) -> list[float]:
     """How long one waits between looks for heartbeats that come at the fifth."""
     clock = 0.0

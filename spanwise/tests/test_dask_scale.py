@@ -162,6 +162,39 @@ def test_tasks_come_with_their_spans_where_there_are_very_many() -> None:
     asyncio.run(tell())
 
 
+def test_sums_come_with_their_spans_where_there_are_very_many() -> None:
+    async def tell() -> None:
+        async with watched() as (scheduler, bridge):
+            spans = scheduler.extensions["spans"].spans
+            for number in range(3 * MOST):
+                change(scheduler, "span", number, 1)
+            # Of the last ones, which are told last.
+            for span in [*spans.values()][-MOST:]:
+                span._cumulative_worker_metrics["execute", "f", "thread-cpu", "seconds"] = 1.0
+            request: dict[str, Any] = {"plugin": "", "cursor": -1, "limit": 100, "lease": 120.0}
+            request |= {"want": ["spans", "fine"]}
+            for _ in range(2):  # (sums of a span are told when that is known)
+                await bridge.answer(request | {"viewer": "one", "state": -1, "fresh": True})
+            # The spans change once more, so that they are told after their sums.
+            for number, span in enumerate([*spans.values()]):
+                new = scheduler.new_task(key=f"u{number}-1", spec=None, state="released")
+                span.groups.add(new.group)
+            known: set[str] = set()
+            whose: set[str] = set()
+            state, newest = -1, 0
+            while state < newest:
+                answer = await bridge.answer(request | {"viewer": "two", "state": state})
+                pulled = read_answer(answer)
+                state, newest = pulled.state, pulled.state_newest
+                request["plugin"] = pulled.plugin
+                known |= {*pulled.states.get("spans", {}).get("id", ())}
+                whose |= {*pulled.states.get("fine", {}).get("span", ())} - {None}
+                assert whose <= known
+            assert len(whose) == MOST and len(known) == 3 * MOST
+
+    asyncio.run(tell())
+
+
 # -- the log --------------------------------------------------------------
 
 
@@ -236,6 +269,29 @@ def test_the_gap_of_the_ring_counts_runs_alone() -> None:
     number = record_tables()["runs"].number
     why = "the ring on the Dask scheduler"
     assert rows_of(blocks, "gaps") == [(number, 1.0, 2.0, 9, why), (number, 1.0, 2.0, 12, why)]
+
+
+def test_sums_that_are_too_many_are_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_log, "_KNOWN_SUMS", 2)
+    pulled = first_answer()
+    blocks: list[Any] = []
+    log = DaskLog("sums", pulled, lambda block, _: blocks.append(block))
+
+    def told(*values: float) -> None:
+        count = len(values)
+        same = {"context": "execute", "span": None, "function": "f", "unit": "seconds"}
+        pulled.states["fine"] = {name: [each] * count for name, each in same.items()}
+        pulled.states["fine"] |= {"activity": [*"abcd"][:count], "value": [*values]}
+        log.write(pulled)
+
+    told(1.0, 2.0)
+    told(1.0, 2.0, 3.0, 4.0)
+    pulled.now += 1
+    told(5.0, 2.0, 3.5)
+    log.seal()
+    assert [row[-1] for row in rows_of(blocks, "fine")] == [1.0, 2.0, 4.0]
+    number, why = record_tables()["fine"].number, "more sums than are kept"
+    assert rows_of(blocks, "gaps") == [(number, 9.0, 9.0, 2, why), (number, 10.0, 10.0, 1, why)]
 
 
 @settings(max_examples=20, deadline=None)

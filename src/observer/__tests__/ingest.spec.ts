@@ -422,6 +422,12 @@ describe('the rows of a table', () => {
       others,
       { ...gap, from: 5, to: 6, rows: 1 }
     ]);
+    const why = 'more sums than are kept';
+    const sums = { table: TABLES.fine.number, from: 7, to: 7, rows: 2, why };
+    add(log, ['gaps', [sums, { ...sums, from: 9, to: 9, rows: 3 }]]);
+    expect(log.lostSums).toEqual({ rows: 5, from: 7 });
+    // They are those from then on, and of any time.
+    expect([log.lostRuns, log.lostBefore]).toEqual([8, 6]);
   });
 
   it('of events say how a run failed, and why a worker paused last', () => {

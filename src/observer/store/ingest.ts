@@ -73,6 +73,8 @@ export function ingestBroken(log: LogStore, seq: number, why: string): void {
 
 /** In the Python viewer of Dask clusters, too. */
 const NOBODY_WATCHED = 'nobody watched';
+/** Said by the viewer of a Dask cluster, too, whenever sums change that it has no room for. */
+const MORE_SUMS = 'more sums than are kept';
 
 /** Rows of the table `T`. */
 type RowsOf<T extends TableName> = BlockRows & { readonly table: T };
@@ -168,6 +170,14 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
       log.addGap({ ...gap });
       if (gap.why === NOBODY_WATCHED) {
         noteUnwatched(log, gap.from, gap.to);
+        continue;
+      }
+      if (gap.why === MORE_SUMS) {
+        const { rows, from } = log.lostSums ?? { rows: 0, from: gap.from };
+        log.lostSums = {
+          rows: rows + gap.rows,
+          from: Math.min(from, gap.from)
+        };
         continue;
       }
       log.lostBefore = Math.max(log.lostBefore, gap.to);
@@ -286,9 +296,12 @@ function outageOf(since: number, said: string): LogStore['outage'] {
     // A scheduler may publish events of this name, too.
     return null;
   }
-  const { because, until } = (fields ?? {}) as Record<string, unknown>;
+  const { because, until, hasAnswered } = (fields ?? {}) as Record<
+    string,
+    unknown
+  >;
   return typeof because === 'string' && typeof until === 'number'
-    ? { since, because, until }
+    ? { since, because, until, hasAnswered: hasAnswered === true }
     : null;
 }
 

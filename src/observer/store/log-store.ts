@@ -32,14 +32,15 @@ type GapRow = {
   rows: number;
   readonly why: string;
 };
-/** A Dask scheduler that its viewer cannot reach. */
-type Outage = {
-  /** When it answered last. */
+/** A Dask scheduler that its viewer cannot reach, or that answers nothing of use. */
+export type Outage = {
+  /** When it did last. */
   readonly since: number;
   /** Half a sentence. */
   readonly because: string;
   /** How long it is asked. */
   readonly until: number;
+  readonly hasAnswered: boolean;
 };
 type MemoryRunRow = {
   readonly run: number;
@@ -170,6 +171,8 @@ export class LogStore {
   lostBefore = -Infinity;
   /** Nobody watched in stretches of this range: what ran there is not known. */
   unwatched: { from: number; to: number } | null = null;
+  /** Changes of sums that the viewer of a Dask cluster had no room for, and since when. */
+  lostSums: { rows: number; from: number } | null = null;
   /** Null: it answers, or there is none. */
   outage: Outage | null = null;
   /** Counts rows that arrived for a stretch of time after it was declared settled. */

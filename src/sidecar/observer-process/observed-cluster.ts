@@ -25,6 +25,7 @@ import {
   droppedSentence,
   endedSentence,
   lostSentence,
+  lostSumsSentence,
   reconnectingSentence,
   unreachableSentence,
   unwatchedSentence,
@@ -138,12 +139,9 @@ export class ObservedCluster {
     if (outage !== null) {
       const { wallEpoch } = this._open;
       this.state = 'reconnecting';
-      this._why = unreachableSentence(
-        wallEpoch + outage.since,
-        outage.because,
-        now,
-        wallEpoch + outage.until
-      );
+      const since = wallEpoch + outage.since;
+      const until = wallEpoch + outage.until;
+      this._why = unreachableSentence({ ...outage, since, until }, now);
     } else {
       this.state = shape.workers.size > 0 ? 'running' : 'starting';
       this._why = undefined;
@@ -266,13 +264,16 @@ export class ObservedCluster {
   private _dropped(): { readonly dropped?: string } {
     const { droppedRuns, droppedBefore, lostRuns, lostBefore } = this.store;
     const { attached } = this.store.header;
-    const { unwatched } = this.store;
+    const { lostSums, unwatched } = this.store;
     const sentences = [
       ...(typeof attached === 'number' && attached > 0
         ? [beforeSentence(attached)]
         : []),
       ...(droppedRuns > 0 ? [droppedSentence(droppedRuns, droppedBefore)] : []),
       ...(lostBefore > -Infinity ? [lostSentence(lostRuns, lostBefore)] : []),
+      ...(lostSums === null
+        ? []
+        : [lostSumsSentence(lostSums.rows, lostSums.from)]),
       ...(unwatched === null
         ? []
         : [unwatchedSentence(unwatched.from, unwatched.to)])

@@ -1,5 +1,6 @@
 /** The sentences that the observer says to people. */
 
+import type { Outage } from '../../observer/store/log-store';
 import { formatCount, formatDuration } from '../../panels/format';
 
 export type EndWhy =
@@ -44,15 +45,14 @@ export function reconnectingSentence(
   return `Reconnecting. Figures are from ${formatDuration(newestSeconds)}${goesOn}.`;
 }
 
-/** A Dask scheduler that does not answer its viewer, which is there. @param since, until - wall clock seconds */
+/** A Dask scheduler without an answer of use to its viewer, which is there. @param outage - its times are of the wall clock */
 export function unreachableSentence(
-  since: number,
-  because: string,
-  newestSeconds: number,
-  until: number
+  { since, because, until, hasAnswered }: Outage,
+  newestSeconds: number
 ): string {
+  const has = hasAnswered ? 'has answered nothing of use' : 'has not answered';
   return (
-    `Reconnecting: the scheduler has not answered since ${clockOf(since)} (${because}). ` +
+    `Reconnecting: the scheduler ${has} since ${clockOf(since)} (${because}). ` +
     `Figures are from ${formatDuration(newestSeconds)}; it is tried again until ${clockOf(until)}.`
   );
 }
@@ -68,6 +68,10 @@ export function droppedSentence(runs: number, beforeSeconds: number): string {
 export function lostSentence(runs: number, beforeSeconds: number): string {
   const what = runs > 0 ? `${formatCount(runs)} tasks` : 'Some measurements';
   return `${what} before ${formatDuration(beforeSeconds)} are missing: they did not reach the observer.`;
+}
+
+export function lostSumsSentence(rows: number, fromSeconds: number): string {
+  return `${formatCount(rows)} changes of fine performance metrics from ${formatDuration(fromSeconds)} on are missing: there are more different ones than are kept.`;
 }
 
 export function beforeSentence(attachedSeconds: number): string {

@@ -289,21 +289,29 @@ describe('the observer', () => {
       /^Reconnecting: the scheduler has not answered since [\d:]+ \(nobody listens\)\. Figures are from 11\.0\ss; it is tried again until [\d:]+\.$/u,
       /^$/u
     );
+    const badly = { because: 'it says 3', until: 1811, hasAnswered: true };
+    await source.send([event(next + 2, 11, 900, JSON.stringify(badly))]);
+    await isTold(
+      'reconnecting',
+      /^Reconnecting: the scheduler has answered nothing of use since [\d:]+ \(it says 3\)\. /u,
+      /^$/u
+    );
     await source.send([
-      event(next + 2, 15, 901, ''),
-      rowsToBlock(next + 3, 'gaps', [
-        { table: 8, from: 11, to: 14, rows: 0, why: 'nobody watched' }
+      event(next + 3, 15, 901, ''),
+      rowsToBlock(next + 4, 'gaps', [
+        { table: 8, from: 11, to: 14, rows: 0, why: 'nobody watched' },
+        { table: 13, from: 15, to: 15, rows: 9, why: 'more sums than are kept' }
       ])
     ]);
     await isTold(
       'running',
       /^$/u,
-      /^What ran while nobody watched is missing: between 11\.0\ss and 14\.0\ss\.$/u
+      /^9 changes of fine .* from 15\.0\ss on .* What ran while nobody watched is missing: between 11\.0\ss and 14\.0\ss\.$/u
     );
     // What a scheduler publishes under this name.
-    await source.send([event(next + 4, 16, 900, 'null')]);
-    await source.send([event(next + 5, 16, 900, '{')]);
-    await isTold('running', /^$/u, /^What/u);
+    await source.send([event(next + 5, 16, 900, 'null')]);
+    await source.send([event(next + 6, 16, 900, '{')]);
+    await isTold('running', /^$/u, /^9 changes/u);
   });
 
   it('tells watches of a log that another one has replaced', async () => {

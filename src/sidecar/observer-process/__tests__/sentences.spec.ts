@@ -3,6 +3,7 @@ import {
   droppedSentence,
   endedSentence,
   lostSentence,
+  lostSumsSentence,
   reconnectingSentence
 } from '../sentences';
 
@@ -13,6 +14,7 @@ describe('times in sentences', () => {
       reconnectingSentence(4.1, false),
       droppedSentence(1_250_000, 829.31),
       lostSentence(0, 4.1),
+      lostSumsSentence(1250, 4.1),
       beforeSentence(829.31)
     ].map(text => text.replaceAll('\u00a0', ' '));
     expect(plain).toEqual([
@@ -20,6 +22,7 @@ describe('times in sentences', () => {
       'Reconnecting. Figures are from 4.10 s.',
       '1.25 M tasks before 13 min 49 s are kept only as totals.',
       'Some measurements before 4.10 s are missing: they did not reach the observer.',
+      '1,250 changes of fine performance metrics from 4.10 s on are missing: there are more different ones than are kept.',
       'The first 13 min 49 s were before Spanwise was attached: of these only what Dask had recorded is shown.'
     ]);
   });
