@@ -6,7 +6,7 @@ from typing import Any
 
 from spanwise.client.either_engine import dasks_own, holds_dasks_futures
 from spanwise.client.entries import Entry
-from spanwise.client.futures_of import futures_of
+from spanwise.client.futures_of import futures_of, listed
 
 
 def fire_and_forget(obj: Any) -> None:
@@ -18,13 +18,14 @@ def fire_and_forget(obj: Any) -> None:
     Parameters
     ----------
     obj
-        What :func:`spanwise.futures_of` takes: a future, a persisted collection, or containers.
-        Those of `distributed` are given to its own function.
+        What :func:`spanwise.futures_of` takes: a future, a persisted collection, or containers;
+        or an iterator or a view of futures. Those of `distributed` are given to its own function.
 
     Examples
     --------
     >>> fire_and_forget(client.submit(write, table))            # doctest: +SKIP
     """
+    obj = listed(obj)
     if holds_dasks_futures(obj):
         dasks_own("fire_and_forget")(obj)
         return

@@ -50,7 +50,8 @@ class performance_report(Block):
     start, stop
         The block's begin and end, in seconds of the wall clock as the scheduler has it: the
         figures are those that ``client.get_task_stream(start, stop)`` and its like give. Of a
-        Dask cluster, whose clock is known less exactly, they lie around the ends of its tasks.
+        Dask cluster, whose clock is known less exactly, they lie around the ends of its tasks;
+        its sums of fine metrics are those that workers have told until a little later.
     page
         What was written, once the block has ended.
 
@@ -147,7 +148,7 @@ def _page(watched: Watched, start: float, stop: float, code: str) -> Page:
         return sections.unanswered(titles, failed[name]) if name in failed else draw(answer)
 
     records = ask("records", lambda: asked.task_stream(start, stop))
-    metrics = ask("metrics", lambda: asked.fine_metrics(start=start, stop=stop))
+    metrics = ask("metrics", lambda: parts.metrics(start, stop))
     if records is None:
         stream = sections.unanswered(["Task Stream"], failed["records"])
     else:
@@ -216,6 +217,8 @@ def _page(watched: Watched, start: float, stop: float, code: str) -> Page:
         ),
     ]
     facts = [["Of", watched.name], ["Written", strftime("%Y-%m-%d %H:%M:%S", localtime())]]
+    if watched.missing:
+        facts.append(["Missing", watched.missing])
     return Page({"title": "Dask Performance Report", "facts": facts, "sections": found})
 
 

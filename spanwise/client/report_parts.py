@@ -12,12 +12,16 @@ from spanwise.dask_bridge.own_answers import own_profile, scheduler_log, worker_
 from spanwise.observed import report_page as sections
 from spanwise.observed.profile_page import profile_section
 from spanwise.observed.profiles import Profile
+from spanwise.observed.questions import FineMetrics
 from spanwise.observed.report_page import Cell, Section
 from spanwise.observed.system import SCHEDULER
 
 PROFILE, OWN_PROFILE = "Workers’ profile", "Workers’ own profile"
 SCHEDULERS_PROFILE = "Scheduler’s profile"
 _VERSIONS = ("spanwise", "dask", "python")
+
+#: Contexts of fine metrics of Dask that are by start and stop of tasks, and so of any time.
+_BY_RUNS = ("idle", "background")
 
 Records = Sequence[Mapping[str, Any]]
 Lines = Sequence[tuple[str, str]]
@@ -36,6 +40,9 @@ class Parts(Protocol):
 
     def facts(self, records: Records | None) -> list[tuple[str, Cell]]:
         """Of the summary, behind what the records say; None: they are not known."""
+
+    def metrics(self, start: float, stop: float) -> FineMetrics:
+        """Where the threads' time went."""
 
     def profile(self, start: float, stop: float) -> Profile:
         """Of the tasks."""
@@ -82,6 +89,9 @@ class _OfCluster:
             *_size(info["n_workers"], info["total_threads"], info["total_memory"]),
             *_versions(),
         ]
+
+    def metrics(self, start: float, stop: float) -> FineMetrics:
+        return self._asked.fine_metrics(start=start, stop=stop)
 
     def profile(self, start: float, stop: float) -> Profile:
         return self._asked.profile(start=start, stop=stop)
@@ -139,6 +149,27 @@ class _OfDask:
             *_versions(),
             *((name, sections.word(version)) for name, version in there),
         ]
+
+    def metrics(self, start: float, stop: float) -> FineMetrics:
+        """Sums count when workers tell them, with a heartbeat that may come after the block."""
+        exact = self._asked.fine_metrics(start=start, stop=stop)
+        viewer = self._viewer
+        if viewer.log is None or not viewer.log.has_task_sums or viewer.status != "watching":
+            return exact
+        viewer.flush_sums()
+        until = self._asked.log.wall_now()
+        told = self._asked.fine_metrics(start=start, stop=until)
+        entries = {
+            **{key: value for key, value in told.items() if key[0] not in _BY_RUNS},
+            **{key: value for key, value in exact.items() if key[0] in _BY_RUNS},
+        }
+        note = (
+            "What Dask’s workers have told from the block’s begin until "
+            f"{until - stop:.1f} s after its end."
+        )
+        if not viewer.log.heard_since(stop):
+            note += " Not all have told yet what they added up in the block."
+        return FineMetrics(entries, {**told.summary, "notes": [*told.notes, note]})
 
     def profile(self, start: float, stop: float) -> Profile:
         self._viewer.flush_samples()

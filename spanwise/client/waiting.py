@@ -156,10 +156,18 @@ class as_completed:
     ...     print(future.result())
     """
 
+    #: From `__new__` to `__init__`.
+    _found_within: Any
+
     def __new__(cls, futures: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if cls is as_completed and holds_dasks_futures(futures):
-            return dasks_own("as_completed")(futures, *args, **kwargs)
-        return super().__new__(cls)
+        if cls is not as_completed:
+            return super().__new__(cls)
+        found = listed(futures)
+        if holds_dasks_futures(found):
+            return dasks_own("as_completed")(found, *args, **kwargs)
+        made = super().__new__(cls)
+        made._found_within = found
+        return made
 
     def __init__(
         self,
@@ -191,6 +199,8 @@ class as_completed:
         # never, so they hold this object weakly.
         self._found = found = weakref.ref(self)
         self._waits = partial(_is_waiting, found)
+        # (an iterator has given its futures when its kind was looked at)
+        futures = self.__dict__.pop("_found_within", futures)
         if futures is not None:
             self.update(futures)
 

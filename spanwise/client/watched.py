@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from spanwise.client.current import default_client, is_dasks_client
 from spanwise.dask_bridge.attach import AttachedCluster, attach
 from spanwise.errors import ClusterError
+from spanwise.notices import tell
 from spanwise.observed.questions import Questions
 
 #: Records before a block's begin that tell when others had ended.
@@ -28,10 +29,13 @@ class Watched(Protocol):
         Shown by the panels.
     asked
         The questions about its log.
+    missing
+        Why the last part of the block that ended last is not known; ``""``: it is.
     """
 
     name: str
     asked: Questions
+    missing: str
 
     def begin(self) -> float:
         """A block begins; returns when, by the scheduler's clock."""
@@ -40,7 +44,7 @@ class Watched(Protocol):
         """It ends; returns when it began, which may be told better now, and when it ended."""
 
     def check_same(self) -> None:
-        """Raise ClusterError if the log that was asked at the begin is written no more."""
+        """Raise ClusterError if another log is written than at the begin; warn if none is."""
 
     def let_go(self) -> None:
         """Watch no more, if it was watched for this block alone."""
@@ -54,6 +58,8 @@ class WatchedCluster:
     client
         Of it.
     """
+
+    missing = ""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -113,6 +119,7 @@ class WatchedDask:
         self.name: str = self.handle.name
         self.asked: Questions = self.handle._asked()
         self._cluster = self.asked.log.cluster_id
+        self.missing = ""
         self._places = (0, 0)
 
     def begin(self) -> float:
@@ -135,6 +142,10 @@ class WatchedDask:
                 f"The Dask scheduler at {self.handle.address} was started again within the block, "
                 "so that it is another cluster: of the first one the panels have what there was."
             )
+        why = self.handle._viewer.why_not_watched()
+        self.missing = why and f"{why} What came after that is missing in the block's figures."
+        if self.missing:
+            tell(self.missing)
 
     def let_go(self) -> None:
         """As :meth:`Watched.let_go`."""

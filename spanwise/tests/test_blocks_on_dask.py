@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
@@ -79,6 +80,31 @@ def test_a_cluster_that_was_let_go_of_is_watched_for_the_block(
             spanwise.get_task_stream(handle),
         ):
             pytest.fail("the block has begun")
+
+
+def test_a_cluster_that_is_let_go_of_within_a_block_is_said(
+    cluster: distributed.LocalCluster, tmp_path: Path
+) -> None:
+    sampler = spanwise.MemorySampler()
+    missing = "was let go of. What came after that is missing in the block's figures."
+    with spanwise.Client(cluster, set_as_default=True) as client:
+        with (
+            pytest.warns(RuntimeWarning, match=re.escape(missing)) as warned,
+            pytest.raises(spanwise.ClusterError, match=r"was let go of\."),
+            spanwise.performance_report(tmp_path / "report.html") as report,
+            spanwise.get_task_stream() as stream,
+            sampler.sample("lost"),
+        ):
+            before = client.submit(square, 1, pure=False)
+            before.result()
+            client.fine_metrics()
+            client.attached.let_go()
+            client.submit(square, 2, pure=False).result()
+        assert sum(missing in str(each.message) for each in warned) == 2
+        assert [each["key"] for each in stream.data] == [before.key]
+        assert read(tmp_path / "report.html")["Task Stream"]["records"]["key"] == [before.key]
+        told = dict(report.page.content["facts"])
+        assert told["Missing"].endswith(missing)
 
 
 def test_without_any_client_it_says_so() -> None:

@@ -185,7 +185,8 @@ def test_wait_and_as_completed(client: LocalClient) -> None:
     futures = client.map(increment, range(20))
     done, pending = wait(futures, timeout=60)
     assert done == set(futures) and not pending
-    assert sorted(f.result() for f in as_completed(futures)) == list(range(1, 21))
+    for some in (futures, dict(enumerate(futures)).values(), (each for each in futures)):
+        assert sorted(f.result() for f in as_completed(some)) == list(range(1, 21))
     pairs = list(as_completed(futures[:2], with_results=True, timeout=60))
     assert sorted(value for _, value in pairs) == [1, 2]
     done, _ = wait(futures, return_when="FIRST_COMPLETED", timeout=60)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import distributed
@@ -14,9 +15,11 @@ import pytest
 import spanwise
 from spanwise import MemorySampler
 from spanwise.client.current import default_client
+from spanwise.client.report_parts import _OfDask
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.observed.page_file import Page
 from spanwise.observed.profiles import Profile
+from spanwise.observed.questions import FineMetrics
 from spanwise.records.enumerations import MEMORY_MEASURES
 from spanwise.tests.dask_threads import dask_threads
 from spanwise.tests.processes import LIMIT_SECONDS
@@ -207,8 +210,6 @@ class TestReport:
                 spun = client.map(spin, [0.2, 0.21], pure=False)
                 client.gather(spun)
             keys = compute_something(client) | {each.key for each in spun}
-            # (Dask's sums count when workers tell them, which this waits for)
-            assert client.fine_metrics(function="spin")
         client.submit(part, 1, key="after", pure=False).result()
         start, stop = report.start, report.stop
         assert start is not None and stop is not None
@@ -238,12 +239,15 @@ class TestReport:
         )
         assert facts["Memory limit"] == sum(limits)
         # Where the time went; spans.
-        metrics = client.fine_metrics(start=start, stop=stop)
-        functions = dict(values(sections["Fine Performance Metrics by function"]))
+        metrics = client.fine_metrics(start=start)
+        by_function = sections["Fine Performance Metrics by function"]
+        assert "until" in by_function["note"] and "after its end" in by_function["note"]
+        functions = dict(values(by_function))
         assert functions["spin"] == pytest.approx(
             sum(v for k, v in metrics.items() if k[:2] == ("execute", "spin") and k[3] == "seconds")
         )
         # (to which cause the last gap of a thread belongs, the task after the block tells)
+        metrics = client.fine_metrics(start=start, stop=stop)
         idle = [value for key, value in metrics.items() if key[0] == "idle"]
         causes = dict(values(sections["Idle time by cause"]))
         assert sum(causes.values()) == pytest.approx(sum(idle))
@@ -303,6 +307,46 @@ class TestReport:
         assert "does not do 'memory_sampler_stop'" in missing
         assert "has told no logs" in sections["Workers’ logs"]["missing"]
 
+    def test_sums_are_waited_for_until_workers_have_told_those_of_the_block(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock = 10.0
+
+        def flush_sums() -> None:
+            nonlocal clock
+            clock += 0.7
+
+        def fine_metrics(start: float, stop: float) -> FineMetrics:
+            ran = {("idle", "N/A", "unknown", "seconds"): stop - start}
+            ran |= {("background", "f", "transfer", "seconds"): (stop - start) / 2}
+            told = {("execute", "f", "thread-cpu", "seconds"): 2.0} if stop > 10.5 else {}
+            return FineMetrics(ran | told, {"notes": ["mine"], "byFunction": [stop]})
+
+        asked = SimpleNamespace(
+            fine_metrics=fine_metrics, log=SimpleNamespace(wall_now=lambda: clock)
+        )
+        heard = [True, False]
+        log = SimpleNamespace(has_task_sums=True, heard_since=lambda t: t == 10.0 and heard.pop(0))
+        viewer = SimpleNamespace(flush_sums=flush_sums, log=log, status="watching")
+        parts = _OfDask.__new__(_OfDask)
+        monkeypatch.setattr(parts, "_viewer", viewer, raising=False)
+        monkeypatch.setattr(parts, "_asked", asked, raising=False)
+        metrics = parts.metrics(4.0, 10.0)
+        # What is by the runs of tasks is of the block alone.
+        assert dict(metrics) == {
+            ("execute", "f", "thread-cpu", "seconds"): 2.0,
+            ("idle", "N/A", "unknown", "seconds"): 6.0,
+            ("background", "f", "transfer", "seconds"): 3.0,
+        }
+        assert metrics.notes[0] == "mine" and metrics.notes[1].endswith("0.7 s after its end.")
+        assert metrics.summary["byFunction"] == [10.7]
+        assert parts.metrics(4.0, 10.0).notes[1].endswith("in the block.")
+        # Of a cluster that nobody watches any more, and of one that tells none.
+        viewer.status = "closed"
+        assert dict(parts.metrics(4.0, 10.0)) == dict(fine_metrics(4.0, 10.0))
+        viewer.status, log.has_task_sums = "watching", False
+        assert dict(parts.metrics(4.0, 10.0)) == dict(fine_metrics(4.0, 10.0))
+
 
 def _file_and_line(node: Mapping[str, Any]) -> str:
     return f"{node['description']['filename']};{node['identifier'].rpartition(';')[2]}"
@@ -358,7 +402,7 @@ class TestFutures:
         assert given == (futures,) and (options["width"], options["interval"]) == (10, "20ms")
         until(lambda: {each.status for each in futures} == {"finished"}, "all have ended")
 
-    def test_waiting(self, client: Any) -> None:
+    def test_waiting(self, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         futures = client.map(spin, [0.05] * 4, pure=False)
         assert isinstance(spanwise.wait(futures, timeout=LIMIT_SECONDS).done, set)
         assert {each.status for each in futures} == {"finished"}
@@ -369,8 +413,14 @@ class TestFutures:
         more = client.map(spin, [0.05] * 4, pure=False)
         found = [each.result() for each in spanwise.as_completed(more)]
         assert found == [0.05] * 4
+        assert {*spanwise.as_completed(named.values())} == {*named.values()}
+        assert {*spanwise.as_completed(each for each in more)} == {*more}
         assert spanwise.futures_of({"deep": [more]}) == more
         spanwise.fire_and_forget(client.submit(spin, 0.01, pure=False))
+        forgotten: list[Any] = []
+        monkeypatch.setattr(distributed, "fire_and_forget", forgotten.append)
+        spanwise.fire_and_forget(named.values())
+        assert forgotten == [[*named.values()]]
 
     def test_the_current_client_is_dasks(self, client: Any) -> None:
         assert spanwise.default_client() is client is spanwise.get_client()
