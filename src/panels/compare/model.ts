@@ -5,6 +5,7 @@ import {
   REFUSED_CLUSTER,
   type ClusterInfo,
   type Filter,
+  type Snapshot,
   type SpanTerm,
   type ViewName,
   type ViewResult
@@ -63,6 +64,11 @@ export class RunWatch extends Disposing {
       : null;
   }
 
+  /** How far a view honours the filter; null: it is not answered. */
+  honoured(view: ViewName): Honoured | null {
+    return this._watches.get(view)?.snapshot?.honoured ?? null;
+  }
+
   /** Why one of the questions is not answered; null: all are, or will be. */
   get failure(): string | null {
     return (
@@ -89,6 +95,24 @@ export class RunWatch extends Disposing {
     }
     Signal.clearData(this);
   }
+}
+
+type Honoured = Snapshot['honoured'];
+
+const LEAST_EXACT_FIRST: readonly Honoured['how'][] = [
+  'not known',
+  'not filtered',
+  'approximate'
+];
+
+/** As exact as the least exact one, for the reasons of all. */
+export function leastExact(all: readonly Honoured[]): Honoured {
+  const how = LEAST_EXACT_FIRST.find(word => all.some(one => one.how === word));
+  const whys = [...new Set(all.flatMap(({ why }) => why ?? []))];
+  return {
+    how: how ?? 'exact',
+    ...(whys.length > 0 && { why: whys.join(' ') })
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Compare as a panel: two runs, of one cluster or of two, in one table. The first is that of the panel, the second is chosen in it. */
 import type { JSONObject } from '@lumino/coreutils';
 import * as React from 'react';
+import { ClusterRef } from '../../feed/cluster-ref';
 import type { SelectionModel } from '../../feed/selection';
 import type {
   ClusterInfo,
@@ -10,11 +11,12 @@ import type {
 } from '../../wire/panel-link';
 import { formatClock, type TableData } from '../format';
 import { SpanwisePanel } from '../panel';
-import type { PanelContext, PanelFace, PanelOptions } from '../panel-context';
+import type { PanelFace, PanelOptions } from '../panel-context';
 import type { PanelState } from '../state-view';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
 import {
   commonFilter,
+  leastExact,
   METRICS_PARAMS,
   otherRun,
   RunWatch,
@@ -47,6 +49,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _chosen: Chosen | null;
   private _first: RunWatch | null = null;
   private _second: RunWatch | null = null;
+  /** Of the second run, which has the filter of the first: no other panel needs it. */
+  private _secondRun: ClusterRef | null = null;
   private _isWatching = false;
 
   constructor(face: PanelFace, options: PanelOptions) {
@@ -66,6 +70,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     this.context.feed.clustersChanged.disconnect(this._choose, this);
     this._first?.dispose();
     this._second?.dispose();
+    this._secondRun?.dispose();
     super.dispose();
   }
 
@@ -99,17 +104,32 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     return { filter: commonFilter(filter), time: 'all' } as const;
   }
 
-  protected override honoured({ honoured }: Snapshot): Snapshot['honoured'] {
+  protected override honoured(snapshot: Snapshot): Snapshot['honoured'] {
     const { filter, time } = this.context.selection;
     const asked = commonFilter(filter);
-    return time === 'all' && JSON.stringify(asked) === JSON.stringify(filter)
-      ? honoured
-      : {
-          how: 'approximate',
-          why: this.trans.__(
-            'Both runs are filtered by functions and by the tags of spans: paths, workers and times of one are none of the other.'
-          )
-        };
+    const isShared =
+      time === 'all' && JSON.stringify(asked) === JSON.stringify(filter);
+    const first = snapshot.honoured;
+    const second = this._second?.honoured('fine-metrics') ?? null;
+    const [firstName, secondName] = this._sides().map(({ name }) => name);
+    const ofRun = (honoured: Snapshot['honoured'], name: string) =>
+      honoured.why === undefined || first.why === second?.why
+        ? honoured
+        : { ...honoured, why: this.trans.__('%1: %2', name, honoured.why) };
+    return leastExact([
+      ...(isShared
+        ? []
+        : [
+            {
+              how: 'approximate' as const,
+              why: this.trans.__(
+                'Both runs are filtered by functions and by the tags of spans: paths, workers and times of one are none of the other.'
+              )
+            }
+          ]),
+      ofRun(first, firstName!),
+      ...(second === null ? [] : [ofRun(second, secondName!)])
+    ]);
   }
 
   protected override get clusterName(): string | undefined {
@@ -122,12 +142,10 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   protected override onTurned(): void {
-    const second = this._second?.context;
     this._first?.dispose();
-    this._second?.dispose();
     this._first = null;
     // The chips are those of the new first run.
-    this._second = second === undefined ? null : this._newWatch(second, VIEWS);
+    this._watchSecond();
     this._watchBoth();
   }
 
@@ -309,9 +327,15 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   private _take(run: ClusterInfo): void {
-    this._second?.dispose();
-    this._chosen = { cluster: run.cluster, name: run.name };
-    this._second = this._newWatch(this.context.of(run, 'run'), VIEWS);
+    const { cluster, name } = run;
+    this._chosen = { cluster, name };
+    this._secondRun?.dispose();
+    this._secondRun = new ClusterRef({
+      feed: this.context.feed,
+      target: { cluster, name },
+      notebookOf: () => undefined
+    });
+    this._watchSecond();
     this._watchBoth();
     this.retitle();
     this.stateHasChanged();
@@ -323,18 +347,21 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       this._second?.stop();
       return;
     }
-    this._first ??= this._newWatch(this.context, VIEWS.slice(1));
+    this._first ??= this._newWatch(this.context.cluster, VIEWS.slice(1));
     this._first.start();
     this._second?.start();
   }
 
+  private _watchSecond(): void {
+    this._second?.dispose();
+    this._second =
+      this._secondRun === null ? null : this._newWatch(this._secondRun, VIEWS);
+  }
+
   /** Of the filter of the first run, whose chips the panel shows. */
-  private _newWatch(
-    context: PanelContext,
-    views: readonly ViewName[]
-  ): RunWatch {
+  private _newWatch(cluster: ClusterRef, views: readonly ViewName[]): RunWatch {
     const { selection } = this.context;
-    const watch = new RunWatch({ ...context, selection }, views, () =>
+    const watch = new RunWatch({ ...this.context, cluster }, views, () =>
       commonFilter(selection.filter)
     );
     watch.changed.connect(this.update, this);

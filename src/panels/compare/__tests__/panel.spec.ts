@@ -2,6 +2,7 @@
 import { MessageLoop } from '@lumino/messaging';
 import { Menu, Widget } from '@lumino/widgets';
 import { clusterInfo } from '../../../feed/__tests__/fake-feed';
+import { ClusterRef } from '../../../feed/cluster-ref';
 import { labContext } from '../../../lab/__tests__/lab-context';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawRuns } from '../../../testing/run-from-text';
@@ -72,4 +73,85 @@ it('exports the figures of both runs', async () => {
     { name: 'survey', kind: 'dask', metrics: { wallSeconds: 5 } }
   ]);
   panel.dispose();
+});
+
+it('is as exact as the less exact run, which it names', async () => {
+  const { feed, contexts } = labContext();
+  feed.setClusters(
+    clusterInfo({ cluster: 'a', name: 'first-look', startedAt: 2000 }),
+    clusterInfo({ cluster: 'b', name: 'survey', kind: 'dask' })
+  );
+  const context = contexts.get({ name: 'first-look' });
+  context.selection.toggleFunction('a');
+  const panel = comparePanel.create({ context, state: undefined });
+  Widget.attach(panel, document.body);
+  const answer = (
+    cluster: string,
+    how: 'exact' | 'approximate' | 'not known',
+    why?: string
+  ) =>
+    feed.running
+      .find(
+        ({ spec }) => spec.cluster === cluster && spec.view === 'fine-metrics'
+      )!
+      .answer(
+        ask(drawRuns('0/0 aaa'), 'fine-metrics', { params: METRICS_PARAMS }),
+        { honoured: { how, ...(why !== undefined && { why }) } }
+      );
+  const isSaid = (said: string) =>
+    waitFor(said, () => {
+      MessageLoop.flush();
+      const mark = panel.node.querySelector('.sw-chips-honoured');
+      return mark?.textContent === said || undefined;
+    });
+  answer('a', 'exact');
+  await isSaid('exact');
+  answer('b', 'not known', 'Dask does not say.');
+  await isSaid('not known: survey: Dask does not say.');
+  answer('a', 'approximate', 'Rows are gone.');
+  await isSaid(
+    'not known: first-look: Rows are gone. survey: Dask does not say.'
+  );
+  answer('b', 'approximate', 'Rows are gone.');
+  await isSaid('approximate: Rows are gone.');
+  // What only one of them has is left out, which makes neither exact.
+  context.selection.toggleWorker(0);
+  answer('b', 'not known', 'Dask does not say.');
+  await isSaid(
+    'not known: Both runs are filtered by functions and by the tags of spans: paths, workers and times of one are none of the other. first-look: Rows are gone. survey: Dask does not say.'
+  );
+  panel.dispose();
+});
+
+it('lets go of a second run that is no longer chosen', async () => {
+  const { feed, contexts } = labContext();
+  const runs = ['a', 'b', 'c'].map((cluster, i) =>
+    clusterInfo({ cluster, name: cluster, startedAt: 2000 - i })
+  );
+  feed.setClusters(...runs);
+  const context = contexts.get({ name: 'a' });
+  const disposed = jest.spyOn(ClusterRef.prototype, 'dispose');
+  const panel = comparePanel.create({ context, state: undefined });
+  Widget.attach(panel, document.body);
+  const chosen = () =>
+    feed.running
+      .filter(({ spec }) => spec.view === 'fine-metrics')
+      .map(({ spec }) => spec.cluster);
+  expect(chosen()).toEqual(['a', 'b']);
+  const second = await waitFor('the second run', () => {
+    MessageLoop.flush();
+    return (
+      panel.node.querySelector<HTMLSelectElement>(
+        'select[aria-label="Second run"]'
+      ) ?? undefined
+    );
+  });
+  second.value = 'c';
+  second.dispatchEvent(new Event('change', { bubbles: true }));
+  expect(chosen()).toEqual(['a', 'c']);
+  expect(disposed).toHaveBeenCalledTimes(1);
+  panel.dispose();
+  expect(disposed).toHaveBeenCalledTimes(2);
+  expect(context.cluster.isDisposed).toBe(false);
+  disposed.mockRestore();
 });
