@@ -193,6 +193,58 @@ describe('the tile of all groups', () => {
     );
   });
 
+  it('divides by the threads that were there at the time', () => {
+    // A cell is 1.024 ms. Worker 0 has left after two of them and worker 1 has come for it; half of the time of one thread is busy.
+    const cell = 1024 / 1e6;
+    const log = logOf(
+      [0, 1, 2, 3, 4].map(number => ({
+        laneIndex: number < 2 ? 5 : 1,
+        start: number * 1024,
+        duration: 512,
+        function: 1,
+        hasPart: false
+      }))
+    );
+    const row = { threads: 2, name: '' };
+    ingestBlock(
+      log,
+      rowsToBlock(5, 'workers', [
+        { ...row, worker: 0, joined: 0, left: 2 * cell },
+        { ...row, worker: 1, joined: 2 * cell, left: NaN }
+      ])
+    );
+    const covers = () => {
+      const { laneIndex, from, to, cover } = tileOf(
+        log,
+        10,
+        0,
+        grouping
+      ).columns;
+      return [...laneIndex].map((_, i) => [from[i], to[i], cover[i]]);
+    };
+    expect(covers()).toEqual([[0, 5, 64]]);
+    // It gets six more threads in the middle of the last cell, and is idle there.
+    ingestBlock(
+      log,
+      rowsToBlock(6, 'capacity', [
+        { t: 2 * cell, worker: 1, threads: 2 },
+        { t: 4.5 * cell, worker: 1, threads: 8 }
+      ])
+    );
+    expect(covers()).toEqual([
+      [0, 4, 64],
+      [4, 5, 26]
+    ]);
+    // Runs of before anybody was there, by another clock.
+    ingestBlock(
+      log,
+      rowsToBlock(7, 'workers', [
+        { ...row, worker: 0, joined: 3 * cell, left: NaN }
+      ])
+    );
+    expect(covers()[0]).toEqual([0, 2, 254]);
+  });
+
   it('shows what is left of dropped runs', () => {
     const log = logOf([]);
     const seconds = (TILE_CELLS * 2 ** log.retired.level) / 1e6;

@@ -36,6 +36,8 @@ type CapacityStep = {
   readonly threads: number;
   readonly state: number;
 };
+/** So many threads, from a time on. */
+export type ThreadStep = { readonly from: number; readonly threads: number };
 type RunningRow = {
   readonly node: number;
   readonly function: number;
@@ -194,6 +196,17 @@ export class ClusterShape {
       }
     }
     return threads;
+  }
+
+  /** How many threads a worker has had, in the order of time; none: nobody has told of it. */
+  threadSteps(worker: number): ThreadStep[] {
+    const row = this.workers.get(worker);
+    return row === undefined
+      ? []
+      : this._stepsOf(row).map(({ t, threads, state }) => ({
+          from: t,
+          threads: state === CapacityState.Gone ? 0 : threads
+        }));
   }
 
   stateOf(worker: number): WordOf<typeof CapacityState> {

@@ -1,6 +1,6 @@
 /** Which rows a tile has: all lanes, the lanes of some workers, or groups of workers with a row each. */
 import type { LaneIndex } from '../../records/ids';
-import type { ClusterShape } from '../store/cluster-shape';
+import type { ClusterShape, ThreadStep } from '../store/cluster-shape';
 
 /** Workers in the order of their numbers, so many in a group; 0: they are not grouped. `group`: whose lanes are wanted; −1: a row a group. */
 export type Grouping = {
@@ -17,8 +17,8 @@ export type LaneRows = {
   readonly rowOf: Int32Array | null;
   /** By row: what boxes say in the column `laneIndex`. null: the row. */
   readonly laneOf: readonly LaneIndex[] | null;
-  /** By row: threads that share it, so that none of their runs is a box of its own. null: each lane has a row. */
-  readonly threads: readonly number[] | null;
+  /** By row: how many threads share it, so that none of their runs is a box of its own. null: each lane has a row. */
+  readonly threads: readonly (readonly ThreadStep[])[] | null;
 };
 
 export function laneRows(
@@ -46,13 +46,27 @@ export function laneRows(
     rowOf[index] = groupOf.get(worker)!;
     lanesOf.set(worker, (lanesOf.get(worker) ?? 0) + 1);
   });
-  const threads: number[] = [];
+  const changes: ThreadStep[][] = [];
   for (const [worker, number] of groupOf) {
-    const known = shape.workers.get(worker)?.threads ?? 0;
-    threads[number] =
-      (threads[number] ?? 0) + Math.max(known, lanesOf.get(worker) ?? 0);
+    const told = shape.threadSteps(worker);
+    const steps = told.some(({ threads }) => threads > 0)
+      ? told
+      : [{ from: -Infinity, threads: lanesOf.get(worker) ?? 0 }];
+    const ofGroup = (changes[number] ??= []);
+    steps.forEach(({ from, threads }, i) =>
+      ofGroup.push({ from, threads: threads - (steps[i - 1]?.threads ?? 0) })
+    );
   }
+  const threads = changes.map(addedUp);
   return { count: threads.length, rowOf, laneOf: null, threads };
+}
+
+/** How many there are from each of the changes on. */
+function addedUp(changes: readonly ThreadStep[]): ThreadStep[] {
+  let sum = 0;
+  return [...changes]
+    .sort((one, other) => one.from - other.from)
+    .map(({ from, threads }) => ({ from, threads: (sum += threads) }));
 }
 
 /** Worker → its group. A lane may be of a worker that is not known. */

@@ -1,6 +1,7 @@
 import { NONE_U32 } from '../../records/enumerations';
 import type { TileColumns, TileHeader } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
+import type { ThreadStep } from '../store/cluster-shape';
 import type { LogStore } from '../store/log-store';
 import {
   functionOf,
@@ -32,7 +33,7 @@ export type TileAnswer = Omit<TileHeader, 'logSeq'> & {
  *     parts     ├ red ┤       ▪                                tasks = 0: they lie over the box of their run
  *     strip                 ─────                              strip = 1: behind other work
  *
- * Where groups of workers have a row each, all are cells, covered by the share of the threads that were busy. Boxes come in drawing order. If they are too many for one message, cells twice, four times … as wide are used, in the same coordinates.
+ * Where groups of workers have a row each, all are cells, covered by the share that was busy of the threads that were there. Boxes come in drawing order. If they are too many for one message, cells twice, four times … as wide are used, in the same coordinates.
  */
 export function* makeTile(
   log: LogStore,
@@ -83,6 +84,7 @@ function* boxesOf(
   const firstCell = (index - pageIndex * 2 ** widen) * (TILE_CELLS >> widen);
   const window: CellWindow = {
     firstCell,
+    from: (pageIndex * TILE_CELLS + firstCell) * 2 ** pageLevel,
     cells: TILE_CELLS >> widen,
     scale: 2 ** widen,
     cellMicroseconds: 2 ** pageLevel
@@ -159,6 +161,8 @@ function* addExact(
 
 type CellWindow = {
   readonly firstCell: number;
+  /** When it begins, microseconds. */
+  readonly from: number;
   readonly cells: number;
   /** Tile cells per page cell. */
   readonly scale: number;
@@ -178,10 +182,12 @@ function addCells(
     return;
   }
   const { firstCell, cells, scale } = window;
+  const ofOneThread = new Float64Array(cells).fill(window.cellMicroseconds);
   for (const row of laneIndices(plane.lanes)) {
     const laneIndex = laneOf === null ? row : laneOf[row]!;
-    const cellMicroseconds =
-      window.cellMicroseconds * Math.max(1, threads?.[row] ?? 1);
+    const steps = threads?.[row];
+    const capacity =
+      steps === undefined ? ofOneThread : capacityOf(steps, window);
     const origin = row * TILE_CELLS + firstCell;
     for (let first = 0; first < cells;) {
       const busy = plane.busy[origin + first]!;
@@ -191,7 +197,7 @@ function addCells(
         continue;
       }
       const value = plane.category[origin + first]!;
-      const cover = coverOf(busy, cellMicroseconds);
+      const cover = coverOf(busy, capacity[first]!);
       let end = first + 1;
       let sum = cover;
       let tasks = count;
@@ -199,11 +205,10 @@ function addCells(
         end < cells &&
         plane.busy[origin + end]! > 0 &&
         plane.category[origin + end] === value &&
-        Math.abs(
-          coverOf(plane.busy[origin + end]!, cellMicroseconds) - cover
-        ) <= COVER_TOLERANCE
+        Math.abs(coverOf(plane.busy[origin + end]!, capacity[end]!) - cover) <=
+          COVER_TOLERANCE
       ) {
-        sum += coverOf(plane.busy[origin + end]!, cellMicroseconds);
+        sum += coverOf(plane.busy[origin + end]!, capacity[end]!);
         tasks += plane.count[origin + end]!;
         end++;
       }
@@ -225,7 +230,29 @@ function addCells(
   }
 }
 
-/** In 255ths; overlapping runs in one lane cover a cell once. */
-function coverOf(busyMicroseconds: number, cellMicroseconds: number): number {
-  return Math.min(255, (busyMicroseconds / cellMicroseconds) * 255);
+/** Microseconds of threads in each cell. */
+function capacityOf(
+  steps: readonly ThreadStep[],
+  { from, cells, cellMicroseconds }: CellWindow
+): Float64Array {
+  const capacity = new Float64Array(cells);
+  steps.forEach(({ from: since, threads }, i) => {
+    const begin = since * 1e6 - from;
+    const end = (steps[i + 1]?.from ?? Infinity) * 1e6 - from;
+    const first = Math.max(0, Math.floor(begin / cellMicroseconds));
+    for (let c = first; c < cells && c * cellMicroseconds < end; c++) {
+      const within =
+        Math.min(end, (c + 1) * cellMicroseconds) -
+        Math.max(begin, c * cellMicroseconds);
+      capacity[c]! += within * threads;
+    }
+  });
+  return capacity;
+}
+
+/** In 255ths; overlapping runs in one lane cover a cell once. Clocks may differ: runs of before a thread was there fill all of it. */
+function coverOf(busyMicroseconds: number, capacity: number): number {
+  return busyMicroseconds === 0
+    ? 0
+    : Math.min(255, (busyMicroseconds / capacity) * 255);
 }

@@ -388,6 +388,13 @@ export class TaskStreamModel extends Disposing {
     this._moved.emit();
   }
 
+  /** Another log is shown: times and workers have nothing to do with those of the last one. */
+  beginAnew(): void {
+    this._collapsed = new Set();
+    this.openGroup(null);
+    this.reset();
+  }
+
   private _setView(view: Viewport): void {
     const wasFollowing = this._isFollowing;
     this._view = view;

@@ -40,7 +40,8 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   private readonly _saving = new Debouncer(() => this.stateHasChanged(), 1000);
   private _pointer: LanePointer;
   private _lastView: Viewport | null = null;
-  private _logId: string | null = null;
+  /** Of the log that is shown, or was before the page was loaded again. */
+  private _logId: string | null;
   private _search = '';
   private _found: string | undefined;
   private _matches: {
@@ -52,6 +53,8 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     super(face, options);
     this.addClass('sw-TaskStreamPanel');
     this._model = new TaskStreamModel(options.state);
+    const log = options.state?.log;
+    this._logId = typeof log === 'string' ? log : null;
     this._pointer = this._newPointer();
     this._model.changed.connect(this.update, this);
     this._model.moved.connect(this._onMoved, this);
@@ -62,7 +65,11 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   }
 
   override savedState(): JSONObject {
-    return { ...super.savedState(), ...this._model.savedState() };
+    return {
+      ...super.savedState(),
+      ...this._model.savedState(),
+      log: this._logId
+    };
   }
 
   override dispose(): void {
@@ -86,9 +93,8 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     if (snapshot.result.view === 'task-stream') {
       this._model.setResult(snapshot.result);
       if (isOtherLog) {
-        // The next run of the same notebook, or another cluster: times and workers have nothing to do with those of the last one.
-        this._model.openGroup(null);
-        this._model.reset();
+        // The next run of the same notebook, or another cluster.
+        this._model.beginAnew();
       }
     }
   }

@@ -1,4 +1,5 @@
 /** A panel of very many workers that is turned to another cluster. */
+import type { JSONObject } from '@lumino/coreutils';
 import { Widget } from '@lumino/widgets';
 import { clusterInfo } from '../../../feed/__tests__/fake-feed';
 import { labContext } from '../../../lab/__tests__/lab-context';
@@ -38,17 +39,48 @@ it('an opened group of workers is of one cluster', () => {
   const { model } = panel;
   feed.running[0]!.answer(result, { logId: 'log-a' });
   model.openGroup(57);
+  model.toggleWorker(3);
   expect(model.openedGroup).toBe(5);
 
   // The same cluster, pinned.
   panel.setPinned(true);
   feed.running[0]!.answer(result, { logId: 'log-a' });
   expect(model.openedGroup).toBe(5);
+  expect([...model.collapsed]).toEqual([3]);
   panel.setPinned(false);
 
   panel.turnTo(contexts.get({ name: 'survey' }));
   feed.running[0]!.answer(result, { logId: 'log-b' });
   expect(model.openedGroup).toBeNull();
-  expect(model.savedState()).toMatchObject({ opened: null });
+  expect(model.savedState()).toMatchObject({ opened: null, collapsed: [] });
   panel.dispose();
+});
+
+it('what was chosen before the page was loaded again is of one log', () => {
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo({ cluster: 'a', name: 'first-look' }));
+  const result = ask(drawnStore(firstLook()), 'task-stream', { ended: true });
+  const [worker] = result.workers;
+  const shown = (logId: string, state: JSONObject | undefined) => {
+    const panel = taskStreamPanel.create({
+      context: contexts.get({ name: 'first-look' }),
+      state
+    }) as TaskStreamPanel;
+    Widget.attach(panel, document.body);
+    feed.running[0]!.answer(result, { logId });
+    return panel;
+  };
+  const before = shown('log-a', undefined);
+  before.model.toggleWorker(worker!.worker);
+  before.model.setView({ from: 1, to: 2 });
+  const state = before.savedState();
+  before.dispose();
+  for (const logId of ['log-a', 'log-b']) {
+    const isSame = logId === 'log-a';
+    const panel = shown(logId, state);
+    const { model } = panel;
+    expect([...model.collapsed]).toEqual(isSame ? [worker!.worker] : []);
+    expect(model.isFollowing).toBe(!isSame);
+    panel.dispose();
+  }
 });
