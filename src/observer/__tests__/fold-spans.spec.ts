@@ -5,6 +5,7 @@ import { TABLES, type TableName } from '../../records/tables';
 import { type Row, rowsToBlock } from '../../testing/rows-to-block';
 import type { FullSpanRow, SpanTerm } from '../../wire/panel-link';
 import { complete } from '../folds/context';
+import { divided } from '../folds/fold-view';
 import { restartedByFolding } from '../folds/restarted';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
@@ -415,17 +416,42 @@ describe('a question', () => {
     const answerAfter = (folds: number): number => {
       begun = 0;
       return complete(
-        restartedByFolding(log, function* () {
-          begun++;
-          yield;
-          if (begun <= folds) {
-            log.spanFolds++;
-          }
-          return begun;
-        })
+        restartedByFolding(
+          log,
+          function* () {
+            begun++;
+            yield;
+            if (begun <= folds) {
+              log.spanFolds++;
+            }
+            return begun;
+          },
+          answer => -answer
+        )
       );
     };
-    expect([0, 1, 2, 3].map(answerAfter)).toEqual([1, 2, 3, 3]);
+    // The last one was counted by two divisions.
+    expect([0, 1, 2, 3].map(answerAfter)).toEqual([1, 2, 3, -3]);
+  });
+
+  it('is answered with a note if spans were folded meanwhile all the same', () => {
+    const log = new LogStore('divided');
+    const result = ask(log, 'fine-metrics');
+    const why = /^Spans were folded while this was counted/u;
+    const exact = divided({ result, honoured: { how: 'exact' } });
+    expect(exact.honoured).toEqual({
+      how: 'approximate',
+      why: expect.stringMatching(why) as string
+    });
+    expect(exact.result).toMatchObject({
+      notes: [expect.stringMatching(why)]
+    });
+    const honoured = { how: 'not known', why: 'Dask.' } as const;
+    const { how, why: both } = divided({ result, honoured }).honoured;
+    expect([how, both?.startsWith('Dask. Spans were')]).toEqual([
+      'not known',
+      true
+    ]);
   });
 });
 

@@ -47,6 +47,29 @@ describe('the tree of spans', () => {
     expect(tree.pathOf(span(77))).toEqual(['default']);
   });
 
+  it('counts no result twice that was asked for in a folded span, however many there are', () => {
+    const most = 65_536;
+    const tree = new SpanTree();
+    tree.set(rowOf(1, 0));
+    const tell = (id: number, reused: number, isNew = false) =>
+      tree.addCounted(
+        span(1),
+        { id, closed: 1, uuid: '', reused, code: '' },
+        isNew
+      );
+    for (let id = 2; id < most + 3; id++) {
+      tell(id, 1, true);
+    }
+    expect(tree.reusedOf(span(1))).toBe(most + 1);
+    // 2 was forgotten: from now on it is known again. 4 and those that come were not.
+    tell(2, 5);
+    tell(4, 2);
+    tell(most + 9, 4);
+    expect(tree.reusedOf(span(1))).toBe(most + 6);
+    tell(2, 6);
+    expect(tree.reusedOf(span(1))).toBe(most + 7);
+  });
+
   it('tells what a program called a span from the notebook and the cell around it', () => {
     const tree = new SpanTree();
     tree.set({ ...rowOf(3, 2, 'load'), origin: SpanOrigin.User });

@@ -17,6 +17,24 @@ export type ViewAnswer = {
   readonly honoured: Honoured;
 };
 
+const DIVIDED =
+  'Spans were folded while this was counted: some time of one may be counted to another of the same path.';
+
+/** Says of an answer that spans were folded while it was made. */
+export function divided({ result, honoured }: ViewAnswer): ViewAnswer {
+  const { how, why } = honoured;
+  return {
+    result:
+      result.view === 'fine-metrics'
+        ? { ...result, notes: [...(result.notes ?? []), DIVIDED] }
+        : result,
+    honoured: {
+      how: how === 'exact' ? 'approximate' : how,
+      why: why === undefined ? DIVIDED : `${why} ${DIVIDED}`
+    }
+  };
+}
+
 /** The answer of a view. Of `params` it takes what {@link paramsOf} knows. */
 export function foldView(
   view: ViewName,

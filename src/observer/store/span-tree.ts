@@ -70,6 +70,8 @@ export class SpanTree {
   private readonly _reusedOfFolded = new Map<SpanId, number>();
   /** By the log's number of a folded span: what it has last told of them. */
   private readonly _toldReused = new Map<number, number>();
+  /** No number above it was dropped there. */
+  private _forgottenUpTo = -1;
   /** Where the spans have gone that were folded last: a question that has begun may still know them. */
   private _gone = new Map<SpanId, SpanId>();
   private readonly _code = new Map<SpanId, Set<string>>();
@@ -220,7 +222,11 @@ export class SpanTree {
     if (isNew && row.uuid !== '') {
       this._keepJoined(row.uuid, into);
     }
-    this._addReused(into, row.reused - (this._toldReused.get(row.id) ?? 0));
+    // Of one that was forgotten what it had told is counted already, and only that: the rest is left out once.
+    const told =
+      this._toldReused.get(row.id) ??
+      (isNew || row.id > this._forgottenUpTo ? 0 : row.reused);
+    this._addReused(into, row.reused - told);
     this._noteReused(row.id, row.reused);
     this._keepCode(into, row.code);
     this._version++;
@@ -349,7 +355,8 @@ export class SpanTree {
     if (told > 0) {
       this._toldReused.delete(number);
       this._toldReused.set(number, told);
-      dropOldest(this._toldReused, MOST_JOINED);
+      const dropped = dropOldest(this._toldReused, MOST_JOINED);
+      this._forgottenUpTo = Math.max(this._forgottenUpTo, dropped ?? -1);
     }
   }
 
@@ -524,9 +531,11 @@ export function calledTheSame({ parent, client, origin, tag }: Span): string {
   return `${parent} ${client} ${origin} ${tag}`;
 }
 
-function dropOldest<K>(map: Map<K, unknown>, most: number): void {
+/** Returns what it has dropped. */
+function dropOldest<K>(map: Map<K, unknown>, most: number): K | undefined {
   const [oldest] = map.size > most ? map.keys() : [];
   if (oldest !== undefined) {
     map.delete(oldest);
   }
+  return oldest;
 }

@@ -1,7 +1,11 @@
 /** Answers of views, computed once for all watches that ask the same. In the observer process. */
 import { BoundedMap } from '../../base/bounded-map';
 import type { FoldContext, Slices } from '../../observer/folds/context';
-import { foldView, type ViewAnswer } from '../../observer/folds/fold-view';
+import {
+  divided,
+  foldView,
+  type ViewAnswer
+} from '../../observer/folds/fold-view';
 import { restartedByFolding } from '../../observer/folds/restarted';
 import { viewVersion } from '../../observer/view-tables';
 import type { Filter, TimeRange, ViewName } from '../../wire/panel-link';
@@ -111,7 +115,7 @@ export class Answers {
 
   private _fold(question: Question): Slices<ViewAnswer> {
     const cluster = this._cluster;
-    return restartedByFolding(cluster.store, () => {
+    const begin = (): Slices<ViewAnswer> => {
       const context: FoldContext = {
         log: cluster.store,
         filter: cluster.compiled(question.filter),
@@ -120,7 +124,8 @@ export class Answers {
         ended: cluster.ended
       };
       return foldView(question.view, context, question.params);
-    });
+    };
+    return restartedByFolding(cluster.store, begin, divided);
   }
 
   private async _compute(
