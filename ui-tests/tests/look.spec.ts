@@ -58,6 +58,18 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
           .map(each => each.textContent)
       )
     ).toEqual([]);
+    // Nor is the longest one, in a narrow panel.
+    const widths = await region.evaluate((panel: HTMLElement) => {
+      const figure = panel.querySelector('.sw-metric-figure')!;
+      const said = figure.textContent;
+      figure.textContent = '119\u00a0min\u00a059\u00a0s';
+      panel.style.width = '400px';
+      const found = [figure.scrollWidth, figure.clientWidth];
+      panel.style.width = '';
+      figure.textContent = said;
+      return found;
+    });
+    expect(widths[0]).toBeLessThanOrEqual(widths[1]!);
   });
 
   const light = await lab.panel('Task Stream', CLUSTER).colours();
