@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from spanwise.tests import leftover
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.leftover import marked_processes, wait_until_gone
 from spanwise.tests.processes import wait_until
@@ -26,7 +27,9 @@ print(sleeper.pid)
 """
 
 
-def test_an_orphan_is_found_and_ended() -> None:
+@pytest.mark.parametrize("has_proc", [leftover._HAS_PROC, False])
+def test_an_orphan_is_found_and_ended(has_proc: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftover, "_HAS_PROC", has_proc)
     known = set(marked_processes())
     started = subprocess.run(
         [sys.executable, "-c", _LEAVE_AN_ORPHAN],
