@@ -44,22 +44,31 @@ class Thresholds(NamedTuple):
 IMPORT_AHEAD = 0.30
 
 
-#: mallopt's name for the free memory at the heap's end that is given back at once.
-_M_TRIM_THRESHOLD = -1
+#: mallopt's names: the size from which memory is mapped for each piece alone, and the free memory
+#: at the heap's end that is given back at once.
+_M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -3, -1
+#: Of this size on, arrays lie in huge pages where the system has such (numpy asks for them).
+MAPPED_BYTES = 4 * 2**20
+#: An array that lies at the heap's end is not given back between two tasks.
+KEPT_BYTES = 2 * MAPPED_BYTES
 
 
-def give_back_freed_memory() -> None:
-    """Let glibc return freed memory to the system early; elsewhere nothing is needed.
+def keep_small_freed_memory() -> None:
+    """Let glibc return large freed pieces at once, and keep small ones; others need not be told.
 
     Left alone it raises its thresholds with the size of what is freed, after which arrays
-    of 20 MiB come from the heap, leave holes there, and stay in the process. Dask's
-    workers do the same by MALLOC_TRIM_THRESHOLD_=65536 in their environment.
+    of 20 MiB come from the heap, leave holes there, and stay in the process.
+
+    Dask's workers have MALLOC_TRIM_THRESHOLD_=65536 in their environment, by which each array
+    of 128 KiB or more is mapped anew: 256 pages of a MiB are entered at a fault each, which
+    takes ten times as long as writing the array. :class:`FreeMemory` returns what is kept.
     """
     if sys.platform != "linux":
         return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:  # musl has none
-        mallopt(_M_TRIM_THRESHOLD, 65536)
+        mallopt(_M_MMAP_THRESHOLD, MAPPED_BYTES)
+        mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
 
 
 def give_back_free_memory() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from spanwise import Client
-from spanwise.measure.memory import LEAST_TRIM_SECONDS, FreeMemory
+from spanwise.measure.memory import LEAST_TRIM_SECONDS, MAPPED_BYTES, FreeMemory
 from spanwise.tests.processes import wait_until
 
 MIB = 2**20
@@ -75,11 +77,46 @@ def fragment(mib: int) -> int:
     return len(objects)
 
 
+def arrays_between_arrays(mib: int) -> int:
+    """Take so much in arrays of 1 MiB, and keep a few of them, between which all is free."""
+    import numpy as np
+
+    arrays = [np.ones(MIB // 8) for _ in range(mib)]
+    PINNED.append(arrays[::20])
+    return len(arrays)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc")
-def test_memory_that_a_task_has_freed_leaves_the_process(cluster: Client) -> None:
+@pytest.mark.parametrize("take", [fragment, arrays_between_arrays])
+def test_memory_that_a_task_has_freed_leaves_the_process(
+    cluster: Client, take: Callable[[int], int]
+) -> None:
     def process(dask_worker: Any) -> float:
         return dask_worker._worker.process_bytes()
 
     before = max(cluster.run(process).values())
-    assert cluster.submit(fragment, 120).result() == 120 * 1024
+    assert cluster.submit(take, 120).result() >= 120
     wait_until("it is returned", lambda: max(cluster.run(process).values()) < before + 40 * MIB)
+
+
+def faults_of_arrays(count: int, nbytes: int) -> float:
+    """Page faults of each of so many arrays, of which one lives while the next is made."""
+    import resource
+
+    import numpy as np
+
+    def made() -> Any:
+        return np.ones(nbytes // 8)
+
+    held = [made(), made()]
+    before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+    for _ in range(count):
+        held = [held[1], made()]
+    return (resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before) / count
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc")
+@pytest.mark.parametrize("nbytes", [MIB, MAPPED_BYTES - 65536])
+def test_arrays_lie_where_others_lay_before(cluster: Client, nbytes: int) -> None:
+    pages = nbytes / mmap.PAGESIZE
+    assert cluster.submit(faults_of_arrays, 50, nbytes, pure=False).result() < pages / 2

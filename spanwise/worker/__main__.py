@@ -19,7 +19,7 @@ from typing import Any
 
 import cloudpickle
 
-from spanwise.measure.memory import MemoryMonitor, give_back_freed_memory
+from spanwise.measure.memory import MemoryMonitor, keep_small_freed_memory
 from spanwise.processes import forks
 from spanwise.shared.futures import WORKER
 from spanwise.wire import door as wire_door
@@ -67,7 +67,7 @@ def main() -> int:
     keep_logs()
     take_over_theirs()
     forks.end_with_worker(lambda: wire_link.replace_sockets(forks.came_back))
-    give_back_freed_memory()
+    keep_small_freed_memory()
     try:
         return _run(config)
     except LinkClosed:
