@@ -69,7 +69,7 @@ PARTS = {
         "benchmarks.compare",
         ("--smoke",),
         limits=4,
-        limits_in_smoke=12,
+        limits_in_smoke=5,
     ),
     "compare-general": Part(
         "against distributed, the general path",

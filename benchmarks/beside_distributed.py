@@ -260,7 +260,7 @@ def main() -> int:
     parser.add_argument("--system")
     records.add_option(parser)
     arguments = parser.parse_args()
-    rounds, scale = (0, 2) if arguments.smoke else (arguments.rounds, arguments.scale)
+    rounds, scale = (0, 1) if arguments.smoke else (arguments.rounds, arguments.scale)
     if arguments.system:
         # What systems print goes elsewhere.
         with contextlib.suppress(KeyboardInterrupt):

@@ -316,9 +316,13 @@ def test_a_smoke_run_leaves_out_parts_that_another_one_shows(
 def test_what_another_part_shows_in_smoke_has_that_one(part: runner.Part) -> None:
     if part.smoked_by:
         assert not PARTS[part.smoked_by].smoked_by
-        shown = [each for each in PARTS.values() if part.smoked_by == each.smoked_by]
-        limits = sum(each.limits for each in [PARTS[part.smoked_by], *shown])
-        assert PARTS[part.smoked_by].least_limits(smoke=True) == limits
+
+
+def test_a_smoke_run_has_cases_of_each_set_and_their_goals() -> None:
+    for cases in (graphs.SHORT, graphs.GENERAL, graphs.REAL, graphs.TRANSFERS):
+        assert cases.keys() & set(compare.SMOKED)
+    goals = [graphs.CASES[case].goal for case in compare.SMOKED]
+    assert PARTS["compare"].least_limits(smoke=True) == len(goals) - goals.count(None)
 
 
 def test_the_record_says_all_that_it_must(run: Run, tmp_path: Path) -> None:
