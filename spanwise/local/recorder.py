@@ -175,11 +175,11 @@ class Recorder:
                 self._give_up(error)
                 return
             if busy:
-                self._wake.wait(self._watch.pause)
+                self._watch.wait(self._wake)
             elif self._runs:
-                self._wake.wait(_TURN_SECONDS)
+                self._watch.wait(self._wake, _TURN_SECONDS)
             else:
-                self._wake.wait(max(0.0, next_memory - perf_counter()))
+                self._watch.wait(self._wake, max(0.0, next_memory - perf_counter()))
             self._wake.clear()
 
     def _give_up(self, error: Exception) -> None:
