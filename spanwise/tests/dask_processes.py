@@ -1,5 +1,6 @@
 """A Dask cluster of processes of its own, as ``dask scheduler`` and ``dask worker`` start them.
 
+They are forks of a process that has imported `distributed` (`forked_programs.py`).
 ``SPANWISE_DASK_PYTHON`` names the interpreter whose `distributed` they are of; default: this one.
 """
 
@@ -10,13 +11,16 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
+from spanwise.tests.forked_programs import template
 from spanwise.tests.processes import LIMIT_SECONDS
 
 PYTHON = os.environ.get("SPANWISE_DASK_PYTHON", sys.executable)
+_SCHEDULER, _WORKER = "distributed.cli.dask_scheduler", "distributed.cli.dask_worker"
 
 
 class DaskProcesses:
@@ -52,7 +56,7 @@ class DaskProcesses:
         self._environment = os.environ | {"DASK_DISTRIBUTED__VERSION_MISMATCH": "ignore"}
         # Processes of a test run side by side with others, whose files may be anywhere.
         self._environment |= {"DASK_TEMPORARY_DIRECTORY": str(folder)} | (config or {})
-        self.processes: list[psutil.Popen] = []
+        self.processes: list[psutil.Process] = []
         try:
             self.start_scheduler()
             for _ in range(workers):
@@ -65,7 +69,7 @@ class DaskProcesses:
         """Start the scheduler, and wait until it can be reached."""
         self._file.unlink(missing_ok=True)
         self.scheduler = self._start(
-            "distributed.cli.dask_scheduler",
+            _SCHEDULER,
             *("--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-show"),
             *self._scheduler_options,
         )
@@ -75,30 +79,26 @@ class DaskProcesses:
                 self.address: str = json.loads(self._file.read_text())["address"]
                 return
             except (OSError, ValueError, KeyError):
-                if self.scheduler.poll() is not None or time.monotonic() > end:
+                if not self.scheduler.is_running() or time.monotonic() > end:
                     raise AssertionError(f"no scheduler: {self.printed()}") from None
                 time.sleep(0.05)
 
-    def start_worker(self) -> psutil.Popen:
+    def start_worker(self) -> psutil.Process:
         """Start a worker; it joins when it can."""
         return self._start(
-            "distributed.cli.dask_worker",
+            _WORKER,
             *("--host", "127.0.0.1", "--nthreads", str(self._threads), "--no-dashboard"),
             *("--no-nanny", "--local-directory", str(self._folder)),
             *self._worker_options,
         )
 
-    def _start(self, module: str, *options: str) -> psutil.Popen:
-        log = self._folder / f"printed-{len(self.processes)}"
-        with log.open("wb") as out:
-            process = psutil.Popen(
-                [PYTHON, "-m", module, "--scheduler-file", str(self._file), *options],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                env=self._environment,
-                cwd=self._folder,
-            )
+    def _start(self, module: str, *options: str) -> psutil.Process:
+        process = template(PYTHON, _SCHEDULER, _WORKER).start(
+            *(module, "--scheduler-file", str(self._file), *options),
+            out=self._folder / f"printed-{len(self.processes)}",
+            folder=self._folder,
+            variables=self._environment,
+        )
         self.processes.append(process)
         return process
 
@@ -130,7 +130,7 @@ class DaskProcesses:
     def close(self) -> None:
         """End all of them."""
         for process in self.processes:
-            if process.poll() is None:
+            with suppress(psutil.NoSuchProcess):
                 process.kill()
         for process in self.processes:
             process.wait(LIMIT_SECONDS)

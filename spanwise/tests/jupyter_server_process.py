@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
+import psutil
+
+from spanwise.tests.forked_programs import template
 from spanwise.tests.processes import wait_until
 
 #: How long it may take to end.
@@ -19,10 +21,14 @@ END_SECONDS = 60.0
 START_SECONDS = 240.0
 #: Each was free a moment before.
 PORTS_TRIED = 3
+#: What every server imports.
+_MODULES = ("jupyter_server.serverapp", "spanwise.server.extension")
 
 
 class JupyterServer:
     """A Jupyter server with the extension, in a process and folders of its own.
+
+    The process is a fork of one that has imported its packages (`forked_programs.py`).
 
     Parameters
     ----------
@@ -59,8 +65,7 @@ class JupyterServer:
             try:
                 wait_until("the connection file", lambda: self._has_said_where(), START_SECONDS)
             except BaseException:
-                self.process.kill()
-                self.process.wait()
+                self.kill()
                 # Another program may have taken the port meanwhile.
                 if tries_left and "no available port" in self.log.read_text():
                     continue
@@ -71,30 +76,25 @@ class JupyterServer:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "jupyter_server",
-                    "--no-browser",
-                    "--allow-root",
-                    f"--port={self.port}",
-                    "--ServerApp.port_retries=0",
-                    f"--ServerApp.root_dir={self.home}",
-                    "--ServerApp.jpserver_extensions=spanwise.server=True",
-                    # They cost a second of each start and have children of their own.
-                    "--ServerApp.jpserver_extensions=jupyterlab=False",
-                    "--ServerApp.jpserver_extensions=jupyter_lsp=False",
-                    *options,
-                ],
-                stdout=log,
-                stderr=log,
-                env=self.environment,
-            )
+        self.process = template(sys.executable, *_MODULES).start(
+            "jupyter_server",
+            "--no-browser",
+            "--allow-root",
+            f"--port={self.port}",
+            "--ServerApp.port_retries=0",
+            f"--ServerApp.root_dir={self.home}",
+            "--ServerApp.jpserver_extensions=spanwise.server=True",
+            # They cost a second of each start and have children of their own.
+            "--ServerApp.jpserver_extensions=jupyterlab=False",
+            "--ServerApp.jpserver_extensions=jupyter_lsp=False",
+            *options,
+            out=self.log,
+            folder=Path.cwd(),
+            variables=self.environment,
+        )
 
     def _has_said_where(self) -> bool:
-        assert self.process.poll() is None, self.log.read_text()
+        assert self.process.is_running(), self.log.read_text()
         return any(self.runtime.glob("spanwise-*.json"))
 
     @property
@@ -103,6 +103,12 @@ class JupyterServer:
         (file,) = self.runtime.glob("spanwise-*.json")
         return file
 
+    def kill(self) -> None:
+        """End it at once, as a system does that is out of memory."""
+        with suppress(psutil.NoSuchProcess):
+            self.process.kill()
+        self.process.wait()
+
     def close(self) -> None:
         """End it as a terminal does. Twice is safe.
 
@@ -110,11 +116,10 @@ class JupyterServer:
         seen at the next event only, hence the repetition.
         """
         deadline = monotonic() + END_SECONDS
-        while self.process.poll() is None and monotonic() < deadline:
-            self.process.send_signal(signal.SIGTERM)
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(5)
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        while self.process.is_running() and monotonic() < deadline:
+            with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
+                self.process.send_signal(signal.SIGTERM)
+                self.process.wait(1)
+        if self.process.is_running():
+            self.kill()
             raise AssertionError(f"it did not end in {END_SECONDS:g} s: {self.log.read_text()}")

@@ -21,6 +21,8 @@ _HAS_PROC = Path("/proc/self/environ").exists()
 
 # Python starts it for shared memory and ends it with the interpreter.
 _KEPT_BY_PYTHON = "multiprocessing.resource_tracker"
+#: Pids of what tests share, which ends with this process.
+_shared: set[int] = set()
 
 
 def mark_this_process() -> None:
@@ -28,12 +30,17 @@ def mark_this_process() -> None:
     os.environ[MARK] = uuid.uuid4().hex
 
 
+def not_left_over(pid: int) -> None:
+    """Let a process outlive the tests that it serves."""
+    _shared.add(pid)
+
+
 def marked_processes() -> dict[int, psutil.Process]:
     """Return the living processes that this one's children started, by pid."""
     found = {}
     for pid in psutil.pids():
         try:
-            if pid == os.getpid() or not _is_marked(pid):
+            if pid in _shared or pid == os.getpid() or not _is_marked(pid):
                 continue
             process = psutil.Process(pid)
             command = " ".join(process.cmdline())

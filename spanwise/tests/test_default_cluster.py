@@ -497,7 +497,7 @@ def test_a_kernel_that_jupyter_culls_lets_go_of_what_it_holds(tmp_path: Path) ->
         assert "due to" in server.log.read_text() and "Culling 'idle'" in server.log.read_text()
         # What it held kept the cluster from being idle.
         wait_until("its cluster ends", lambda: not processes_of("scheduler", known), CULL_SECONDS)
-        assert not processes_of("worker", known) and server.process.poll() is None
+        assert not processes_of("worker", known) and server.process.is_running()
         a.close()
     finally:
         server.close()
@@ -514,8 +514,7 @@ def test_the_server_s_end_ends_its_clusters(tmp_path: Path, end: str) -> None:
         assert a("client.submit(abs, -1).result()") == "1"
         if end == "killed":
             # Its kernels end with it too.
-            server.process.kill()
-            server.process.wait()
+            server.kill()
         a.close()
     finally:
         server.close()

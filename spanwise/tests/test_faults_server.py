@@ -73,7 +73,7 @@ def test_a_killed_server_takes_its_observer_along(
     with Client(n_workers=1, threads_per_worker=1) as client:
         assert client.submit(abs, -1).result() == 1
         assert len(processes_of("observer", known)) == 1
-        server.process.kill()
+        server.kill()
         wait_until("its observer is gone", lambda: not processes_of("observer", known))
         # The cluster belongs to the kernel: it goes on.
         assert client.submit(abs, -2).result() == 2

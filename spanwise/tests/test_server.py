@@ -91,7 +91,7 @@ class Server(JupyterServer):
         until(self._answers, f"the server answers: {self.log.read_text()}")
 
     def _answers(self):
-        assert self.process.poll() is None, self.log.read_text()
+        assert self.process.is_running(), self.log.read_text()
         with contextlib.suppress(OSError):
             return self.get("api", token=TOKEN)[0] == 200
 
@@ -462,8 +462,7 @@ def test_the_observer_ends_with_a_killed_server_and_the_next_sweeps(make_server,
     server.ring()
     (observer,) = server.observers()
     left = Path(server.connection["folder"])
-    server.process.kill()
-    server.process.wait()
+    server.kill()
     until(lambda: not observer.is_running(), "the observer ends")
     assert left.exists()
 

@@ -1,0 +1,113 @@
+"""Python programs that begin with their packages imported: forks of a process that has them.
+
+The packages of a Dask cluster's processes, and of a Jupyter server, take a second of a core to
+import, and most tests need neither for much longer::
+
+    test ── {"module": …} ──▶ template: imports once, forks ──▶ program
+         ◀──── pid ─────────
+
+A program's arguments, folder, variables and output are its own, as if an interpreter had started
+it; what the template had read of its variables is read again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from spanwise.tests.leftover import not_left_over
+
+#: What the template runs. A program ends by leaving the loop, as an interpreter ends.
+_TEMPLATE = """
+import gc, importlib, json, os, random, runpy, signal, sys, tempfile
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+gc.collect()
+gc.freeze()
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # (nobody waits for them here)
+for line in sys.stdin.buffer:
+    asked = json.loads(line)
+    pid = os.fork()
+    if pid:
+        print(pid, flush=True)
+        continue
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    out = os.open(asked["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    sys.stdin = open(0)
+    os.chdir(asked["folder"])
+    os.environ.clear()
+    os.environ.update(asked["variables"])
+    own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[1:1] = [each for each in own if each and each not in sys.path]
+    tempfile.tempdir = None
+    random.seed()
+    if "dask" in sys.modules:
+        sys.modules["dask"].config.refresh()
+    sys.argv = asked["arguments"]
+    runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
+    break
+"""
+
+
+class Template:
+    """A process that has imported some modules, and forks.
+
+    Parameters
+    ----------
+    python
+        The interpreter.
+    modules
+        What it imports.
+    """
+
+    def __init__(self, python: str, *modules: str) -> None:
+        self._process = subprocess.Popen(
+            [python, "-c", _TEMPLATE, *modules],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        not_left_over(self._process.pid)
+        atexit.register(self._close)
+
+    def start(
+        self, module: str, *options: str, out: Path, folder: Path, variables: dict[str, str]
+    ) -> psutil.Process:
+        """Start ``python -m module …`` in a folder, with variables; what it prints goes to `out`.
+
+        Nobody can ask for its exit code: it is no child of this process.
+        """
+        asked = {
+            "module": module,
+            "arguments": [module, *options],
+            "out": str(out),
+            "folder": str(folder),
+            "variables": variables,
+        }
+        sending, answers = self._process.stdin, self._process.stdout
+        assert sending is not None and answers is not None
+        sending.write(f"{json.dumps(asked)}\n".encode())
+        sending.flush()
+        return psutil.Process(int(answers.readline()))
+
+    def _close(self) -> None:
+        with suppress(OSError):
+            self._process.communicate(timeout=10)
+
+
+_templates: dict[tuple[str, ...], Template] = {}
+
+
+def template(python: str, *modules: str) -> Template:
+    """The template of an interpreter with these modules, one for all tests of this process."""
+    made = _templates.get((python, *modules))
+    if made is None:
+        made = _templates[python, *modules] = Template(python, *modules)
+    return made
