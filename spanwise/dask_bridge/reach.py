@@ -109,6 +109,16 @@ async def knock(address: str, seconds: float) -> None:
         writer.close()
 
 
+def is_cut_off(rpc: Any) -> bool:
+    """Whether all connections of a `distributed.core.rpc` that was used have ended.
+
+    With the next question Dask would try to connect again until its time is over, also where
+    nobody listens any more.
+    """
+    comms = getattr(rpc, "comms", None)
+    return comms is not None and all(comm.closed() for comm in [*comms])
+
+
 def why_not(address: str, error: BaseException) -> str:
     """A sentence for an error of reaching a scheduler."""
     for each in _causes(error):

@@ -31,6 +31,7 @@ from spanwise.dask_bridge.reach import (
     AnsweredBadly,
     host_of,
     is_answered_plainly,
+    is_cut_off,
     knock,
     lost_because,
     open_rpc,
@@ -486,6 +487,7 @@ class Viewer:
         while not self._closing:
             try:
                 if self._can_tell_its_end and self.scheduler != heard:
+                    self._check_connection()
                     waiting = self._operation(
                         limit=1, lease=LEASE_SECONDS, want=[], wait=_LISTEN_SECONDS
                     )
@@ -568,9 +570,16 @@ class Viewer:
         )
 
     async def _asked(self, fresh: bool) -> Any:
+        self._check_connection()
         want = [*_WANT, "tasks"] if self._state < 0 else _WANT
         asked = self._operation(limit=_LIMIT, lease=LEASE_SECONDS, want=want, fresh=fresh)
         return await asyncio.wait_for(asked, self._seconds)
+
+    def _check_connection(self) -> None:
+        """Raise at once what Dask would say when its time is over."""
+        rpc = self._rpc
+        if is_cut_off(rpc.scheduler if rpc is self._without_code else rpc):
+            raise ConnectionError("the scheduler has ended the connection")
 
     def _operation(self, **request: Any) -> Any:
         """Call the plugin's operation for this viewer, from where it is."""

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import distributed
@@ -166,6 +167,28 @@ def test_a_scheduler_that_was_killed_may_come_back_until_it_is_given_up(
             until(lambda: attached.status == "closed", "it is given up")
         assert attached.problem.startswith("Its scheduler could not be reached for")
         listed(attached, second, is_ended)
+
+
+def test_a_scheduler_whose_connections_have_ended_is_not_waited_for() -> None:
+    """Dask would try to connect for most of the time that an answer has."""
+
+    class Rpc:
+        def __init__(self, *closed: bool) -> None:
+            self.comms = [SimpleNamespace(closed=lambda each=each: each) for each in closed]
+
+        async def asked(self, **request: Any) -> None:
+            return None
+
+        def __getattr__(self, operation: str) -> Any:
+            return self.asked
+
+    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+    for closed in ((True, True), (True,), ()):
+        seen._rpc = Rpc(*closed)
+        with pytest.raises(ConnectionError, match="has ended the connection"):
+            asyncio.run(seen._asked(False))
+    seen._rpc = Rpc(True, False)
+    assert asyncio.run(seen._asked(False)) is None
 
 
 def test_that_a_scheduler_has_closed_is_not_said_of_the_next(
