@@ -15,6 +15,7 @@ import spanwise
 from spanwise import Client, LocalCluster, span
 from spanwise.observed.span_info import SpanInfo
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.tests.their_client import their_client
 
 
 def add(a: int, b: int) -> int:
@@ -49,6 +50,13 @@ def no_roots() -> Iterator[None]:
 def client() -> Iterator[Client]:
     with Client(n_workers=2, threads_per_worker=1) as client:
         yield client
+
+
+@pytest.fixture
+def theirs() -> Iterator[Any]:
+    """With a worker for what waits, and one for what runs beside it."""
+    with their_client(n_workers=2) as made:
+        yield made
 
 
 def defaults_of(client: Any) -> list[SpanInfo]:
