@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import socket
 import threading
@@ -488,20 +489,36 @@ def test_a_plugin_that_is_shipped_again_tells_nothing_twice(client: distributed.
 
 # -- without a cluster ----------------------------------------------------
 
-_NUMBERS = {
-    "int": st.integers(-(2**62), 2**62),
-    "float": st.floats(-1e308, 1e308) | st.sampled_from([-1.0, 0.0, 1e9]),
-    "text": st.none() | st.text(max_size=6),
-    "needed text": st.text(max_size=6) | st.sampled_from(["compute", "transfer", "a"]),
+_CHANCE = random.Random("columns")
+_WORDS = ["", "a", "b", "compute", "transfer", "default", "ä", "\0", "\n", "<b>", "\U0001f600"]
+
+
+def _text() -> str:
+    return "".join(chr(_CHANCE.choice([97, 45, _CHANCE.randrange(0xD800)])) for _ in range(6))
+
+
+#: Of each kind 256 values, many of them extreme: a byte that is drawn names one. To draw the values
+#: themselves takes ten seconds.
+_VALUES: dict[str, list[Any]] = {
+    "int": [
+        *(sign * n for sign in (1, -1) for n in (0, 1, 2, 3, 9, 255, 2**16, 2**31, 2**32, 2**62)),
+        *(_CHANCE.randrange(-(2 ** _CHANCE.randrange(63)), 2**62) for _ in range(236)),
+    ],
+    "float": [
+        *(sign * x for sign in (1.0, -1.0) for x in (0.0, 1e-308, 0.5, 1.0, 1e9, 2e9, 1e18, 1e308)),
+        *(_CHANCE.uniform(-1, 1) * 10.0 ** _CHANCE.randrange(-20, 308) for _ in range(240)),
+    ],
+    "text": [None] * 64 + 8 * _WORDS + [_text() for _ in range(104)],
+    "needed text": 8 * _WORDS + [_text() for _ in range(168)],
 }
 
 
 @st.composite
 def columns(draw: st.DrawFn, described: dict[str, str]) -> dict[str, list[Any]]:
     count = draw(st.integers(0, 4))
+    places = st.binary(min_size=count, max_size=count)
     return {
-        name: draw(st.lists(_NUMBERS[kind], min_size=count, max_size=count))
-        for name, kind in described.items()
+        name: [_VALUES[kind][place] for place in draw(places)] for name, kind in described.items()
     }
 
 
@@ -521,7 +538,10 @@ def answers(draw: st.DrawFn) -> Pulled:
             pulled.rows[owner] = {**pulled.rows[owner], count: counts}
             total = sum(counts)
             pulled.rows[owned] = {
-                name: draw(st.lists(_NUMBERS[kind], min_size=total, max_size=total))
+                name: [
+                    _VALUES[kind][place]
+                    for place in draw(st.binary(min_size=total, max_size=total))
+                ]
                 for name, kind in ROWS[owned].items()
             }
     for section, described in STATES.items():
