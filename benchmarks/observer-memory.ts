@@ -16,6 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { dial } from '../src/link/dial';
 import { BUILD } from '../src/sidecar/build';
 import { runObserver } from '../src/sidecar/observer-process/program';
+import { PROTOCOL } from '../src/wire/handshake-messages';
 import type { ClusterInfo } from '../src/wire/panel-link';
 import { argument, handOver, type Figure } from './findings';
 import { residentMegabytes } from './panning-server';
@@ -41,7 +42,7 @@ async function startObserver(budgetBytes: number): Promise<Observer> {
     { stdio: ['pipe', 'pipe', 'inherit'] }
   );
   const settings = {
-    protocol: 1,
+    protocol: PROTOCOL,
     secretHex: secret.toString('hex'),
     transport: 'unix',
     budgetBytes

@@ -265,7 +265,7 @@ class Calls:
             "group": array("I", groups),
             "suffix": suffixes,
             "function": array("I", functions),
-            "span": array("H", [span]) * count,
+            "span": array("I", [span]) * count,
             "origin": bytes([origin]) * count,
             "flags": bytes([FLAG_WANTED]) * count,
             **option_columns([entry.key for entry in entries], options),

@@ -246,7 +246,7 @@ def _announce(
         "group": array("I", [group for group, _ in groups]),
         "suffix": suffixes,
         "function": array("I", [names.id_of(function) for _, _, function in cuts]),
-        "span": array("H", [session.spans.id(current_annotation())]) * count,
+        "span": array("I", [session.spans.id(current_annotation())]) * count,
         "flags": bytes([FLAG_WANTED]) * count,
         "nbytes": array("d", [each.nbytes for each in parcels]),
     }

@@ -70,8 +70,6 @@ _LEFT = {1: "retired", 0: "lost"}
 #: Keys whose tasks are known again: a task that runs once more is the same.
 _KEPT_KEYS = 200_000
 _KEPT_GROUPS = 50_000
-#: Spans that have numbers of their own; later ones count to their parents.
-_MOST_SPANS = LARGEST_U16 - 1
 #: Spans that are known, and sums: a scheduler that says more is not believed.
 _KNOWN_SPANS = _KNOWN_SUMS = 500_000
 _MOST_WORKERS = LARGEST_U16 - 1
@@ -401,13 +399,9 @@ class DaskLog:
             above = 0 if parent is None else written(parent, depth + 1)
             number = self._spans.get(id)
             if number is None:
-                if len(self._spans) >= _MOST_SPANS:
-                    if len(self._spans) < _KNOWN_SPANS:
-                        self._spans[id] = above
+                if len(self._spans) >= _KNOWN_SPANS:
                     return above
                 number = self._spans[id] = len(self._spans) + 1
-            elif number == above:
-                return number  # (there was no room for it)
             opened = self.since(enqueued or start or self.now)
             closed = self.since(stop) if done and stop else _NAN
             is_default = parent is None and name == "default"

@@ -217,4 +217,6 @@ def path_of(spans: Spans, number: int) -> str:
     while record is not None:
         tags.append(record.tag)
         record = record.parent
-    return " › ".join(reversed(tags)) or "(no span)"
+    # (of another client, or closed long ago)
+    none = "(another span)" if number else "(no span)"
+    return " › ".join(reversed(tags)) or none

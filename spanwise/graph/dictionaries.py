@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice, repeat
 from typing import Any
@@ -9,18 +10,15 @@ from typing import Any
 from spanwise.bounded_map import BoundedMap
 from spanwise.graph.provenance import Annotation
 from spanwise.graph.span_record import SpanRecord
-from spanwise.graph.spans import record_of
+from spanwise.graph.spans import ForeignSpan, record_of
 from spanwise.records.bounded_texts import BoundedTexts
-from spanwise.records.enumerations import LARGEST_U16, SPAN_WORDS
+from spanwise.records.enumerations import SPAN_WORDS
 
-#: Span ids are u16, and this one is not given out.
-LAST_SPAN = LARGEST_U16
-#: So many spans of a client have numbers of their own, whatever they are called. A later one
-#: joins the first of the same path, and has a number of its own only if there is none. When
-#: no number is left either, it counts to its parent.
-OWN_SPANS = 32_768
-#: Joined spans are not told of again while they are among so many, the newest.
-_JOINED_KEPT = 4_096
+#: Numbers of spans from here on are the scheduler's to give (`FIRST_GIVEN` there).
+LAST_SPAN = 2**31
+#: So many spans that have closed, or of which nobody says so, are known, the newest: 20 MB. One
+#: that is met again later has a new number, and is told of as another one of its id.
+_CLOSED_KEPT = 32_768
 #: The types of what was submitted are known of so many spans, the newest: the first so many of
 #: each, as stretches of equal ones.
 _TYPED_SPANS = 4_096
@@ -33,8 +31,8 @@ _CODE_KEPT = 256
 
 
 #: The numbers of so many clients do not meet, as long as each has no more spans than that.
-_APART = 60
-_SPANS_APART = 1024
+_APART = 2_048
+_SPANS_APART = 2**20
 
 
 class Names(BoundedTexts):
@@ -86,13 +84,15 @@ class Spans:
         "__weakref__",
         "_again",
         "_by_id",
-        "_by_path",
         "_closed",
         "_code",
+        "_count",
+        "_finished",
         "_first",
-        "_joined",
+        "_first_new",
         "_new",
         "_offset_at",
+        "_parents",
         "_recounted",
         "_reused",
         "_types",
@@ -109,11 +109,15 @@ class Spans:
         self._first = client % _APART * _SPANS_APART
         self._by_id: dict[str, int] = {}
         self._new: list[dict[str, Any]] = []
+        #: The place of the first of these.
+        self._first_new = 0
         #: Rows about numbers that have been announced.
         self._again: list[dict[str, Any]] = []
-        #: Parent's number and tag → the first of them.
-        self._by_path: dict[tuple[int, str], int] = {}
-        self._joined: BoundedMap[str, bool] = BoundedMap(_JOINED_KEPT)
+        self._parents: dict[int, int] = {}
+        #: How many numbers have been given.
+        self._count = 0
+        #: Numbers of those of which nothing more is expected.
+        self._finished: deque[int] = deque()
         self._reused: dict[int, int] = {}
         #: Numbers whose count has not been told: once each, for a program may ask for the same
         #: result again and again, and nothing is sent then.
@@ -140,42 +144,33 @@ class Spans:
         if found is not None:
             return found
         parent = self._root_of(record) if record.parent is None else self._number(record.parent)
-        place = len(self._by_id) + 1
-        path = self._path_of(record, parent)
-        if place > min(OWN_SPANS, LAST_SPAN - 1):
-            if self._is_elsewhere(record.above, parent):
-                return parent
-            number = self._by_path.get(path)
-            if number is not None:
-                self._join(number, record, parent)
-                return number
-            if place >= LAST_SPAN:
-                return parent
-        number = self._number_at(place)
+        self._count += 1
+        number = self._number_at(self._count)
+        while number in self.records:
+            self._count += 1
+            number = self._number_at(self._count)
+        if not self._new:
+            self._first_new = self._count
         self._by_id[record.id] = number
-        self._by_path.setdefault(path, number)
+        self._parents[number] = parent
         self.records[number] = record
-        self._new.append(self._new_row(number, record, parent))
-        if record.closed is None:
+        self._new.append(self._new_row(number, record))
+        if record.closed is None and not isinstance(record, ForeignSpan):
             record.watch(self._on_closed)
+        else:
+            self._finished.append(number)
+        while len(self._finished) > _CLOSED_KEPT:
+            self._forget(self._finished.popleft())
         return number
 
-    def _is_elsewhere(self, record: SpanRecord | None, number: int) -> bool:
-        """Whether a span counts to one above it, so that what is below it does too."""
-        if record is None:
-            return False
-        return number == 0 or self.records[number].path != record.path
-
-    def _path_of(self, record: SpanRecord, parent: int) -> tuple[int, str]:
-        return parent, record.tag
-
-    def _join(self, number: int, record: SpanRecord, parent: int) -> None:
-        """Tell of a span that has the number of another. It is told of once, and as closed."""
-        if self._joined.get(record.id):
-            return
-        self._joined.keep(record.id, True)
-        row = self._new_row(number, record, parent)
-        self._again.append({**row, "closed": row["closed"] or row["opened"]})
+    def _forget(self, number: int) -> None:
+        """Keep nothing of a span that has closed; what is new of it is told first."""
+        record = self.records[number]
+        if number in self._recounted:
+            del self._recounted[number]
+            self._again.append(self._row(number, record))
+        del self.records[number], self._by_id[record.id], self._parents[number]
+        self._reused.pop(number, None)
 
     def count_reused(self, annotation: Annotation | None, count: int) -> None:
         """So many results were asked for in a span, and there already."""
@@ -189,15 +184,9 @@ class Spans:
         """The number of the first, second … span: from the client's own beginning on."""
         return (self._first + place - 1) % (LAST_SPAN - 1) + 1
 
-    def _place_of(self, number: int) -> int:
-        return (number - 1 - self._first) % (LAST_SPAN - 1) + 1
-
     def _root_of(self, record: SpanRecord) -> int:
         """The number that stands for the parent of a span without one."""
         return 0 if record.root is None else self._number(record.root)
-
-    def _parent(self, record: SpanRecord) -> int:
-        return self._root_of(record) if record.parent is None else self._number(record.parent)
 
     def tell_code(self, annotation: Annotation | None, code: str) -> None:
         """These callers have submitted in a span."""
@@ -206,7 +195,7 @@ class Spans:
             return
         self._code.keep((number, code), True)
         record = self.records[number]
-        self._again.append({**self._row(number, record, self._parent(record)), "code": code})
+        self._again.append({**self._row(number, record), "code": code})
 
     def tell_types(self, numbers: Iterable[int], types: Sequence[str]) -> None:
         """Something of these types was submitted, whose tasks are of these spans.
@@ -232,15 +221,15 @@ class Spans:
         every = chain.from_iterable(repeat(name, count) for name, count in stretches)
         return list(islice(every, _TYPES_KEPT))
 
-    def _new_row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
+    def _new_row(self, number: int, record: SpanRecord) -> dict[str, Any]:
         """The row that says the span's id as well, and its code, which are said once."""
-        row = {**self._row(number, record, parent), "uuid": str(record.id)}
+        row = {**self._row(number, record), "uuid": str(record.id)}
         return {**row, "code": record.code} if record.code else row
 
-    def _row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
+    def _row(self, number: int, record: SpanRecord) -> dict[str, Any]:
         row = {
             "id": number,
-            "parent": parent,
+            "parent": self._parents[number],
             "tag": record.tag,
             "opened": self._at(record.opened),
             "closed": None if record.closed is None else self._at(record.closed),
@@ -254,13 +243,15 @@ class Spans:
 
     def _on_closed(self, record: SpanRecord) -> None:
         number = self._by_id[record.id]
-        self._closed(self._row(number, record, self._parent(record)))
+        row = self._row(number, record)
+        # (in any thread, so nothing is forgotten here)
+        self._finished.append(number)
+        self._closed(row)
 
     @property
     def first_unannounced(self) -> int:
         """The place of the first span that has not gone out and was not about to."""
-        places = (self._place_of(row["id"]) for row in self._new)
-        return min(places, default=len(self.records) + 1)
+        return self._first_new if self._new else self._count + 1
 
     def take_new(self) -> list[Mapping[str, Any]]:
         """Rows of the spans that the scheduler does not know yet."""
@@ -269,16 +260,17 @@ class Spans:
         recounted, self._recounted = self._recounted, {}
         for number in recounted:
             record = self.records[number]
-            again.append(self._row(number, record, self._parent(record)))
+            again.append(self._row(number, record))
         return [*new, *again]
 
     def announce_again(self, first: int) -> None:
         """Send the spans from this place on with the next message; twice does no harm."""
         waiting = {row["id"] for row in self._new}
-        for number in map(self._number_at, range(first, len(self.records) + 1)):
-            if number not in waiting:
-                record = self.records[number]
-                self._new.append(self._new_row(number, record, self._parent(record)))
+        self._first_new = min(first, self._first_new) if waiting else first
+        for number in map(self._number_at, range(first, self._count + 1)):
+            record = self.records.get(number)
+            if record is not None and number not in waiting:
+                self._new.append(self._new_row(number, record))
 
 
 class _SpanOfTask(SpanRecord):
@@ -301,7 +293,7 @@ class SpansOfTasks(Spans):
         The log's number of the span of the task that runs in this thread; 0: none.
     """
 
-    __slots__ = ("_around", "_roots")
+    __slots__ = ("_around",)
 
     def __init__(
         self,
@@ -312,24 +304,9 @@ class SpansOfTasks(Spans):
     ) -> None:
         super().__init__(closed, offset_at, client)
         self._around = around
-        #: Id of a span without a parent → the number of that of its task.
-        self._roots: dict[str, int] = {}
 
     def id(self, annotation: Annotation | None) -> int:
         return self._root() if annotation is None else super().id(annotation)
-
-    def _number(self, record: SpanRecord) -> int:
-        if record.parent is None and record.id not in self._roots:
-            is_outer = isinstance(record, _SpanOfTask)
-            self._roots[record.id] = 0 if is_outer else self._root()
-        number = super()._number(record)
-        if record.id not in self._by_id:
-            # It has no number of its own, so nobody asks for its parent again.
-            self._roots.pop(record.id, None)
-        return number
-
-    def _path_of(self, record: SpanRecord, parent: int) -> tuple[int, str]:
-        return parent, record.id if isinstance(record, _SpanOfTask) else record.tag
 
     def _root(self) -> int:
         same = self._around()
@@ -339,15 +316,15 @@ class SpansOfTasks(Spans):
         return self._number(_SpanOfTask(same)) if found is None else found
 
     def _root_of(self, record: SpanRecord) -> int:
-        return self._roots[record.id]
+        return 0 if isinstance(record, _SpanOfTask) else self._root()
 
-    def _new_row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
+    def _new_row(self, number: int, record: SpanRecord) -> dict[str, Any]:
         if isinstance(record, _SpanOfTask):
-            return self._row(number, record, parent)
-        return super()._new_row(number, record, parent)
+            return self._row(number, record)
+        return super()._new_row(number, record)
 
-    def _row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
-        row = super()._row(number, record, parent)
+    def _row(self, number: int, record: SpanRecord) -> dict[str, Any]:
+        row = super()._row(number, record)
         if isinstance(record, _SpanOfTask):
             row["same"] = record.same
         return row

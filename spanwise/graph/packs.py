@@ -539,11 +539,11 @@ def _span_columns(
     stretches: list[tuple[int, int, int]], count: int
 ) -> tuple[array[int], bytearray]:
     """The columns `span` and `origin` of `count` rows from (first row, span, origin)."""
-    spans = array("H")
+    spans = array("I")
     origins = bytearray()
     for number, (first, span, origin) in enumerate(stretches):
         stop = stretches[number + 1][0] if number + 1 < len(stretches) else count
-        spans.extend(array("H", [span]) * (stop - first))
+        spans.extend(array("I", [span]) * (stop - first))
         origins.extend(bytes([origin]) * (stop - first))
     return spans, origins
 

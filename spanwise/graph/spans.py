@@ -40,13 +40,19 @@ class SpanAnnotation(dict[str, Any]):
         return dict, (dict(self),)
 
 
+class ForeignSpan(SpanRecord):
+    """A span that another library has opened: nobody says when it closes."""
+
+    __slots__ = ()
+
+
 def record_of(annotation: Mapping[str, Any]) -> SpanRecord:
     """Return the record behind an annotation, also one set by other libraries."""
     if isinstance(annotation, (SpanAnnotation, RootAnnotation)):
         return annotation.record
     record: SpanRecord | None = None
     for tag, span_id in zip(annotation["name"], annotation["ids"], strict=True):
-        record = SpanRecord(tag, record, id=span_id, root=_root_below(record))
+        record = ForeignSpan(tag, record, id=span_id, root=_root_below(record))
     if record is None:
         raise ValueError("a span annotation needs at least one tag")
     return record

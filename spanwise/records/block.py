@@ -9,7 +9,9 @@ from typing import Any
 
 from spanwise.records.tables import RecordTable, record_tables, tables_by_number
 
-_MAGIC = int.from_bytes(b"SWB1", "little")
+_MAGIC = int.from_bytes(b"SWB2", "little")
+#: Numbers of spans are u16.
+_FIRST_MAGIC = int.from_bytes(b"SWB1", "little")
 _HEADER = struct.Struct("<IIHHIII")
 
 
@@ -26,7 +28,7 @@ class Block:
     table : RecordTable
     """
 
-    __slots__ = ("_starts", "_text_start", "_view", "nbytes", "rows", "seq", "table")
+    __slots__ = ("_formats", "_starts", "_text_start", "_view", "nbytes", "rows", "seq", "table")
 
     def __init__(
         self,
@@ -36,6 +38,7 @@ class Block:
         view: memoryview,
         starts: list[int],
         text_start: int,
+        formats: tuple[str, ...],
     ) -> None:
         self.table = table
         self.seq = seq
@@ -44,14 +47,16 @@ class Block:
         self._view = view
         self._starts = starts
         self._text_start = text_start
+        self._formats = formats
 
     def numbers(self, name: str) -> memoryview:
         """A column as a typed view; of a text column, its end offsets."""
         position = list(self.table.columns).index(name)
         start = self._starts[position]
-        stop = start + self.rows * self.table.widths[position]
+        letter = self._formats[position]
+        stop = start + self.rows * struct.calcsize(letter)
         # A format of one letter; mypy knows only the literal ones.
-        return self._view[start:stop].cast(self.table.formats[position])  # type: ignore[call-overload,no-any-return]
+        return self._view[start:stop].cast(letter)  # type: ignore[call-overload,no-any-return]
 
     def texts(self, name: str) -> list[str]:
         """A text column."""
@@ -87,25 +92,26 @@ def decode_block(data: bytes | bytearray | memoryview) -> Block:
     if view.nbytes < _HEADER.size:
         raise BrokenBlock(f"A block of {view.nbytes} bytes.")
     magic, seq, number, _, rows, text_bytes, total = _HEADER.unpack_from(view)
-    if magic != _MAGIC:
+    if magic not in (_MAGIC, _FIRST_MAGIC):
         raise BrokenBlock("Not a block of this format.")
     table = tables_by_number().get(number)
     if table is None:
         raise BrokenBlock(f"No table {number}.")
     if total > view.nbytes:
         raise BrokenBlock(f"{total} bytes, but {view.nbytes} are there.")
+    formats = table.formats if magic == _MAGIC else table.formats_before
     at = _HEADER.size
     starts = []
-    for width in table.widths:
+    for letter in formats:
         at += -at % 8
         starts.append(at)
-        at += rows * width
+        at += rows * struct.calcsize(letter)
     at += -at % 8
     if at + text_bytes + -text_bytes % 8 != total:
         raise BrokenBlock(
             f"{table.name}: {rows} rows and {text_bytes} bytes of text do not make {total} bytes."
         )
-    block = Block(table, seq, rows, view[:total], starts, at)
+    block = Block(table, seq, rows, view[:total], starts, at, formats)
     previous = 0
     for name, kind in table.columns.items():
         if kind == "text":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -21,18 +20,24 @@ class RecordTable:
         In a block's header.
     columns : dict of str to str
         Name to type: u8, u16, u32, i32, f32, f64 or text.
-    formats, widths : tuple
-        Format letter and bytes of a value of each column; of a text column, of its end offsets.
+    formats : tuple
+        Format letter of each column; of a text column, of its end offsets.
+    formats_before : tuple
+        The letters in a block of the first format.
     """
 
-    __slots__ = ("columns", "formats", "name", "number", "widths")
+    __slots__ = ("columns", "formats", "formats_before", "name", "number")
 
     def __init__(self, name: str, described: dict[str, Any]) -> None:
         self.name = name
         self.number: int = described["number"]
         self.columns: dict[str, str] = dict(described["columns"])
         self.formats = tuple(_FORMATS[kind] for kind in self.columns.values())
-        self.widths = tuple(struct.calcsize(letter) for letter in self.formats)
+        narrow = described["narrowBefore"]
+        self.formats_before = tuple(
+            "H" if column in narrow else letter
+            for column, letter in zip(self.columns, self.formats, strict=True)
+        )
 
 
 @cache

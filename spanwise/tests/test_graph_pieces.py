@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import time
-from collections import deque
 from fractions import Fraction
-from random import Random
 from typing import Any
 
 import dask
@@ -293,7 +291,7 @@ class TestSpans:
     def test_spans_of_several_clients_have_numbers_of_their_own(self) -> None:
         records = [SpanRecord(str(i), None) for i in range(1_000)]
         numbers: set[int] = set()
-        for client in (0, 1, 59):
+        for client in (0, 1, 2_047):
             spans = Spans(lambda row: None, client=client)
             numbers.update(spans.id(SpanAnnotation(each)) for each in records)
             first = [row["id"] for row in spans.take_new()]
@@ -308,60 +306,79 @@ class TestSpans:
     ) -> None:
         monkeypatch.setattr(dictionaries, "LAST_SPAN", 8)
         monkeypatch.setattr(dictionaries, "_SPANS_APART", 3)
+        monkeypatch.setattr(dictionaries, "_APART", 60)
+        monkeypatch.setattr(dictionaries, "_CLOSED_KEPT", 4)
         spans = Spans(lambda row: None, client=62)
         if of_tasks:
             spans = SpansOfTasks(lambda: 0, lambda row: None, client=62)
         records = [SpanRecord(str(i), None) for i in range(9)]
+        for each in records[1:]:
+            each.close()
         assert [spans.id(SpanAnnotation(each)) for each in records[:2]] == [7, 1]
         assert spans.first_unannounced == 1
         assert [row["id"] for row in spans.take_new()] == [7, 1]
         numbers = [spans.id(SpanAnnotation(each)) for each in records]
-        assert numbers == [7, 1, 2, 3, 4, 5, 6, 0, 0]
-        assert spans.id(SpanAnnotation(SpanRecord("below", records[0]))) == 7
+        # The first is open and keeps its number.
+        assert numbers == [7, 1, 2, 3, 4, 5, 6, 1, 2]
         assert spans.first_unannounced == 3
-        assert [row["id"] for row in spans.take_new()] == [2, 3, 4, 5, 6]
-        assert spans.first_unannounced == 8
+        assert [row["id"] for row in spans.take_new()] == [2, 3, 4, 5, 6, 1, 2]
+        assert spans.first_unannounced == 11
         spans.announce_again(6)
-        assert [row["id"] for row in spans.take_new()] == [5, 6]
+        assert [row["id"] for row in spans.take_new()] == [5, 6, 7, 1, 2]
 
-    def test_q18_later_spans_join_an_earlier_one_of_their_path_or_count_to_their_parent(
+    def test_q18_spans_that_closed_long_ago_are_kept_nowhere(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(dictionaries, "OWN_SPANS", 3)
-        monkeypatch.setattr(dictionaries, "LAST_SPAN", 5)
+        monkeypatch.setattr(dictionaries, "_CLOSED_KEPT", 3)
         closed: list[dict[str, Any]] = []
         spans = Spans(closed.append)
-        load = [SpanRecord("load", None) for _ in range(3)]
-        clean = [SpanRecord("clean", each) for each in load]
-        later = SpanRecord("later", load[2])
-        more, below = SpanRecord("more", load[2]), SpanRecord("below", later)
 
         def numbered(*records: SpanRecord) -> list[int]:
             return [spans.id(SpanAnnotation(each)) for each in records]
 
-        assert numbered(load[0], clean[0], load[1]) == [1, 2, 3]
-        assert [row["uuid"] for row in spans.take_new()] == [
-            each.id for each in (load[0], clean[0], load[1])
-        ]
-        # A path that is new has its own number while there is one, and then its parent's.
-        assert numbered(clean[2], later, more, below) == [2, 4, 1, 4]
-        assert numbered(SpanRecord("new", None)) == [0]
-        assert numbered(load[2], clean[2], clean[1]) == [1, 2, 3]
-        told = spans.take_new()
-        assert [(row["id"], row["parent"], row["tag"], row["uuid"]) for row in told] == [
-            (4, 1, "later", later.id),
-            (1, 0, "load", load[2].id),
-            (2, 1, "clean", clean[2].id),
-        ]
-        assert [row["closed"] is None for row in told] == [True, False, False]
-        for each in (clean[2], load[2], later):
+        loop = SpanRecord("loop", None)
+        steps = [SpanRecord("step", loop) for _ in range(7)]
+        assert numbered(loop, *steps[:2]) == [1, 2, 3]
+        late = SpanRecord("late", steps[0])
+        assert numbered(late) == [4]
+        spans.take_new()
+        spans.count_reused(SpanAnnotation(steps[0]), 5)
+        for each in steps:
             each.close()
-        assert [row["id"] for row in closed] == [4]
-        assert list(spans.records) == [1, 2, 3, 4] and spans.first_unannounced == 5
-        # Any number of them takes no more than that.
-        for _ in range(100):
-            numbered(SpanRecord("load", None))
-        assert len(spans.take_new()) == 100 and len(spans.records) == 4
+        assert numbered(*steps[2:]) == [5, 6, 7, 8, 9]
+        assert list(spans.records) == [1, 4, 7, 8, 9]
+        # What was new of one is told, and what is below it stays there.
+        told = [(row["id"], row["parent"], row.get("reused")) for row in spans.take_new()]
+        assert told == [(number, 1, None) for number in (5, 6, 7, 8, 9)] + [(2, 1, 5)]
+        late.close()
+        assert [(row["id"], row["parent"]) for row in closed] == [(2, 1), (3, 1), (4, 2)]
+        # One that is met again is another one of its id.
+        assert numbered(steps[0], steps[6]) == [10, 9]
+        spans.count_reused(SpanAnnotation(steps[0]), 2)
+        new, again = spans.take_new()
+        assert (new["id"], new["parent"], new["uuid"]) == (10, 1, steps[0].id)
+        assert (again["id"], again["reused"]) == (10, 2)
+        assert spans.first_unannounced == 11
+
+    def test_q18_any_number_of_spans_takes_bounded_memory(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(dictionaries, "_CLOSED_KEPT", 100)
+        spans = Spans(lambda row: None)
+        loop = SpanRecord("loop", None)
+        told = 0
+        for number in range(70_000):
+            step = SpanRecord("step", loop)
+            assert spans.id(SpanAnnotation(step)) == number + 2
+            step.close()
+            told += len(spans.take_new())
+        assert told == 70_001
+        # (nobody says when spans of other libraries close)
+        for number in range(200):
+            spans.id({"name": ("theirs",), "ids": (str(number),)})
+        for kept in (spans.records, spans._by_id, spans._parents):
+            assert len(kept) == 101
+        assert len(spans._finished) == 100
 
     def test_roots_are_numbered_before_what_is_within_them_and_told_with_their_code(self) -> None:
         closed: list[dict[str, Any]] = []
@@ -387,51 +404,6 @@ class TestSpans:
         assert pickle.loads(pickle.dumps(RootAnnotation(cell))) is None
         cell.close()
         assert [(row["id"], row["parent"]) for row in closed] == [(2, 1)]
-
-    def test_q18_runs_of_a_cell_join_its_first_when_numbers_are_scarce(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(dictionaries, "OWN_SPANS", 6)
-        spans = Spans(lambda row: None)
-        notebook = SpanRecord("a.ipynb", None, origin="notebook")
-        numbers = []
-        for tag in ("# load", "# fit", "# load", "# fit", "# new", "# load"):
-            cell = SpanRecord(tag, None, origin="cell", root=notebook)
-            numbers.append(spans.id(SpanAnnotation(SpanRecord("step", None, root=cell))))
-        # The notebook has 1, each cell's run one more, and its span the next.
-        assert numbers == [3, 5, 7, 5, 9, 3]
-        assert spans.records[7].path == ("a.ipynb", "# load", "step")
-
-    def test_q18_any_number_of_spans_is_bounded_and_each_in_its_path(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        # One 64th of the bounds that they have.
-        for bound in ("LAST_SPAN", "OWN_SPANS", "_JOINED_KEPT"):
-            monkeypatch.setattr(dictionaries, bound, (getattr(dictionaries, bound) + 1) // 64)
-        chance = Random(18)
-        spans = Spans(lambda row: None)
-        newest: deque[SpanRecord] = deque(maxlen=50)
-        shared = elsewhere = 0
-        for number in range(6_000):
-            parent = chance.choice(newest) if newest and chance.random() < 0.7 else None
-            if parent is not None and len(parent.name) > 4:
-                parent = None
-            tag = f"run {number}" if chance.random() < 0.4 else chance.choice("abc")
-            record = SpanRecord(tag, parent)
-            newest.append(record)
-            found = spans.id(SpanAnnotation(record))
-            assert found < dictionaries.LAST_SPAN
-            path = () if found == 0 else spans.records[found].name
-            if path == record.name:
-                shared += spans.records[found] is not record
-            else:
-                # One that has no number left is where the next one above it is.
-                elsewhere += 1
-                assert path == record.name[: len(path)]
-                assert len(spans.records) == dictionaries.LAST_SPAN - 1
-            if number % 100 == 0:
-                spans.take_new()
-        assert shared > 300 and elsewhere > 300
 
     def test_an_annotation_of_another_library_has_its_record(self) -> None:
         annotation = {"name": ("a", "b"), "ids": ("1", "2")}
@@ -491,16 +463,6 @@ class TestSpansOfTasks:
         for each in (other, inner):
             each.close()
         assert [(row["id"], row["parent"]) for row in closed] == [(5, 2), (4, 3)]
-
-    def test_what_is_beyond_the_bound_is_kept_nowhere(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(dictionaries, "LAST_SPAN", 3)
-        spans = SpansOfTasks(lambda: 7, lambda row: None)
-        records = [SpanRecord(str(i), None) for i in range(4)]
-        numbers = [spans.id(SpanAnnotation(each)) for each in [*records, records[0]]]
-        assert numbers == [2, 1, 1, 1, 2]
-        assert len(spans._roots) == 2
 
 
 class Watcher:

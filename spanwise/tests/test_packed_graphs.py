@@ -282,8 +282,8 @@ class TestMessages:
     def test_columns_are_as_wide_as_the_wire_says(self) -> None:
         expected = {
             **dict.fromkeys(["id", "group", "suffix", "function", "template", "chunk"], "I"),
-            **dict.fromkeys(["row", "firstDependency"], "I"),
-            **dict.fromkeys(["span", "restriction"], "H"),
+            **dict.fromkeys(["row", "firstDependency", "span"], "I"),
+            "restriction": "H",
             "userPriority": "i",
         }
         options = TaskOptions(lambda *_: None, {"priority": -(2**31), "workers": ["w"]})

@@ -99,6 +99,20 @@ def test_cut_short_or_bent_is_a_broken_block(value, data):
         pass
 
 
+def test_a_log_of_the_first_format_is_read_as_it_was_meant():
+    folder = GALLERY.parent / "first-format"
+    meant = json.loads((folder / "log.json").read_text("utf-8"))["blocks"]
+    read = list(decode_blocks((folder / "log.bin").read_bytes()))
+    assert [(block.seq, block.table.name, block.rows) for block in read] == [
+        (block["seq"], block["table"], len(block["rows"])) for block in meant
+    ]
+    for block, said in zip(read, meant, strict=True):
+        for column in block.table.columns:
+            values = [row[column] for row in said["rows"]]
+            values = [math.nan if value == "NaN" else value for value in values]
+            assert all(map(same, block.column(column), values)), (block.table.name, column)
+
+
 def test_blocks_follow_each_other():
     data = encode_block(1, "names", {"id": [0], "text": ["inc"]})
     data += encode_block(2, "edges", {"node": [7, 8]})

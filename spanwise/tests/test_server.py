@@ -296,7 +296,7 @@ def test_text_closes_the_page(server):
 
 def test_a_page_of_another_protocol_is_told_to_reload(server):
     async def run():
-        async with server.page("?protocol=2") as page:
+        async with server.page("?protocol=1") as page:
             answer = await page.receive()
             assert answer.fields["state"] == "version"
             assert answer.fields["sentence"].startswith("Reload the page to use Spanwise ")
@@ -354,7 +354,7 @@ def test_the_observer_lets_nobody_in_without_its_secret(server):
 
 
 def test_a_ring_of_another_protocol_is_refused_with_what_to_do(server, monkeypatch):
-    monkeypatch.setattr("spanwise.wire.handshake.PROTOCOL", 2)
+    monkeypatch.setattr("spanwise.wire.handshake.PROTOCOL", 99)
     with pytest.raises(HandshakeRefused) as refused:
         server.ring()
     assert "pip install --upgrade spanwise" in refused.value.sentence

@@ -195,22 +195,24 @@ def test_a_span_says_what_was_submitted_in_it(client: Client) -> None:
     assert kept.compute() == 303
 
 
-def test_q18_numbers_of_spans_never_run_out(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+def test_q18_a_span_of_very_long_ago_is_another_one_of_its_id(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dictionaries, "OWN_SPANS", 0)
-    ids = []
-    for number in range(5):
-        with span("q18", "step") as id:
-            client.submit(add, number, 1, pure=False).result()
-        ids.append(id)
-    found = by_id(client)
-    info = found[ids[-1]]
-    assert (info.name, info.tasks, info.folded) == (("q18", "step"), 5, 4)
-    assert info.parent is not None and found[info.parent].folded == 8
-    assert not any(id in found for id in ids[:-1])
-    key = ("execute", "add", "compute", "count")
-    assert {client.fine_metrics(span=id)[key] for id in ids} == {5}
+    monkeypatch.setattr(dictionaries, "_CLOSED_KEPT", 2)
+    with spanwise.observe("long ago") as seen, dask.config.set(scheduler="sync"):
+        with span("q18") as first:
+            later = dask.delayed(add)(1, 2)
+            dask.compute(dask.delayed(add)(3, 4))
+        for number in range(4):
+            with span("q18"):
+                dask.compute(dask.delayed(add)(5, number))
+        dask.compute(later)
+        rows = [info for info in seen.spans() if info.name == ("q18",)]
+        assert [info.tasks for info in rows] == [1] * 6
+        assert [info.id for info in rows].count(first) == 2
+        key = ("execute", "add", "compute", "count")
+        assert seen.fine_metrics(span=first)[key] == 2
+        assert seen.fine_metrics(span="q18")[key] == 6
 
 
 def test_finished_spans_are_folded_when_there_are_many() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from spanwise.wire.errors import HandshakeRefused
 from spanwise.wire.frame import Message
-from spanwise.wire.handshake import Acceptor, Initiator, proof_of
+from spanwise.wire.handshake import PROTOCOL, Acceptor, Initiator, proof_of
 
 SECRET = bytes([5]) * 32
 NONCE_A = bytes(range(16))
@@ -62,7 +62,9 @@ def test_a_reflected_proof_is_refused():
         b.receive(message(("proof", {"proof": challenge["proof"], "intro": {}})))
 
 
-@pytest.mark.parametrize(("protocol", "side"), [(0, "worker"), (2, "scheduler")])
+@pytest.mark.parametrize(
+    ("protocol", "side"), [(PROTOCOL - 1, "worker"), (PROTOCOL + 1, "scheduler")]
+)
 def test_another_protocol_is_told_what_to_upgrade(protocol, side):
     kind, fields = initiator().hello()
     with pytest.raises(HandshakeRefused, match=f"in the environment of the {side}"):

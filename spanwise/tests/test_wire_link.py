@@ -167,14 +167,14 @@ def test_the_welcome_may_refuse(door):
 
 def test_another_protocol_is_refused_with_what_to_do(door, monkeypatch):
     opened, secret, _ = door
-    monkeypatch.setattr("spanwise.wire.handshake.Initiator.hello", _hello_of_protocol_2)
+    monkeypatch.setattr("spanwise.wire.handshake.Initiator.hello", _hello_of_protocol_99)
     with pytest.raises(HandshakeRefused, match="pip install --upgrade spanwise") as refused:
         dial(opened.address, secret, "peer")
     assert refused.value.code == "protocol"
 
 
-def _hello_of_protocol_2(self):
-    return "hello", {"protocol": 2, "build": "9.9", "role": "peer", "nonce": bytes(16)}
+def _hello_of_protocol_99(self):
+    return "hello", {"protocol": 99, "build": "9.9", "role": "peer", "nonce": bytes(16)}
 
 
 def test_noise_and_long_frames_before_the_handshake_close_the_link(door):

@@ -79,7 +79,7 @@ def test_node_refuses_what_it_must(partner, tmp_path, monkeypatch):
         dial(address, new_secret(), "peer")
     with pytest.raises(HandshakeRefused, match="not for"):
         dial(address, secret, "client")
-    monkeypatch.setattr("spanwise.wire.handshake.PROTOCOL", 2)
+    monkeypatch.setattr("spanwise.wire.handshake.PROTOCOL", 99)
     with pytest.raises(HandshakeRefused, match="in the environment of the worker") as refused:
         dial(address, secret, "peer")
     assert refused.value.code == "protocol"

@@ -1,7 +1,7 @@
 /**
  * A block of the record log: some rows of one table, as bytes.
  *
- *     0  u32 'SWB1' ┬ 4  u32 seq ┬ 8  u16 table ┬ 10 u16 flags ┬ 12 u32 rows ┬ 16 u32 textBytes ┬ 20 u32 totalBytes
+ *     0  u32 'SWB2' ┬ 4  u32 seq ┬ 8  u16 table ┬ 10 u16 flags ┬ 12 u32 rows ┬ 16 u32 textBytes ┬ 20 u32 totalBytes
  *     24 column 0 ┬ 0 to 8 ┬ column 1 ┬ 0 to 8 ┬ … ┬ text (utf8) ┬ 0 to 8
  *
  * Every column starts 8-aligned and the total is a multiple of 8, so that blocks may stand one behind the other in a file. A text column is
@@ -11,6 +11,8 @@
  *     rows   name   host      name: 3 6   host: 8 10    text "incaddh1h2"
  *     0      inc    h1
  *     1      add    h2
+ *
+ * A block of the first format begins with 'SWB1': its numbers of spans are u16.
  */
 import {
   aligned,
@@ -21,10 +23,17 @@ import {
   type TypedArrays
 } from '../base/typed-arrays';
 import { decodeText } from './decode-text';
-import { TABLES, type ColumnType, type TableName } from './tables';
+import { NONE_U16, NONE_U32 } from './enumerations';
+import {
+  narrowBefore,
+  TABLES,
+  type ColumnType,
+  type TableName
+} from './tables';
 
-/** 'SWB1' as a little-endian u32. */
-const MAGIC = 0x31425753;
+/** 'SWB2' and 'SWB1' as little-endian u32. */
+const MAGIC = 0x32425753;
+const FIRST_MAGIC = 0x31425753;
 const BLOCK_HEADER_BYTES = 24;
 
 /** The bytes are not a block of this log. */
@@ -172,7 +181,8 @@ export function decodeBlock(bytes: Uint8Array): Block {
     throw new BrokenBlock(`A block of ${byteLength} bytes.`);
   }
   const view = new DataView(buffer, byteOffset, byteLength);
-  if (view.getUint32(0, true) !== MAGIC) {
+  const magic = view.getUint32(0, true);
+  if (magic !== MAGIC && magic !== FIRST_MAGIC) {
     throw new BrokenBlock('Not a block of this format.');
   }
   const table = TABLE_OF_NUMBER.get(view.getUint16(8, true));
@@ -185,7 +195,8 @@ export function decodeBlock(bytes: Uint8Array): Block {
   if (total > byteLength) {
     throw new BrokenBlock(`${total} bytes, but ${byteLength} are there.`);
   }
-  const types = Object.entries(TABLES[table].columns) as [string, ColumnType][];
+  const types =
+    magic === MAGIC ? columnsOf(table) : columnsOfFirstFormat(table);
   let end = BLOCK_HEADER_BYTES;
   for (const [, type] of types) {
     end = aligned(end) + rows * COLUMN_ARRAYS[type].BYTES_PER_ELEMENT;
@@ -213,6 +224,11 @@ export function decodeBlock(bytes: Uint8Array): Block {
       columns[name] = values;
     }
   }
+  if (magic === FIRST_MAGIC) {
+    for (const name of narrowBefore(table)) {
+      columns[name] = widened(columns[name] as Uint16Array);
+    }
+  }
   return {
     seq: view.getUint32(4, true),
     table,
@@ -220,6 +236,24 @@ export function decodeBlock(bytes: Uint8Array): Block {
     columns,
     byteLength: total
   } as unknown as Block;
+}
+
+function columnsOf(table: TableName): [string, ColumnType][] {
+  return Object.entries(TABLES[table].columns);
+}
+
+function columnsOfFirstFormat(table: TableName): [string, ColumnType][] {
+  const narrow = narrowBefore(table);
+  return columnsOf(table).map(([name, type]) => [
+    name,
+    narrow.includes(name) ? 'u16' : type
+  ]);
+}
+
+function widened(numbers: Uint16Array): Uint32Array {
+  return Uint32Array.from(numbers, number =>
+    number === NONE_U16 ? NONE_U32 : number
+  );
 }
 
 function checkEnds(

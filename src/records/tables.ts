@@ -11,7 +11,13 @@
  */
 import { LARGEST_U16 } from './enumerations';
 import type { Bytes, Seconds } from '../base/brand';
-import { f32Of, f64Of, type NumberType, u16Of } from '../base/typed-arrays';
+import {
+  f32Of,
+  f64Of,
+  type NumberType,
+  u16Of,
+  u32Of
+} from '../base/typed-arrays';
 import type { LaneId, SpanId } from './ids';
 
 export type ColumnType = NumberType | 'text';
@@ -63,8 +69,8 @@ export const TABLES = {
   spans: {
     number: 3,
     columns: {
-      id: u16Of<SpanId>(),
-      parent: u16Of<SpanId>(),
+      id: u32Of<SpanId>(),
+      parent: u32Of<SpanId>(),
       tag: 'u32',
       client: 'u16',
       opened: f64Of<Seconds>(),
@@ -127,7 +133,7 @@ export const TABLES = {
       node: 'u32',
       group: 'u32',
       function: 'u32',
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       origin: 'u8',
       submitted: f64Of<Seconds>(),
       firstEdge: 'u32',
@@ -158,7 +164,7 @@ export const TABLES = {
       run: 'u32',
       node: 'u32',
       function: 'u32',
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       lane: u16Of<LaneId>(),
       status: 'u8',
       attempt: 'u8',
@@ -184,7 +190,7 @@ export const TABLES = {
       kind: 'u8',
       held: 'u8',
       function: 'u32',
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       from: 'u16',
       offset: f32Of<Seconds>(),
       duration: f32Of<Seconds>(),
@@ -201,7 +207,7 @@ export const TABLES = {
       lane: u16Of<LaneId>(),
       node: 'u32',
       function: 'u32',
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       started: f64Of<Seconds>()
     },
     bound: { rows: LARGEST_U16, then: 'replaced' }
@@ -213,7 +219,7 @@ export const TABLES = {
       second: 'u32',
       worker: 'u16',
       context: 'u32',
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       function: 'u32',
       activity: 'u32',
       unit: 'u32',
@@ -227,7 +233,7 @@ export const TABLES = {
     columns: {
       worker: 'u16',
       context: 'u32',
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       function: 'u32',
       activity: 'u32',
       unit: 'u32',
@@ -252,7 +258,7 @@ export const TABLES = {
     columns: {
       second: 'u32',
       lane: u16Of<LaneId>(),
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       function: 'u32',
       stack: 'u32',
       state: 'u8',
@@ -279,7 +285,7 @@ export const TABLES = {
     columns: {
       t: f64Of<Seconds>(),
       worker: 'u16',
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       function: 'u32',
       kind: 'u8',
       change: f64Of<Bytes>()
@@ -318,7 +324,7 @@ export const TABLES = {
       bytes: f64Of<Bytes>(),
       keys: 'u16',
       firstNode: 'u32',
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       status: 'u8',
       type: 'u32'
     },
@@ -331,7 +337,7 @@ export const TABLES = {
       t: f64Of<Seconds>(),
       kind: 'u32',
       worker: 'u16',
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       run: 'u32',
       text: 'text'
     },
@@ -374,7 +380,7 @@ export const TABLES = {
     columns: {
       run: 'u32',
       function: 'u32',
-      span: u16Of<SpanId>(),
+      span: u32Of<SpanId>(),
       label: 'u32',
       unit: 'u32',
       value: 'f64',
@@ -418,3 +424,10 @@ export const TABLES = {
 } as const satisfies Record<string, TableDescription>;
 
 export type TableName = keyof typeof TABLES;
+
+/** Columns that were u16 in blocks of the first format: all that hold numbers of spans. */
+export function narrowBefore(table: TableName): readonly string[] {
+  return table === 'spans'
+    ? ['id', 'parent']
+    : Object.keys(TABLES[table].columns).filter(name => name === 'span');
+}

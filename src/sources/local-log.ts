@@ -5,7 +5,6 @@
  */
 import {
   CapacityState,
-  LARGEST_U16,
   NONE_U16,
   NONE_U32,
   SpanOrigin,
@@ -15,11 +14,6 @@ import {
 import { DEFAULT_SPAN, type LaneId, type SpanId } from '../records/ids';
 import type { SealedBlock } from '../records/log-writer';
 import { SourceLog } from './source-log';
-
-/** Ids of spans are u16, and this one is not given out. */
-export const LAST_SPAN = LARGEST_U16 as SpanId;
-/** As in Python. */
-export const OWN_SPANS = 32_768;
 
 /** A process; `why` is empty while it lives. */
 export type LocalWorker = {
@@ -65,10 +59,6 @@ export class LocalLog extends SourceLog {
   private _nextRun = 0;
   private _nextLane = 0;
   private _nextSpan = 1;
-  /** Parent and tag → the first span. */
-  private readonly _spanOfPath = new Map<string, SpanId>();
-  /** When the open ones were opened, which have ids of their own. */
-  private readonly _openSpans = new Map<SpanId, number>();
 
   /**
    * @param start - reading of the clock from which the log's times count.
@@ -95,23 +85,9 @@ export class LocalLog extends SourceLog {
     this.table('header').append({ t: 0, json: JSON.stringify(description) });
   }
 
-  /**
-   * A span has opened. @returns its id. From the 32,769th on a span has that of the first with its path, and one of its own only if there is
-   * none; when no id is left, that of its parent.
-   */
+  /** A span has opened. @returns its id. */
   span(parent: SpanId, tag: string, opened: number): SpanId {
-    const path = `${parent}/${tag}`;
-    if (this._nextSpan > OWN_SPANS) {
-      const first = this._spanOfPath.get(path);
-      if (first !== undefined || this._nextSpan >= LAST_SPAN) {
-        return first ?? parent;
-      }
-    }
     const id = this._nextSpan++ as SpanId;
-    if (!this._spanOfPath.has(path)) {
-      this._spanOfPath.set(path, id);
-    }
-    this._openSpans.set(id, opened);
     this.spanRow(0, {
       id,
       parent,
@@ -123,7 +99,7 @@ export class LocalLog extends SourceLog {
     return id;
   }
 
-  /** A span has closed; all its facts again, for the row replaces the one before. Nothing, if the id is that of another span. */
+  /** A span has closed; all its facts again, for the row replaces the one before. */
   spanClosed(
     id: SpanId,
     parent: SpanId,
@@ -131,17 +107,14 @@ export class LocalLog extends SourceLog {
     opened: number,
     closed: number
   ): void {
-    if (this._openSpans.get(id) === opened) {
-      this._openSpans.delete(id);
-      this.spanRow(0, {
-        id,
-        parent,
-        tag: this.nameId(tag),
-        opened,
-        closed,
-        origin: SpanOrigin.User
-      });
-    }
+    this.spanRow(0, {
+      id,
+      parent,
+      tag: this.nameId(tag),
+      opened,
+      closed,
+      origin: SpanOrigin.User
+    });
   }
 
   /** A process has joined or changed; with a reason, it has left. */

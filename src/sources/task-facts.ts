@@ -13,7 +13,7 @@ export type TaskFacts = {
   readonly node: PerTask<Uint32Array>;
   /** The log's name of its function. */
   readonly functionId: PerTask<Uint32Array>;
-  readonly span: PerTask<ArrayOf<Uint16Array, SpanId>>;
+  readonly span: PerTask<ArrayOf<Uint32Array, SpanId>>;
   /**
    * When it last became unfinished, in seconds since the scheduler's start: by its submission, a retry, the loss of its result. The log
    * moves it on to the end of each run, from which the next one's waits count.

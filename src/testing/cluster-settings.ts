@@ -1,11 +1,12 @@
 import type { ClusterSettings } from '../wire/cluster-settings';
+import { PROTOCOL } from '../wire/handshake-messages';
 
 /** Settings of a scheduler process, as a client would write them: one worker of one thread, no observer, unless `settings` say otherwise. */
 export function drawnClusterSettings(
   settings: Partial<ClusterSettings> = {}
 ): ClusterSettings {
   return {
-    protocol: 1,
+    protocol: PROTOCOL,
     clusterId: 'c1',
     name: 'test',
     secretHex: '07'.repeat(32),

@@ -720,7 +720,7 @@ class Teller {
     this._facts = {
       node: new Uint32Array(count),
       functionId: new Uint32Array(count),
-      span: arrayOf(Uint16Array, new Array<SpanId>(count).fill(DEFAULT_SPAN)),
+      span: arrayOf(Uint32Array, new Array<SpanId>(count).fill(DEFAULT_SPAN)),
       unfinishedSince: new Float64Array(count),
       attempts: new Uint8Array(count)
     };
@@ -870,7 +870,7 @@ class Teller {
           partColumn(part => this._name(worker, part.function))
         ),
         span: arrayOf(
-          Uint16Array,
+          Uint32Array,
           parts.map(({ span }) => span)
         ),
         offset: Float64Array.from(partColumn(({ offset }) => offset)),

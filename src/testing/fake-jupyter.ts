@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { dial } from '../link/dial';
 import { Door } from '../link/door';
 import type { Link } from '../link/link';
+import { PROTOCOL } from '../wire/handshake-messages';
 import type { ClusterInfo, ViewResult } from '../wire/panel-link';
 import type { Message } from '../wire/schema';
 import { firstLine } from './first-line';
@@ -75,7 +76,7 @@ export class FakeJupyter {
     );
     this._observer = child;
     const settings = {
-      protocol: 1,
+      protocol: PROTOCOL,
       secretHex: observerSecret.toString('hex'),
       transport: 'unix',
       budgetBytes: 1 << 28
@@ -213,7 +214,7 @@ export class FakeJupyter {
     writeFileSync(
       this.connectionFile,
       JSON.stringify({
-        protocol: 1,
+        protocol: PROTOCOL,
         build: 'test',
         doorbell: door.address,
         secretFile,

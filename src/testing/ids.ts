@@ -13,8 +13,8 @@ export const idOf = <N extends number>(number: number): N => number as N;
 export const denseIds = (...numbers: number[]): DenseTaskIds =>
   arrayOf(Int32Array, numbers as DenseTaskId[]);
 
-export const spanIds = (...numbers: number[]): ArrayOf<Uint16Array, SpanId> =>
-  arrayOf(Uint16Array, numbers as SpanId[]);
+export const spanIds = (...numbers: number[]): ArrayOf<Uint32Array, SpanId> =>
+  arrayOf(Uint32Array, numbers as SpanId[]);
 
 export const laneIndices = (
   numbers: ArrayLike<number>

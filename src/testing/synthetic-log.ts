@@ -149,7 +149,7 @@ function emptyRuns(count: number) {
     run: new Uint32Array(count),
     node: new Uint32Array(count),
     function: new Uint32Array(count),
-    span: new Uint16Array(count),
+    span: new Uint32Array(count),
     lane: new Uint16Array(count),
     status: new Uint8Array(count),
     attempt: new Uint8Array(count),
@@ -169,7 +169,7 @@ function emptyNodes(count: number) {
     node: new Uint32Array(count),
     group: new Uint32Array(count),
     function: new Uint32Array(count),
-    span: new Uint16Array(count),
+    span: new Uint32Array(count),
     origin: new Uint8Array(count),
     submitted: new Float64Array(count),
     firstEdge: new Uint32Array(count)

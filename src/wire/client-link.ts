@@ -9,7 +9,7 @@ import {
 import type { ClientTaskId, OuterTaskId, SpanId } from '../records/ids';
 import { SYSTEM_FIGURES } from '../records/tables';
 import type { Bytes, Seconds } from '../base/brand';
-import { f64Of, u16Of, u32Of } from '../base/typed-arrays';
+import { f64Of, u32Of } from '../base/typed-arrays';
 import * as v from 'valibot';
 import {
   amounts,
@@ -126,7 +126,7 @@ export const CLIENT_LINK = {
           group: 'u32',
           suffix: 'u32',
           function: 'u32',
-          span: u16Of<SpanId>(),
+          span: u32Of<SpanId>(),
           origin: 'u8',
           template: 'u32',
           chunk: 'u32',
@@ -230,7 +230,7 @@ export const CLIENT_LINK = {
           group: 'u32',
           suffix: 'u32',
           function: 'u32',
-          span: u16Of<SpanId>(),
+          span: u32Of<SpanId>(),
           flags: 'u8',
           nbytes: f64Of<Bytes>()
         },
@@ -538,7 +538,7 @@ export const CLIENT_LINK = {
         spans: v.optional(
           v.array(
             v.object({
-              span: u16,
+              span: u32,
               state: v.picklist(TASK_STATE_WORDS),
               tasks: count
             })
@@ -595,7 +595,7 @@ export const CLIENT_LINK = {
         groups: {
           start: 'u32',
           end: 'u32',
-          span: u16Of<SpanId>(),
+          span: u32Of<SpanId>(),
           total: 'u32',
           done: 'u32',
           /** Given to a worker. */

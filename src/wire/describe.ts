@@ -68,7 +68,7 @@ export const amounts = v.record(
 export const fieldOf = <N extends number>(
   description: v.GenericSchema<number>
 ): v.GenericSchema<number, N> => description as v.GenericSchema<number, N>;
-export const spanId = fieldOf<SpanId>(u16);
+export const spanId = fieldOf<SpanId>(u32);
 
 /** Index of a blob of the same message. */
 export const blob = integerUpTo(LARGEST_U32);

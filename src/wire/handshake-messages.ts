@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { bytes, map, message, text, u32 } from './describe';
 
 /** Raised by one whenever a released build could misread the new messages; see docs/wire-changelog.md. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 /** What the calling side can be. */
 export const ROLES = [

@@ -3,7 +3,7 @@
  * CLOCK_MONOTONIC; the scheduler's source subtracts the scheduler's start and adds worker and lane.
  */
 import type { Bytes, Seconds } from '../base/brand';
-import { f32Of, f64Of, u16Of, u32Of } from '../base/typed-arrays';
+import { f32Of, f64Of, u32Of } from '../base/typed-arrays';
 import type { ClientTaskId, OuterTaskId, SpanId } from '../records/ids';
 import { SYSTEM_FIGURES } from '../records/tables';
 import * as v from 'valibot';
@@ -66,7 +66,7 @@ export const WORKER_LINK = {
         parts: {
           kind: 'u8',
           function: 'u32',
-          span: u16Of<SpanId>(),
+          span: u32Of<SpanId>(),
           offset: f64Of<Seconds>(),
           duration: f64Of<Seconds>(),
           cpu: f64Of<Seconds>(),
@@ -80,7 +80,7 @@ export const WORKER_LINK = {
         meters: {
           row: 'u32',
           function: 'u32',
-          span: u16Of<SpanId>(),
+          span: u32Of<SpanId>(),
           label: 'u32',
           unit: 'u32',
           value: 'f64',
@@ -116,7 +116,7 @@ export const WORKER_LINK = {
       fine: {
         t: f64Of<Seconds>(),
         context: 'u32',
-        span: u16Of<SpanId>(),
+        span: u32Of<SpanId>(),
         function: 'u32',
         activity: 'u32',
         unit: 'u32',
@@ -127,7 +127,7 @@ export const WORKER_LINK = {
       samples: {
         t: f64Of<Seconds>(),
         thread: 'u16',
-        span: u16Of<SpanId>(),
+        span: u32Of<SpanId>(),
         function: 'u32',
         stack: 'u32',
         state: 'u8',
@@ -138,12 +138,12 @@ export const WORKER_LINK = {
         taskId: u32Of<OuterTaskId>(),
         runId: 'u32',
         function: 'u32',
-        span: u16Of<SpanId>(),
+        span: u32Of<SpanId>(),
         started: f64Of<Seconds>()
       },
       stored: {
         t: f64Of<Seconds>(),
-        span: u16Of<SpanId>(),
+        span: u32Of<SpanId>(),
         function: 'u32',
         kind: 'u8',
         change: f64Of<Bytes>()
@@ -155,7 +155,7 @@ export const WORKER_LINK = {
         bytes: f64Of<Bytes>(),
         keys: 'u16',
         firstTaskId: u32Of<OuterTaskId>(),
-        span: u16Of<SpanId>(),
+        span: u32Of<SpanId>(),
         status: 'u8',
         type: 'u32'
       },
@@ -231,7 +231,7 @@ export const WORKER_LINK = {
           chunk: 'u32',
           row: 'u32',
           function: 'u32',
-          span: u16Of<SpanId>(),
+          span: u32Of<SpanId>(),
           flags: 'u8',
           priority: 'f64',
           readyAt: f64Of<Seconds>(),

@@ -66,7 +66,7 @@ export class ObservedComputation implements FollowedComputation {
   /** By the plan's ids: of tasks their node, function and span in the log, and when they became ready and had ended. */
   private readonly _nodes: Int32Array;
   private readonly _functions: Uint32Array;
-  private readonly _spans: ArrayOf<Uint16Array, SpanId>;
+  private readonly _spans: ArrayOf<Uint32Array, SpanId>;
   private readonly _ready: Float64Array;
   private readonly _finished: Float64Array;
   private _hasEnded = false;
@@ -87,7 +87,7 @@ export class ObservedComputation implements FollowedComputation {
     this._began = live.now();
     this._nodes = new Int32Array(size).fill(-1);
     this._functions = new Uint32Array(nodeCount);
-    this._spans = new Uint16Array(nodeCount) as ArrayOf<Uint16Array, SpanId>;
+    this._spans = new Uint32Array(nodeCount) as ArrayOf<Uint32Array, SpanId>;
     this._ready = new Float64Array(nodeCount).fill(this._began);
     this._finished = new Float64Array(size);
     this._place = _following.takeLanes(_inner);

@@ -39,6 +39,9 @@ const anySpan = fc.record({
 type DrawnSpan = typeof anySpan extends fc.Arbitrary<infer T> ? T : never;
 
 const uuidOf = (id: number): string => `uuid ${id}`;
+/** What the log calls the first, second … span: numbers from everywhere, as of several clients. */
+const numberOf = (id: number): number =>
+  [2 ** 31 + id, id, 70_001 * id, 2 ** 20 + id, 2 ** 32 - 1 - id][id % 5]!;
 
 /** The same rows for logs of different bounds: spans open, run tasks and close, one after another. */
 function tell(logs: readonly LogStore[], drawn: readonly DrawnSpan[]): void {
@@ -68,10 +71,10 @@ function tell(logs: readonly LogStore[], drawn: readonly DrawnSpan[]): void {
   const rowOf = (id: number, closed: number) => {
     const { parent, tag, client, reused } = drawn[id - 1]!;
     return {
-      id,
+      id: numberOf(id),
       client,
       // One of those before it, or none.
-      parent: parent === 0 ? 0 : Math.max(0, id - parent),
+      parent: parent === 0 || id <= parent ? 0 : numberOf(id - parent),
       tag: tag === 'a' ? 1 : 2,
       opened: id,
       closed,
@@ -84,12 +87,18 @@ function tell(logs: readonly LogStore[], drawn: readonly DrawnSpan[]): void {
     say('spans', [rowOf(id, NaN)]);
     if (span.staysBusy) {
       say('running', [
-        { lane: id, node: 1000 + id, function: 3, span: id, started: 0 }
+        {
+          lane: id,
+          node: 1000 + id,
+          function: 3,
+          span: numberOf(id),
+          started: 0
+        }
       ]);
     }
     for (const { fails, seconds, of, value } of span.tasks) {
       run++;
-      const its = { function: 3, span: Math.max(1, id - of) };
+      const its = { function: 3, span: numberOf(Math.max(1, id - of)) };
       const start = 10 * run;
       say('nodes', [{ ...its, node: run, submitted: start - 1 }]);
       say('runs', [
@@ -240,6 +249,75 @@ describe('spans that are folded', () => {
     expect(rows.length + (folded ?? 0)).toBe(COUNT);
     expect(rows.at(-1)).toMatchObject({ span: COUNT, ownTasks: 1 });
     expect(rows.reduce((sum, { ownTasks }) => sum + ownTasks, 0)).toBe(COUNT);
+  });
+
+  it('are any number over the life of a log, from several clients', () => {
+    const log = new LogStore('life');
+    const COUNT = 75_000;
+    const IN_A_BLOCK = 1000;
+    // Four clients and the scheduler give numbers in turn.
+    const number = (id: number): number =>
+      id % 5 === 4 ? 2 ** 31 + id : (id % 5) * 2 ** 20 + Math.ceil(id / 5);
+    for (let first = 1; first <= COUNT; first += IN_A_BLOCK) {
+      const ids = Array.from({ length: IN_A_BLOCK }, (_, i) => first + i);
+      ingestBlock(
+        log,
+        rowsToBlock(
+          log.seq + 1,
+          'spans',
+          ids.map(id => ({
+            id: number(id),
+            tag: id % 5,
+            opened: id,
+            closed: id,
+            uuid: uuidOf(id),
+            reused: 1
+          }))
+        )
+      );
+      // Each has a run, and the first of all has one more from time to time.
+      const runs = [...ids.map(number), number(1)];
+      ingestBlock(
+        log,
+        rowsToBlock(
+          log.seq + 1,
+          'runs',
+          runs.map((span, i) => ({
+            run: 2 * first + i,
+            span,
+            nbytes: 8,
+            duration: 1
+          }))
+        )
+      );
+    }
+    expect(log.spans.size).toBeLessThanOrEqual(log.mostSpans);
+    const rows: FullSpanRow[] = [];
+    let next: number | null | undefined = 0;
+    const pageFrom = (after: number) =>
+      ask(log, 'spans', { params: { all: true, after } });
+    while (typeof next === 'number') {
+      const page = pageFrom(next);
+      rows.push(...(page.rows as readonly FullSpanRow[]));
+      next = page.next;
+    }
+    const sum = (of: (row: FullSpanRow) => number): number =>
+      rows.reduce((all, row) => all + of(row), 0);
+    const runs = COUNT + COUNT / IN_A_BLOCK;
+    expect(sum(row => 1 + row.joined)).toBe(COUNT);
+    expect(sum(row => row.ownReused)).toBe(COUNT);
+    expect(sum(row => row.ownTasks)).toBe(runs);
+    expect(sum(row => row.nbytes)).toBe(8 * runs);
+    expect(sum(row => row.ownNanoseconds)).toBe(runs * 1e9);
+    expect(rows.at(-1)).toMatchObject({
+      span: number(COUNT),
+      id: uuidOf(COUNT),
+      joined: 0,
+      ownTasks: 1
+    });
+    const first = log.spans.byId(uuidOf(1))[0]!;
+    expect(log.spans.get(first)!.joined).toBeGreaterThan(10_000);
+    expect(log.spans.byId(`span-${number(6)}`)).toEqual([first]);
   });
 
   it('take what is told of them late, each result once', () => {
@@ -456,12 +534,15 @@ describe('a question', () => {
 });
 
 describe('the slots of spans', () => {
-  it('are the numbers as long as they can, and a column is taken as it is', () => {
+  it('are the numbers as long as they can', () => {
     const slots = new SpanSlots();
-    const numbers = Uint16Array.of(0, 3, 5, 3);
+    const numbers = Uint32Array.of(0, 3, 5, 3);
     // (the first time they are given)
-    expect([...slots.ofColumn(numbers, 4)]).toEqual([0, 3, 5, 3]);
-    expect(slots.ofColumn(numbers, 4)).toBe(numbers);
+    const slotsNow = () => slots.ofColumn(numbers, 4);
+    expect([slotsNow(), slotsNow()]).toEqual([
+      Uint16Array.of(0, 3, 5, 3),
+      Uint16Array.of(0, 3, 5, 3)
+    ]);
     const into = Uint16Array.from({ length: 65_536 }, (_, slot) => slot);
     into[5] = 3;
     slots.fold(into);
@@ -470,6 +551,21 @@ describe('the slots of spans', () => {
     expect([...others.ofColumn([3, 70_000], 2)]).toEqual([3, 1]);
     expect([...others.ofColumn([1, 3], 2)]).toEqual([2, 3]);
     expect([...others.ofColumn([1, 3], 2)]).toEqual([2, 3]);
+  });
+
+  it('lead from old numbers as long as there are few, and from those of live spans', () => {
+    const slots = new SpanSlots(3);
+    const numbers = [5, 300, 2 ** 31, 2 ** 32 - 1];
+    const [live, gone, ...others] = numbers.map(number => slots.take(number));
+    expect(new Set([live, gone, ...others]).size).toBe(4);
+    const into = Uint16Array.from({ length: 65_536 }, (_, slot) => slot);
+    into[gone!] = live!;
+    slots.fold(into);
+    expect(slots.find(300)).toBe(live);
+    const next = slots.take(1000);
+    expect(
+      [5, 300, 2 ** 31, 2 ** 32 - 1, 1000].map(n => slots.find(n))
+    ).toEqual([live, 0, ...others, next]);
   });
 
   it('are free again for later numbers, but not at once', () => {

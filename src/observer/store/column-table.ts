@@ -4,6 +4,8 @@ import {
   type ColumnArray
 } from '../../records/block';
 import { decodeText } from '../../records/decode-text';
+import type { ArrayOf } from '../../base/typed-arrays';
+import type { SpanId } from '../../records/ids';
 import { TABLES, type ColumnType, type TableName } from '../../records/tables';
 import { packedColumn } from './packed-column';
 
@@ -32,9 +34,12 @@ type ColumnTypes = Readonly<Record<string, ColumnType>>;
 type ArraysOf<C extends ColumnTypes> = {
   readonly [K in keyof C]: ArrayOfColumn<C[K]>;
 };
-export type ColumnsOf<T extends TableName> = ArraysOf<
-  (typeof TABLES)[T]['columns']
->;
+type ColumnTypesOf<T extends TableName> = (typeof TABLES)[T]['columns'];
+export type ColumnsOf<T extends TableName> = {
+  readonly [K in keyof ColumnTypesOf<T>]: K extends typeof SPAN_COLUMN
+    ? ArrayOf<Uint16Array, SpanId>
+    : ArrayOfColumn<ColumnTypesOf<T>[K]>;
+};
 
 /** The source of a chunk's rows: a decoded block, or rows that a fold makes. */
 type Rows = {

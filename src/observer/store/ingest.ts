@@ -2,7 +2,6 @@ import type { Nanoseconds } from '../../base/brand';
 import { DEFAULT_SPAN, type LaneIndex } from '../../records/ids';
 import { decodeText } from '../../records/decode-text';
 import {
-  LARGEST_U16,
   NONE_U32,
   PartKind,
   RunStatus,
@@ -200,7 +199,7 @@ function inSlots(log: LogStore, block: BlockRows): BlockRows {
 
 function setSpan(log: LogStore, { id, tag, ...row }: Row<'spans'>): void {
   const parent =
-    row.parent === LARGEST_U16 ? DEFAULT_SPAN : log.spanSlots.take(row.parent);
+    row.parent === NONE_U32 ? DEFAULT_SPAN : log.spanSlots.take(row.parent);
   const isNew = !log.spanSlots.isKnown(id);
   const span = log.spanSlots.take(id, parent);
   if (log.spanSlots.numberOf(span) === id) {

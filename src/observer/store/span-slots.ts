@@ -7,10 +7,10 @@ const SLOTS = 65_536;
 /** The last one stands for nothing: in a column of the log it would mean none. */
 const LAST_SLOT = SLOTS - 1;
 
-const PAGE_SHIFT = 10;
+const PAGE_SHIFT = 8;
 const PAGE_MASK = (1 << PAGE_SHIFT) - 1;
-/** 32 MiB: sixteen million numbers, if they are given one after another. Those beyond are of the default span. */
-const MOST_PAGES = 16_384;
+/** 45 MB: sixteen million numbers, if they are given one after another. They are more than slots, so that one of them may always go. */
+const MOST_PAGES = SLOTS;
 
 /**
  * The store's own small numbers of spans. In a log a span's number is its own for ever; here a slot is free again once its span has been folded
@@ -19,9 +19,11 @@ const MOST_PAGES = 16_384;
  *     number   1 2 3 … 8,192  8,193     slot   1 2 3 … 8,192      2 folds into 1       1 1 3 … 8,192  2
  */
 export class SpanSlots {
-  /** By number, a page of 1,024: its slot; 0: nothing was told of it; the last slot: there was none for it. */
-  private readonly _pages: (Uint16Array | undefined)[] = [];
-  private _pageCount = 0;
+  /** By number, a page of 256: its slot; 0: nothing was told of it; the last slot: there was none for it. */
+  private readonly _pages = new Map<number, Uint16Array>();
+  /** The page that was looked at last: most numbers follow each other. */
+  private _lastAt = -1;
+  private _lastPage: Uint16Array | undefined;
   /** By slot: the number that has got it; 0: it is free. */
   private readonly _numbers = new Uint32Array(SLOTS);
   /** By slot: whether some number has ever got it. */
@@ -35,6 +37,8 @@ export class SpanSlots {
   private _next = 1;
   /** Each number has the slot that is called the same: so it is in most logs, and a column need not be looked up row by row. */
   private _isPlain = true;
+
+  constructor(private readonly _mostPages = MOST_PAGES) {}
 
   /**
    * The slot of a number, which gets one if it has none.
@@ -50,9 +54,6 @@ export class SpanSlots {
       return slotOf(found);
     }
     const page = this._pageOf(number);
-    if (page === undefined) {
-      return instead;
-    }
     const slot = this._take(number) || instead;
     page[number & PAGE_MASK] = slot || LAST_SLOT;
     this._isPlain &&= slot === number;
@@ -75,14 +76,14 @@ export class SpanSlots {
   }
 
   /** A column of the log, with slots for numbers. */
-  ofColumn<C extends ArrayLike<number>>(
-    numbers: C,
+  ofColumn(
+    numbers: ArrayLike<number>,
     rows: number
-  ): C | ArrayOf<Uint16Array, SpanId> {
-    if (this._isPlain && this._areGiven(numbers, rows)) {
-      return numbers;
+  ): ArrayOf<Uint16Array, SpanId> {
+    const slots = new Uint16Array(rows) as ArrayOf<Uint16Array, SpanId>;
+    if (this._isPlain && this._copyGiven(numbers, slots)) {
+      return slots;
     }
-    const slots = new Uint16Array(rows);
     let last = DEFAULT_SPAN as number;
     let slot = DEFAULT_SPAN;
     for (let i = 0; i < rows; i++) {
@@ -93,7 +94,7 @@ export class SpanSlots {
       }
       slots[i] = slot;
     }
-    return slots as ArrayOf<Uint16Array, SpanId>;
+    return slots;
   }
 
   /** @param into - by slot: that of the span into which its own was folded, else itself. */
@@ -101,7 +102,7 @@ export class SpanSlots {
     this._isPlain = false;
     this._pages.forEach(page => {
       for (let i = 0; i < page!.length; i++) {
-        page![i] = into[page![i]!]!;
+        page[i] = into[page[i]!]!;
       }
     });
     for (const slot of this._resting) {
@@ -116,20 +117,31 @@ export class SpanSlots {
     }
   }
 
-  private _areGiven(numbers: ArrayLike<number>, rows: number): boolean {
-    for (let i = 0; i < rows; i++) {
+  /** @returns false: one of them has no slot yet. */
+  private _copyGiven(
+    numbers: ArrayLike<number>,
+    slots: ArrayOf<Uint16Array, SpanId>
+  ): boolean {
+    for (let i = 0; i < slots.length; i++) {
       const number = numbers[i]!;
       if (number !== DEFAULT_SPAN && this._given[number] !== 1) {
         return false;
       }
+      slots[i] = number as SpanId;
     }
     return true;
   }
 
   private _found(number: number): number {
-    return number > NONE_U32
-      ? 0
-      : (this._pages[number >>> PAGE_SHIFT]?.[number & PAGE_MASK] ?? 0);
+    if (number > NONE_U32) {
+      return 0;
+    }
+    const at = number >>> PAGE_SHIFT;
+    if (at !== this._lastAt) {
+      this._lastPage = this._pages.get(at);
+      this._lastAt = at;
+    }
+    return this._lastPage?.[number & PAGE_MASK] ?? 0;
   }
 
   private _take(number: number): SpanId {
@@ -148,15 +160,29 @@ export class SpanSlots {
     return slot as SpanId;
   }
 
-  private _pageOf(number: number): Uint16Array | undefined {
+  private _pageOf(number: number): Uint16Array {
     const at = number >>> PAGE_SHIFT;
-    let page = this._pages[at];
-    if (page === undefined && this._pageCount < MOST_PAGES) {
+    let page = this._pages.get(at);
+    if (page === undefined) {
+      if (this._pages.size >= this._mostPages) {
+        this._dropOldest();
+      }
       page = new Uint16Array(1 << PAGE_SHIFT);
-      this._pages[at] = page;
-      this._pageCount++;
+      this._pages.set(at, page);
+      this._lastAt = -1;
     }
     return page;
+  }
+
+  /** Of a page's spans none has a row of its own any more. If one of them is told of again, it is one that nothing is known of. */
+  private _dropOldest(): void {
+    for (const [at, page] of this._pages) {
+      const first = at * (1 << PAGE_SHIFT);
+      if (!page.some((slot, i) => this._numbers[slot] === first + i)) {
+        this._pages.delete(at);
+        return;
+      }
+    }
   }
 }
 

@@ -1,9 +1,4 @@
-import {
-  NONE_U16,
-  SpanOrigin,
-  type WordOf,
-  wordsOf
-} from '../../records/enumerations';
+import { SpanOrigin, type WordOf, wordsOf } from '../../records/enumerations';
 import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
 import type { SpanPath } from '../../wire/panel-link';
 
@@ -288,7 +283,10 @@ export class SpanTree {
       into[span] = at;
     }
     for (const [uuid, span] of this._joined) {
-      this._joined.set(uuid, into[span] as SpanId);
+      // (most are counted in one that stays)
+      if (into[span] !== span) {
+        this._joined.set(uuid, into[span] as SpanId);
+      }
     }
     this._gone = new Map(
       [...gone.keys()].map(span => [span, into[span] as SpanId])
@@ -446,7 +444,7 @@ export class SpanTree {
   }
 
   private _acceptedParent(span: SpanId, parent: SpanId): SpanId | null {
-    if (parent === DEFAULT_SPAN || parent === NONE_U16) {
+    if (parent === DEFAULT_SPAN) {
       return null;
     }
     if (this._spans.get(span)?.parent === parent) {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { BlockBuilder } from '../block-builder';
 import {
@@ -9,7 +11,12 @@ import {
 } from '../block';
 import { Dictionary } from '../dictionary';
 import { LogWriter, SEAL_SECONDS } from '../log-writer';
-import { TABLES, type ColumnType, type TableName } from '../tables';
+import {
+  narrowBefore,
+  TABLES,
+  type ColumnType,
+  type TableName
+} from '../tables';
 
 const names = Object.keys(TABLES) as TableName[];
 
@@ -71,6 +78,47 @@ function rowsOf(bytes: Uint8Array): AnyRows {
     )
   };
 }
+
+/** A log of the first format, and what it holds: `src/testing/gallery/first-format`. */
+const OLD_LOG = join(__dirname, '../../testing/gallery/first-format');
+type OldBlock = AnyRows & { readonly seq: number };
+
+describe('a block of the first format, in which numbers of spans are u16', () => {
+  const bytes = new Uint8Array(readFileSync(join(OLD_LOG, 'log.bin')));
+  const { blocks } = JSON.parse(
+    readFileSync(join(OLD_LOG, 'log.json'), 'utf8'),
+    (_, value: unknown) => (value === 'NaN' ? NaN : value)
+  ) as { readonly blocks: readonly OldBlock[] };
+
+  it('is read as it was meant, in every table that has them', () => {
+    let at = 0;
+    for (const { seq, table, rows } of blocks) {
+      const block = decodeBlock(bytes.subarray(at));
+      expect(block.seq).toBe(seq);
+      // None is none in any width.
+      const [first, ...more] = rows;
+      const meant =
+        table === 'spans' ? [{ ...first, parent: 2 ** 32 - 1 }, ...more] : rows;
+      expect(rowsOf(bytes.subarray(at))).toEqual({ table, rows: meant });
+      for (const name of narrowBefore(table)) {
+        expect(block.columns[name as never]).toBeInstanceOf(Uint32Array);
+      }
+      at += block.byteLength;
+    }
+    expect(at).toBe(bytes.length);
+    const had = new Set(blocks.map(({ table }) => table));
+    expect(names.filter(name => narrowBefore(name).length > 0)).toEqual(
+      names.filter(name => had.has(name) && !['names', 'lanes'].includes(name))
+    );
+  });
+
+  it('that is bent or cut short is a broken block', () => {
+    expect(() => decodeBlock(bytes.slice(0, 40))).toThrow(BrokenBlock);
+    const bent = bytes.slice();
+    bent[3] = '3'.charCodeAt(0);
+    expect(() => decodeBlock(bent)).toThrow('Not a block of this format.');
+  });
+});
 
 describe('a block', () => {
   it('gives back any rows of any table', () => {

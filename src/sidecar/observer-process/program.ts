@@ -5,13 +5,13 @@
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { warmUp } from '../../observer/warm-up';
+import { PROTOCOL } from '../../wire/handshake-messages';
 import { BUILD } from '../build';
 import { BoundedLog } from '../bounded-log';
 import { Lifeline } from '../lifeline';
 import { removeOwnFolder } from '../own-folder';
 import { Observer } from './observer';
 
-const PROTOCOL = 1;
 /** Computation comes first: with every core busy, the observer gets a quarter of a worker's share. It still uses free cores fully. */
 const NICENESS = 5;
 /** What the owner puts there, and the observer's socket (docs/contracts.md §8). */

@@ -16,7 +16,7 @@ type TaskColumns = {
   chunk: Uint32Array;
   row: Uint32Array;
   function: Uint32Array;
-  span: ArrayOf<Uint16Array, SpanId>;
+  span: ArrayOf<Uint32Array, SpanId>;
   flags: Uint8Array;
   priority: Float64Array;
   readyAt: Float64Array;
@@ -57,7 +57,7 @@ export class AssignBuilder {
     chunk: new Uint32Array(0),
     row: new Uint32Array(0),
     function: new Uint32Array(0),
-    span: arrayOf(Uint16Array, []),
+    span: arrayOf(Uint32Array, []),
     flags: new Uint8Array(0),
     priority: new Float64Array(0),
     readyAt: new Float64Array(0),

@@ -4,11 +4,11 @@
  *
  * ```
  *   client 0, task 12 ──► dense id 7     client 0, template 3 ──► template 3     client 0, span 1 ──► span 1
- *   client 1, task 12 ──► dense id 8     client 1, template 3 ──► template 4     client 1, span 1 ──► span 65534
+ *   client 1, task 12 ──► dense id 8     client 1, template 3 ──► template 4     client 1, span 1 ──► span 2147483648
  * ```
  */
-import { LARGEST_U16, NONE_U32 } from '../../records/enumerations';
-import type { ArrayOf } from '../../base/typed-arrays';
+import { NumberSet } from '../../base/number-set';
+import { NONE_U32 } from '../../records/enumerations';
 import {
   DEFAULT_SPAN,
   type ClientTaskId,
@@ -20,7 +20,7 @@ import type { SpanRow } from '../../sources';
 import type { BlobStore } from './blob-store';
 import { ClientIds } from './client-ids';
 import { DefaultSpans } from './default-spans';
-import type { SpanNumbers } from './span-numbers';
+import { FIRST_GIVEN, type SpanNumbers } from './span-numbers';
 import { NO_OUTER_TASK, NO_TASK, type TaskRows } from './task-rows';
 
 /** The tasks of one client. */
@@ -140,35 +140,36 @@ export class ClientBlobs {
   }
 }
 
-/** Stands for no span of a client that has numbers left; older ones used it for all that came after. */
-const LAST_SPAN = LARGEST_U16 as SpanId;
-
 type ClientSpanRow = SpanRow & {
   /** Of a worker's client: the span of the log that it is. */
   readonly same?: SpanId | undefined;
 };
 
+/** The newest spans that the log numbers in another way than their client; a client remembers fewer that are closed. */
+const MOST_RENUMBERED = 1_000_000;
+
 /** The spans of one client, as the log numbers them. */
 export class ClientSpans {
-  /** By the client's number that of the log; null while all are the same. */
-  private _map: ArrayOf<Uint16Array, SpanId> | null = null;
-  private readonly _announced = new Set<SpanId>([DEFAULT_SPAN, LAST_SPAN]);
-  /** Those for which the log had no number left: they count to their parents. */
-  private readonly _unnumbered = new Set<SpanId>();
-  /** Those that have not closed, as they were announced. */
+  /** By the client's number that of the log, where it is another, and the other way round. */
+  private readonly _outers = new Map<SpanId, SpanId>();
+  private readonly _owns = new Map<SpanId, SpanId>();
+  private readonly _announced = new NumberSet();
+  /** Those that have not closed, by the log's number, as they were announced. */
   private readonly _open = new Map<SpanId, SpanRow>();
   private readonly _defaults: DefaultSpans;
 
   /**
-   * @param _whose - what the client's notebook or program is called.
+   * @param whose - what the client's notebook or program is called.
    * @param client - its number.
    */
   constructor(
     private readonly _numbers: SpanNumbers,
-    private readonly _whose: string,
-    client = 0
+    whose: string,
+    client = 0,
+    private readonly _mostRenumbered = MOST_RENUMBERED
   ) {
-    this._defaults = new DefaultSpans(_numbers, _whose, client);
+    this._defaults = new DefaultSpans(_numbers, whose, client);
+    this._announced.add(DEFAULT_SPAN);
   }
 
   /** The log's number. */
@@ -176,15 +177,18 @@ export class ClientSpans {
     if (id === DEFAULT_SPAN) {
       return this._defaults.span;
     }
-    return this._map === null ? id : this._map[id]!;
+    return this._outers.size === 0 ? id : (this._outers.get(id) ?? id);
   }
 
-  /** The client's number of a span of the log. */
+  /** The client's number of a span of the log; 0: it is none of its own. */
   own(outer: SpanId): SpanId {
-    const own = this._map?.indexOf(outer) ?? outer;
-    return own < 0 || this._numbers.clientOfDefault(outer) !== undefined
+    const own = this._owns.get(outer);
+    if (own !== undefined) {
+      return own;
+    }
+    return outer >= FIRST_GIVEN || this._outers.has(outer)
       ? DEFAULT_SPAN
-      : (own as SpanId);
+      : outer;
   }
 
   /**
@@ -231,10 +235,7 @@ export class ClientSpans {
       // What a task opens that is outside of all spans has no parent, as what its program opens.
       const client = this._numbers.clientOfDefault(above);
       const parent = client === undefined ? above : DEFAULT_SPAN;
-      const id = this._numberOf(row, parent);
-      if (this._unnumbered.has(row.id)) {
-        return [];
-      }
+      const id = this._numberOf(row);
       const said = { ...row, id, parent, client };
       if (said.closed === null) {
         this._open.set(id, said);
@@ -253,32 +254,32 @@ export class ClientSpans {
     return rows.map(row => ({ ...row, closed: now }));
   }
 
-  private _numberOf({ id, parent, tag }: ClientSpanRow, above: SpanId): SpanId {
-    if (!this._announced.has(id)) {
-      this._announced.add(id);
-      // What is below one of those counts to the same.
-      const outer = this._unnumbered.has(parent)
-        ? -1
-        : this._numbers.take(id, this._whose, above, tag);
-      if (outer < 0) {
-        this._unnumbered.add(id);
-      }
-      this._bind(id, outer < 0 ? this.outer(parent) : (outer as SpanId));
+  private _numberOf({ id }: ClientSpanRow): SpanId {
+    if (this._announced.add(id)) {
+      this._bind(id, this._numbers.take(id));
     }
     return this.outer(id);
   }
 
   private _bind(id: SpanId, outer: SpanId): void {
-    if (outer !== id) {
-      this._map ??= sameNumbers();
-      this._map[id] = outer;
+    if (outer === id) {
+      return;
+    }
+    this._outers.set(id, outer);
+    this._owns.set(outer, id);
+    for (const [oldest, number] of this._outers) {
+      if (this._outers.size <= this._mostRenumbered) {
+        return;
+      }
+      this._outers.delete(oldest);
+      if (this._open.has(number)) {
+        // One that is open is used: it is as the newest.
+        this._outers.set(oldest, number);
+        return;
+      }
+      if (this._owns.get(number) === oldest) {
+        this._owns.delete(number);
+      }
     }
   }
-}
-
-function sameNumbers(): ArrayOf<Uint16Array, SpanId> {
-  return Uint16Array.from({ length: LARGEST_U16 + 1 }, (_, i) => i) as ArrayOf<
-    Uint16Array,
-    SpanId
-  >;
 }

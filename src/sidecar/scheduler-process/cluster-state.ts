@@ -10,7 +10,7 @@ import {
 import type { DenseTaskId, OuterTaskId } from '../../records/ids';
 import { EmbeddedClusterLog } from '../../sources';
 import type { SealedBlock } from '../../records/log-writer';
-import { LARGEST_U16, LARGEST_U32 } from '../../records/enumerations';
+import { LARGEST_U32 } from '../../records/enumerations';
 import { BlobStore } from './blob-store';
 import { Copies } from './copies';
 import { Follows } from './follows';
@@ -50,8 +50,8 @@ export class ClusterState {
   readonly ownEvents: OwnEvents;
   /** The kind of the last event. */
   eventType = '';
-  /** Of all clients. Spans beyond count to their parents. */
-  readonly spanNumbers = new SpanNumbers(LARGEST_U16 - 1);
+  /** Of all clients. */
+  readonly spanNumbers = new SpanNumbers();
   readonly memoryRunNumbers = new SharedNumbers(LARGEST_U32);
   /** Errors of tasks that raised, by dense id, until the task is forgotten. */
   readonly errors = new Map<DenseTaskId, TaskError>();

@@ -5,7 +5,7 @@
  * ```
  *   tasks   ├── a ──┤                     ├── d ──┤
  *              ├── b ──┤ ├─ c (idle between)
- *   span    0 ─────────┤ 65534 ──┤        65533 ──┤
+ *   span    0 ─────────┤ 2³¹ ────┤        2³¹+1 ──┤
  * ```
  */
 import { randomUUID } from 'node:crypto';
@@ -105,15 +105,7 @@ export class DefaultSpans {
 
   private _begin(now: number): SpanRow[] {
     const id = this._numbers.takeDefault(this._whose, this._client);
-    if (id >= 0) {
-      return [
-        this._tell({ ...defaultRow(id as SpanId, now), uuid: randomUUID() })
-      ];
-    }
-    // All numbers are given out: the last one goes on, or the log's.
-    return this._row === null
-      ? []
-      : [this._tell({ ...this._row, closed: null })];
+    return [this._tell({ ...defaultRow(id, now), uuid: randomUUID() })];
   }
 
   private _tell(row: SpanRow): SpanRow {

@@ -1,5 +1,7 @@
 /** Numbers that all clients of a cluster share: of spans and of memory runs. In the scheduler's process. */
-import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
+import { NumberSet } from '../../base/number-set';
+import { NONE_U32 } from '../../records/enumerations';
+import type { SpanId } from '../../records/ids';
 
 /** Gives out numbers that no other client has: the wanted one if it is free, else the largest that is. */
 export class SharedNumbers {
@@ -30,84 +32,56 @@ export class SharedNumbers {
   }
 }
 
-/** So many spans of a log have numbers of their own, whatever they are called. */
-const OWN_SPANS = 32_768;
-/** So many default spans of a notebook or program. */
+/** From here on a span's number is one that the scheduler has given; clients count below. In Python too: `LAST_SPAN`. */
+export const FIRST_GIVEN = 2 ** 31;
+/** So many default spans of a notebook or program have numbers of their own. */
 const OWN_DEFAULTS = 4096;
 
 /**
- * The log's numbers of spans. When half of them are given out, a span joins the first one of the same notebook or program that has its path; only
- * if there is none it gets a number of its own. So a cluster that lives for months keeps numbers for what is new.
+ * The log's numbers of spans. A client has those that it counts itself: each counts from a place of its own, so that they meet only in a cluster of
+ * more than 2,048 clients, or after a million spans.
+ *
+ *     client 0:  1 2 3 …      client 1:  1,048,577 …      default spans, and in place of taken numbers:  2³¹ …
  */
 export class SpanNumbers {
-  private readonly _firstOfPath = new Map<string, number>();
-  private readonly _numbers: SharedNumbers;
-  private _given = 0;
-  /** Default spans: whose each is, and how many a notebook or program has. */
+  private readonly _taken = new NumberSet();
+  private _next = FIRST_GIVEN;
+  /** Default spans: whose each is, and how many a notebook or program has, and its last. */
   private readonly _clientOfDefault = new Map<SpanId, number>();
-  private readonly _defaultsOf = new Map<string, number>();
+  private readonly _defaultsOf = new Map<
+    string,
+    { readonly count: number; readonly last: SpanId }
+  >();
 
-  constructor(
-    last: number,
-    private readonly _own = OWN_SPANS,
-    private readonly _ownDefaults = OWN_DEFAULTS
-  ) {
-    this._numbers = new SharedNumbers(last);
+  constructor(private readonly _ownDefaults = OWN_DEFAULTS) {}
+
+  /** @returns the wanted number, or another if some client has it. */
+  take(wanted: SpanId): SpanId {
+    return wanted < FIRST_GIVEN && this._taken.add(wanted)
+      ? wanted
+      : this._give();
   }
 
-  /**
-   * @param wanted - null: any.
-   * @param whose - notebook or program.
-   * @returns −1: none is free.
-   */
-  take(
-    wanted: number | null,
-    whose: string,
-    parent: SpanId,
-    tag: string
-  ): number {
-    const path = JSON.stringify([whose, parent, tag]);
-    const first = this._firstOfPath.get(path);
-    if (first !== undefined && this._given >= this._own) {
-      return first;
+  /** A number for a default span of a client; later ones of its notebook or program join the last that has one of its own. */
+  takeDefault(whose: string, client: number): SpanId {
+    const before = this._defaultsOf.get(whose);
+    if (before !== undefined && before.count >= this._ownDefaults) {
+      return before.last;
     }
-    const number = this._numbers.take(wanted);
-    if (number <= DEFAULT_SPAN) {
-      return -1;
-    }
-    this._given++;
-    if (first === undefined) {
-      this._firstOfPath.set(path, number);
-    }
-    return number;
-  }
-
-  /**
-   * A number for a default span of a client; later ones of its notebook or program join the last that has one of its own.
-   *
-   * @returns −1: none is free.
-   */
-  takeDefault(whose: string, client: number): number {
-    const path = JSON.stringify([whose]);
-    const last = this._firstOfPath.get(path);
-    const count = this._defaultsOf.get(whose) ?? 0;
-    const mayHaveOwn = count < this._ownDefaults && this._given < this._own;
-    if (last !== undefined && !mayHaveOwn) {
-      return last;
-    }
-    const number = this._numbers.take(null);
-    if (number <= DEFAULT_SPAN) {
-      return last ?? -1;
-    }
-    this._given++;
-    this._defaultsOf.set(whose, count + 1);
-    this._firstOfPath.set(path, number);
-    this._clientOfDefault.set(number as SpanId, client);
-    return number;
+    const last = this._give();
+    this._defaultsOf.set(whose, { count: (before?.count ?? 0) + 1, last });
+    this._clientOfDefault.set(last, client);
+    return last;
   }
 
   /** Whose default span it is; undefined: it is none, or the log's. */
   clientOfDefault(span: SpanId): number | undefined {
     return this._clientOfDefault.get(span);
+  }
+
+  private _give(): SpanId {
+    const given = this._next;
+    this._next = given + 1 < NONE_U32 ? given + 1 : FIRST_GIVEN;
+    return given as SpanId;
   }
 }

@@ -79,7 +79,7 @@ export class TaskRows implements TaskFacts {
   /** The log's names of function and group. */
   functionId: PerTask<Uint32Array> = new Uint32Array(0);
   group: PerTask<Uint32Array> = new Uint32Array(0);
-  span: PerTask<ArrayOf<Uint16Array, SpanId>> = arrayOf(Uint16Array, []);
+  span: PerTask<ArrayOf<Uint32Array, SpanId>> = arrayOf(Uint32Array, []);
   /** {@link SubmitFlag} bits. */
   flags: PerTask<Uint8Array> = new Uint8Array(0);
   node: PerTask<Uint32Array> = new Uint32Array(0);

@@ -10,7 +10,7 @@ import {
   TaskOrigin
 } from '../../records/enumerations';
 import { logRows } from '../../testing/log-rows';
-import { LAST_SPAN, LocalLog, OWN_SPANS, type LocalRun } from '../local-log';
+import { LocalLog, type LocalRun } from '../local-log';
 
 /** A log, and its rows. */
 function tablesOf(start: number) {
@@ -76,36 +76,22 @@ describe('a local log', () => {
     expect(tables.nodes!.at(-2)!.function).toBe('(others)');
   });
 
-  it('lets spans beyond half of the ids join the first of their path', () => {
+  it('gives each span an id of its own, however many there are', () => {
     const { log, tags, spanRows } = written();
-    const ids: number[] = [];
-    for (let at = 0; at < LAST_SPAN + 1000; at++) {
-      ids.push(log.span(DEFAULT_SPAN, `span ${at % 7}`, at));
-      log.spanClosed(
-        ids.at(-1)! as SpanId,
-        DEFAULT_SPAN,
-        `span ${at % 7}`,
-        at,
-        at + 1
-      );
+    const COUNT = 70_000;
+    let first = -1;
+    for (let at = 1; at <= COUNT; at++) {
+      const id = log.span(DEFAULT_SPAN, `span ${at % 7}`, at);
+      log.spanClosed(id, DEFAULT_SPAN, `span ${at % 7}`, at, at + 1);
+      if (id !== at && first < 0) {
+        first = at;
+      }
     }
-    expect(
-      ids.findIndex((id, i) => id !== (i < OWN_SPANS ? i + 1 : 1 + (i % 7)))
-    ).toBe(-1);
-    // A path that is new has an id of its own, while there are any.
-    const first = log.span(DEFAULT_SPAN, 'new', 1);
-    expect(first).toBe(OWN_SPANS + 1);
-    for (let at = OWN_SPANS + 2; at < LAST_SPAN; at++) {
-      log.span(DEFAULT_SPAN, `new ${at}`, 1);
-    }
-    expect(log.span(first, 'inner', 1)).toBe(first);
-    expect(log.span(DEFAULT_SPAN, 'last', 1)).toBe(DEFAULT_SPAN);
+    expect(first).toBe(-1);
     log.seal();
-    // The default one, one for each id, and one as each of the first closed.
-    expect(spanRows()).toBe(LAST_SPAN + OWN_SPANS);
-    expect(tags.get(1)).toBe('span 0');
-    expect(tags.get(LAST_SPAN - 1)).toBe(`new ${LAST_SPAN - 1}`);
-    expect(tags.get(LAST_SPAN)).toBeUndefined();
+    // The default one, and each as it opened and closed.
+    expect(spanRows()).toBe(1 + 2 * COUNT);
+    expect([1, COUNT].map(id => tags.get(id))).toEqual(['span 1', 'span 0']);
   });
 
   it('has every fact in its own column, by its own clock', () => {
@@ -114,8 +100,6 @@ describe('a local log', () => {
     const span = log.span(DEFAULT_SPAN, 'outer', 101);
     const inner = log.span(span, 'inner', 102);
     log.spanClosed(inner, span, 'inner', 102, 107);
-    // It has the id of another one, which stays as it is.
-    log.spanClosed(inner, span, 'inner', 104, 107.5);
     const worker = { worker: 3, pid: 40, threads: 5, joined: 101.5 };
     log.worker({ ...worker, name: 'n', host: 'h' });
     log.worker({ ...worker, name: 'n', host: 'h' }, 109, 'ended');

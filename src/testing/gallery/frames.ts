@@ -6,6 +6,7 @@ import { NONE_U16, NONE_U32, SpanOrigin } from '../../records/enumerations';
 import type { Seconds } from '../../base/brand';
 import type { Direction } from '../../wire/describe';
 import { FrameEncoder } from '../../wire/frame';
+import { PROTOCOL } from '../../wire/handshake-messages';
 import type {
   FieldsInput,
   LinkName,
@@ -136,7 +137,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       { items: { dataId: [5, 7], client: [1, 1] } }
     ),
     hello: sample('the first message of any link', 'client', 'up', 'hello', {
-      protocol: 1,
+      protocol: PROTOCOL,
       build: '0.1.0',
       role: 'client',
       nonce: counting(16)

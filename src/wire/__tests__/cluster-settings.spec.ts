@@ -59,7 +59,7 @@ it('settings come back as they were, with what was left out filled in', () => {
 });
 
 it.each([
-  ['protocol', 2],
+  ['protocol', 1],
   ['secretHex', '07'.repeat(31)],
   ['secretHex', '07'.repeat(32) + '0'],
   ['secretHex', 'AB'.repeat(32)],

@@ -8,7 +8,7 @@ import {
   Initiator,
   protocolSentence
 } from '../handshake';
-import { ROLES, type Role } from '../handshake-messages';
+import { PROTOCOL, ROLES, type Role } from '../handshake-messages';
 import type { Message } from '../schema';
 
 const secret = new Uint8Array(32).fill(5);
@@ -113,10 +113,13 @@ describe('the handshake', () => {
 
   it.each([
     [
-      2,
+      PROTOCOL + 1,
       'Run "pip install --upgrade spanwise" in the environment of the scheduler'
     ],
-    [0, 'Run "pip install --upgrade spanwise" in the environment of the worker']
+    [
+      PROTOCOL - 1,
+      'Run "pip install --upgrade spanwise" in the environment of the worker'
+    ]
   ])('tells protocol %i what to upgrade', (protocol, sentence) => {
     const hello = initiator().hello();
     const other = { ...hello, fields: { ...hello.fields, protocol } };
@@ -156,11 +159,11 @@ describe('the handshake', () => {
     const challenge = b.receive(up(hello));
     expect(hello).toMatchObject({
       type: 'hello',
-      fields: { protocol: 1, build: '3', role: 'source' }
+      fields: { protocol: PROTOCOL, build: '3', role: 'source' }
     });
     expect(challenge).toMatchObject({
       type: 'challenge',
-      fields: { protocol: 1, build: '4' }
+      fields: { protocol: PROTOCOL, build: '4' }
     });
     expect(hello.type === 'hello' && [...hello.fields.nonce]).toEqual(
       Array.from({ length: 16 }, (_, i) => 7 + i)
@@ -231,8 +234,8 @@ describe('the handshake', () => {
   it('tells the caller which side of a door of another protocol to upgrade', () => {
     const challenge = acceptor().receive(up(initiator().hello()));
     for (const [protocol, older] of [
-      [0, 'scheduler'],
-      [2, 'worker']
+      [PROTOCOL - 1, 'scheduler'],
+      [PROTOCOL + 1, 'worker']
     ] as const) {
       const fields = { ...challenge!.fields, protocol };
       expect(() =>

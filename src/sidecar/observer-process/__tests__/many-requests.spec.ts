@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { connectOptions } from '../../../link/addresses';
 import { syntheticLog } from '../../../testing/synthetic-log';
 import { waitFor } from '../../../testing/wait-for';
+import { PROTOCOL } from '../../../wire/handshake-messages';
 import { secret, TestPanel, TestSource } from './observer-fixture';
 import {
   coreWaitSeconds,
@@ -47,7 +48,7 @@ describe('an observer whose pages ask for too much', () => {
   afterAll(() => programs.remove());
   beforeEach(async () => {
     const started = await programs.start({
-      protocol: 1,
+      protocol: PROTOCOL,
       secretHex: Buffer.from(secret).toString('hex'),
       transport: 'unix'
     });

@@ -482,11 +482,14 @@ describe('the observer', () => {
     await panel.next('failure', ({ id }) => id === 9);
   });
 
-  it('lists a cluster of another protocol with what to do', async () => {
+  it.each([
+    [PROTOCOL + 1, 'JupyterLab'],
+    [PROTOCOL - 1, 'the notebook']
+  ])('lists a cluster of protocol %i with what to do', async (other, where) => {
     const panel = await fixture.panel();
     const socket = connect(connectOptions(fixture.observer.address));
     const hello = new FrameEncoder('source', 'up').encode('hello', {
-      protocol: PROTOCOL + 1,
+      protocol: other,
       build: '<img src=x onerror=alert(1)>',
       role: 'source',
       nonce: new Uint8Array(16)
@@ -502,8 +505,8 @@ describe('the observer', () => {
         cluster: 'refused',
         state: 'reconnecting',
         why:
-          `A cluster cannot be shown: its Spanwise speaks protocol ${PROTOCOL + 1}, the one beside JupyterLab ${PROTOCOL}. ` +
-          'Run "pip install --upgrade spanwise" in the environment of JupyterLab and restart it.'
+          `A cluster cannot be shown: its Spanwise speaks protocol ${other}, the one beside JupyterLab ${PROTOCOL}. ` +
+          `Run "pip install --upgrade spanwise" in the environment of ${where} and restart it.`
       }
     ]);
     panel.link.send('watch', { id: 1, cluster: 'refused', view: 'tasks' });

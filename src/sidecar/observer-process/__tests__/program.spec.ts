@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dial } from '../../../link/dial';
+import { PROTOCOL } from '../../../wire/handshake-messages';
 import { ObserverPrograms } from './observer-process';
 
 /** The program as it ships: bundled, in a process of its own. */
@@ -17,7 +18,7 @@ describe('spanwise observer', () => {
   it('says that it is ready, lets in callers with the secret, and ends with its lifeline', async () => {
     const secret = new Uint8Array(32).fill(5);
     const { child, folder, said } = await start({
-      protocol: 1,
+      protocol: PROTOCOL,
       secretHex: Buffer.from(secret).toString('hex'),
       transport: 'unix',
       budgetBytes: 1e9
@@ -48,7 +49,7 @@ describe('spanwise observer', () => {
 
   it('leaves alone what is not its own in its folder', async () => {
     const { child, folder, said } = await start({
-      protocol: 1,
+      protocol: PROTOCOL,
       secretHex: '05'.repeat(32),
       transport: 'unix'
     });

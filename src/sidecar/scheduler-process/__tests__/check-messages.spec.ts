@@ -33,7 +33,7 @@ function submit(
         suffix: zeros,
         group: zeros,
         function: zeros,
-        span: new Uint16Array(rows.length),
+        span: new Uint32Array(rows.length),
         origin: new Uint8Array(rows.length),
         template: ids(({ template }) => template),
         chunk: zeros.map(() => NONE_U32),
@@ -61,7 +61,7 @@ function scattered(ids: readonly number[]): Message<'client', 'up'> {
       suffix: zeros,
       group: zeros,
       function: zeros,
-      span: new Uint16Array(ids.length),
+      span: new Uint32Array(ids.length),
       flags: new Uint8Array(ids.length),
       nbytes: new Float64Array(ids.length)
     }

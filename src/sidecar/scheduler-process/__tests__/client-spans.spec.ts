@@ -13,74 +13,90 @@ const opened = (id: number, parent: number) => ({
   origin: SpanOrigin.User
 });
 
+/** The first number that the scheduler gives, and the next ones. */
+const given = (later = 0) => 2 ** 31 + later;
+
 describe('spans of a client that has a default span of its own', () => {
   it('stand beside it, and what is outside of them in it', () => {
-    const numbers = new SpanNumbers(9);
+    const numbers = new SpanNumbers();
     const spans = new ClientSpans(numbers, 'a.ipynb');
     const [own, ...more] = spans.takeOwnDefault(5);
-    expect(own).toMatchObject({ id: 9, parent: 0, tag: 'default', opened: 5 });
+    expect(own).toMatchObject({
+      id: given(),
+      parent: 0,
+      tag: 'default',
+      opened: 5
+    });
     expect(more).toEqual([]);
     expect(spans.takeOwnDefault(6)).toEqual([]);
-    expect([spans.outer(span(0)), spans.own(span(9))]).toEqual([9, 0]);
+    expect(spans.outer(span(0))).toBe(given());
+    expect(spans.own(span(given()))).toBe(0);
     expect(spans.announce([opened(1, 0), opened(2, 1)])).toMatchObject([
       { id: 1, parent: 0 },
       { id: 2, parent: 1 }
     ]);
     // Another client has number 3.
-    numbers.take(3, 'b.ipynb', span(0), 'its');
+    numbers.take(span(3));
     expect(spans.announce([opened(3, 2)])).toMatchObject([
-      { id: 8, parent: 2 }
+      { id: given(1), parent: 2 }
     ]);
-    expect([spans.outer(span(3)), spans.own(span(8))]).toEqual([8, 3]);
+    expect(spans.outer(span(3))).toBe(given(1));
+    expect(spans.own(span(given(1)))).toBe(3);
+    expect([1, 3].map(id => spans.own(span(id)))).toEqual([1, 0]);
     expect(spans.close(7).map(({ id, closed }) => [id, closed])).toEqual([
-      [9, 7],
+      [given(), 7],
       [1, 7],
       [2, 7],
-      [8, 7]
+      [given(1), 7]
     ]);
   });
 
-  it('share the log’s default when no number is free', () => {
-    const numbers = new SpanNumbers(1);
-    expect(numbers.take(1, 'b.ipynb', span(0), 'its')).toBe(1);
-    const spans = new ClientSpans(numbers, 'a.ipynb');
-    expect(spans.takeOwnDefault(5)).toEqual([]);
-    expect(spans.outer(span(0))).toBe(0);
+  it('have numbers of their own, however many there are and of what path', () => {
+    const numbers = new SpanNumbers();
+    const one = new ClientSpans(numbers, 'a.ipynb');
+    const other = new ClientSpans(numbers, 'a.ipynb');
+    const told = new Set<number>();
+    const COUNT = 70_000;
+    const tell = (spans: ClientSpans, ids: number): void => {
+      const rows = Array.from({ length: ids }, (_, i) => ({
+        ...opened(i + 1, 0),
+        tag: 'step',
+        closed: 2
+      }));
+      for (const { id } of spans.announce(rows)) {
+        told.add(id);
+      }
+    };
+    tell(one, COUNT);
+    tell(other, 10);
+    expect(told.size).toBe(COUNT + 10);
+    expect(one.outer(span(COUNT))).toBe(COUNT);
+    expect(other.outer(span(10))).toBe(given(9));
+    // The same span again is the same.
+    expect(other.announce([opened(7, 0)])).toMatchObject([{ id: given(6) }]);
   });
 
-  it('join those of the same notebook when half of the numbers are given out', () => {
-    const numbers = new SpanNumbers(9, 3);
-    const before = new ClientSpans(numbers, 'a.ipynb');
-    before.takeOwnDefault(1);
-    before.announce([opened(1, 0), opened(2, 1)]);
-    before.close(5);
-    const again = new ClientSpans(numbers, 'a.ipynb');
-    const other = new ClientSpans(numbers, 'b.ipynb');
-    expect(again.takeOwnDefault(6)).toMatchObject([{ id: 9 }]);
-    expect(
-      again.announce([opened(1, 0), opened(2, 1), opened(3, 2)])
-    ).toMatchObject([
-      { id: 1, parent: 0 },
-      { id: 2, parent: 1 },
-      { id: 3, parent: 2 }
-    ]);
-    expect(other.takeOwnDefault(7)).toMatchObject([{ id: 8 }]);
-    expect(other.announce([opened(1, 0)])).toMatchObject([{ id: 7 }]);
+  it('have no number of those that the scheduler gives', () => {
+    const spans = new ClientSpans(new SpanNumbers(), 'a.ipynb');
+    const ids = [given(), 2 ** 32 - 1, 2 ** 31 - 1];
+    const rows = spans.announce(ids.map(id => opened(id, 0)));
+    expect(rows.map(({ id }) => id)).toEqual([given(), given(1), 2 ** 31 - 1]);
   });
 
-  it('count to their parents when no number is free', () => {
-    const numbers = new SpanNumbers(5);
-    for (const taken of [3, 4, 5]) {
-      numbers.take(taken, 'b.ipynb', span(0), `its ${taken}`);
+  it('that the log calls otherwise are forgotten, the oldest that have closed', () => {
+    const numbers = new SpanNumbers();
+    const spans = new ClientSpans(numbers, 'a.ipynb', 0, 3);
+    for (let id = 1; id <= 9; id++) {
+      numbers.take(span(id));
     }
-    const spans = new ClientSpans(numbers, 'a.ipynb');
-    expect(spans.announce([opened(1, 0), opened(2, 1)])).toHaveLength(2);
-    expect(spans.announce([opened(3, 2), opened(4, 3), opened(5, 0)])).toEqual(
-      []
+    const closed = (id: number) => ({ ...opened(id, 1), closed: 2 });
+    spans.announce([opened(1, 0), ...[2, 3, 4, 5, 6].map(closed)]);
+    expect([1, 5, 6].map(id => spans.outer(span(id)))).toEqual(
+      [0, 4, 5].map(given)
     );
-    expect(spans.announce([{ ...opened(3, 2), closed: 2 }])).toEqual([]);
-    expect([3, 4, 5].map(id => spans.outer(span(id)))).toEqual([2, 2, 0]);
-    expect(spans.close(9).map(({ id }) => id)).toEqual([1, 2]);
+    expect(spans.outer(span(3))).toBe(3);
+    expect(spans.own(span(given(2)))).toBe(0);
+    expect(spans.own(span(given(5)))).toBe(6);
   });
 });
 
@@ -101,7 +117,7 @@ describe('default spans of a client', () => {
 
   it('close when no task is unfinished, and the next graph begins another', () => {
     const unfinished = new Set<number>();
-    const spans = new ClientSpans(new SpanNumbers(9), 'a.ipynb', 4);
+    const spans = new ClientSpans(new SpanNumbers(), 'a.ipynb', 4);
     const closeIdle = (now: number) =>
       spans
         .closeIdleDefault(now, task => unfinished.has(task))
@@ -122,23 +138,25 @@ describe('default spans of a client', () => {
     expect(closeIdle(6)).toEqual([]);
     expect(spans.outer(span(0))).toBe(0);
     unfinished.add(3);
-    expect(submits(spans, 7, [3], unfinished)).toEqual([[9, 7, null]]);
+    expect(submits(spans, 7, [3], unfinished)).toEqual([[given(), 7, null]]);
     unfinished.clear();
     // Nobody has looked meanwhile.
     expect(submits(spans, 8, [4], unfinished)).toEqual([
-      [9, 7, 8],
-      [8, 8, null]
+      [given(), 7, 8],
+      [given(1), 8, null]
     ]);
-    expect([0, 9, 8, 3].map(id => spans.own(span(id)))).toEqual([0, 0, 0, 3]);
-    expect(spans.outer(span(0))).toBe(8);
-    expect(spans.close(9)).toMatchObject([{ id: 8, closed: 9 }]);
+    expect([0, given(), given(1), 3].map(id => spans.own(span(id)))).toEqual([
+      0, 0, 0, 3
+    ]);
+    expect(spans.outer(span(0))).toBe(given(1));
+    expect(spans.close(9)).toMatchObject([{ id: given(1), closed: 9 }]);
   });
 
   it('that a task is outside of give what it opens no parent', () => {
-    const numbers = new SpanNumbers(9);
+    const numbers = new SpanNumbers();
     new ClientSpans(numbers, 'a.ipynb', 4).takeOwnDefault(1);
     const spans = new ClientSpans(numbers, 'a.ipynb', 5);
-    const same = { ...opened(1, 0), same: span(9) };
+    const same = { ...opened(1, 0), same: span(given()) };
     expect(spans.announce([same, opened(2, 1), opened(3, 2)])).toMatchObject([
       { id: 2, parent: 0, client: 4 },
       { id: 3, parent: 2 }
@@ -146,21 +164,21 @@ describe('default spans of a client', () => {
   });
 
   it('share the last number when they are many', () => {
-    const spans = new ClientSpans(new SpanNumbers(9, 99, 2), 'a.ipynb');
+    const spans = new ClientSpans(new SpanNumbers(2), 'a.ipynb');
     const none = new Set<number>();
     const rows = [1, 2, 3, 4].flatMap(now => submits(spans, now, [now], none));
     expect(rows).toEqual([
       [0, 1, 2],
-      [9, 2, null],
-      [9, 2, 3],
-      [8, 3, null],
-      [8, 3, 4],
-      [8, 4, null]
+      [given(), 2, null],
+      [given(), 2, 3],
+      [given(1), 3, null],
+      [given(1), 3, 4],
+      [given(1), 4, null]
     ]);
   });
 
   it('keep few of the tasks that are finished', () => {
-    const spans = new ClientSpans(new SpanNumbers(9), 'a.ipynb');
+    const spans = new ClientSpans(new SpanNumbers(), 'a.ipynb');
     let newest = 0;
     for (let graph = 0; graph < 200; graph++) {
       // The newest task is always unfinished, so that none before it is at the end.
