@@ -118,7 +118,8 @@ class DaskProcesses:
             check=True,
             env=self._environment,
             cwd=self._folder,
-            timeout=LIMIT_SECONDS,
+            # (it imports all that it needs, which takes most of a minute on a busy machine)
+            timeout=3 * LIMIT_SECONDS,
         ).stdout
 
     def printed(self) -> str:

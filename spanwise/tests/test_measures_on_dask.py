@@ -16,6 +16,7 @@ import spanwise
 from spanwise import MemorySampler
 from spanwise.client.current import default_client
 from spanwise.client.report_parts import _OfDask
+from spanwise.dask_bridge import viewer
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.observed.page_file import Page
 from spanwise.observed.profiles import Profile
@@ -199,8 +200,14 @@ class TestMemorySampler:
 
 class TestReport:
     def test_every_figure_is_that_of_the_api_and_of_dask(
-        self, client: Any, theirs: distributed.Client, tmp_path: Path
+        self,
+        client: Any,
+        theirs: distributed.Client,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
+        # (workers may take so long to tell their sums on a slow machine)
+        monkeypatch.setattr(viewer, "_HEARTBEATS_SECONDS", LIMIT_SECONDS)
         theirs.get_task_stream()  # (from now on Dask notes them, too)
         client.submit(part, 1, key="before", pure=False).result()
         sampler = MemorySampler()
@@ -327,9 +334,9 @@ class TestReport:
         )
         heard = [True, False]
         log = SimpleNamespace(has_task_sums=True, heard_since=lambda t: t == 10.0 and heard.pop(0))
-        viewer = SimpleNamespace(flush_sums=flush_sums, log=log, status="watching")
+        watching = SimpleNamespace(flush_sums=flush_sums, log=log, status="watching")
         parts = _OfDask.__new__(_OfDask)
-        monkeypatch.setattr(parts, "_viewer", viewer, raising=False)
+        monkeypatch.setattr(parts, "_viewer", watching, raising=False)
         monkeypatch.setattr(parts, "_asked", asked, raising=False)
         metrics = parts.metrics(4.0, 10.0)
         # What is by the runs of tasks is of the block alone.
@@ -342,9 +349,9 @@ class TestReport:
         assert metrics.summary["byFunction"] == [10.7]
         assert parts.metrics(4.0, 10.0).notes[1].endswith("in the block.")
         # Of a cluster that nobody watches any more, and of one that tells none.
-        viewer.status = "closed"
+        watching.status = "closed"
         assert dict(parts.metrics(4.0, 10.0)) == dict(fine_metrics(4.0, 10.0))
-        viewer.status, log.has_task_sums = "watching", False
+        watching.status, log.has_task_sums = "watching", False
         assert dict(parts.metrics(4.0, 10.0)) == dict(fine_metrics(4.0, 10.0))
 
 
