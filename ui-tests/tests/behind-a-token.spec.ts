@@ -7,6 +7,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { expect, type Page, test } from '@playwright/test';
 import { Guest, type Tab } from '../pages/guest';
+import { holdScripts, observerLink } from '../pages/held';
+import { TITLES } from '../pages/panel';
 import { sentencesFrom } from '../pages/sentences';
 import { SlowProxy } from '../pages/slow-proxy';
 import { notebookFolder, runtimeFolder } from '../servers';
@@ -166,23 +168,33 @@ test('on a slow link panels say that they load, and fill', async ({
   const traveller = await Guest.enter(browser, proxy.origin);
   try {
     const tab = await traveller.tab('train');
+    const link = await observerLink(tab.page);
     await tab.goto(NOTEBOOK);
     await traveller.signIn(tab.page);
     await untilReady(tab);
     const said = await sentencesFrom(tab.page);
     const silences = await silencesFrom(tab.page);
     proxy.setSlow(true);
+    link.hold();
     await tab.sidebar.openDefaultLayout();
+    for (const title of TITLES) {
+      const sentence = `${title}, ${CLUSTER}: Loading the figures of ${CLUSTER}…`;
+      await expect.poll(said).toContain(sentence);
+    }
+    const releaseScripts = await holdScripts(tab.page);
+    link.release();
+    await expect.poll(said).toContain('Loading the chart…');
+    releaseScripts();
     await expectFilled(tab);
-    expect(await said()).toContain(`Loading the figures of ${CLUSTER}…`);
-    expect(await said()).toContain('Loading the chart…');
     expect(await said()).not.toContain('No cluster');
+    link.hold();
     await tab.sidebar.pick('cider');
+    await expect.poll(said).toContain('Loading the new figures…');
+    link.release();
     const functions = tab
       .panel('Fine Performance Metrics', CLUSTER)
       .region.getByRole('list', { name: 'By function' });
     await expect(functions).not.toContainText('pick');
-    expect(await said()).toContain('Loading the new figures…');
     for (const { region } of tab.panels(CLUSTER)) {
       await expect(region.locator('.sw-loading')).toHaveCount(0);
     }

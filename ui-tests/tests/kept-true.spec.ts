@@ -2,8 +2,9 @@
  * What panels say while something is missing: a cluster that the page has not heard of, an observer or a scheduler that was killed; and what
  * chips and orders say after a filter.
  */
-import type { Locator, WebSocketRoute } from '@playwright/test';
-import { expect, type Lab, test } from '../pages/lab';
+import type { Locator } from '@playwright/test';
+import { observerLink } from '../pages/held';
+import { expect, test } from '../pages/lab';
 import { sentencesFrom } from '../pages/sentences';
 
 const CLUSTER = 'mill';
@@ -104,7 +105,7 @@ test('chips, orders, and the death of observer and scheduler', async ({
 test('a button opens its own notebook’s panels, however late the page hears of the cluster', async ({
   lab
 }) => {
-  const link = await slowLink(lab);
+  const link = await observerLink(lab.page);
   const cells = (name: string) => [START.replace(CLUSTER, name)];
   const north = await lab.open('north.ipynb', cells('north'));
   await north.run(0);
@@ -130,32 +131,6 @@ test('a button opens its own notebook’s panels, however late the page hears of
   await expect(panels.first()).not.toContainText('Waiting');
   expect(lab.troubles.errors).toEqual([]);
 });
-
-/** Messages of the observer can be held back, in their order. */
-async function slowLink(lab: Lab): Promise<{ hold(): void; release(): void }> {
-  let held: (() => void)[] | null = null;
-  await lab.page.routeWebSocket(/spanwise\/ws/, (page: WebSocketRoute) => {
-    const server = page.connectToServer();
-    server.onMessage(message => {
-      const pass = () => page.send(message);
-      if (held === null) {
-        pass();
-      } else {
-        held.push(pass);
-      }
-    });
-  });
-  return {
-    hold: () => {
-      held ??= [];
-    },
-    release: () => {
-      const waiting = held ?? [];
-      held = null;
-      waiting.forEach(pass => pass());
-    }
-  };
-}
 
 /** Names of a panel's tools that lie outside its toolbar when it is so wide. */
 function cutOff(region: Locator, width: number): Promise<string[]> {
