@@ -26,7 +26,8 @@ from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_dask_tls import issue
 
-_WORKERS = 2
+#: One takes seconds of a core to start: two threads of one are as good as two.
+_WORKERS, _THREADS = 1, 2
 #: Tasks that wait at a time.
 _AHEAD = 40
 
@@ -59,7 +60,7 @@ class Computing:
         self.processes = DaskProcesses(
             folder,
             workers=_WORKERS,
-            threads=1,
+            threads=_THREADS,
             scheduler_options=(*options, "--protocol", "tls" if security else "tcp"),
             worker_options=options,
         )

@@ -21,7 +21,7 @@ const COUNTED = `${FUNCTIONS}
 
 rounds = 0
 while not os.path.exists("${ENOUGH}"):
-    a_round()
+    a_round_and_rest()
     rounds += 1
 print(rounds)`;
 /** Tasks of a round: see orchard.ts. */
