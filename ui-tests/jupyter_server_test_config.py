@@ -1,6 +1,6 @@
 """JupyterLab as the browser tests want it. Never for people: it asks for no token.
 
-Galata signs in nowhere and sends no XSRF cookie; the server `guarded`
+Most tests sign in nowhere and send no XSRF cookie; the server `guarded`
 wants both, as JupyterLab does by default. The server listens on
 127.0.0.1 only, on a port picked for this run, in a folder of its own.
 """
@@ -11,8 +11,6 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-
-import jupyterlab
 
 name = os.environ["SPANWISE_BROWSER_SERVER"]
 folder = Path.cwd() / "servers" / name
@@ -41,6 +39,5 @@ c.LabApp.news_url = None
 # To look for language servers starts npm.
 c.LanguageServerManager.autodetect = False
 c.LabApp.check_for_updates_class = "jupyterlab.NeverCheckForUpdate"
-# Galata drives JupyterLab through `window.jupyterapp` and its own small extension.
+# Tests drive JupyterLab through `window.jupyterapp` where a click is not what they are about.
 c.LabApp.expose_app_in_browser = True
-c.LabServerApp.extra_labextensions_path = str(Path(jupyterlab.__file__).parent / "galata")

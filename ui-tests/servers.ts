@@ -33,3 +33,13 @@ export function notebookFolder(server: ServerName): string {
     'root'
   );
 }
+
+/** Where a server keeps what users have set. */
+export function settingsFolder(server: ServerName): string {
+  return path.join(
+    setting('SPANWISE_BROWSER_FOLDER'),
+    'servers',
+    server,
+    'settings'
+  );
+}

@@ -1,13 +1,21 @@
 /**
- * The browser tests' `test`: Galata's, with a workspace of its own on the real server (so that a reload restores what JupyterLab itself has
- * saved), and a record of everything that went wrong in the page.
+ * The browser tests' `test`: a page of JupyterLab on the real server, in a workspace and a folder of its own, with the settings that it
+ * asks for, and a record of everything that went wrong in it. All these pages are tabs of one browser window, whose cache has JupyterLab's
+ * files, and what the browser has compiled of them, from the second page on. Nothing between page and server is caught: that would switch the
+ * cache off.
  */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import * as path from 'node:path';
+import type { JupyterFrontEnd } from '@jupyterlab/application';
 import {
+  type APIRequestContext,
+  type Browser,
+  type BrowserContext,
   expect,
-  type IJupyterLabPageFixture,
-  JupyterLabPage,
-  test as galataTest
-} from '@jupyterlab/galata';
+  type Page,
+  test as base
+} from '@playwright/test';
+import { notebookFolder, settingsFolder } from '../servers';
 import { Notebook } from './notebook';
 import { type FourPanels, Panel, panelsOf, type PanelTitle } from './panel';
 import { Sidebar } from './sidebar';
@@ -15,14 +23,36 @@ import { TroubleRecord } from './trouble';
 
 export { expect };
 
-/** Galata's own 15 s are too few for the first page of JupyterLab on a slow, busy machine. */
+declare global {
+  // eslint-disable-next-line @typescript-eslint/naming-convention -- The browser's own.
+  interface Window {
+    /** As `expose_app_in_browser` of the servers has it. */
+    readonly jupyterapp: JupyterFrontEnd;
+  }
+}
+
+/** JupyterLab's first page on a slow, busy machine. */
 const PATIENCE_MS = 240_000;
-const { waitForCondition } = JupyterLabPage.prototype;
-JupyterLabPage.prototype.waitForCondition = function (
-  condition,
-  timeout = PATIENCE_MS
-) {
-  return waitForCondition.call(this, condition, timeout);
+
+/** By plugin, what a user has set. */
+type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** Cursors that do not blink, and fonts that are there on every machine, for the pictures. */
+const SETTINGS: Settings = {
+  '@jupyterlab/codemirror-extension:plugin': {
+    defaultConfig: { cursorBlinkRate: 0 }
+  },
+  '@jupyterlab/terminal-extension:plugin': {
+    cursorBlink: false,
+    fontFamily: '"DejaVu Mono"'
+  },
+  '@jupyterlab/apputils-extension:themes': {
+    overrides: {
+      'code-font-family': '"DejaVu Mono"',
+      'content-font-family': '"DejaVu Sans"',
+      'ui-font-family': '"DejaVu Sans"'
+    }
+  }
 };
 
 /** The parts of a terminal's widget in the page that are used here. */
@@ -36,7 +66,7 @@ export class Lab {
   readonly sidebar: Sidebar;
 
   constructor(
-    readonly page: IJupyterLabPageFixture,
+    readonly page: Page,
     readonly troubles: TroubleRecord,
     /** With a slash at the end. */
     private readonly _root: string,
@@ -55,26 +85,42 @@ export class Lab {
 
   /** Open an empty workspace. */
   async openEmpty(): Promise<void> {
-    await this.page.goto(
-      `${this._root}lab/workspaces/${this._workspace}?reset`
-    );
-    await this.page
-      .locator('#jupyterlab-splash')
-      .waitFor({ state: 'detached' });
+    await this._goto(`lab/workspaces/${this._workspace}?reset`);
   }
 
   /** Open a copy of a notebook, whose text is given, in an empty workspace. */
   async openCopy(name: string, text: string): Promise<Notebook> {
-    await this.writeFile(name, text);
+    this.writeFile(name, text);
     return this._show(this.notebook(name));
   }
 
   private async _show(notebook: Notebook): Promise<Notebook> {
-    await this.page.goto(
-      `${this._root}lab/workspaces/${this._workspace}/tree/${encodeURI(notebook.path)}?reset`
+    await this._goto(
+      `lab/workspaces/${this._workspace}/tree/${encodeURI(notebook.path)}?reset`
     );
     await notebook.ready();
     return notebook;
+  }
+
+  private async _goto(address: string): Promise<void> {
+    await this.page.goto(`${this._root}${address}`, {
+      waitUntil: 'domcontentloaded'
+    });
+    await this._started();
+  }
+
+  private async _started(): Promise<void> {
+    await this.page.waitForFunction(
+      () => (window as Partial<Window>).jupyterapp !== undefined,
+      null,
+      { polling: 100, timeout: PATIENCE_MS }
+    );
+    await this.page.evaluate(() =>
+      window.jupyterapp.restored.then(() => undefined)
+    );
+    await this.page
+      .locator('#jupyterlab-splash')
+      .waitFor({ state: 'detached', timeout: PATIENCE_MS });
   }
 
   /** A notebook of the test's folder. */
@@ -92,7 +138,8 @@ export class Lab {
 
   /** As a user does it: F5. */
   async reload(): Promise<void> {
-    await this.page.reload();
+    await this.page.reload({ waitUntil: 'domcontentloaded' });
+    await this._started();
   }
 
   /** The workspace as the server has it: layout and state database. */
@@ -112,11 +159,10 @@ export class Lab {
   }
 
   /** A file in the folder in which the test's notebooks run. */
-  async writeFile(name: string, text: string): Promise<void> {
-    await this.page.contents.uploadContent(
-      text,
-      'text',
-      `${this._folder}/${name}`
+  writeFile(name: string, text: string): void {
+    writeFileSync(
+      path.join(notebookFolder('laptop'), this._folder, name),
+      text
     );
   }
 
@@ -136,24 +182,75 @@ export class Lab {
   }
 
   async setTheme(theme: 'JupyterLab Light' | 'JupyterLab Dark'): Promise<void> {
-    await this.page.theme.setTheme(theme);
+    await this.page.evaluate(
+      name =>
+        window.jupyterapp.commands
+          .execute('apputils:change-theme', { theme: name })
+          .then(() => undefined),
+      theme
+    );
+    await expect(this.page.locator('body')).toHaveAttribute(
+      'data-jp-theme-name',
+      theme
+    );
+    await this.page
+      .locator('#jupyterlab-splash')
+      .waitFor({ state: 'detached' });
   }
 }
 
-export const test = galataTest.extend<{ lab: Lab }>({
-  autoGoto: false,
-  // Galata's own condition is a launcher in front.
-  waitForApplication: async ({ baseURL: _ }, use) => {
-    await use(async page => {
-      await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
-    });
+/** The window of all tests in this process. */
+let shared: BrowserContext | null = null;
+
+/** Its first tab stays empty: with the last one a window would close, and the next one takes a second of a core. */
+async function openWindow(browser: Browser): Promise<BrowserContext> {
+  const context = await browser.newContext();
+  await context.newPage();
+  return context;
+}
+
+export const test = base.extend<{ lab: Lab; settings: Settings }>({
+  settings: [{}, { option: true }],
+  context: async ({ browser }, use) => {
+    shared ??= await openWindow(browser);
+    await use(shared);
   },
-  mockState: false,
-  // Galata's stand-in for the kernels' API takes a restart for an end. Its sessions, which it ends after each test, have the same kernels.
-  kernels: null,
-  lab: async ({ page, tmpPath, baseURL }, use, info) => {
+  lab: async ({ page, context, settings, baseURL }, use, info) => {
     const root = new URL('/', baseURL).href;
+    const folder = path.basename(info.outputDir);
+    const place = path.join(notebookFolder('laptop'), folder);
+    mkdirSync(place, { recursive: true });
+    writeSettings({ ...SETTINGS, ...settings });
     const troubles = new TroubleRecord(page);
-    await use(new Lab(page, troubles, root, tmpPath, info.testId));
+    await use(new Lab(page, troubles, root, folder, info.testId));
+    await page.evaluate(() => localStorage.clear());
+    await page.close();
+    await endAll(context.request, root);
+    rmSync(place, { recursive: true, force: true });
   }
 });
+
+/** In place of what the test before has set. */
+function writeSettings(settings: Settings): void {
+  const folder = settingsFolder('laptop');
+  rmSync(folder, { recursive: true, force: true });
+  for (const [id, values] of Object.entries(settings)) {
+    const [plugin = '', name = ''] = id.split(':');
+    const file = path.join(folder, plugin, `${name}.jupyterlab-settings`);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, JSON.stringify(values));
+  }
+}
+
+/** Kernels with their notebooks, and terminals; with a kernel ends its cluster. */
+async function endAll(request: APIRequestContext, root: string): Promise<void> {
+  for (const [kind, name] of [
+    ['sessions', 'id'],
+    ['terminals', 'name']
+  ] as const) {
+    const found = await request.get(`${root}api/${kind}`);
+    for (const each of (await found.json()) as Record<string, string>[]) {
+      await request.delete(`${root}api/${kind}/${each[name]}`);
+    }
+  }
+}

@@ -16,14 +16,13 @@ type OpenNotebook = {
       };
     }[];
   };
-  readonly context?: { readonly path: string; readonly ready: Promise<void> };
+  readonly context?: { readonly path: string; readonly isReady: boolean };
   readonly sessionContext?: {
-    readonly ready: Promise<void>;
+    readonly isReady: boolean;
     readonly session?: {
       readonly kernel?: {
         readonly status: string;
         readonly connectionStatus: string;
-        readonly info: Promise<unknown>;
         restart(): Promise<void>;
         requestKernelInfo(): Promise<unknown>;
       } | null;
@@ -92,20 +91,20 @@ export class Notebook {
   async ready(): Promise<void> {
     await expect(this.tab).toBeVisible({ timeout: RUN_LIMIT });
     await this._page.waitForFunction(
-      async path => {
+      path => {
         const open = [...window.jupyterapp.shell.widgets('main')].find(
           widget => (widget as OpenNotebook).context?.path === path
         ) as OpenNotebook | undefined;
-        await open?.context?.ready;
-        await open?.sessionContext?.ready;
         const kernel = open?.sessionContext?.session?.kernel;
-        await kernel?.info;
         return (
-          kernel?.connectionStatus === 'connected' && kernel.status === 'idle'
+          open?.context?.isReady === true &&
+          open.sessionContext?.isReady === true &&
+          kernel?.connectionStatus === 'connected' &&
+          kernel.status === 'idle'
         );
       },
       this.path,
-      { timeout: RUN_LIMIT }
+      { polling: 100, timeout: RUN_LIMIT }
     );
   }
 

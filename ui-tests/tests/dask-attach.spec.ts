@@ -4,7 +4,6 @@
  */
 import { mkdirSync } from 'node:fs';
 import * as path from 'node:path';
-import { galata } from '@jupyterlab/galata';
 import type { Locator, TestInfo } from '@playwright/test';
 import { DaskClusters } from '../pages/dask-clusters';
 import { expect, type Lab, test } from '../pages/lab';
@@ -149,10 +148,7 @@ client`;
 
 test.describe('by the setting', () => {
   test.use({
-    mockSettings: {
-      ...galata.DEFAULT_SETTINGS,
-      '@spanwise/lab:dask': { attachToDask: 'at once' }
-    }
+    settings: { '@spanwise/lab:dask': { attachToDask: 'at once' } }
   });
 
   test('a cluster fills the panels without a click, and again after a restart', async ({

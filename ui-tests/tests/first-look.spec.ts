@@ -26,7 +26,7 @@ test('the first look, in pictures', async ({ lab }, info) => {
 
   const source = (name: string) =>
     readFileSync(path.join(EXAMPLES, name), 'utf8');
-  await lab.writeFile('first_look.py', source('first_look.py'));
+  lab.writeFile('first_look.py', source('first_look.py'));
   const notebook = await lab.openCopy(
     'first-look.ipynb',
     isForDocs ? source('first-look.ipynb') : quick(source('first-look.ipynb'))

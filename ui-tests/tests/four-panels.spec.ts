@@ -73,10 +73,7 @@ test('four panels, from the drag to the figures', async ({ lab, page }) => {
     await lab.sidebar.pick('cider');
     await allFiltered(lab);
     const before = await places(lab);
-    await page.waitForFunction(async () => {
-      const app = window.jupyterapp;
-      return app.restored.then(() => true);
-    });
+    await page.evaluate(() => window.jupyterapp.restored.then(() => undefined));
     await workspaceSaved(lab);
     await lab.reload();
     await allFiltered(lab);
@@ -94,7 +91,7 @@ test('four panels, from the drag to the figures', async ({ lab, page }) => {
   });
 
   await test.step('the table shows what client.fine_metrics says', async () => {
-    await lab.writeFile(ENOUGH, '');
+    lab.writeFile(ENOUGH, '');
     await notebook.ready();
     await notebook.run(2);
     const exact = JSON.parse(await notebook.output(2)) as Record<

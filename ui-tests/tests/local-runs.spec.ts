@@ -173,7 +173,7 @@ _ = dask.compute(*tasks, scheduler="threads", num_workers=2)`,
       'dark'
     );
     await lab.page.screenshot({ path: info.outputPath('live-dark.png') });
-    await lab.writeFile(ENOUGH, '');
+    lab.writeFile(ENOUGH, '');
     await notebook.finished(3);
     await expect(card).not.toContainText('running');
     await expect(legend).toContainText('wait');

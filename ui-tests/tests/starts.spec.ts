@@ -1,12 +1,13 @@
-import { expect, test } from '@jupyterlab/galata';
+import { expect, test } from '../pages/lab';
 
 test('JupyterLab starts with the extension and its sidebar tab', async ({
-  page
+  lab
 }) => {
+  await lab.openEmpty();
   await expect(
-    page.getByRole('tab', { name: 'Spanwise', exact: true })
+    lab.page.getByRole('tab', { name: 'Spanwise', exact: true })
   ).toBeVisible();
-  const plugins = await page.evaluate(() =>
+  const plugins = await lab.page.evaluate(() =>
     window.jupyterapp
       .listPlugins()
       .filter((id: string) => id.startsWith('@spanwise/lab:'))
