@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import dask
 import hypothesis
 import pytest
@@ -22,7 +23,7 @@ from spanwise.client import launch, session
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
-from spanwise.tests.stages import LONGEST, STAGES
+from spanwise.tests.stages import BY_VALUE, LONGEST, STAGES
 from spanwise.wire.link import Link
 
 # What runs these tests is no program whose spans have a root; those that tests start are.
@@ -115,6 +116,21 @@ def _only_its_own_imports(request: pytest.FixtureRequest) -> Iterator[None]:
             patch.setattr(session, "imported_modules", list)
             patch.setattr(launch, "FIRST", ())
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tasks_go_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Of most files whose tasks run on workers, the functions go there as those of a notebook do.
+
+    By name, each worker imports the file for them: pytest, the client and what tests compare with
+    take it a second of a core and more, twice as long as its start.
+    """
+    if module_of(request.node) not in BY_VALUE:
+        yield
+        return
+    cloudpickle.register_pickle_by_value(request.module)
+    yield
+    cloudpickle.unregister_pickle_by_value(request.module)
 
 
 @pytest.fixture
