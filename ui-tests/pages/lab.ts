@@ -166,7 +166,7 @@ export class Lab {
     );
   }
 
-  /** Open a terminal of JupyterLab and type a command into it. */
+  /** Open a terminal of JupyterLab and put a command into it: typed, each of its letters was drawn, for minutes on a busy machine. */
   async runInTerminal(command: string): Promise<void> {
     await this.page.evaluate(async () => {
       const { commands } = window.jupyterapp;
@@ -178,7 +178,8 @@ export class Lab {
           ?.session?.connectionStatus === 'connected'
     );
     await this.page.locator('.jp-Terminal').click();
-    await this.page.keyboard.type(`${command}\n`);
+    await this.page.keyboard.insertText(command);
+    await this.page.keyboard.press('Enter');
   }
 
   async setTheme(theme: 'JupyterLab Light' | 'JupyterLab Dark'): Promise<void> {
