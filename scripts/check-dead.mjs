@@ -147,6 +147,7 @@ function wrongPackages(base, modules) {
   const isNamed = id =>
     named.has(id) ||
     words.has(id) ||
+    words.has(PACKAGE_USES[id]) ||
     programsOf(base, id).some(
       program => words.has(program) || words.has(`node_modules/.bin/${program}`)
     );
@@ -192,6 +193,11 @@ function programsOf(base, id) {
     ? [id.split('/').at(-1)]
     : Object.keys(bin ?? {});
 }
+
+/** Packages that a program of another one looks for: the word of its command that makes it do so. */
+const PACKAGE_USES = {
+  'oxlint-tsgolint': 'type-aware'
+};
 
 /** Distributions whose modules are not named as they are, or that work without an import. */
 const PYTHON_USES = {
