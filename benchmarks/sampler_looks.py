@@ -179,7 +179,6 @@ class Ours:
                     next_rows = now + 1.0
                     self.watch.rows()
                     self.watch.stacks.rows()
-                self.watch.budget.rests()
                 time.sleep(INTERVAL)
             looks.cpu = time.thread_time()
 

@@ -19,13 +19,11 @@ from typing import Any
 
 from benchmarks import records
 from benchmarks.verdicts import Figure
-from spanwise.measure.looks import LOOK_SECONDS
 from spanwise.records.enumerations import SAMPLE_ON_CORE
 from spanwise.tests.fake_scheduler import FakeScheduler, WorkerHandle, task
 
-#: Points by which the sampled share is off, and true looks a second: those, or this share of what
-#: the budget of looks lets there be where they are dear.
-MOST_POINTS, LEAST_LOOKS, LEAST_OF_DUE = 3.0, 85.0, 0.8
+#: Points by which the sampled share is off, and true looks a second.
+MOST_POINTS, LEAST_LOOKS = 3.0, 85.0
 
 
 def python_work(cpu_seconds: float) -> None:
@@ -61,10 +59,6 @@ def looks_of(dask_worker: Any) -> int:
     return dask_worker._worker.watch.sampler.looks
 
 
-def looks_due(dask_worker: Any) -> float:
-    return 1.0 / dask_worker._worker.watch.budget.apart(LOOK_SECONDS)
-
-
 def shares(counter: dict[int, float]) -> dict[int, float]:
     total = sum(counter.values())
     return {key: value / total for key, value in counter.items()}
@@ -92,7 +86,7 @@ def measure(worker: WorkerHandle, mix: list[Any], seconds: float) -> dict[str, A
     for run_id in previous:
         worker.run_of(run_id)
     wall = time.perf_counter() - begin
-    looks, due = worker.call(looks_of) - looks, worker.call(looks_due)
+    looks = worker.call(looks_of) - looks
     worker.flush()
     cpu: collections.Counter[int] = collections.Counter()
     for run in worker.runs:
@@ -114,7 +108,6 @@ def measure(worker: WorkerHandle, mix: list[Any], seconds: float) -> dict[str, A
         "allOffPoints": 100 * off_all,
         "onCoreSecondsOverCpu": sum(on_core.values()) * 0.01 / sum(cpu.values()),
         "looksPerSecond": looks / wall,
-        "looksDuePerSecond": due,
     }
 
 
@@ -141,12 +134,7 @@ def main() -> int:
         figures += [
             Figure(name, "off by", "points", "lower", (result["offPoints"],), limit=MOST_POINTS),
             Figure(
-                name,
-                "looks a second",
-                "",
-                "higher",
-                (result["looksPerSecond"],),
-                limit=min(LEAST_LOOKS, LEAST_OF_DUE * result["looksDuePerSecond"]),
+                name, "looks a second", "", "higher", (result["looksPerSecond"],), limit=LEAST_LOOKS
             ),
         ]
     records.hand_over(arguments, {"seconds": arguments.seconds}, figures, {"mixes": results})

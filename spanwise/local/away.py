@@ -239,4 +239,4 @@ class Away:
                 if not busy and now - self._worked > _IDLE_SECONDS:
                     self._watching = False
                     return
-            self._watch.wait(pause)
+            pause.wait(self._watch.pause)

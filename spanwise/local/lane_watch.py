@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
-from time import thread_time
 from typing import Any
 
 from spanwise.graph.private_dask import TASK_SPEC_FILE
 from spanwise.local.meter import Lane, Meter
-from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS, LookBudget
+from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 from spanwise.measure.sampler import ThreadSampler
 from spanwise.measure.stacks import StackTree, TextIds
 from spanwise.records.enumerations import NONE_U32
@@ -38,8 +36,6 @@ class LaneWatch(ThreadSampler):
         self._said: dict[Lane, tuple[int, Any]] = {}
         #: Seconds until the next look.
         self.pause = LOOK_SECONDS
-        #: Of the looks of the one thread that waits.
-        self.budget = LookBudget()
 
     def called(self, row: Any) -> object:
         """Return the function of the task."""
@@ -51,23 +47,8 @@ class LaneWatch(ThreadSampler):
             busy, moved = super().look(now)
         except OSError:  # its clock went with it
             busy, moved = 1, True
-        self.budget.looked()
-        apart = self.budget.apart(LOOK_SECONDS)
-        still = max(apart, min(2 * self.pause, STILL_SECONDS))
-        self.pause = apart if moved or not busy else still
+        self.pause = LOOK_SECONDS if moved or not busy else min(2 * self.pause, STILL_SECONDS)
         return busy, moved
-
-    def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
-        """As ThreadSampler's."""
-        begin = thread_time()
-        rows = super().rows()
-        self.budget.book(thread_time() - begin)
-        return rows
-
-    def wait(self, woken: threading.Event, seconds: float | None = None) -> None:
-        """Wait for the next look, or as long as is said, or until the event."""
-        self.budget.rests()
-        woken.wait(self.pause if seconds is None else seconds)
 
     def running(self, now: float) -> list[Running]:
         """Rows for tasks that run for long now, and for the end of such tasks."""

@@ -175,11 +175,11 @@ class Recorder:
                 self._give_up(error)
                 return
             if busy:
-                self._watch.wait(self._wake)
+                self._wake.wait(self._watch.pause)
             elif self._runs:
-                self._watch.wait(self._wake, _TURN_SECONDS)
+                self._wake.wait(_TURN_SECONDS)
             else:
-                self._watch.wait(self._wake, max(0.0, next_memory - perf_counter()))
+                self._wake.wait(max(0.0, next_memory - perf_counter()))
             self._wake.clear()
 
     def _give_up(self, error: Exception) -> None:

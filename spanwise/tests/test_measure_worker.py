@@ -435,11 +435,6 @@ def _without_collections():
     gc.disable()
 
 
-def _look_as_asked(dask_worker):
-    """On a slow machine looks are dear, and the budget would have fewer of them."""
-    dask_worker._worker.watch.budget.share = math.inf
-
-
 def _tracked_alive():
     return sum(type(each) is Tracked for each in gc.get_objects())
 
@@ -543,7 +538,6 @@ class TestSampling:
         return max(abs(a.get(key, 0) - b.get(key, 0)) for key in {*a, *b})
 
     def test_two_spans_of_python_on_one_thread(self, single):
-        single.call(_look_as_asked)
         looks = single.call(lambda dask_worker: dask_worker._worker.watch.sampler.looks)
         with Disturbance(single.process.pid) as disturbance:
             cpu, wall, inside, on_core, samples, functions = self.mix(
@@ -561,9 +555,9 @@ class TestSampling:
             share = inside[span] / wall[span]
             bound = self.bound_of_function(share, looks * self.shares(wall)[span], lost, wall)
             assert abs(functions[span, name] / samples[span] - share) < bound
-        # True looks, not what they stand for. Without a budget one is due each 10 ms and may have
-        # to wait a switch interval of 5 ms for the lock: 67 a second, less a tenth, while looker
-        # and looked at have a core.
+        # True looks, not what they stand for. One is due each 10 ms and may have to wait a switch
+        # interval of 5 ms for the lock: 67 a second, less a tenth, while looker and looked at have
+        # a core.
         assert looks > 60 * (sum(wall.values()) - lost)
 
     def test_python_and_arrays_on_two_threads(self, double):

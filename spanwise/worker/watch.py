@@ -1,9 +1,8 @@
 """The watch thread: samples stacks, measures memory, tells of long tasks and of late calls.
 
 Wakes every 9 ms while a task computes (of other intervals of the sampler nine tenths, at
-most 40 ms), more seldom where looks would take over a hundredth of a core (`LookBudget`), every
-40 ms while tasks only wait, and while there are none only to measure memory: every 0.2 s, and
-after a while every 0.8 s.
+most 40 ms), every 40 ms while tasks only wait, and while there are none only to measure
+memory: every 0.2 s, and after a while every 0.8 s.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ import gc
 import threading
 from collections.abc import Callable
 from math import inf
-from time import perf_counter, sleep, thread_time
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Protocol
 
-from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS, LookBudget
+from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 from spanwise.measure.memory import FreeMemory, MemoryMonitor, Thresholds, give_back_free_memory
 from spanwise.measure.sampler import INTERVAL
 from spanwise.measure.system import (
@@ -105,9 +104,7 @@ class Watch(threading.Thread):
         epoch = scheduler_start - worker.clock.at(perf_counter())
         self.sampler = Sampler(worker, epoch, sample_seconds or INTERVAL)
         self.recording = recording
-        #: Of the looks of this thread.
-        self.budget = LookBudget()
-        #: Seconds between looks at stacks, or more by the budget; 0: there are none.
+        #: Seconds between looks at stacks; 0: there are none.
         self._look_seconds = LOOK_SECONDS * sample_seconds / INTERVAL
         self._cycle_seconds = cycle_seconds
         #: Where the other threads of this process are; clients ask for it.
@@ -150,30 +147,25 @@ class Watch(threading.Thread):
         """Watch until the process ends."""
         idle_looks = 0
         looks = self._look_seconds if self.recording else 0.0
-        budget = self.budget
-        budget.rests()
-        apart = looks
-        interval = 0.0
+        # What else is done here does not wait for looks that are rare.
+        shortest = min(looks or LOOK_SECONDS, STILL_SECONDS)
+        interval = shortest
         next_memory = next_look = next_stacks = next_samples = last_busy = perf_counter()
         managed = -1.0
         while True:
             now = perf_counter()
-            is_due = looks > 0 and (apart <= STILL_SECONDS or now >= next_stacks)
+            is_due = looks > 0 and (looks == shortest or now >= next_stacks)
+            if is_due:
+                next_stacks = next_stacks + looks if next_stacks + looks > now else now + looks
             busy, moved = self._look(now, is_due)
             works = self.machinery.look(now)
-            if is_due:
-                budget.looked()
-                apart = budget.apart(looks)
-                next_stacks = next_stacks + apart if next_stacks + apart > now else now + apart
-            # What else is done here does not wait for looks that are rare.
-            shortest = min(apart or LOOK_SECONDS, STILL_SECONDS)
             idle_looks = 0 if busy or works else idle_looks + 1
             if busy:
                 last_busy = now
             if moved or not busy:
                 interval = shortest
             else:
-                interval = max(shortest, min(2 * interval, STILL_SECONDS))
+                interval = min(2 * interval, STILL_SECONDS)
             self._push_overdue(now)
             self.look_also()
             if now >= next_memory:
@@ -191,22 +183,20 @@ class Watch(threading.Thread):
                     next_samples = now + self._cycle_seconds
                 self.send_measured(with_samples)
             if idle_looks >= IDLE_LOOKS:
-                if apart > shortest:
+                if looks > shortest:
                     self._look(now, True)  # rare ones may not have seen that nothing runs
                 self._unpark.clear()
                 self.parked = True
                 rest = max(0.0, next_memory - perf_counter())
-                budget.rests()
                 # (asked after `clear`: who wakes this thread from here on ends the wait)
                 woken = self._unpark.wait(min(rest, MEMORY_SECONDS) if self.look_also() else rest)
                 self.parked = False
                 next_look = perf_counter()
-                next_stacks = next_look + apart
+                next_stacks = next_look + looks
                 if not woken and rest > LOOK_SECONDS:
                     continue
                 next_memory = min(next_memory, next_look + self.memory_seconds)
             # Looks that were missed are not made up for; the next stands for them.
-            budget.rests()
             now = perf_counter()
             next_look += interval
             if next_look > now:
@@ -269,9 +259,7 @@ class Watch(threading.Thread):
             self._load_rows = []
             self._running_rows = []
             if with_samples:
-                begin = thread_time()
                 tables["samples"] = self.sampler.rows()
-                self.budget.book(thread_time() - begin)
                 tables["stacks"], tables["frames"] = self.sampler.stacks.rows()
             # The scheduler places tasks by what transfers took, and tells clients how workers are,
             # also where nobody records.
