@@ -217,6 +217,7 @@ def _page(watched: Watched, start: float, stop: float, code: str) -> Page:
         ),
     ]
     facts = [["Of", watched.name], ["Written", strftime("%Y-%m-%d %H:%M:%S", localtime())]]
+    watched.tell_missing()
     if watched.missing:
         facts.append(["Missing", watched.missing])
     return Page({"title": "Dask Performance Report", "facts": facts, "sections": found})

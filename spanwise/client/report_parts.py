@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from spanwise.client.on_workers import versions_here
 from spanwise.client.watched import Watched, WatchedCluster, WatchedDask
 from spanwise.dask_bridge.own_answers import own_profile, scheduler_log, worker_logs
+from spanwise.dask_bridge.viewer import ON_THE_WAY_SECONDS
 from spanwise.observed import report_page as sections
 from spanwise.observed.profile_page import profile_section
 from spanwise.observed.profiles import Profile
@@ -167,7 +168,7 @@ class _OfDask:
             "What Dask’s workers have told from the block’s begin until "
             f"{until - stop:.1f} s after its end."
         )
-        if not viewer.log.heard_since(stop):
+        if not viewer.log.heard_since(stop + ON_THE_WAY_SECONDS):
             note += " Not all have told yet what they added up in the block."
         return FineMetrics(entries, {**told.summary, "notes": [*told.notes, note]})
 

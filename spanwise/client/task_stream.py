@@ -137,7 +137,10 @@ class _Collection(Block):
         assert watched is not None
         try:
             watched.check_same()
-            self._take(watched, watched.asked.task_stream_from(self._places))
+            records = watched.asked.task_stream_from(self._places)
+            # (only a question that has no answer shows that a scheduler hangs)
+            watched.tell_missing()
+            self._take(watched, records)
         except Exception as own:
             if error is None:
                 raise

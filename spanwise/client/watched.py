@@ -44,7 +44,10 @@ class Watched(Protocol):
         """It ends; returns when it began, which may be told better now, and when it ended."""
 
     def check_same(self) -> None:
-        """Raise ClusterError if another log is written than at the begin; warn if none is."""
+        """Raise ClusterError if another log is written than at the begin."""
+
+    def tell_missing(self) -> None:
+        """Warn, once, if nobody writes its log; after a question, which may find that out."""
 
     def let_go(self) -> None:
         """Watch no more, if it was watched for this block alone."""
@@ -76,6 +79,9 @@ class WatchedCluster:
 
     def check_same(self) -> None:
         """As :meth:`Watched.check_same`: another scheduler has another client."""
+
+    def tell_missing(self) -> None:
+        """As :meth:`Watched.tell_missing`: its questions fail if nobody does."""
 
     def let_go(self) -> None:
         """As :meth:`Watched.let_go`: the client records anyway."""
@@ -132,6 +138,7 @@ class WatchedDask:
         """As :meth:`Watched.end`."""
         self.check_same()
         stops = _stops(self.asked.task_stream_from(self._places))
+        self.tell_missing()
         last = nextafter(max(stops, default=-inf), inf)
         return min([start, *stops]), max(self.asked.log.wall_now(), last)
 
@@ -142,9 +149,12 @@ class WatchedDask:
                 f"The Dask scheduler at {self.handle.address} was started again within the block, "
                 "so that it is another cluster: of the first one the panels have what there was."
             )
+
+    def tell_missing(self) -> None:
+        """As :meth:`Watched.tell_missing`."""
         why = self.handle._viewer.why_not_watched()
-        self.missing = why and f"{why} What came after that is missing in the block's figures."
-        if self.missing:
+        if why and not self.missing:
+            self.missing = f"{why} What came after that is missing in the block's figures."
             tell(self.missing)
 
     def let_go(self) -> None:

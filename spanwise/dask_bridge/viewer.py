@@ -68,7 +68,7 @@ _HEARTBEAT_SECONDS, _HEARTBEATS_SECONDS = 0.1, 10.0
 #: And so many times as long as one took, which asks the scheduler for all of its sums.
 _HEARTBEAT_PAUSES = 4.0
 #: A heartbeat that comes sooner after the question may have left its worker before it.
-_ON_THE_WAY_SECONDS = 0.1
+ON_THE_WAY_SECONDS = 0.1
 _END_SECONDS = 5.0
 #: Between looks whether another viewer has attached.
 _CLAIM_SECONDS = 0.05
@@ -542,7 +542,7 @@ class Viewer:
                 self._write(pulled)
 
     async def _pull_heartbeats(self) -> None:
-        since = time() + self.clock_offset + _ON_THE_WAY_SECONDS
+        since = time() + self.clock_offset + ON_THE_WAY_SECONDS
         end = monotonic() + _HEARTBEATS_SECONDS
         while not self._closing and monotonic() < end:
             began = monotonic()

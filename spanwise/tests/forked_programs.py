@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import select
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -22,9 +23,12 @@ import psutil
 
 from spanwise.tests.leftover import not_left_over
 
+#: What a busy machine may need to import all.
+_START_SECONDS = 240.0
 #: What the template runs. A program ends by leaving the loop, as an interpreter ends.
 _TEMPLATE = """
-import gc, importlib, json, os, random, runpy, signal, sys, tempfile
+import gc, importlib, json, os, random, runpy, signal, sys, tempfile, threading
+answers, sys.stdout = sys.stdout, sys.stderr  # (a module may print while it is imported)
 for name in sys.argv[1:]:
     importlib.import_module(name)
 gc.collect()
@@ -32,16 +36,17 @@ gc.freeze()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # (nobody waits for them here)
 for line in sys.stdin.buffer:
     asked = json.loads(line)
+    assert threading.active_count() == 1, threading.enumerate()
     pid = os.fork()
     if pid:
-        print(pid, flush=True)
+        print("forked", pid, file=answers, flush=True)
         continue
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     out = os.open(asked["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(out, 1)
     os.dup2(out, 2)
-    sys.stdin = open(0)
+    sys.stdin, sys.stdout = open(0), answers
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["variables"])
@@ -95,11 +100,22 @@ class Template:
         assert sending is not None and answers is not None
         sending.write(f"{json.dumps(asked)}\n".encode())
         sending.flush()
-        return psutil.Process(int(answers.readline()))
+        readable, _, _ = select.select([answers], [], [], _START_SECONDS)
+        line = answers.readline() if readable else b""
+        assert line.startswith(b"forked "), (
+            f"the process that forks {module} has said {line!r} within {_START_SECONDS:g} s, "
+            f"and ended with {self._process.poll()}"
+        )
+        return psutil.Process(int(line.split()[1]))
+
+    @property
+    def lives(self) -> bool:
+        return self._process.poll() is None
 
     def _close(self) -> None:
-        with suppress(OSError):
+        with suppress(OSError, subprocess.TimeoutExpired):
             self._process.communicate(timeout=10)
+        self._process.kill()
 
 
 _templates: dict[tuple[str, ...], Template] = {}
@@ -108,6 +124,6 @@ _templates: dict[tuple[str, ...], Template] = {}
 def template(python: str, *modules: str) -> Template:
     """The template of an interpreter with these modules, one for all tests of this process."""
     made = _templates.get((python, *modules))
-    if made is None:
+    if made is None or not made.lives:
         made = _templates[python, *modules] = Template(python, *modules)
     return made

@@ -107,7 +107,7 @@ class JupyterServer:
         """End it at once, as a system does that is out of memory."""
         with suppress(psutil.NoSuchProcess):
             self.process.kill()
-        self.process.wait()
+        self.process.wait(END_SECONDS)
 
     def close(self) -> None:
         """End it as a terminal does. Twice is safe.
@@ -119,7 +119,7 @@ class JupyterServer:
         while self.process.is_running() and monotonic() < deadline:
             with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
                 self.process.send_signal(signal.SIGTERM)
-                self.process.wait(1)
+                self.process.wait(5)
         if self.process.is_running():
             self.kill()
             raise AssertionError(f"it did not end in {END_SECONDS:g} s: {self.log.read_text()}")

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -321,8 +321,24 @@ def test_what_another_part_shows_in_smoke_has_that_one(part: runner.Part) -> Non
 def test_a_smoke_run_has_cases_of_each_set_and_their_goals() -> None:
     for cases in (graphs.SHORT, graphs.GENERAL, graphs.REAL, graphs.TRANSFERS):
         assert cases.keys() & set(compare.SMOKED)
-    goals = [graphs.CASES[case].goal for case in compare.SMOKED]
-    assert PARTS["compare"].least_limits(smoke=True) == len(goals) - goals.count(None)
+    assert PARTS["compare"].least_limits(smoke=True) == _goals(compare.SMOKED)
+
+
+@pytest.mark.parametrize(
+    ("part", "cases"),
+    [
+        ("compare", graphs.SHORT),
+        ("compare-general", graphs.GENERAL),
+        ("compare-real", graphs.REAL),
+        ("compare-transfers", graphs.TRANSFERS),
+    ],
+)
+def test_a_run_shows_the_goal_of_each_case(part: str, cases: Iterable[str]) -> None:
+    assert PARTS[part].least_limits(smoke=False) == _goals(cases)
+
+
+def _goals(cases: Iterable[str]) -> int:
+    return sum(graphs.CASES[case].goal is not None for case in cases)
 
 
 def test_the_record_says_all_that_it_must(run: Run, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,6 +98,27 @@ def test_memory_that_a_task_has_freed_leaves_the_process(
     before = max(cluster.run(process).values())
     assert cluster.submit(take, 120).result() >= 120
     wait_until("it is returned", lambda: max(cluster.run(process).values()) < before + 40 * MIB)
+
+
+def wait_for(path: str) -> bool:
+    """Run until the file is there."""
+    wait_until("the file is there", lambda: Path(path).exists())
+    return True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc")
+def test_a_worker_that_is_never_idle_gives_back_what_results_have_left(tmp_path: Path) -> None:
+    def process(dask_worker: Any) -> float:
+        return dask_worker._worker.process_bytes()
+
+    with Client(n_workers=1, threads_per_worker=2, memory_limit=0) as client:
+        running = client.submit(wait_for, str(tmp_path / "end"))
+        (before,) = client.run(process).values()
+        assert client.submit(arrays_between_arrays, 600).result() == 600
+        wait_until("it is returned", lambda: max(client.run(process).values()) < before + 200 * MIB)
+        assert not running.done()
+        (tmp_path / "end").touch()
+        assert running.result()
 
 
 def faults_of_arrays(count: int, nbytes: int) -> float:

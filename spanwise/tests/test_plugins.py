@@ -398,10 +398,10 @@ def slow_project(folder: Path) -> tuple[Path, Path]:
 def test_pip_ends_after_its_limit_with_what_it_has_started(tmp_path: Path) -> None:
     project, begun = slow_project(tmp_path)
     plugin = PipInstall([str(project)], ["--no-index", "--target", str(tmp_path / "target")])
-    plugin.limit_seconds = 8  # until then the build has begun, or the machine is very busy
+    plugin.limit_seconds = 20  # until then the build has begun, or the machine is very busy
     with (
         Client(n_workers=1, threads_per_worker=1) as client,
-        pytest.raises(RuntimeError, match=r"did not install .* within 8 s, and was ended"),
+        pytest.raises(RuntimeError, match=r"did not install .* within 20 s, and was ended"),
     ):
         client.register_plugin(plugin)
     if begun.exists():
@@ -423,7 +423,7 @@ def test_a_stopped_pip_ends_after_its_limit(
     monkeypatch.setattr(plugins, "_PIP_WITH_OWNER", _STOPPED)
     pids = tmp_path / "pids"
     plugin = PipInstall([str(pids)])
-    plugin.limit_seconds = 2  # until then it is stopped, or the machine is very busy
+    plugin.limit_seconds = 5  # until then it is stopped, or the machine is very busy
     said: list[str] = []
 
     def install() -> None:
@@ -437,7 +437,7 @@ def test_a_stopped_pip_ends_after_its_limit(
     installing.join(LIMIT_SECONDS)
     both = [int(each) for each in pids.read_text().split()] if pids.exists() else []
     try:
-        assert said and "within 2 s, and was ended" in said[0]
+        assert said and "within 5 s, and was ended" in said[0]
         wait_until("what it started ends too", lambda: not any(map(lives, both)))
     finally:
         for each in filter(lives, both):

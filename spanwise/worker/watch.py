@@ -56,6 +56,9 @@ MEMORY_SECONDS = 0.2
 #: as they were and nobody samples memory. The scheduler looks each second who is silent.
 RESTING_MEMORY_SECONDS = 0.8
 RESTS_AFTER_SECONDS = 2.0
+#: What may be free amid the heap of a worker with tasks, beyond what it took at the least: nothing
+#: is wrong with it but that other programs lack it.
+MOST_FREE_BYTES = 128 * 2**20
 #: Samples are sent this often, unless a setting says otherwise.
 SAMPLES_SECONDS = 1.0
 #: Looks at idle threads after which the sampler rests.
@@ -116,6 +119,8 @@ class Watch(threading.Thread):
             worker.memory_limit, worker.segments.counted_bytes, worker.thresholds
         )
         self._free = FreeMemory()
+        #: Bytes of the process beside results, when they were least.
+        self._least_unmanaged = inf
         self._unpark = threading.Event()
         #: Around what is collected and not yet sent.
         self._lock = threading.Lock()
@@ -327,6 +332,8 @@ class Watch(threading.Thread):
             # Results from peers: no task of this worker made room for them.
             self._book(spill.make_room(worker))
         row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
+        if self._holds_free(row[1] - worker.managed) and self._free.give_back():
+            row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         if spill.is_short(row[1]) and (spill.give_up_spare(inf) | self._free.give_back()):
             row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         while spill.is_short(row[1]):
@@ -350,12 +357,25 @@ class Watch(threading.Thread):
             worker.pause(False)
             return
         if self._memory.is_over(process) and not spill.is_writing:
+            # What is only free is no reason to end.
+            give_back_free_memory()
+            row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
+            process = row[1]
+        if self._memory.is_over(process) and not spill.is_writing:
             self.send_measured(False)  # whoever tells of its end says what it used
             self._end(
                 f"Worker {worker.number} uses {process / 2**20:.0f} MiB of the "
                 f"{self._memory.limit / 2**20:.0f} MiB that it may use, and ends."
             )
         worker.pause(True, self._why(process), self._is_stalled())
+
+    def _holds_free(self, unmanaged: float) -> bool:
+        """Whether so much may be free amid the heap that it is to go back, though tasks run.
+
+        What a phase of many results has left stays there, and a worker may never be idle.
+        """
+        self._least_unmanaged = min(self._least_unmanaged, unmanaged)
+        return unmanaged > self._least_unmanaged + MOST_FREE_BYTES
 
     def _is_stalled(self) -> bool:
         """Whether neither a running task nor a write can end a pause."""

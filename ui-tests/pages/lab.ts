@@ -223,11 +223,18 @@ export const test = base.extend<{ lab: Lab; settings: Settings }>({
     mkdirSync(place, { recursive: true });
     writeSettings({ ...SETTINGS, ...settings });
     const troubles = new TroubleRecord(page);
-    await use(new Lab(page, troubles, root, folder, info.testId));
-    await page.evaluate(() => localStorage.clear());
-    await page.close();
-    await endAll(context.request, root);
-    rmSync(place, { recursive: true, force: true });
+    try {
+      await use(new Lab(page, troubles, root, folder, info.testId));
+      // (a test that is skipped has opened nothing, and an empty page has no storage)
+      if (page.url().startsWith('http')) {
+        await page.evaluate(() => localStorage.clear());
+      }
+    } finally {
+      // A page that has crashed leaves nothing to the tests after it.
+      await page.close();
+      await endAll(context.request, root);
+      rmSync(place, { recursive: true, force: true });
+    }
   }
 });
 

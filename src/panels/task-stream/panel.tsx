@@ -95,12 +95,18 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
       if (isOtherLog) {
         // The next run of the same notebook, or another cluster.
         this._model.beginAnew();
+        this._forgetMatches();
       }
     }
   }
 
   protected override onTurned(): void {
     this._pointer = this._newPointer();
+    this._forgetMatches();
+  }
+
+  /** They are runs of the log that was shown. */
+  private _forgetMatches(): void {
     this._matches = null;
     this._found = undefined;
   }
