@@ -22,6 +22,7 @@ from typing import Any
 from dask.utils import key_split
 
 from spanwise.bounded_map import BoundedMap
+from spanwise.dask_bridge.left_out import LeftOut
 from spanwise.dask_bridge.pulled import Columns, Pulled
 from spanwise.dask_bridge.running_tasks import SHOWN_SECONDS, RunningTasks
 from spanwise.dask_bridge.sample_pull import Sampled
@@ -72,6 +73,8 @@ _KEPT_KEYS = 200_000
 _KEPT_GROUPS = 50_000
 #: Spans that are known, and sums: a scheduler that says more is not believed.
 _KNOWN_SPANS = _KNOWN_SUMS = 500_000
+#: Of spans beyond these the number of the span around each is known, of the newest.
+_REFUSED_SPANS = 50_000
 _MOST_WORKERS = LARGEST_U16 - 1
 _MOST_LANES = LARGEST_U16
 #: Of a worker, that have their places beside each other, before they have run anything.
@@ -143,6 +146,8 @@ class DaskLog:
         self._places: dict[int, ThreadPlaces] = {}
         self._lanes: dict[tuple[int, int], int] = {}
         self._spans: dict[str, int] = {}
+        #: Those for which there was no room, by the span that has what is theirs.
+        self._refused_spans: BoundedMap[str, int] = BoundedMap(_REFUSED_SPANS)
         #: Their numbers, and when they came.
         self._clients: dict[str, tuple[int, float]] = {}
         #: Key → number of its task, how often it has run, until when, and when that was told.
@@ -172,6 +177,7 @@ class DaskLog:
         #: Sums that were told last, by their labels.
         self._fine: dict[tuple[Any, ...], float] = {}
         self._has_fine = False
+        self._left_out_sums = LeftOut()
         #: Whether the scheduler tells what it adds up of its tasks.
         self.has_task_sums = "fine" not in first.cannot
         default = self.names.id_of("default")
@@ -250,6 +256,7 @@ class DaskLog:
             if "fine" in states:
                 self._write_fine(states["fine"])
             self._write_misplaced()
+            self._write_left_out(self._left_out_sums.take_due(self.now))
 
     def _gap(self, pulled: Pulled) -> None:
         start, stop = self.since(pulled.lost_from), self.since(pulled.lost_to)
@@ -272,6 +279,11 @@ class DaskLog:
         for table, (rows, start, stop) in self._misplaced.items():
             self._add_gap(table, self.since(start), self.since(stop), int(rows), _NO_LANE)
         self._misplaced.clear()
+
+    def _write_left_out(self, sums: tuple[float, float, int] | None) -> None:
+        if sums is not None:
+            start, stop, rows = sums
+            self._add_gap("fine", self.since(start), self.since(stop), rows, _MORE_SUMS)
 
     # -- what there is ----------------------------------------------------
 
@@ -394,13 +406,13 @@ class DaskLog:
         def written(id: str, depth: int = 0) -> int:
             row = rows.pop(id, None)
             if row is None or depth > 100:
-                return self._spans.get(id, 0)
+                return self._span(id)
             _, parent, name, enqueued, start, stop, done = row
             above = 0 if parent is None else written(parent, depth + 1)
             number = self._spans.get(id)
             if number is None:
                 if len(self._spans) >= _KNOWN_SPANS:
-                    return above
+                    return self._refused_spans.keep(id, above)
                 number = self._spans[id] = len(self._spans) + 1
             opened = self.since(enqueued or start or self.now)
             closed = self.since(stop) if done and stop else _NAN
@@ -461,7 +473,11 @@ class DaskLog:
         return self._nodes.keep(key, [number, 0, 0.0, 0.0])
 
     def _span(self, id: str | None) -> int:
-        return 0 if id is None else self._spans.get(id, 0)
+        """The number of a span, or of the one around it if there was no room for it; 0: none."""
+        if id is None:
+            return 0
+        found = self._spans.get(id)
+        return self._refused_spans.get(id) or 0 if found is None else found
 
     def _write_done(self, done: Columns, parts: Columns, live: int) -> None:
         columns = (
@@ -689,8 +705,7 @@ class DaskLog:
                     more,
                 )
         if left_out:
-            now = self.since(self.now)
-            self._add_gap("fine", now, now, left_out, _MORE_SUMS)
+            self._left_out_sums.add(left_out, self.now)
 
     # -- samples ----------------------------------------------------------
 
@@ -822,6 +837,12 @@ class DaskLog:
         """Seal everything; returns the number of the newest block."""
         with self.lock:
             return self._writer.seal()
+
+    def end(self) -> int:
+        """Tell what has not been told yet and seal everything; returns as `seal` does."""
+        with self.lock:
+            self._write_left_out(self._left_out_sums.take(self.now))
+            return self.seal()
 
 
 def _earliest(first: Pulled, since: float | None) -> float:

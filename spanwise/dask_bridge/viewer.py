@@ -739,7 +739,7 @@ class Viewer:
             log, link = self.log, self._link
             if log is not None and link is not None:
                 # (what was written is sent first)
-                self._last_seq = log.seal()
+                self._last_seq = log.end()
                 self._link = None
                 link.end(why, log.since(log.now if at is None else at), _END_SECONDS, told)
 

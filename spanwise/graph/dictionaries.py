@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice, repeat
+from time import perf_counter
 from typing import Any
 
 from spanwise.bounded_map import BoundedMap
@@ -16,9 +17,11 @@ from spanwise.records.enumerations import SPAN_WORDS
 
 #: Numbers of spans from here on are the scheduler's to give (`FIRST_GIVEN` there).
 LAST_SPAN = 2**31
-#: So many spans that have closed, or of which nobody says so, are known, the newest: 20 MB. One
-#: that is met again later has a new number, and is told of as another one of its id.
+#: So many spans that have closed, or of which nobody says so, are known, those that were met last:
+#: 20 MB. One that is met again later has a new number, and is told of as another one of its id.
 _CLOSED_KEPT = 32_768
+#: So many spans, one around the other, are as new as the innermost that is met again.
+_RENEWED_AROUND = 100
 #: The types of what was submitted are known of so many spans, the newest: the first so many of
 #: each, as stretches of equal ones.
 _TYPED_SPANS = 4_096
@@ -90,6 +93,7 @@ class Spans:
         "_finished",
         "_first",
         "_first_new",
+        "_met",
         "_new",
         "_offset_at",
         "_parents",
@@ -116,8 +120,10 @@ class Spans:
         self._parents: dict[int, int] = {}
         #: How many numbers have been given.
         self._count = 0
-        #: Numbers of those of which nothing more is expected.
-        self._finished: deque[int] = deque()
+        #: Numbers of those of which nothing more is expected, in the order in which they were met.
+        self._finished: OrderedDict[int, None] = OrderedDict()
+        #: The last that was met: nothing is in another order when it is met once more.
+        self._met = 0
         self._reused: dict[int, int] = {}
         #: Numbers whose count has not been told: once each, for a program may ask for the same
         #: result again and again, and nothing is sent then.
@@ -136,12 +142,15 @@ class Spans:
             return 0
         found = self._by_id.get(annotation["ids"][-1])
         if found is not None:
+            if found != self._met and found in self._finished:
+                self._renew(found)
             return found
         return self._number(record_of(annotation))
 
     def _number(self, record: SpanRecord) -> int:
         found = self._by_id.get(record.id)
         if found is not None:
+            self._renew(found)
             return found
         parent = self._root_of(record) if record.parent is None else self._number(record.parent)
         self._count += 1
@@ -158,15 +167,36 @@ class Spans:
         if record.closed is None and not isinstance(record, ForeignSpan):
             record.watch(self._on_closed)
         else:
-            self._finished.append(number)
+            self._finished[number] = None
+        self._met = number
         while len(self._finished) > _CLOSED_KEPT:
-            self._forget(self._finished.popleft())
+            self._forget(self._finished.popitem(last=False)[0])
         return number
 
+    def _renew(self, number: int) -> None:
+        """A span was met again: it is forgotten later, and so are those around it."""
+        finished = self._finished
+        self._met = number
+        try:
+            for _ in range(_RENEWED_AROUND):
+                if number not in finished:
+                    return
+                finished.move_to_end(number)
+                number = self._parents[number]
+        except KeyError:
+            return  # another thread has forgotten it just now
+
     def _forget(self, number: int) -> None:
-        """Keep nothing of a span that has closed; what is new of it is told first."""
+        """Keep nothing of a span; what is new of it is told first.
+
+        One that nobody closes is told as closed, or its readers would keep it for ever.
+        """
         record = self.records[number]
-        if number in self._recounted:
+        if record.closed is None:
+            closed = self._at(perf_counter())
+            self._again.append({**self._row(number, record), "closed": closed})
+            self._recounted.pop(number, None)
+        elif number in self._recounted:
             del self._recounted[number]
             self._again.append(self._row(number, record))
         del self.records[number], self._by_id[record.id], self._parents[number]
@@ -245,7 +275,8 @@ class Spans:
         number = self._by_id[record.id]
         row = self._row(number, record)
         # (in any thread, so nothing is forgotten here)
-        self._finished.append(number)
+        self._finished[number] = None
+        self._met = number
         self._closed(row)
 
     @property

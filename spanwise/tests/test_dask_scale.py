@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -291,7 +292,56 @@ def test_sums_that_are_too_many_are_a_gap(monkeypatch: pytest.MonkeyPatch) -> No
     log.seal()
     assert [row[-1] for row in rows_of(blocks, "fine")] == [1.0, 2.0, 4.0]
     number, why = record_tables()["fine"].number, "more sums than are kept"
-    assert rows_of(blocks, "gaps") == [(number, 9.0, 9.0, 2, why), (number, 10.0, 10.0, 1, why)]
+    assert rows_of(blocks, "gaps") == [(number, 9.0, 9.0, 2, why)]
+    log.end()
+    assert rows_of(blocks, "gaps")[1:] == [(number, 10.0, 10.0, 1, why)]
+
+
+def test_sums_that_are_too_many_for_hours_are_a_gap_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dask_log, "_KNOWN_SUMS", 0)
+    pulled = first_answer()
+    blocks: list[Any] = []
+    log = DaskLog("sums", pulled, lambda block, _: blocks.append(block))
+    sums = {"context": "execute", "span": None, "function": "f", "unit": "seconds"}
+    fine = {name: [each] for name, each in sums.items()} | {"activity": ["a"], "value": [1.0]}
+    for second in range(7_200):
+        pulled.now = 1e9 + second
+        pulled.states = {"fine": fine} if second < 7_150 else {}
+        log.write(pulled)
+    log.end()
+    gaps = [row[1:4] for row in rows_of(blocks, "gaps")]
+    # The first, as many again, and as many as all of these; then each minute.
+    assert gaps[:4] == [(9.0, 9.0, 1), (9.0, 9.0, 1), (9.0, 9.0, 2), (9.0, 9.0, 4)]
+    assert len(gaps) < 130
+    assert sum(rows for *_, rows in gaps) == 7_150
+    # (no time of the log is before the first answer's)
+    assert gaps[-1][1] == 7_149.0
+    assert all(after[0] - before[1] <= 1 for before, after in pairwise(gaps))
+
+
+def test_tasks_of_spans_for_which_there_is_no_room_are_of_those_around_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dask_log, "_KNOWN_SPANS", 1)
+    monkeypatch.setattr(dask_log, "_REFUSED_SPANS", 2)
+    pulled = first_answer()
+    blocks: list[Any] = []
+    log = DaskLog("spans", pulled, lambda block, _: blocks.append(block))
+    ids = ["outer", "a", "b", "c"]
+    times = {"enqueued": 1e9, "start": 1e9, "stop": 0.0, "done": 0}
+    spans: dict[str, Any] = {"id": ids, "name": ids, "parent": [None, "outer", "a", "b"]}
+    pulled.states["spans"] = spans | {name: [each] * 4 for name, each in times.items()}
+    done = runs_of(1, 5)
+    done["done"]["span"] = [*ids, "another"]
+    pulled.rows = done
+    log.write(pulled)
+    log.seal()
+    assert [row[0] for row in rows_of(blocks, "spans")] == [0, 1]
+    of_spans = [*record_tables()["runs"].columns].index("span")
+    # (of the newest two is known what is around them)
+    assert [row[of_spans] for row in rows_of(blocks, "runs")] == [1, 0, 1, 1, 0]
 
 
 @settings(max_examples=20, deadline=None)

@@ -374,11 +374,45 @@ class TestSpans:
             told += len(spans.take_new())
         assert told == 70_001
         # (nobody says when spans of other libraries close)
+        last: dict[int, dict[str, Any]] = {}
         for number in range(200):
-            spans.id({"name": ("theirs",), "ids": (str(number),)})
+            theirs = {"name": ("theirs",), "ids": (str(number),)}
+            spans.id(theirs)
+            spans.count_reused(theirs, number)
+            last |= {row["id"]: dict(row) for row in spans.take_new()}
         for kept in (spans.records, spans._by_id, spans._parents):
             assert len(kept) == 101
         assert len(spans._finished) == 100
+        # Who is forgotten is told as closed: nobody keeps it for its end.
+        are_open = [row["closed"] is None for row in last.values()]
+        assert are_open == [False] * 100 + [True] * 100
+        assert all(row["opened"] <= row["closed"] for row in [*last.values()][:100])
+        assert [row.get("reused", 0) for row in last.values()] == [*range(200)]
+        # Met again it is another one.
+        assert spans.id({"name": ("theirs",), "ids": ("0",)}) == 70_202
+
+    def test_q18_spans_that_are_met_again_keep_their_numbers(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(dictionaries, "_CLOSED_KEPT", 10)
+        spans = Spans(lambda row: None)
+        # One that another library keeps open, and one of a graph that is computed again and again.
+        step = {"name": ("loop", "step"), "ids": ("loop", "step")}
+        own = SpanRecord("own", None)
+        first = [spans.id(step), spans.id(SpanAnnotation(own))]
+        own.close()
+        opened = spans.records[first[0]].opened
+        for number in range(100):
+            spans.id({"name": ("loop", "a"), "ids": ("loop", str(number))})
+            if number % 3 == 0:
+                assert [spans.id(step), spans.id(SpanAnnotation(own))] == first
+        # Those around it stay as well.
+        for number in range(100):
+            spans.id({"name": ("b",), "ids": (f"b{number}",)})
+            assert spans.id(step) == first[0]
+        rows = spans.take_new()
+        assert [row["tag"] for row in rows].count("loop") == 1
+        assert (spans.records[first[0]].opened, spans._by_id["loop"]) == (opened, 1)
 
     def test_roots_are_numbered_before_what_is_within_them_and_told_with_their_code(self) -> None:
         closed: list[dict[str, Any]] = []
