@@ -84,7 +84,6 @@ BY_VALUE = frozenset(
         "test_default_spans",
         "test_faults",
         "test_local_cluster",
-        "test_pressure",
         "test_progress",
         "test_stopped",
         "test_text_snippets",
