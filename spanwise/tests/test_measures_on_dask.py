@@ -333,7 +333,7 @@ class TestReport:
             fine_metrics=fine_metrics, log=SimpleNamespace(wall_now=lambda: clock)
         )
         heard = [True, False]
-        log = SimpleNamespace(has_task_sums=True, heard_since=lambda t: t == 10.0 and heard.pop(0))
+        log = SimpleNamespace(has_task_sums=True, heard_since=lambda t: t > 10.0 and heard.pop(0))
         watching = SimpleNamespace(flush_sums=flush_sums, log=log, status="watching")
         parts = _OfDask.__new__(_OfDask)
         monkeypatch.setattr(parts, "_viewer", watching, raising=False)
