@@ -27,6 +27,7 @@ from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_dask_attach import part, until
 from spanwise.tests.test_dask_scale import first_answer
+from spanwise.tests.unreached_viewer import unreached_viewer
 from spanwise.wire.link import dial
 
 
@@ -182,7 +183,7 @@ def test_a_scheduler_whose_connections_have_ended_is_not_waited_for() -> None:
         def __getattr__(self, operation: str) -> Any:
             return self.asked
 
-    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+    seen = unreached_viewer()
     for closed in ((True, True), (True,), ()):
         seen._rpc = Rpc(*closed)
         with pytest.raises(ConnectionError, match="has ended the connection"):
@@ -191,13 +192,19 @@ def test_a_scheduler_whose_connections_have_ended_is_not_waited_for() -> None:
     assert asyncio.run(seen._asked(False)) is None
 
 
+def viewer_with_log(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a viewer that has begun a log with the first answer, and sends it to nobody."""
+    monkeypatch.setattr(viewer, "ObserverLink", lambda *given: None)
+    seen = unreached_viewer()
+    seen._observer = object()
+    seen._begin_log(first_answer())
+    return seen
+
+
 def test_that_a_scheduler_has_closed_is_not_said_of_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(viewer, "ObserverLink", lambda *given: None)
-    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
-    seen._observer = object()
-    seen._begin_log(first_answer())
+    seen = viewer_with_log(monkeypatch)
     seen._write(replace(first_answer(), closing=1e9 + 9))
     assert seen._closed_at == 1e9 + 9
     seen._write(replace(first_answer(), scheduler="next", plugin="next"))
@@ -209,7 +216,7 @@ def test_who_has_heard_the_end_of_a_scheduler_waits_for_that_of_the_next(
 ) -> None:
     monkeypatch.setattr(viewer, "_LISTEN_AGAIN_SECONDS", 0.0)
     monkeypatch.setattr(viewer, "_readable", lambda answer: answer)
-    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+    seen = unreached_viewer()
     seen.status, seen._rpc = "watching", object()
     closing = {"s": [0.0, 1e9 + 9], "next": [0.0, 1e9 + 19], "old": [-1.0], "last": [1e9 + 29]}
 
@@ -243,10 +250,7 @@ def test_who_has_heard_the_end_of_a_scheduler_waits_for_that_of_the_next(
 def test_a_scheduler_that_answers_badly_is_not_said_to_be_silent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(viewer, "ObserverLink", lambda *given: None)
-    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
-    seen._observer = object()
-    seen._begin_log(first_answer())
+    seen = viewer_with_log(monkeypatch)
     seen._write(first_answer())
     events: list[Any] = []
     monkeypatch.setattr(seen.log, "_event", lambda *event: events.append(event))
@@ -274,12 +278,9 @@ def test_a_scheduler_that_answers_badly_is_not_said_to_be_silent(
 
 
 def test_what_the_plugin_does_not_tell_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewer, "ObserverLink", lambda *given: None)
     said: list[str] = []
     monkeypatch.setattr(viewer, "tell", said.append)
-    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
-    seen._observer = object()
-    seen._begin_log(first_answer())
+    seen = viewer_with_log(monkeypatch)
     for more in ({"tasks": 5}, {"executing": 7}, {"executing": 9, "bandwidth": 3}):
         seen._write(replace(first_answer(), states_more=more))
     assert said == [

@@ -21,6 +21,7 @@ from spanwise.dask_bridge import viewer
 from spanwise.dask_bridge.plugin_source import Bridge, Section
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
+from spanwise.tests.unreached_viewer import unreached_viewer
 
 #: Results of 4 MB go to disk at once.
 SPILLING = {
@@ -388,7 +389,7 @@ async def _pauses_of_heartbeats(monkeypatch: pytest.MonkeyPatch, took: float) ->
         looks.append(t)
         return len(looks) == 5
 
-    seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+    seen = unreached_viewer()
     seen.log, seen._pull_all = SimpleNamespace(heard_since=heard_since), pull_all
     monkeypatch.setattr(viewer, "monotonic", lambda: clock)
     monkeypatch.setattr(viewer, "time", lambda: 1e9)

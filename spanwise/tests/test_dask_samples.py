@@ -30,6 +30,7 @@ from spanwise.dask_bridge.sample_trees import Frame, stacks_of
 from spanwise.records.enumerations import LARGEST_U16, NONE_U32
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
+from spanwise.tests.unreached_viewer import unreached_viewer
 
 
 class Stacks:
@@ -339,7 +340,7 @@ class SampledLog:
         pass
 
     def viewer(self) -> Any:
-        seen: Any = viewer.Viewer("tcp://127.0.0.1:1", None, "seen", lambda: None, 1.0)  # type: ignore[arg-type, return-value]
+        seen = unreached_viewer()
         seen._wake, seen._samples_turn = asyncio.Event(), asyncio.Lock()
         seen.status, seen.log, seen._samples = "watching", self, self
         return seen
