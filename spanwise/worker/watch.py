@@ -359,8 +359,7 @@ class Watch(threading.Thread):
         if self._memory.is_over(process) and not spill.is_writing:
             # What is only free is no reason to end.
             give_back_free_memory()
-            row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
-            process = row[1]
+            process = self._memory.process()
         if self._memory.is_over(process) and not spill.is_writing:
             self.send_measured(False)  # whoever tells of its end says what it used
             self._end(

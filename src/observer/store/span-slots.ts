@@ -101,7 +101,7 @@ export class SpanSlots {
   fold(into: Uint16Array): void {
     this._isPlain = false;
     this._pages.forEach(page => {
-      for (let i = 0; i < page!.length; i++) {
+      for (let i = 0; i < page.length; i++) {
         page[i] = into[page[i]!]!;
       }
     });

@@ -13,13 +13,10 @@ export class SharedNumbers {
     this._next = last;
   }
 
-  /**
-   * @param wanted - null: any.
-   * @returns −1: none is free.
-   */
-  take(wanted: number | null): number {
+  /** @returns −1: none is free. */
+  take(wanted: number): number {
     let number = wanted;
-    if (number === null || this._taken.has(number)) {
+    if (this._taken.has(number)) {
       while (this._next >= 0 && this._taken.has(this._next)) {
         this._next--;
       }
