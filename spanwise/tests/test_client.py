@@ -368,15 +368,18 @@ def test_who_sends_before_the_end_was_read_hears_its_reason(client: LocalClient)
     assert client.submit(increment, 1).result(timeout=60) == 2
     link, read_on = client._session._link, threading.Event()
     check = link._check
-    assert check is not None and client.fake.link is not None
+    there = client.fake.link
+    assert check is not None and there is not None
 
     def slowly(message: Any) -> None:
         assert read_on.wait(60)
         check(message)
 
     link._check = slowly
+    # What its thread still writes would take this along, and the close not wait for it.
+    until(lambda: not there._sending)
     client.fake._send("closed", {"why": "somebody has shut it down", "idle": False})
-    client.fake.link.close()
+    there.close()
     with ThreadPoolExecutor(1) as pool:
         sending = pool.submit(client.submit, increment, 2)
         until(lambda: link.closed)

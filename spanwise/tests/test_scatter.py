@@ -53,9 +53,11 @@ def test_two_threads_scatter_the_same_value(
 
     monkeypatch.setattr(client._session.peers, "put", slow)
     futures: dict[str, Any] = {}
+    scattered = []  # a value that nobody holds is dropped: the second would put it again
 
     def use(name: str) -> None:
         (future,) = client.scatter([41])
+        scattered.append(future)
         futures[name] = client.submit(increment, future, key=name)
 
     threads = [threading.Thread(target=use, args=(name,)) for name in ("first", "second")]
