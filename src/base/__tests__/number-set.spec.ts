@@ -1,6 +1,21 @@
 import fc from 'fast-check';
 import { NumberSet } from '../number-set';
 
+it('a set of numbers that has a bound lets go of those that came first', () => {
+  const set = new NumberSet(2);
+  const added = [5000, 1, 5001, 2 ** 31, 2];
+  expect(added.map(number => set.add(number))).toEqual(added.map(() => true));
+  expect(added.map(number => set.has(number))).toEqual([
+    false,
+    true,
+    false,
+    true,
+    true
+  ]);
+  expect(set.add(5000)).toBe(true);
+  expect(set.has(1)).toBe(false);
+});
+
 it('a set of numbers has those that were added, each new once', () => {
   const number = fc.oneof(
     fc.nat(3000),

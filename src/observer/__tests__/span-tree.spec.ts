@@ -57,17 +57,22 @@ describe('the tree of spans', () => {
         { id, closed: 1, uuid: '', reused, code: '' },
         isNew
       );
-    for (let id = 2; id < most + 3; id++) {
+    // Two clients, each of which counts from a place of its own; the first one's last span has reused nothing yet.
+    const other = 2 ** 20;
+    const quiet = other - 1;
+    tell(quiet, 0, true);
+    for (let id = other; id < other + most + 1; id++) {
       tell(id, 1, true);
     }
     expect(tree.reusedOf(span(1))).toBe(most + 1);
-    // 2 was forgotten: from now on it is known again. 4 and those that come were not.
-    tell(2, 5);
-    tell(4, 2);
-    tell(most + 9, 4);
-    expect(tree.reusedOf(span(1))).toBe(most + 6);
-    tell(2, 6);
-    expect(tree.reusedOf(span(1))).toBe(most + 7);
+    // One was forgotten: from now on it is known again. The others were not.
+    tell(other, 5);
+    tell(other + 2, 2);
+    tell(other + most + 9, 4);
+    tell(quiet, 3);
+    expect(tree.reusedOf(span(1))).toBe(most + 9);
+    tell(other, 6);
+    expect(tree.reusedOf(span(1))).toBe(most + 10);
   });
 
   it('tells what a program called a span from the notebook and the cell around it', () => {

@@ -1,3 +1,4 @@
+import { NumberSet } from '../../base/number-set';
 import { SpanOrigin, type WordOf, wordsOf } from '../../records/enumerations';
 import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
 import type { SpanPath } from '../../wire/panel-link';
@@ -35,8 +36,10 @@ export type Span = {
 export const MOST_CODE = 128 * 1024;
 const MOST_CODE_OF_ALL = 4 * 1024 * 1024;
 
-/** Uuids of spans that are counted in others are known of so many, the newest. */
+/** Uuids of spans that are counted in others are known of so many, the newest; so is what they have told. */
 const MOST_JOINED = 65_536;
+/** 20 MB: 67 million numbers, if they are given one after another. */
+const MOST_FORGOTTEN_PAGES = 65_536;
 
 /** Numbers of spans in the store are u16. */
 const SLOTS = 65_536;
@@ -65,8 +68,8 @@ export class SpanTree {
   private readonly _reusedOfFolded = new Map<SpanId, number>();
   /** By the log's number of a folded span: what it has last told of them. */
   private readonly _toldReused = new Map<number, number>();
-  /** No number above it was dropped there. */
-  private _forgottenUpTo = -1;
+  /** Numbers that were dropped there. */
+  private readonly _forgotten = new NumberSet(MOST_FORGOTTEN_PAGES);
   /** Where the spans have gone that were folded last: a question that has begun may still know them. */
   private _gone = new Map<SpanId, SpanId>();
   private readonly _code = new Map<SpanId, Set<string>>();
@@ -220,7 +223,7 @@ export class SpanTree {
     // Of one that was forgotten what it had told is counted already, and only that: the rest is left out once.
     const told =
       this._toldReused.get(row.id) ??
-      (isNew || row.id > this._forgottenUpTo ? 0 : row.reused);
+      (isNew || !this._forgotten.has(row.id) ? 0 : row.reused);
     this._addReused(into, row.reused - told);
     this._noteReused(row.id, row.reused);
     this._keepCode(into, row.code);
@@ -354,7 +357,9 @@ export class SpanTree {
       this._toldReused.delete(number);
       this._toldReused.set(number, told);
       const dropped = dropOldest(this._toldReused, MOST_JOINED);
-      this._forgottenUpTo = Math.max(this._forgottenUpTo, dropped ?? -1);
+      if (dropped !== undefined) {
+        this._forgotten.add(dropped);
+      }
     }
   }
 
