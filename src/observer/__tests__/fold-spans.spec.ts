@@ -355,6 +355,46 @@ describe('spans that are folded', () => {
     expect(log.spans.byId('span-3')).toEqual(log.spans.byId('span-1'));
   });
 
+  it('count once when they are told again of which nothing else is known', () => {
+    const log = new LogStore('dropped', { spans: MOST });
+    // Those of the span around the steps, and of the first step, into which the others fold, stay.
+    Object.assign(log, { spanSlots: new SpanSlots(3) });
+    const say = (...rows: readonly Row[]) =>
+      ingestBlock(log, rowsToBlock(log.seq + 1, 'spans', rows));
+    const step = (id: number, reused = 1) => ({
+      id,
+      parent: 1,
+      tag: 1,
+      closed: 1,
+      reused
+    });
+    const firstOfPage = (page: number) => 256 * page;
+    say({ id: 1, tag: 2, closed: NaN });
+    for (let page = 1; page <= 4; page++) {
+      const at = firstOfPage(page);
+      say(...Array.from({ length: 2 * MOST }, (_, i) => step(at + i)));
+    }
+    const figures = () => {
+      let [spans, reused] = [0, 0];
+      for (const { span, joined } of log.spans.all()) {
+        spans += 1 + joined;
+        reused += log.spans.reusedOf(span);
+      }
+      return [spans, reused];
+    };
+    const STEPS = 4 * 2 * MOST;
+    const dropped = firstOfPage(2);
+    expect(log.spanSlots.find(dropped)).toBe(0);
+    expect(figures()).toEqual([1 + STEPS, STEPS]);
+    say(step(dropped));
+    expect(figures()).toEqual([1 + STEPS, STEPS]);
+    say(step(dropped, 3));
+    expect(figures()).toEqual([1 + STEPS, STEPS + 2]);
+    // Of a number beside it nothing was told before.
+    say(step(dropped + 2 * MOST));
+    expect(figures()).toEqual([2 + STEPS, STEPS + 3]);
+  });
+
   it('have been folded themselves, and are all counted', () => {
     const log = new LogStore('twice', { spans: MOST });
     const step = (id: number, parent: number) => ({
@@ -566,6 +606,13 @@ describe('the slots of spans', () => {
     expect(
       [5, 300, 2 ** 31, 2 ** 32 - 1, 1000].map(n => slots.find(n))
     ).toEqual([live, 0, ...others, next]);
+    // Of the page's numbers this one alone was told before.
+    expect([300, 301].map(number => slots.isKnown(number))).toEqual([
+      true,
+      false
+    ]);
+    expect(slots.take(300, next)).toBe(next);
+    expect(slots.numberOf(slots.take(301, next))).toBe(301);
   });
 
   it('are free again for later numbers, but not at once', () => {

@@ -1,3 +1,4 @@
+import { NumberSet } from '../../base/number-set';
 import type { ArrayOf } from '../../base/typed-arrays';
 import { NONE_U32 } from '../../records/enumerations';
 import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
@@ -11,6 +12,8 @@ const PAGE_SHIFT = 8;
 const PAGE_MASK = (1 << PAGE_SHIFT) - 1;
 /** 45 MB: sixteen million numbers, if they are given one after another. They are more than slots, so that one of them may always go. */
 const MOST_PAGES = SLOTS;
+/** 20 MB: of so many numbers more, 67 million, it is known that they were told. */
+const MOST_DROPPED_PAGES = 65_536;
 
 /**
  * The store's own small numbers of spans. In a log a span's number is its own for ever; here a slot is free again once its span has been folded
@@ -21,6 +24,8 @@ const MOST_PAGES = SLOTS;
 export class SpanSlots {
   /** By number, a page of 256: its slot; 0: nothing was told of it; the last slot: there was none for it. */
   private readonly _pages = new Map<number, Uint16Array>();
+  /** Numbers of pages that were dropped. */
+  private readonly _dropped = new NumberSet(MOST_DROPPED_PAGES);
   /** The page that was looked at last: most numbers follow each other. */
   private _lastAt = -1;
   private _lastPage: Uint16Array | undefined;
@@ -43,7 +48,7 @@ export class SpanSlots {
   /**
    * The slot of a number, which gets one if it has none.
    *
-   * @param instead - the slot to share if none is free.
+   * @param instead - the slot to share if none is free, or if the span is counted already and it is not known where.
    */
   take(number: number, instead: SpanId = DEFAULT_SPAN): SpanId {
     if (number === DEFAULT_SPAN) {
@@ -54,7 +59,8 @@ export class SpanSlots {
       return slotOf(found);
     }
     const page = this._pageOf(number);
-    const slot = this._take(number) || instead;
+    const isDropped = this._dropped.has(number);
+    const slot = (isDropped ? DEFAULT_SPAN : this._take(number)) || instead;
     page[number & PAGE_MASK] = slot || LAST_SLOT;
     this._isPlain &&= slot === number;
     return slot;
@@ -67,7 +73,11 @@ export class SpanSlots {
 
   /** Whether the number was taken before. */
   isKnown(number: number): boolean {
-    return number === DEFAULT_SPAN || this._found(number) !== 0;
+    return (
+      number === DEFAULT_SPAN ||
+      this._found(number) !== 0 ||
+      this._dropped.has(number)
+    );
   }
 
   /** The number whose slot it is. */
@@ -174,12 +184,17 @@ export class SpanSlots {
     return page;
   }
 
-  /** Of a page's spans none has a row of its own any more. If one of them is told of again, it is one that nothing is known of. */
+  /** Of a page's spans none has a row of its own any more. If one of them is told of again, it is not counted again. */
   private _dropOldest(): void {
     for (const [at, page] of this._pages) {
       const first = at * (1 << PAGE_SHIFT);
       if (!page.some((slot, i) => this._numbers[slot] === first + i)) {
         this._pages.delete(at);
+        page.forEach((slot, i) => {
+          if (slot !== 0) {
+            this._dropped.add(first + i);
+          }
+        });
         return;
       }
     }
