@@ -99,6 +99,7 @@ class Spans:
         "_parents",
         "_recounted",
         "_reused",
+        "_taken_again",
         "_types",
         "records",
     )
@@ -117,6 +118,8 @@ class Spans:
         self._first_new = 0
         #: Rows about numbers that have been announced.
         self._again: list[dict[str, Any]] = []
+        #: Those that were taken since the last mark; None: nobody marks.
+        self._taken_again: list[dict[str, Any]] | None = None
         self._parents: dict[int, int] = {}
         #: How many numbers have been given.
         self._count = 0
@@ -284,6 +287,11 @@ class Spans:
         """The place of the first span that has not gone out and was not about to."""
         return self._first_new if self._new else self._count + 1
 
+    def mark(self) -> int:
+        """What is taken from now on may have to be announced again, from this place on."""
+        self._taken_again = []
+        return self.first_unannounced
+
     def take_new(self) -> list[Mapping[str, Any]]:
         """Rows of the spans that the scheduler does not know yet."""
         new, self._new = self._new, []
@@ -292,10 +300,18 @@ class Spans:
         for number in recounted:
             record = self.records[number]
             again.append(self._row(number, record))
+        if self._taken_again is not None:
+            self._taken_again += again
         return [*new, *again]
 
     def announce_again(self, first: int) -> None:
-        """Send the spans from this place on with the next message; twice does no harm."""
+        """Send the spans from this place on with the next message; twice does no harm.
+
+        So are the rows about others that were taken since the mark.
+        """
+        if self._taken_again:
+            self._again = [*self._taken_again, *self._again]
+            self._taken_again = []
         waiting = {row["id"] for row in self._new}
         self._first_new = min(first, self._first_new) if waiting else first
         for number in map(self._number_at, range(first, self._count + 1)):

@@ -209,7 +209,7 @@ class Packer:
 
     def mark(self) -> tuple[int, int]:
         """How many names and spans have been announced by now; see :meth:`back_to`."""
-        return self.names.announced, self.spans.first_unannounced
+        return self.names.announced, self.spans.mark()
 
     def back_to(self, mark: tuple[int, int]) -> list[int]:
         """Announce everything since `mark` again: its messages may not have been sent.

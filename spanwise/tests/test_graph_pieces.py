@@ -761,6 +761,45 @@ def test_any_retries_and_priorities_fit_their_columns(retries: int, priority: in
     )
 
 
+@given(st.lists(st.sampled_from(["reused", "met", "taken", "sent", "failed"]), max_size=12))
+def test_rows_about_announced_spans_wait_until_a_message_with_them_has_gone_out(
+    turns: list[str],
+) -> None:
+    """Those of spans that are forgotten, of new counts and of code."""
+    packer = Packer(lambda _: b"", Names(), Spans(lambda _: None))
+    spans = packer.spans
+    outer: Any = {"name": ("kept",), "ids": ("kept",)}
+    spans.id(outer)
+    reused, codes, ended = 0, set(), set()
+    received: list[dict[str, Any]] = []
+    mark, taken = packer.mark(), spans.take_new()
+    for turn in [*turns, "sent"]:
+        if turn == "reused":
+            reused += 1
+            spans.count_reused(outer, 1)
+        elif turn == "met":
+            codes.add(code := f"code {len(codes)}")
+            spans.tell_code(outer, code)
+            # One that nobody closes.
+            other = spans.id({"name": ("gone",), "ids": (f"gone {len(ended)}",)})
+            del spans._finished[other]
+            spans._forget(other)
+            ended.add(other)
+        elif turn == "taken":  # a part of a message
+            taken += spans.take_new()
+        else:
+            taken += spans.take_new()
+            if turn == "sent":
+                received += taken
+            else:
+                packer.announce_again(mark)
+                packer.announce_again(mark)
+            mark, taken = packer.mark(), []
+    assert max(row.get("reused", 0) for row in received) == reused
+    assert codes <= {row.get("code") for row in received}
+    assert ended <= {row["id"] for row in received if row["closed"] is not None}
+
+
 @given(st.lists(st.sampled_from(["new", "sent", "failed"]), max_size=12))
 def test_a_span_waits_until_a_message_with_it_has_gone_out(turns: list[str]) -> None:
     """Of a message that fails, all spans come with the next, also those of failures before it."""
