@@ -154,6 +154,8 @@ export class ClientSpans {
   private readonly _outers = new Map<SpanId, SpanId>();
   private readonly _owns = new Map<SpanId, SpanId>();
   private readonly _announced = new NumberSet();
+  /** Of the client's numbers: the log's are not known any more. In the log they are spans of others. */
+  private readonly _forgotten = new NumberSet();
   /** Those that have not closed, by the log's number, as they were announced. */
   private readonly _open = new Map<SpanId, SpanRow>();
   private readonly _defaults: DefaultSpans;
@@ -172,12 +174,13 @@ export class ClientSpans {
     this._announced.add(DEFAULT_SPAN);
   }
 
-  /** The log's number. */
+  /** The log's number; of a span that is forgotten that of the client's default span. */
   outer(id: SpanId): SpanId {
     if (id === DEFAULT_SPAN) {
       return this._defaults.span;
     }
-    return this._outers.size === 0 ? id : (this._outers.get(id) ?? id);
+    const known = this._outers.size === 0 ? id : this._outers.get(id);
+    return known ?? (this._forgotten.has(id) ? this._defaults.span : id);
   }
 
   /** The client's number of a span of the log; 0: it is none of its own. */
@@ -186,7 +189,9 @@ export class ClientSpans {
     if (own !== undefined) {
       return own;
     }
-    return outer >= FIRST_GIVEN || this._outers.has(outer)
+    return outer >= FIRST_GIVEN ||
+      this._outers.has(outer) ||
+      this._forgotten.has(outer)
       ? DEFAULT_SPAN
       : outer;
   }
@@ -228,6 +233,10 @@ export class ClientSpans {
       if (row.same !== undefined) {
         this._announced.add(row.id);
         this._bind(row.id, row.same);
+        return [];
+      }
+      if (this._forgotten.has(row.id)) {
+        // The client has forgotten it before: it was told as closed, and all of it.
         return [];
       }
       const isRoot = row.parent === DEFAULT_SPAN;
@@ -277,6 +286,7 @@ export class ClientSpans {
         this._outers.set(oldest, number);
         return;
       }
+      this._forgotten.add(oldest);
       if (this._owns.get(number) === oldest) {
         this._owns.delete(number);
       }

@@ -94,9 +94,15 @@ describe('spans of a client that has a default span of its own', () => {
     expect([1, 5, 6].map(id => spans.outer(span(id)))).toEqual(
       [0, 4, 5].map(given)
     );
-    expect(spans.outer(span(3))).toBe(3);
     expect(spans.own(span(given(2)))).toBe(0);
     expect(spans.own(span(given(5)))).toBe(6);
+    // In the log it is the number of another client's span.
+    expect([spans.outer(span(3)), spans.own(span(3))]).toEqual([0, 0]);
+    expect(spans.announce([closed(3), opened(7, 3)])).toMatchObject([
+      { id: given(6), parent: 0 }
+    ]);
+    const [own] = spans.takeOwnDefault(5);
+    expect(spans.outer(span(3))).toBe(own!.id);
   });
 });
 
