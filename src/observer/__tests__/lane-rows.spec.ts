@@ -245,6 +245,44 @@ describe('the tile of all groups', () => {
     expect(covers()[0]).toEqual([0, 2, 254]);
   });
 
+  it('works the threads out once, until a worker, a lane or a capacity changes them', () => {
+    const log = logOf([]);
+    const pyramid = new Pyramid(
+      log,
+      compileFilter({}, log),
+      undefined,
+      undefined,
+      grouping
+    );
+    let asked = 0;
+    const threadSteps = log.shape.threadSteps.bind(log.shape);
+    log.shape.threadSteps = worker => {
+      asked++;
+      return threadSteps(worker);
+    };
+    const lastThreads = () => {
+      asked = 0;
+      for (const index of [0, 1, 2]) {
+        complete(makeTile(log, pyramid, 10, index, Infinity));
+      }
+      return pyramid.rows().threads!.map(steps => steps.at(-1)!.threads);
+    };
+    const ALL_ONCE = WORKERS.length + 1;
+    expect([lastThreads(), asked]).toEqual([THREADS, ALL_ONCE]);
+    expect([lastThreads(), asked]).toEqual([THREADS, 0]);
+    ingestBlock(
+      log,
+      rowsToBlock(5, 'capacity', [{ t: 1, worker: 3, threads: 5 }])
+    );
+    expect([lastThreads(), asked]).toEqual([[4, 7, 3], ALL_ONCE]);
+    const lane = { lane: 20, worker: UNKNOWN, thread: 1 };
+    ingestBlock(log, rowsToBlock(6, 'lanes', [lane]));
+    expect([lastThreads(), asked]).toEqual([[4, 7, 4], ALL_ONCE]);
+    const left = { worker: 1, threads: 2, joined: 0, left: 1, name: '' };
+    ingestBlock(log, rowsToBlock(7, 'workers', [left]));
+    expect([lastThreads(), asked]).toEqual([[2, 7, 4], ALL_ONCE]);
+  });
+
   it('shows what is left of dropped runs', () => {
     const log = logOf([]);
     const seconds = (TILE_CELLS * 2 ** log.retired.level) / 1e6;

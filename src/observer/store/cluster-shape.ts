@@ -84,6 +84,12 @@ export class ClusterShape {
     { readonly steps: CapacityStep[]; readonly levels: Set<number> }
   >();
   private _steps = 0;
+  private _version = 0;
+
+  /** Grows when a worker, a lane or the number of a worker's threads is told. */
+  get version(): number {
+    return this._version;
+  }
 
   /** In order of first appearance: a lane's index never changes, so that tiles stay valid when workers join. */
   get lanes(): readonly LaneRow[] {
@@ -110,6 +116,7 @@ export class ClusterShape {
   }
 
   setLane(row: LaneRow): LaneIndex {
+    this._version++;
     let index = this._laneIndex.get(row.lane);
     if (index === undefined) {
       index = this._lanes.length as LaneIndex;
@@ -146,6 +153,7 @@ export class ClusterShape {
   }
 
   setWorker(row: WorkerRow): void {
+    this._version++;
     this.workers.set(row.worker, row);
     if (!Number.isNaN(row.left)) {
       for (const lane of this._lanes) {
@@ -173,6 +181,7 @@ export class ClusterShape {
       this._steps -= dropQuarter(steps);
     }
     this._capacity.set(worker, capacity);
+    this._version++;
     this._steps++;
     levels.add(step.threads);
     steps.splice(placeOf(steps, step.t), 0, step);

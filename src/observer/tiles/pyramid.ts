@@ -45,6 +45,9 @@ export class Pyramid {
   private readonly _pages = new Map<string, CellPage>();
   private _bytes = 0;
   private _validFor = '';
+  /** Of that version of the cluster's shape. */
+  private _rows: LaneRows | undefined;
+  private _rowsFor = -1;
 
   constructor(
     private readonly _log: LogStore,
@@ -56,7 +59,12 @@ export class Pyramid {
 
   /** The rows that pages have now. */
   rows(): LaneRows {
-    return laneRows(this._log.shape, this._grouping);
+    const { shape } = this._log;
+    if (this._rows === undefined || this._rowsFor !== shape.version) {
+      this._rows = laneRows(shape, this._grouping);
+      this._rowsFor = shape.version;
+    }
+    return this._rows;
   }
 
   get nbytes(): number {
