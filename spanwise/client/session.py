@@ -96,19 +96,19 @@ ANSWER_TO = {
 #: Dropped futures are collected for this long before the scheduler is told: a loop
 #: of submit and result would otherwise pay one message per task for it.
 RELEASE_PAUSE_SECONDS = 0.005
-#: The same where the first of them has a result of at most 4 KB, whose memory nobody lacks: each
-#: message about such wakes the scheduler and then a worker.
+#: The same if the first of them has a result of at most 4 KB: nobody lacks its memory, and each
+#: message wakes the scheduler and then a worker.
 SMALL_RELEASE_PAUSE_SECONDS = 0.02
-#: How long a large graph waits for that. It takes far less, unless nothing can be sent.
+#: A large graph waits at most this long until the scheduler is told of all that was dropped.
 LET_GO_SECONDS = 10.0
 CLOSE_SECONDS = 10.0
-#: How long who cannot send waits for the reader, which knows why.
+#: A thread that cannot send waits at most this long for the reader, which may learn why.
 _LAST_WORDS_SECONDS = 10.0
 #: While closing, time between two looks whether the scheduler was stopped.
 _LOOK_SECONDS = 0.25
 
-#: Sentences of the scheduler that are kept for who waits for tasks in vain; how long they may be
-#: about tasks that they do not name; and how many tasks are looked for in each.
+#: For the error of a wait that was in vain: how many of the scheduler's sentences are kept, for
+#: how long one counts for tasks that it does not name, and how many tasks are looked for in it.
 _MOST_SAID = 8
 _RECENT_SECONDS = 600.0
 _MOST_COMPARED = 1000

@@ -104,7 +104,7 @@ class Executor(threading.Thread):
         self.placeless = False
         #: The run waits for other tasks.
         self.waits = False
-        #: The run that has asked for the worker's client: see `spanwise.client.in_worker`.
+        #: The run that has asked for the worker's client: see `spanwise.client.in_tasks`.
         self.client_run = -1
         #: Held while the thread is parked; releasing it wakes the thread.
         self.wakeup = threading.Lock()

@@ -26,9 +26,8 @@ class Report:
     def __init__(self) -> None:
         self.runs: list[RunRow] = []
         self.parts: list[Part] = []
-        #: (row of `runs`, what that run has measured itself)
-        #: The values of rows, one behind the other: the row of the run, and those of a `Metered`.
-        #: (Objects that wait would make Python's collector run more often.)
+        #: What runs have measured themselves, flat: the run's row in `runs`, then the fields of a
+        #: `Metered`, and so on. (Tuples that wait would make Python's collector run more often.)
         self.meters: list[Any] = []
         self.missing: list[tuple[int, int]] = []
         self.errors: list[tuple[int, Described]] = []

@@ -237,7 +237,7 @@ export type TasksFinished = {
   readonly nbytes: Float64Array;
   /** Seconds for which the task held its thread. */
   readonly duration: Float64Array;
-  /** For runs with `InputsMissing`: pairs (input, worker that did not have it). */
+  /** Of runs that are `RunStatus.Missing`: pairs (input, worker that did not have it). */
   readonly missingInputs: DenseTaskIds;
   readonly missingWorkers: Uint16Array;
 };

@@ -5,11 +5,12 @@ import type { TaskTable } from './task-table';
 import type { WorkerRecord } from './worker-table';
 
 /**
- * So much of a transfer waits, for each input that the task lacks, for each task whose inputs its worker fetches already, or has to: transfers from
- * several workers run side by side, but share links. What lacks one input takes one link and hardly waits; what gathers from everywhere takes all.
+ * How much longer a task's transfer takes if its worker fetches for other tasks too: for each of those by this share of its own time, times
+ * the number of inputs that the task lacks. Transfers from several workers run side by side, but share links: one input takes one link and
+ * hardly waits, many inputs take all links.
  */
 const BESIDE_PER_INPUT = 1 / 16;
-/** With eight inputs, which come from all workers of a small cluster, it takes all: half of the others' transfers come before. */
+/** From eight inputs on, which come from all workers of a small cluster, the share stays: half of the others' transfers come before. */
 const MOST_BESIDE = 1 / 2;
 
 /** What placing reads of the scheduler's state. */

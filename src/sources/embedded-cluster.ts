@@ -29,8 +29,9 @@ import { SourceLog, type SpanRow } from './source-log';
 import { StoredSums } from './stored-sums';
 import { nextAttempt, type TaskFacts } from './task-facts';
 
-/** Of a log, so that they do not push out other events; characters of a key there, and of a reason. */
+/** A log has at most so many events `task-lost`: more would push out other events. */
 const MOST_LOST_MARKS = 2000;
+/** Of the key in such an event, and of its reason. */
 const MOST_LOST_CHARACTERS = 400;
 
 /** What a client says of itself. */

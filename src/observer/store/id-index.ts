@@ -6,7 +6,7 @@
  *     rows       70   71   72 …       72   70   75 …
  *     page     70, no entries       70 and entries 2 0 5 … of 16 bits
  *
- * A log with ids strewn over the whole 32 bits could make a page per id (16 KiB each); beyond `maxPages` new pages are refused and their
+ * A log with ids strewn over the whole 32 bits could make a page per id (16 KiB each); beyond {@link DEFAULT_PAGES} new pages are refused and their
  * ids stay unknown, which costs such a log its cross-references and never the process its memory.
  */
 const PAGE_SHIFT = 12;

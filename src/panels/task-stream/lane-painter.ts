@@ -7,7 +7,7 @@
  *   drawn             |·tile 6·|▒▒▒▒▒▒▒▒|  ←   right half of level 13's tile 3
  *
  * A frame of a pan is a few drawImage calls per worker and tile, then the few
- * boxes wide enough for a label. Rasterising stops after `rasterBudgetMs` and
+ * boxes wide enough for a label. Rasterising stops after `RASTER_BUDGET_MS` and
  * goes on in the next frame.
  */
 import { BoxKind } from '../../records/enumerations';
