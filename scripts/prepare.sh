@@ -135,8 +135,9 @@ END
 }
 
 # download LOG COMMAND… : what it prints goes into the log. Every half minute the last line of
-# that is shown, and what helps if it is the same as before; if the command fails, the last
-# lines without stacks and what yarn says of each package.
+# that is shown, and what helps if it is the same as before (not while yarn copies packages that
+# have come, of which it says nothing); if the command fails, the last lines without stacks and
+# what yarn says of each package.
 download_pause=30
 download() {
   local log=$1 watcher status=0
@@ -146,7 +147,7 @@ download() {
     last=
     # It ends when the other end is closed; a `sleep` would stay.
     until read -r -t "$download_pause" || [ $? -le 128 ]; do
-      [ "$last" != "$(tail -n 1 "$log")" ] || say_what_helps
+      [ "$last" != "$(tail -n 1 "$log")" ] || grep -q 'Link step' "$log" || say_what_helps
       last=$(tail -n 1 "$log")
       echo "   … $last"
     done

@@ -26,6 +26,7 @@ cd "$FOLDER"
 echo "➤ YN0013: chalk can't be found in the cache and will be fetched"
 echo try >>tries
 if [ "$(wc -l <tries)" -gt "$FAILURES" ]; then
+  [ -z "$LAST" ] || echo "$LAST"
   until [ -f go-on ]; do sleep 0.05; done
   exit 0
 fi
@@ -42,7 +43,7 @@ class Run:
     """A script that prepares, and what it has printed so far."""
 
     def __init__(
-        self, folder: Path, command: str, failures: int, pause: float, checkout: Path
+        self, folder: Path, command: str, failures: int, pause: float, last: str, checkout: Path
     ) -> None:
         self._folder = folder
         for name in ("package.json", "yarn.lock", ".yarnrc.yml"):
@@ -64,6 +65,7 @@ class Run:
                 "CHECKOUT": str(checkout),
                 "FOLDER": str(folder),
                 "FAILURES": str(failures),
+                "LAST": last,
                 "PAUSE": str(pause),
                 "PATH": f"{programs}:{os.environ['PATH']}",
             },
@@ -89,8 +91,8 @@ class Run:
 def run(checkout: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
     made: list[Run] = []
 
-    def run(command: str, failures: int, pause: float = 3600.0) -> Run:
-        made.append(Run(tmp_path, command, failures, pause, checkout))
+    def run(command: str, failures: int, pause: float = 3600.0, last: str = "") -> Run:
+        made.append(Run(tmp_path, command, failures, pause, last, checkout))
         return made[-1]
 
     yield run
@@ -139,3 +141,12 @@ def test_a_download_that_stands_still_is_told_of(run: Callable[..., Run]) -> Non
     assert begun.tries() == 1
     assert begun.go_on() == 0
     assert "Failed" not in begun.printed()
+
+
+def test_packages_that_have_come_take_their_time(run: Callable[..., Run]) -> None:
+    begun = run("prepare_node_modules", 0, pause=0.2, last="➤ YN0000: ┌ Link step")
+    wait_until("two looks", lambda: begun.printed().count("Link step") >= 2)
+    assert begun.go_on() == 0
+    # Before the first look at that line, yarn may have said nothing for long.
+    _, *since = begun.printed().split("Link step")
+    assert "PIP_CERT" not in "".join(since)
