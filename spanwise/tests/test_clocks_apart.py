@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,8 +24,10 @@ from spanwise.tests.processes import wait_until
 
 #: What a record may be off.
 MOST_SECONDS = 0.005
-#: Before it begins, the offsets are known that well.
+#: Before it begins, the offsets are known that well: where the machine answers so soon. One that
+#: does not within the patience is taken as it is, for no record can be off by more than was known.
 KNOWN_SECONDS = 0.001
+PATIENCE_SECONDS = 20.0
 #: Read before anything else in each Python process with this folder in its path: the first worker
 #: is ahead, and those after it are behind.
 PATCH = """
@@ -49,12 +51,29 @@ def true_now() -> float:
 
 
 class Look(NamedTuple):
-    """What a worker takes its offset for, what it can be wrong by, and what it is."""
+    """What a worker takes its offset for, what it can be wrong by, and what it is.
+
+    `doubt` is the most that it can have been wrong by since the look before.
+    """
 
     told: float
     within: float
     least: float
     most: float
+    doubt: float
+    is_settling: bool
+
+
+def keep_doubts(dask_worker: Any) -> None:
+    """In a worker: what it did not know before each answer, which is when it knows least."""
+    clock = dask_worker._worker.clock
+    answered, doubts = clock.answered, []
+
+    def noted(theirs: float, sent: float, received: float, now: Any) -> None:
+        doubts.append(clock.within(received))
+        answered(theirs, sent, received, now)
+
+    clock.answered, clock.doubts = noted, doubts
 
 
 def look(dask_worker: Any) -> Look:
@@ -62,7 +81,10 @@ def look(dask_worker: Any) -> Look:
     before = true_now()
     here = time.perf_counter()
     after = true_now()
-    return Look(clock.at(here), clock.within(here), before - here, after - here)
+    told, within = clock.at(here), clock.within(here)
+    doubts, settles = clock.doubts, clock.is_settling
+    doubt = max([within, *(doubts.pop(0) for _ in range(len(doubts)))])
+    return Look(told, within, before - here, after - here, doubt, settles)
 
 
 class Inside(NamedTuple):
@@ -139,21 +161,31 @@ def main():
     with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as client:
         session, clock = client._session, client._session._link.clock
         limit = true_now() + 120
+        off, within = [], []
+        answered = clock.answered
+        def noted(theirs, sent, received, now):
+            within.append(clock.within(received))
+            answered(theirs, sent, received, now)
+        clock.answered = noted
         def wait_until_known(offset):
+            # As well as may be, or as well as a busy machine lets it be known by then.
+            patient = true_now() + 20
             while (
                 clock.is_settling
-                or clock.within(time.perf_counter()) > 0.001
                 or abs(clock.at(time.perf_counter()) - offset) > 0.1
+                or (clock.within(time.perf_counter()) > 0.001 and true_now() < patient)
             ):
                 assert true_now() < limit
                 time.sleep(0.05)
         wait_until_known(-3)
         first = clock.at(time.perf_counter())
-        off, within = [], []
+        within.clear()
         for number in range(4):
             if number == 2:
                 time.ahead += 1
+                known = [*within]
                 wait_until_known(-4)
+                within[:] = known  # (while it is set, nobody knows)
             before = session.wall_time(true_now())
             with span(f"apart-{number}"):
                 after = session.wall_time(true_now())
@@ -191,16 +223,25 @@ def test_all_records_are_in_the_schedulers_time(client: Client, tmp_path: Path) 
     def looks() -> dict[str, Look]:
         return {where: Look(*each) for where, each in client.run(look).items()}
 
+    client.run(keep_doubts)
+    patient_until = true_now() + PATIENCE_SECONDS
+
+    def is_known(doubts: Iterable[float]) -> bool:
+        return max(doubts) <= KNOWN_SECONDS or true_now() > patient_until
+
     wait_until(
         "the offsets are known",
-        lambda: all(each.within <= KNOWN_SECONDS for each in looks().values()),
+        lambda: (
+            not any(each.is_settling for each in looks().values())
+            and is_known(each.within for each in looks().values())
+        ),
     )
     first = looks()
     assert sorted(round(each.told) for each in first.values()) == [-3, 3]
     delays = client.run(lambda dask_worker: dask_worker.scheduler_delay)
-    assert {where: round(delay, 1) for where, delay in delays.items()} == {
-        where: round(each.told) for where, each in first.items()
-    }
+    for where, each in looks().items():
+        doubt = each.doubt + first[where].within
+        assert abs(delays[where] - first[where].told) < MOST_SECONDS + doubt
 
     def told() -> dict[str, dict[str, float]]:
         workers = client.scheduler_info()["workers"]
@@ -208,11 +249,14 @@ def test_all_records_are_in_the_schedulers_time(client: Client, tmp_path: Path) 
 
     wait_until(
         "the scheduler has been told how well",
-        lambda: all(each["uncertainty"] <= KNOWN_SECONDS for each in told().values()),
+        lambda: (
+            all(each["uncertainty"] > 0 for each in told().values())
+            and is_known(each["uncertainty"] for each in told().values())
+        ),
     )
     for where, clock in told().items():
-        assert abs(clock["offset"] - first[where].told) < MOST_SECONDS + clock["uncertainty"]
-        assert clock["uncertainty"] > 0
+        doubt = clock["uncertainty"] + first[where].within
+        assert abs(clock["offset"] - first[where].told) < MOST_SECONDS + doubt
     one, other = client.has_what()
     session = client._session
 
@@ -267,7 +311,7 @@ def test_all_records_are_in_the_schedulers_time(client: Client, tmp_path: Path) 
             assert each.least - each.within <= each.told <= each.most + each.within
         assert after.told != before.told, "it follows"
     # (on a machine that did not answer for long it can be known no better)
-    off = max(MOST_SECONDS, *(each.within for each in last.values()))
+    off = max(MOST_SECONDS, *(each.doubt for each in last.values()))
 
     records = {each["key"]: each for each in client.get_task_stream(start=wall(began) - 1)}
     assert set(stamps) <= set(records)

@@ -129,7 +129,8 @@ def test_a_fork_that_ends_its_copies_leaves_the_parents(
     in_fork(leave, tmp_path / "said")
     assert client.gather(futures) == [1, 2, 3]
     np.testing.assert_array_equal(array.result(LIMIT), np.arange(100_000))
-    assert client.submit(increment, 7).result(LIMIT) == 8
+    later = client.submit(increment, 7)  # (held: it would be released too)
+    assert later.result(LIMIT) == 8
     assert not client.fake.released
 
 

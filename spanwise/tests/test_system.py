@@ -108,7 +108,8 @@ def test_bytes_of_a_known_write_are_in_one_row(tmp_path: Path) -> None:
     assert written + 1 >= 16 * MIB
     assert written <= told + 1
     # It is over: the next row has none of it.
-    assert monitor.row().disk_write * row.seconds < MIB
+    row = monitor.row()
+    assert row.disk_write * row.seconds < MIB
 
 
 @needs_linux

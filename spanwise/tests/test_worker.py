@@ -630,6 +630,7 @@ class TestEnds:
         worker = own.start_worker(memory_limit=150 * 2**20)
         worker.assign([task(0, lambda: [b"x" * (300 * 2**20), time.sleep(60)])])
         assert self.ended(worker) == 4
+        worker.wait(lambda: worker.ended)  # what it has sent is read by another thread
         assert [m.fields["kind"] for m in worker.messages if m.type == "event"] == ["memory-limit"]
 
 
