@@ -73,6 +73,9 @@ _VIEWERS = 64
 #: are eight of them.
 _STATE_SECONDS = 0.25
 _STATE_SHARE = 0.004
+#: After so long the scheduler may do something else; the clock is read once in so many rows.
+_STRETCH_SECONDS = 0.003
+_STRETCH_ROWS = 64
 #: How much of a text that failed is told.
 _ERROR_LENGTH = 2_000
 _GONE = 10_000
@@ -267,45 +270,73 @@ def plain(text: str) -> str:
 class Section:
     """One kind of state: what is known by key, and in which answer each key changed."""
 
-    def __init__(self, take: Callable[[], Iterator[tuple[Any, tuple]]]) -> None:
+    def __init__(self, take: Callable[[], Iterator[tuple[Any, tuple] | None]]) -> None:
+        #: None: nothing was found, after some work.
         self._take = take
         self.rows: dict[Any, tuple[int, tuple]] = {}
         self.gone: dict[Any, int] = {}
         self.due = 0.0
+        #: The last number that was given by a look, and that of the last change.
+        self.looked = self.newest = 0
+        #: Held by who looks: others wait.
+        self.lock = asyncio.Lock()
 
     def look(self, number: int) -> int:
         """Take the state anew; what has changed gets the number, of very much the next ones.
 
         Returns the last number that it has given.
         """
+        numbers = iter(range(number, 2**62))
+        for _ in self.looking(lambda: next(numbers)):
+            pass
+        return self.looked
+
+    def looking(self, number: Callable[[], int]) -> Iterator[None]:
+        """The same in stretches, between which anything may happen, but no other look.
+
+        What changed together gets a number together, when that is done.
+        """
         began = monotonic()
+        took = 0.0
         rows = self.rows
         seen = set()
-        changed = 0
+        changed = []
         # (all of it, or nothing if it fails)
-        for key, values in list(self._take()):
+        for place, found in enumerate(self._take(), 1):
+            if place % _STRETCH_ROWS == 0 and monotonic() - began >= _STRETCH_SECONDS:
+                took += monotonic() - began
+                yield
+                began = monotonic()
+            if found is None:
+                continue
+            key, values = found
             seen.add(key)
             known = rows.get(key)
             if known is None or known[1] != values:
-                if changed == _STATE_ROWS:
-                    number += 1
-                    changed = 0
-                changed += 1
-                rows[key] = (number, values)
-                self.gone.pop(key, None)
+                changed.append(found)
+        self.looked = number()
+        for place, (key, values) in enumerate(changed):
+            if place and place % _STATE_ROWS == 0:
+                took += monotonic() - began
+                yield
+                began = monotonic()
+                self.looked = number()
+            self.newest = self.looked
+            rows[key] = (self.looked, values)
+            self.gone.pop(key, None)
         if len(seen) < len(rows):
             for key in [key for key in rows if key not in seen]:
                 del rows[key]
-                self.gone[key] = number
+                self.gone[key] = self.looked
             while len(self.gone) > _GONE:
                 del self.gone[next(iter(self.gone))]
         now = monotonic()
-        self.due = now + max(_STATE_SECONDS, (now - began) / _STATE_SHARE)
-        return number
+        took += now - began
+        self.due = now + max(_STATE_SECONDS, took / _STATE_SHARE)
 
     def until(self, since: int, newest: int) -> int:
         """The last number up to which the changes after `since` fit into one answer."""
-        if len(self.rows) <= _STATE_ROWS:
+        if len(self.rows) <= _STATE_ROWS or self.newest <= since:
             return newest
         counts = Counter(number for number, _ in self.rows.values() if number > since)
         told = 0
@@ -319,7 +350,10 @@ class Section:
 
     def changed(self, since: int, until: int) -> Iterator[tuple]:
         """Rows that have changed after that answer, up to another one."""
-        return (values for number, values in self.rows.values() if since < number <= until)
+        if self.newest > since:
+            for number, values in self.rows.values():
+                if since < number <= until:
+                    yield values
 
 
 class Bridge(SchedulerPlugin):  # type: ignore[misc]
@@ -826,6 +860,11 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 number, values = rows.get(each, (0, ()))
         return list(found.values())
 
+    def _next_state(self) -> int:
+        """A number that no answer has said yet."""
+        self._state += 1
+        return self._state
+
     async def _states(
         self, since: int, want: set, fresh: bool, spans: set[str], texts: Texts
     ) -> dict[str, Any]:
@@ -833,12 +872,15 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         cannot: dict[str, str] = {}
         sections = self._sections
         for name in [name for name in sections if name in want]:
-            # (who reads a task of a span must know that)
-            lacks = name == "spans" and self._lacks(spans)
-            if fresh or lacks or now >= sections[name].due:
+            section = sections[name]
+            async with section.lock:
+                # (who reads a task of a span must know that)
+                lacks = name == "spans" and self._lacks(spans)
+                if not (fresh or lacks or now >= section.due):
+                    continue
                 try:
-                    # (a number of its own: others may have been answered since the section before)
-                    self._state = sections[name].look(self._state + 1)
+                    for _ in section.looking(self._next_state):
+                        await asyncio.sleep(0)
                 except Exception as error:  # noqa: BLE001 (told to who asked)
                     cannot[name] = plain(f"{type(error).__name__}: {error}")
                 await asyncio.sleep(0)
@@ -905,7 +947,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         states[name] = dict(zip(columns, lists))
 
     def _workers(self) -> Iterator[tuple[Any, tuple]]:
-        for address, worker in self.scheduler.workers.items():
+        for address, worker in list(self.scheduler.workers.items()):
             packages = getattr(worker, "versions", None) or {}
             if isinstance(packages, dict):
                 packages = packages.get("packages", packages)
@@ -928,7 +970,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             )
 
     def _clients(self) -> Iterator[tuple[Any, tuple]]:
-        for name, client in self.scheduler.clients.items():
+        for name, client in list(self.scheduler.clients.items()):
             if name != "fire-and-forget":
                 # (when it was last seen changes all the time, and is told with other changes)
                 yield name, (name, 1, float(getattr(client, "last_seen", 0.0) // 10 * 10))
@@ -941,7 +983,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         extension = self._span_extension()
         if extension is None:
             return
-        for number, span in extension.spans.items():
+        for number, span in list(extension.spans.items()):
             done = bool(span.done)
             parent = span.parent
             yield (
@@ -972,7 +1014,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             if seen >= now - _LONGEST_LEASE
         }
         self._known_groups = known
-        for number, (group, _) in known.items():
+        for number, (group, _) in list(known.items()):
             states = group.states
             durations = dict(group.all_durations)
             types = sorted(map(str, islice(getattr(group, "types", ()), 20)))
@@ -995,12 +1037,15 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
     def _has_metrics(self) -> bool:
         return isinstance(getattr(self.scheduler, "cumulative_worker_metrics", None), dict)
 
-    def _fine(self) -> Iterator[tuple[Any, tuple]]:
+    def _fine(self) -> Iterator[tuple[Any, tuple] | None]:
         extension = self._span_extension()
         of_spans: set = set()
+        # (before the spans: what one of them adds meanwhile must not be there once more)
+        metrics = getattr(self.scheduler, "cumulative_worker_metrics", None)
+        total = dict(metrics) if isinstance(metrics, dict) else {}
         if extension is not None:
             spans = self._sections["spans"]
-            for number, span in extension.spans.items():
+            for number, span in list(extension.spans.items()):
                 metrics = getattr(span, "_cumulative_worker_metrics", None)
                 if isinstance(metrics, dict):
                     for key in metrics:
@@ -1010,15 +1055,16 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                     else:
                         # (whose sums they are must be known first)
                         spans.due = 0.0
-        metrics = getattr(self.scheduler, "cumulative_worker_metrics", None)
-        if isinstance(metrics, dict):
-            # What spans have is there once more, without them.
-            rest = {
-                key: value
-                for key, value in metrics.items()
-                if not (isinstance(key, tuple) and key and key[0] in of_spans)
-            }
-            yield from self._fine_of(None, rest)
+                yield None
+            for number in self._fine_seen.keys() - extension.spans.keys() - {None}:
+                del self._fine_seen[number]
+        # What spans have is there once more, without them.
+        rest = {
+            key: value
+            for key, value in total.items()
+            if not (isinstance(key, tuple) and key and key[0] in of_spans)
+        }
+        yield from self._fine_of(None, rest)
 
     def _fine_of(self, span: Any, metrics: dict[Any, Any]) -> list[tuple[Any, tuple]]:
         known = self._fine_seen.get(span)
@@ -1045,7 +1091,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         # of the time at which they were seen here first.
         now = time()
         known = self._sections["memory"].rows
-        for address, worker in self.scheduler.workers.items():
+        for address, worker in list(self.scheduler.workers.items()):
             metrics = worker.metrics
             if not metrics:
                 continue
@@ -1081,7 +1127,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         yield "total", ("total", None, None, amount(scheduler.bandwidth))
         for name, value in dict(scheduler.bandwidth_types).items():
             yield ("type", name), ("type", str(name), None, amount(value))
-        for (to, source), value in islice(scheduler.bandwidth_workers.items(), _PAIRS):
+        for (to, source), value in list(islice(scheduler.bandwidth_workers.items(), _PAIRS)):
             yield ("pair", to, source), ("pair", str(to), str(source), amount(value))
 
     def _loop(self) -> Iterator[tuple[Any, tuple]]:

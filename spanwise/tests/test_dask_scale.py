@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from spanwise.dask_bridge import dask_log, plugin_source
 from spanwise.dask_bridge.dask_log import DaskLog
-from spanwise.dask_bridge.plugin_source import Bridge
+from spanwise.dask_bridge.plugin_source import Bridge, Section
 from spanwise.dask_bridge.pulled import Pulled, read_answer
 from spanwise.dask_bridge.sample_pull import Sampled
 from spanwise.records.block import decode_block
@@ -36,6 +37,9 @@ def few_rows() -> Any:
         patch.setattr(plugin_source, "_PAIRS", 10)
         patch.setattr(plugin_source, "_STATE_SECONDS", 0.0)
         patch.setattr(plugin_source, "_STATE_SHARE", 1e9)
+        # Between any two of which something may happen.
+        patch.setattr(plugin_source, "_STRETCH_SECONDS", 0.0)
+        patch.setattr(plugin_source, "_STRETCH_ROWS", 1)
         yield
 
 
@@ -129,6 +133,59 @@ def test_all_that_changes_is_told_in_the_end(steps: list[Any]) -> None:
                 assert told == theirs
 
     asyncio.run(tell())
+
+
+def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sums are read in stretches; what comes between them is told by the next answer."""
+    monkeypatch.setattr(plugin_source, "_STRETCH_ROWS", 10)
+    monkeypatch.setattr(plugin_source, "_STATE_ROWS", 50_000)
+    read: list[int] = []
+    spans: dict[str, Any] = {}
+
+    class Sums(dict):
+        def __iter__(self) -> Any:
+            read[-1] += 1
+            return super().__iter__()
+
+    def add(name: str) -> None:
+        spans[name] = SimpleNamespace(_cumulative_worker_metrics=Sums())
+        spans[name]._cumulative_worker_metrics["execute", "f", "cpu", "seconds"] = 1.0
+        bridge._sections["spans"].rows[name] = (1, (name,))
+
+    bridge = Bridge()
+    fine = Section(bridge._fine)
+    bridge.scheduler = SimpleNamespace(extensions={"spans": SimpleNamespace(spans=spans)})
+    bridge._fine_seen = {}
+    bridge._sections = {"spans": Section(bridge._spans), "fine": fine}
+    bridge._state = 0
+    for number in range(100):
+        add(f"id-{number}")
+    told: dict[str, float] = {}
+
+    def look(meanwhile: Callable[[], None]) -> None:
+        before = fine.looked
+        read[:] = [0]
+        for _ in fine.looking(bridge._next_state):
+            assert [*fine.changed(before, bridge._state)] == [], "all of it comes at once"
+            meanwhile()
+            bridge._next_state()  # (another section's, that an answer says)
+            read.append(0)
+        assert fine.looked == bridge._state
+        told.update({row[1]: row[5] for row in fine.changed(before, bridge._state)})
+
+    look(lambda: add(f"later {len(read)}"))
+    assert len(read) > 10 and max(read) <= 10 and sum(read) == 100
+    assert len(told) == 100 and len(spans) > 110
+    look(lambda: None)
+    assert told.keys() == spans.keys() == bridge._fine_seen.keys() - {None}
+    # What is gone is kept no longer.
+    for name in [*spans][:-3]:
+        del spans[name]
+    look(lambda: None)
+    assert bridge._fine_seen.keys() - {None} == spans.keys()
+    assert fine.rows.keys() == {(name, ("execute", "f", "cpu", "seconds")) for name in spans}
 
 
 def test_of_very_many_pairs_of_workers_it_is_told_how_many_are_left_out() -> None:
