@@ -25,7 +25,7 @@ from dask import delayed
 
 import spanwise
 from spanwise import Client, Future, LocalCluster, span
-from spanwise.client import joined_cluster
+from spanwise.client import joined_cluster, private_cluster
 from spanwise.client.cluster_file import find_cluster
 from spanwise.client.private_cluster import how_ended
 from spanwise.errors import CancelledError, ClusterError, SchedulerLost
@@ -190,8 +190,11 @@ def test_a_killed_scheduler_is_told_to_guests_too() -> None:
             Client(owner.address)
 
 
-def test_how_a_scheduler_ended_is_known_though_its_process_ends_late() -> None:
+def test_how_a_scheduler_ended_is_known_though_its_process_ends_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Its connection breaks first; on a busy machine that was told without the signal."""
+    monkeypatch.setattr(private_cluster, "_EXIT_SECONDS", LIMIT_SECONDS)
     with subprocess.Popen(["sh", "-c", "sleep 1; kill -KILL $$"]) as process:
         assert how_ended(process) == f"its process {process.pid} was ended by SIGKILL"
 

@@ -7,9 +7,11 @@ import threading
 
 import pytest
 
+from spanwise.tests.processes import wait_until
 from spanwise.wire import addresses
+from spanwise.wire import link as wire_link
 from spanwise.wire.door import listen
-from spanwise.wire.errors import HandshakeRefused, LinkClosed
+from spanwise.wire.errors import HandshakeRefused, LinkClosed, RefusedThere
 from spanwise.wire.frame import Message
 from spanwise.wire.handshake import new_secret
 from spanwise.wire.link import Link, dial
@@ -143,6 +145,49 @@ def test_an_interrupted_send_neither_tears_nor_stops_the_stream(door):
     for thread in threads:
         thread.join(LIMIT)
     calling.close()
+
+
+def write_a_long_one(calling: Link) -> tuple[threading.Thread, list[str]]:
+    """Have a thread write what nobody reads yet; returns it, and how it was ended."""
+    ended: list[str] = []
+
+    def send() -> None:
+        try:
+            calling.send("put", {"request": 1}, {"items": [(1,)]}, [bytes(20_000_000)])
+        except LinkClosed as error:
+            ended.append(str(error))
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    wait_until("it writes", lambda: calling._sending)
+    return thread, ended
+
+
+def test_who_is_refused_hears_why_behind_what_another_thread_writes(door, monkeypatch):
+    opened, secret, links = door
+    monkeypatch.setattr(wire_link, "_LAST_WORDS_SECONDS", 1000.0)
+    calling = dial(opened.address, secret, "peer")
+    accepted = links.get(timeout=LIMIT)
+    writing, ended = write_a_long_one(calling)
+    refusing = threading.Thread(target=calling.refuse, args=("unlucky", "Not you."))
+    refusing.start()
+    wait_until("it has said so", lambda: calling._queue or calling.closed)
+    assert len(accepted.read().blobs[0]) == 20_000_000
+    with pytest.raises(RefusedThere, match="Not you"):
+        accepted.read()
+    for thread in (writing, refusing):
+        thread.join(LIMIT)
+    assert calling.closed and not ended
+
+
+def test_who_does_not_read_is_refused_all_the_same(door, monkeypatch):
+    opened, secret, _ = door
+    monkeypatch.setattr(wire_link, "_LAST_WORDS_SECONDS", 0.1)
+    calling = dial(opened.address, secret, "peer")
+    writing, ended = write_a_long_one(calling)
+    calling.refuse("unlucky", "Not you.")
+    writing.join(LIMIT)
+    assert calling.closed and ended == ["Not you."]
 
 
 def test_wrong_secret_is_refused_by_the_caller_first(door):

@@ -51,6 +51,8 @@ _THEIR_END = (BrokenPipeError, ConnectionResetError)
 STALL_SECONDS = 60.0
 #: A peer that has not begun to answer after this long is given up: it may be pickling.
 ANSWER_SECONDS = 300.0
+#: So long who refuses waits for a thread that writes what it has said, behind its own.
+_LAST_WORDS_SECONDS = 2.0
 #: Messages that are never sent once the handshake is over.
 _HANDSHAKE = frozenset(("hello", "challenge", "proof", "welcome"))
 
@@ -100,6 +102,8 @@ class Link:
         self._queued_bytes = 0
         self._sending = False
         self._closed = False
+        #: Somebody waits until all is written.
+        self._is_ending = False
         #: How many bytes have gone into the socket; written by the thread that sends.
         self.written_bytes = 0
         #: The other side has closed: nothing more can be sent.
@@ -257,6 +261,8 @@ class Link:
                 with self._lock:
                     if not self._queue:
                         self._sending = mine = False
+                        if self._is_ending:
+                            self._queue_shrank.notify_all()
                         return
                     counts, buffers, self._queue = [], self._queue, []
                     self._queued_bytes = 0
@@ -416,11 +422,20 @@ class Link:
         """Say why, and close."""
         try:
             self._write(encode(self._outgoing["refused"], {"code": code, "sentence": sentence}))
+            self._wait_for_the_writer()
         except LinkClosed:
             return  # nobody is left to be told
         finally:
             self._refusal = sentence
             self.close()
+
+    def _wait_for_the_writer(self) -> None:
+        """Another thread may have been writing: it takes along what was sent meanwhile."""
+        with self._lock:
+            self._is_ending = True
+            self._queue_shrank.wait_for(
+                lambda: not self._sending or self.closed, _LAST_WORDS_SECONDS
+            )
 
     def close(self) -> None:
         """Close the connection; wakes a thread that reads or waits to send. Twice is safe."""
