@@ -15,6 +15,7 @@ import pytest
 from spanwise.processes.abandoned import mark_as_own, remove_abandoned, remove_spilled
 from spanwise.processes.process_state import started
 from spanwise.tests.descriptors import without_descriptors
+from spanwise.tests.warned import of_the_block, warnings_as_errors
 
 
 def leave(folder: Path, listened: bool = True) -> Path:
@@ -39,14 +40,12 @@ def test_without_descriptors_the_user_is_told_what_stays_and_the_next_client_rem
             remove_abandoned(tmp_path)
             remove_spilled(tmp_path / "spanwise-dead", patience_seconds=0.1)
     assert file.exists()
-    # (the collector may tell of what other tests have left)
-    ours = [str(each.message) for each in told if each.category is RuntimeWarning]
+    ours = [str(each.message) for each in of_the_block(told)]
     assert len(ours) == 2
     for sentence in ours:
         assert "Too many open files" in sentence
         assert f"{tmp_path}/spanwise-" in sentence
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings_as_errors():
         remove_abandoned(tmp_path)
     assert not file.parent.exists()
 
@@ -64,8 +63,7 @@ def test_it_is_tried_again_when_descriptors_are_back(tmp_path: Path) -> None:
 
 def test_a_folder_that_has_gone_or_is_none_is_nothing_to_tell_of(tmp_path: Path) -> None:
     (tmp_path / "spanwise-file").touch()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings_as_errors():
         remove_spilled(tmp_path / "spanwise-gone")
         remove_spilled(tmp_path / "spanwise-file")
         remove_abandoned(tmp_path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 import pickle
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -26,6 +25,7 @@ from spanwise.graph.observe_dask import _harmless, remember_provenance
 from spanwise.graph.provenance import Source, current_annotation
 from spanwise.records.enumerations import ORIGIN_DEFAULT, ORIGIN_INFERRED
 from spanwise.tests.packed_run import PackedRun
+from spanwise.tests.warned import warnings_as_errors
 
 #: (marker, tags, origin) of each call; filled while a graph runs.
 _SEEN: list[tuple[str, tuple[str, ...], int]] = []
@@ -375,6 +375,5 @@ def test_dask_goes_on_when_noting_fails() -> None:
     note = _harmless(fails)
     with pytest.warns(RuntimeWarning, match="no such thing in this version"):
         note(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings_as_errors():
         note(2)

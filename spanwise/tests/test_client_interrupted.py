@@ -17,6 +17,7 @@ from spanwise.client.waiting import FIRST_COMPLETED
 from spanwise.errors import ClusterError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import fail, increment, until
+from spanwise.tests.warned import warnings_as_errors
 from spanwise.wire.errors import FrameTooLong
 
 
@@ -321,8 +322,7 @@ def test_the_same_warning_is_shown_each_time_that_it_comes(client: LocalClient) 
 def test_a_warning_that_is_an_error_does_not_end_the_cluster(
     client: LocalClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings_as_errors():
         client.fake._send("problem", {"sentence": "Mind the gap.", "fatal": False})
         assert client.submit(increment, 1).result(timeout=60) == 2
     assert client._session.dead is None

@@ -47,7 +47,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskProcesses]
 
 
 @pytest.fixture
-def client(cluster: DaskProcesses) -> Iterator[distributed.Client]:
+def client(cluster: DaskProcesses, monkeypatch: pytest.MonkeyPatch) -> Iterator[distributed.Client]:
+    # (workers may take so long to tell their sums on a slow machine)
+    monkeypatch.setattr(viewer, "_HEARTBEATS_SECONDS", LIMIT_SECONDS)
     with distributed.Client(cluster.address) as client:
         client.wait_for_workers(2, timeout=LIMIT_SECONDS)
         yield client

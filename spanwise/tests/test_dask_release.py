@@ -54,6 +54,23 @@ def told(dask_scheduler):
         ],
     }
 
+def heartbeats(dask_scheduler):
+    return {address: each.last_seen for address, each in dask_scheduler.workers.items()}
+
+def sampled(dask_worker):
+    return dask_worker.profile_keys_history[-1][0] if dask_worker.profile_keys_history else 0.0
+
+def wait_until_all_is_told(client):
+    # Of each worker the second heartbeat from now on was sent from now on, and the last second of
+    # samples is closed.
+    began = time.time()
+    heard = {address: {began} for address in client.scheduler_info()["workers"]}
+    while min(map(len, heard.values())) < 3 or min(client.run(sampled).values()) <= began:
+        for address, at in client.run_on_scheduler(heartbeats).items():
+            if at > began:
+                heard[address].add(at)
+        time.sleep(0.05)
+
 with Client(sys.argv[1]) as client:
     client.get_task_stream()
     workers = sorted(client.scheduler_info()["workers"])
@@ -66,7 +83,7 @@ with Client(sys.argv[1]) as client:
     with span("spin"):
         turns = client.map(spin, [1.2, 1.3], pure=False)
     wait([*sums, *turns, client.submit(bad, 7, pure=False)])
-    time.sleep(3)  # (the last second of samples is closed, and heartbeats have told of all)
+    wait_until_all_is_told(client)
     records = [
         [
             each["key"], each["worker"], each["thread"], each["status"],

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -31,6 +30,7 @@ from spanwise.server.kernel_environment import KernelEnvironments
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until
+from spanwise.tests.warned import warnings_as_errors
 from spanwise.wire.door import listen
 from spanwise.wire.errors import LinkError
 from spanwise.wire.link import Link
@@ -570,10 +570,8 @@ def test_a_server_that_is_switched_off_is_not_spoken_of(
     monkeypatch.setattr(default_cluster, "kernel_id", lambda: "k")
     monkeypatch.setattr(default_cluster, "ring", off)
     monkeypatch.setattr("dask.config.global_config", {"spanwise": {"recording": False}})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with Client() as client:
-            assert type(client.cluster) is LocalCluster, "its own"
+    with warnings_as_errors(), Client() as client:
+        assert type(client.cluster) is LocalCluster, "its own"
 
 
 def test_an_environment_is_its_interpreter_its_packages_and_their_versions(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from spanwise import Client, LocalCluster
 from spanwise.client.arguments import flag_of, seconds_of, whole_of
 from spanwise.notices import tell
 from spanwise.tests.client_scheduler import LocalClient
+from spanwise.tests.warned import of_the_block
 
 _NAN = float("nan")
 #: Values that no cluster can be made with, by argument; text of a number is none.
@@ -170,9 +171,7 @@ def test_a_warning_points_at_the_line_that_led_to_it(client: LocalClient, what: 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         WARNS[what](client)
-    # (the collector may tell of what other tests have left)
-    places = {each.filename for each in caught if each.category is not ResourceWarning}
-    assert places == {__file__}
+    assert {each.filename for each in of_the_block(caught)} == {__file__}
 
 
 def test_a_notice_of_a_thread_of_ours_points_at_no_line_of_ours() -> None:

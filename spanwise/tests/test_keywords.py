@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from typing import Any
 
 import distributed
@@ -12,6 +11,7 @@ import pytest
 import spanwise
 from spanwise.client.keywords import INSTEAD
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.tests.warned import of_the_block, warnings_as_errors
 
 #: Where the keywords of `distributed.Client(…)` end up.
 _THEIRS = (distributed.Client, distributed.LocalCluster, distributed.Worker, distributed.Nanny)
@@ -44,8 +44,7 @@ def test_no_keyword_of_theirs_is_forgotten(ours: Any) -> None:
 
 
 def test_what_is_the_case_already_is_taken_without_a_word(scheduler: ClientScheduler) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings_as_errors():
         given: dict[str, Any] = dict.fromkeys(INSTEAD)
         given |= {"processes": True, "silence_logs": 40, "host": "127.0.0.1", "scheduler_port": 0}
         with LocalClient(scheduler, **given) as client:
@@ -58,7 +57,7 @@ def test_one_warning_says_what_happens_to_all_others(scheduler: ClientScheduler)
         LocalClient(scheduler, processes=False, dashboard_address=":8787", heartbeat_interval="5s"),
     ):
         pass
-    (told,) = caught
+    (told,) = of_the_block(caught)
     said = str(told.message)
     assert said.startswith("Client(…) ")
     for name in ("processes", "dashboard_address", "heartbeat_interval"):
@@ -69,10 +68,8 @@ def test_one_warning_says_what_happens_to_all_others(scheduler: ClientScheduler)
 def test_what_is_given_as_security_is_kept_and_said(scheduler: ClientScheduler) -> None:
     plain = spanwise.Security()
     assert not plain.require_encryption and plain.tls_ca_file is None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with LocalClient(scheduler, security=plain):
-            pass
+    with warnings_as_errors(), LocalClient(scheduler, security=plain):
+        pass
     made = spanwise.Security(tls_ca_file="ca.pem", require_encryption=True)
     assert "tls_ca_file='ca.pem'" in repr(made)
     assert spanwise.Security(tls_ca_file="ca.pem").require_encryption
@@ -87,7 +84,7 @@ def test_what_is_given_as_security_is_kept_and_said(scheduler: ClientScheduler) 
     ):
         with pytest.warns(UserWarning, match=rf"security=: .*\(.*{unused}\)") as caught:
             LocalClient(scheduler, security=given).close()
-        assert "MIIB" not in str(caught[0].message)
+        assert "MIIB" not in str(of_the_block(caught)[0].message)
     for given in (made, spanwise.Security.temporary(), True):
         with pytest.warns(UserWarning, match=r"security=: every connection is authenticated"):
             LocalClient(scheduler, security=given).close()

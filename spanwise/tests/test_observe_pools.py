@@ -27,6 +27,7 @@ from spanwise.local.process_files import ProcessFiles
 from spanwise.processes.process_state import lives, started
 from spanwise.tests.observed_tasks import meet, rest
 from spanwise.tests.processes import wait_until
+from spanwise.tests.warned import warnings_as_errors
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
@@ -167,8 +168,7 @@ def test_where_warnings_are_errors_one_process_is_read_no_further_and_all_else_i
 ) -> None:
     assert seen._recorder is not None
     folder = seen._recorder.pools.folder
-    with forking_pool(1) as pool, warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with forking_pool(1) as pool, warnings_as_errors():
         compute("a", 1, 0.0, scheduler=pool)
         wait_until("it is read", lambda: len(seen.get_task_stream()) == 1)
         (file,) = folder.glob("1-*.0")

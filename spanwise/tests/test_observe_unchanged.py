@@ -31,6 +31,7 @@ from spanwise.local.runs import ObservedRuns
 from spanwise.local.work import TEMPLATES, TakingApart
 from spanwise.tests.observed_tasks import SCHEDULERS, first, rest, rest_until
 from spanwise.tests.processes import wait_until
+from spanwise.tests.warned import of_the_block, warnings_as_errors
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
@@ -107,7 +108,7 @@ def test_a_run_that_cannot_be_followed_leaves_nothing(
         if isinstance(error, Exception):
             with pytest.warns(RuntimeWarning, match="our own") as said:
                 assert task.compute(scheduler="threads") == 0.0
-            assert len(said) == 1
+            assert len(of_the_block(said)) == 1
         else:
             with pytest.raises(KeyboardInterrupt):
                 task.compute(scheduler="threads")
@@ -136,8 +137,7 @@ def test_where_warnings_are_errors_computations_go_on(
 
     assert seen._recorder is not None
     monkeypatch.setattr(seen._recorder.meter if of is Meter else of, name, broken)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings_as_errors():
         assert dask.delayed(rest)(0.0).compute(scheduler="threads") == 0.0
     assert sentence in capsys.readouterr().err
 

@@ -24,6 +24,7 @@ from spanwise.client.their_plugins import ours_of
 from spanwise.errors import SchedulerLost
 from spanwise.processes.process_state import lives
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.tests.warned import of_the_block
 from spanwise.worker.worker import Worker
 
 
@@ -205,7 +206,7 @@ def test_what_is_no_plugin_is_refused(cluster: Client, theirs: distributed.Clien
     ):
         cluster.register_plugin(Watches(), name="watches")
         cluster.register_worker_plugin(Watches(), "watches")
-    assert {each.filename for each in [*caught, *more]} == {__file__}
+    assert {each.filename for each in of_the_block([*caught, *more])} == {__file__}
     cluster.unregister_worker_plugin("watches")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from spanwise.graph import observe_get
 from spanwise.graph.attribution import materialise
 from spanwise.graph.observe_get import WrittenGraphs, written_graphs
 from spanwise.graph.spans import span
+from spanwise.tests.warned import of_the_block, warnings_as_errors
 
 
 def test_a_graph_that_never_ran_is_forgotten_with_the_last_observer() -> None:
@@ -237,12 +237,11 @@ def test_without_a_way_to_follow_graphs_are_made_and_it_is_said_once(
     with pytest.warns(RuntimeWarning) as caught:
         graph = written.make(expression, Summed.__dask_graph__)
     assert graph == expression.__dask_graph__()
-    assert [str(each.message) for each in caught] == [
+    assert [str(each.message) for each in of_the_block(caught)] == [
         "Spanwise cannot follow how this version of Dask makes graphs: tasks of observed runs may "
         "be counted to the span of compute() (AttributeError: no such thing in this version)."
     ]
     monkeypatch.undo()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings_as_errors():
         assert written.make(expression, Summed.__dask_graph__) == graph
     assert written._here.newest.noted is None and not written._here.newest.working
