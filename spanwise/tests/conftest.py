@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import resource
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,10 @@ DESCRIPTORS = 4096
 _MOST = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 if _MOST == resource.RLIM_INFINITY or _MOST >= DESCRIPTORS:
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, _MOST))
+
+# A shell lets what it starts in the background ignore Ctrl-C, and a program what it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine draws slowly and computes slowly: that is no defect of a test. One that hangs ends
 # by the time limit of each test.
