@@ -155,8 +155,6 @@ class DaskLog:
         self._next_node = self._next_run = 0
         #: Runs that the plugin had told of up to the last answer; -1: it does not say.
         self._told_runs = -1
-        #: Rows of an answer for which there are no lanes, by table: how many, and their times.
-        self._misplaced: dict[str, list[float]] = {}
         #: Group → whether its newest tasks got their span from it, or lost their own.
         self._inferred: BoundedMap[str, bool] = BoundedMap(_KEPT_GROUPS)
         self._running = RunningTasks(self._say_running)
@@ -177,7 +175,8 @@ class DaskLog:
         #: Sums that were told last, by their labels.
         self._fine: dict[tuple[Any, ...], float] = {}
         self._has_fine = False
-        self._left_out_sums = LeftOut()
+        #: By table, and by why there was no room.
+        self._left_out: dict[tuple[str, str], LeftOut] = {}
         #: Whether the scheduler tells what it adds up of its tasks.
         self.has_task_sums = "fine" not in first.cannot
         default = self.names.id_of("default")
@@ -255,8 +254,7 @@ class DaskLog:
                 self._write_loop(states["loop"])
             if "fine" in states:
                 self._write_fine(states["fine"])
-            self._write_misplaced()
-            self._write_left_out(self._left_out_sums.take_due(self.now))
+            self._write_left_out()
 
     def _gap(self, pulled: Pulled) -> None:
         start, stop = self.since(pulled.lost_from), self.since(pulled.lost_to)
@@ -271,19 +269,18 @@ class DaskLog:
         self._writer.add("gaps", number, start, max(start, stop), count, why)
 
     def _misplace(self, table: str, rows: int, start: float, stop: float) -> None:
-        """Note rows for whose thread there is no lane."""
-        found = self._misplaced.setdefault(table, [0, start, stop])
-        found[:] = found[0] + rows, min(found[1], start), max(found[2], stop)
+        """Leave out rows for whose thread there is no lane."""
+        self._leave_out(table, _NO_LANE, rows, start, stop)
 
-    def _write_misplaced(self) -> None:
-        for table, (rows, start, stop) in self._misplaced.items():
-            self._add_gap(table, self.since(start), self.since(stop), int(rows), _NO_LANE)
-        self._misplaced.clear()
+    def _leave_out(self, table: str, why: str, rows: int, start: float, stop: float) -> None:
+        self._left_out.setdefault((table, why), LeftOut()).add(rows, start, stop)
 
-    def _write_left_out(self, sums: tuple[float, float, int] | None) -> None:
-        if sums is not None:
-            start, stop, rows = sums
-            self._add_gap("fine", self.since(start), self.since(stop), rows, _MORE_SUMS)
+    def _write_left_out(self, all: bool = False) -> None:
+        for (table, why), left_out in self._left_out.items():
+            taken = left_out.take(self.now) if all else left_out.take_due(self.now)
+            if taken is not None:
+                start, stop, rows = taken
+                self._add_gap(table, self.since(start), self.since(stop), int(rows), why)
 
     # -- what there is ----------------------------------------------------
 
@@ -705,7 +702,7 @@ class DaskLog:
                     more,
                 )
         if left_out:
-            self._left_out_sums.add(left_out, self.now)
+            self._leave_out("fine", _MORE_SUMS, left_out, self.now, self.now)
 
     # -- samples ----------------------------------------------------------
 
@@ -841,7 +838,7 @@ class DaskLog:
     def end(self) -> int:
         """Tell what has not been told yet and seal everything; returns as `seal` does."""
         with self.lock:
-            self._write_left_out(self._left_out_sums.take(self.now))
+            self._write_left_out(all=True)
             return self.seal()
 
 

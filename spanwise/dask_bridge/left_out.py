@@ -20,11 +20,12 @@ class LeftOut:
         self._rows = self._told = 0
         self._start = self._stop = self._told_at = 0.0
 
-    def add(self, rows: int, now: float) -> None:
+    def add(self, rows: int, start: float, stop: float) -> None:
+        """So many rows, of that time."""
         if self._rows == 0:
-            self._start = now
+            self._start, self._stop = start, stop
         self._rows += rows
-        self._stop = now
+        self._start, self._stop = min(self._start, start), max(self._stop, stop)
 
     def take_due(self, now: float) -> tuple[float, float, int] | None:
         """From when to when how many were left out, if that is to be told now."""

@@ -309,6 +309,15 @@ def test_runs_for_which_there_is_no_lane_are_a_gap(monkeypatch: pytest.MonkeyPat
     log.seal()
     number = record_tables()["samples"].number
     assert rows_of(blocks, "gaps") == [(number, 5.0, 5.0, 7, "no lane was left")]
+    # Fewer than were told are told with those of the next minute, or at the end.
+    blocks.clear()
+    for second in (6, 8):
+        log.write_samples([Sampled("k", "w-4", {0: 3}, [(1e9 + second, 3)])])  # type: ignore[arg-type]
+        log.write(pulled)
+    log.seal()
+    assert rows_of(blocks, "gaps") == []
+    log.end()
+    assert rows_of(blocks, "gaps") == [(number, 6.0, 8.0, 6, "no lane was left")]
 
 
 def test_the_gap_of_the_ring_counts_runs_alone() -> None:
