@@ -261,6 +261,9 @@ class Viewer:
         """A sentence on why what happens now is not known; '': it is, or nothing does."""
         if self.status == "watching" or self._has_seen_end:
             return ""
+        return self._why_ended()
+
+    def _why_ended(self) -> str:
         return self.problem or f"The Dask cluster at {self.address} was let go of."
 
     def flush_samples(self) -> None:
@@ -280,8 +283,7 @@ class Viewer:
         """
         loop, rpc = self._loop, self._rpc
         if loop is None or rpc is None or self.status != "watching":
-            why = self.problem or f"The Dask cluster at {self.address} is not watched."
-            raise ClusterError(self.why_not_watched() or why)
+            raise ClusterError(self._why_ended())
         scheduler = rpc.scheduler if rpc is self._without_code else rpc
 
         async def asked() -> Any:
@@ -292,7 +294,7 @@ class Viewer:
             waiting = asyncio.run_coroutine_threadsafe(asking, loop)
         except RuntimeError:  # (the loop has just ended)
             asking.close()
-            raise ClusterError(f"The Dask cluster at {self.address} is not watched.") from None
+            raise ClusterError(self._why_ended()) from None
         try:
             # (a loop that ends may leave it undone)
             return waiting.result(_ASK_SECONDS + _END_SECONDS)

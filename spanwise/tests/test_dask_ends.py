@@ -201,6 +201,18 @@ def viewer_with_log(monkeypatch: pytest.MonkeyPatch) -> Any:
     return seen
 
 
+@pytest.mark.parametrize("status", ["closed", "watching"])
+@pytest.mark.parametrize("problem", ["", "The cluster was closed."])
+def test_who_asks_and_who_measures_are_told_the_same_sentence(status: str, problem: str) -> None:
+    seen = unreached_viewer()
+    # (its thread may have ended just now)
+    seen.status, seen.problem = status, problem
+    with pytest.raises(spanwise.ClusterError) as told:
+        seen.ask("identity")
+    seen.status = "closed"
+    assert str(told.value) == seen.why_not_watched() != ""
+
+
 def test_that_a_scheduler_has_closed_is_not_said_of_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
