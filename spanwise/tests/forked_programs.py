@@ -7,13 +7,15 @@ import, and most tests need neither for much longer::
          ◀──── pid ─────────
 
 A program's arguments, folder, variables and output are its own, as if an interpreter had started
-it; what the template had read of its variables is read again.
+it; what the template had read of its variables is read again. What an interpreter reads when it
+begins is the template's: texts hash alike in all its programs.
 """
 
 from __future__ import annotations
 
 import atexit
 import json
+import os
 import select
 import subprocess
 from contextlib import suppress
@@ -25,6 +27,8 @@ from spanwise.tests.leftover import not_left_over
 
 #: What a busy machine may need to import all.
 _START_SECONDS = 240.0
+#: Those of no test: a template serves many.
+_VARIABLES = dict(os.environ)
 #: What the template runs. A program ends by leaving the loop, as an interpreter ends.
 _TEMPLATE = """
 import gc, importlib, json, os, random, runpy, signal, sys, tempfile, threading
@@ -76,6 +80,7 @@ class Template:
     def __init__(self, python: str, *modules: str) -> None:
         self._process = subprocess.Popen(
             [python, "-c", _TEMPLATE, *modules],
+            env=_VARIABLES,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

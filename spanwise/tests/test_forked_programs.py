@@ -1,0 +1,35 @@
+"""Forks of a process that has imported packages already, as other tests start them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from spanwise.tests.forked_programs import Template
+from spanwise.tests.processes import wait_until
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+
+def test_variables_of_the_test_that_asks_first_are_those_of_its_program_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "met.py").write_text("import os\nAT_IMPORT = os.environ.get('OF_A_TEST')\n")
+    (tmp_path / "told.py").write_text(
+        "import met, os\nprint(met.AT_IMPORT, os.environ.get('OF_A_TEST'), flush=True)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OF_A_TEST", "first")
+    template = Template(sys.executable, "met")
+    try:
+        for value in ("first", "second"):
+            out = tmp_path / value
+            variables = {**os.environ, "OF_A_TEST": value}
+            template.start("told", out=out, folder=tmp_path, variables=variables)
+            told = wait_until("it has told", lambda out=out: out.exists() and out.read_text())
+            assert told == f"None {value}\n"
+    finally:
+        template._close()
