@@ -157,8 +157,8 @@ class _OfDask:
         viewer = self._viewer
         if viewer.log is None or not viewer.log.has_task_sums or viewer.status != "watching":
             return exact
-        viewer.flush_sums()
-        until = self._asked.log.wall_now()
+        # (what comes while nobody but silent workers is waited for is of after the block)
+        until = max(stop, viewer.flush_sums() or stop)
         told = self._asked.fine_metrics(start=start, stop=until)
         entries = {
             **{key: value for key, value in told.items() if key[0] not in _BY_RUNS},
@@ -168,7 +168,7 @@ class _OfDask:
             "What Dask’s workers have told from the block’s begin until "
             f"{until - stop:.1f} s after its end."
         )
-        if not viewer.log.heard_since(stop + ON_THE_WAY_SECONDS):
+        if viewer.log.silent_since(stop + ON_THE_WAY_SECONDS):
             note += " Not all have told yet what they added up in the block."
         return FineMetrics(entries, {**told.summary, "notes": [*told.notes, note]})
 

@@ -615,12 +615,12 @@ class DaskLog:
                 self._heartbeats[worker] = t
                 self._write_system(worker, t, before, process, system)
 
-    def heard_since(self, t: float) -> bool:
-        """Whether each worker has sent a heartbeat since then, or nobody tells sums at all."""
+    def silent_since(self, t: float) -> int:
+        """How many workers have sent no heartbeat since then; 0 where nobody tells sums at all."""
         with self.lock:
             numbers = [self._workers[address] for address in self.present()]
             heard = [self._heartbeats.get(number, 0.0) for number in numbers]
-            return not self.has_task_sums or all(each > t for each in heard)
+            return sum(each <= t for each in heard) if self.has_task_sums else 0
 
     def begin_memory_run(self, label: str, measure: str, interval: float, start: float) -> int:
         """A labelled curve begins, of which the samples come at its end; returns its number."""

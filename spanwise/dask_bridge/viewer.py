@@ -250,12 +250,22 @@ class Viewer:
         link.wait_for(seq, _FLUSH_SECONDS)
         return seq
 
-    def flush_sums(self) -> None:
+    def flush_sums(self) -> float | None:
         """Wait until each worker has told what it has measured until now: with its heartbeat.
 
         Of workers that do not tell for long, what they told before is all there is.
+
+        Returns
+        -------
+        until
+            When the last of those that did tell had done so, in the scheduler's time; None: none
+            has.
         """
-        self._wait_for(self._pull_heartbeats, _FLUSH_SECONDS + _HEARTBEATS_SECONDS)
+        told: list[float] = []
+        self._wait_for(
+            lambda: self._pull_heartbeats(told.append), _FLUSH_SECONDS + _HEARTBEATS_SECONDS
+        )
+        return told[-1] if told else None
 
     def why_not_watched(self) -> str:
         """A sentence on why what happens now is not known; '': it is, or nothing does."""
@@ -543,13 +553,21 @@ class Viewer:
                 pulled = await self._pull()
                 self._write(pulled)
 
-    async def _pull_heartbeats(self) -> None:
+    async def _pull_heartbeats(self, told: Callable[[float], None]) -> None:
+        log = self.log
+        if log is None:
+            return
         since = time() + self.clock_offset + ON_THE_WAY_SECONDS
         end = monotonic() + _HEARTBEATS_SECONDS
+        fewest = log.silent_since(since)
         while not self._closing and monotonic() < end:
             began = monotonic()
             await self._pull_all()
-            if self.log is None or self.log.heard_since(since):
+            silent = log.silent_since(since)
+            if silent < fewest or silent == 0:
+                fewest = silent
+                told(log.now)
+            if silent == 0:
                 return
             took = monotonic() - began
             await asyncio.sleep(max(_HEARTBEAT_SECONDS, _HEARTBEAT_PAUSES * took))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -372,38 +372,61 @@ def test_each_change_of_a_sum_is_seen(before: dict[str, float], after: dict[str,
     assert {values[3]: values[5] for _, values in rows(after)} == after
 
 
-async def _pauses_of_heartbeats(monkeypatch: pytest.MonkeyPatch, took: float) -> list[float]:
-    """How long one waits between looks for heartbeats that come at the fifth."""
+async def _pulled_heartbeats(
+    monkeypatch: pytest.MonkeyPatch, took: float, silent: Sequence[int]
+) -> tuple[list[float], list[float]]:
+    """Look for heartbeats, of which so many are missing at each look; later as at the last.
+
+    Returns how long one waits between looks, and for each look that has found more the time that
+    has passed.
+    """
     clock = 0.0
     pauses: list[float] = []
     looks: list[float] = []
+    told: list[float] = []
 
     async def pull_all() -> None:
         nonlocal clock
         clock += took
+        log.now = clock
 
     async def sleep(seconds: float) -> None:
         nonlocal clock
         clock += seconds
         pauses.append(seconds)
 
-    def heard_since(t: float) -> bool:
+    def silent_since(t: float) -> int:
         looks.append(t)
-        return len(looks) == 5
+        return silent[min(len(looks), len(silent)) - 1]
 
     seen = unreached_viewer()
-    seen.log, seen._pull_all = SimpleNamespace(heard_since=heard_since), pull_all
+    log = SimpleNamespace(silent_since=silent_since, now=clock)
+    seen.log, seen._pull_all = log, pull_all
     monkeypatch.setattr(viewer, "monotonic", lambda: clock)
     monkeypatch.setattr(viewer, "time", lambda: 1e9)
     monkeypatch.setattr(viewer, "asyncio", SimpleNamespace(sleep=sleep))
-    await seen._pull_heartbeats()
+    await seen._pull_heartbeats(told.append)
     # (one that came sooner may have left before the question)
     assert {*looks} == {1e9 + 0.1}
-    return pauses
+    return pauses, told
 
 
 def test_waiting_for_heartbeats_leaves_the_scheduler_most_of_its_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert asyncio.run(_pauses_of_heartbeats(monkeypatch, 0.001)) == [0.1] * 4
-    assert asyncio.run(_pauses_of_heartbeats(monkeypatch, 0.25)) == pytest.approx([1.0] * 4)
+    at_the_fifth = [1, 1, 1, 1, 1, 0]
+    pauses, _ = asyncio.run(_pulled_heartbeats(monkeypatch, 0.001, at_the_fifth))
+    assert pauses == [0.1] * 4
+    pauses, _ = asyncio.run(_pulled_heartbeats(monkeypatch, 0.25, at_the_fifth))
+    assert pauses == pytest.approx([1.0] * 4)
+
+
+def test_while_silent_workers_are_waited_for_nothing_more_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Two of three tell with the first and the third answer; the third one never.
+    pauses, told = asyncio.run(_pulled_heartbeats(monkeypatch, 0.25, [3, 2, 2, 1]))
+    assert len(pauses) > 5 and told == pytest.approx([0.25, 3 * 0.25 + 2 * 1.0])
+    # Nobody tells, or nobody is there.
+    assert asyncio.run(_pulled_heartbeats(monkeypatch, 1.0, [3]))[1] == []
+    assert asyncio.run(_pulled_heartbeats(monkeypatch, 1.0, [0])) == ([], [1.0])
