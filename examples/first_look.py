@@ -213,7 +213,8 @@ def summary(client: Client) -> str:
         lines += [*above, _row(last, [f"{tasks:,}", *(f"{each:.2f}" for each in seconds)])]
     notes = (
         "elapsed: seconds from a span's first task to its last, with pauses; the others: "
-        "seconds of all threads, added up. A span's figures include those of the spans "
+        "seconds of all threads, added up. other: importing modules, which a worker's first "
+        "tasks do, (de)serialising, disk. A span's figures include those of the spans "
         "inside it; a fused task counts once."
     )
     return "\n".join([*lines, textwrap.fill(notes, COLUMNS)])
@@ -268,7 +269,7 @@ def main() -> None:
         for label, samples in sampler.samples.items():
             peak = max(nbytes for _, nbytes in samples) / 2**20
             print(f"memory with {label}: peak {peak:,.0f} MiB over {len(samples)} samples")
-        print(f"\n{summary(client)}\n\n{elapsed:.1f} s")
+        print(f"\n{summary(client)}\n\n{elapsed:.1f} s in all")
 
 
 if __name__ == "__main__":
