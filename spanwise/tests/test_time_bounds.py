@@ -1,7 +1,7 @@
 """No test holds a span of time against a bound that knows nothing of the machine.
 
 A machine that is twice as slow, or shared, breaks such a bound though nothing is wrong. See
-CONTRIBUTING.md, "While you work", for what to do instead.
+CONTRIBUTING.md, "Tests on a slow machine", for what to do instead.
 """
 
 from __future__ import annotations
