@@ -24,7 +24,7 @@ from spanwise.records.enumerations import FLAG_WANTED
 #: `scattered` carries no result; its tasks are wanted from the start.
 _CONTAINERS = (list, tuple, set, frozenset)
 
-#: How long who finds no worker waits for the scheduler, which may have ended before them.
+#: If there is no worker, the scheduler may have ended before them: how long it may take to answer.
 _SCHEDULER_SECONDS = 10.0
 
 

@@ -1245,9 +1245,9 @@ class Session:
     # -- the cluster ------------------------------------------------------
 
     def running_workers(self, closing: bool = False) -> list[dict[str, Any]]:
-        """Workers that are there, by id; one that is stopped may go on.
+        """Workers that are there, by id, also those whose process is stopped.
 
-        `closing`: also those that end now.
+        `closing`: also those that are about to end.
         """
         workers = self.workers  # the reader puts another in its place
         return [

@@ -19,7 +19,8 @@ from spanwise.dask_bridge.thread_places import ThreadPlaces
 SHOWN_SECONDS = 0.5
 #: A start that is told anew is another one if it is so much earlier.
 _SAME_SECONDS = 0.2
-#: After the end of what ran at a place before: more than times are rounded.
+#: A task is shown to begin this long after the end of what ran at its place before: longer than the
+#: error by which times are rounded.
 _ROOM_SECONDS = 1e-3
 
 #: Worker, place, key of the task (None: nothing runs there), when it began.

@@ -51,21 +51,25 @@ from spanwise.observed.observer_address import ObserverAddress
 from spanwise.source.observer_link import ObserverLink
 from spanwise.source.replay_ring import LogGap
 
-#: Longer than a network is away for mostly: what happens meanwhile waits in the ring.
+#: The plugin stays this long for a viewer that does not pull: longer than a network is away for
+#: mostly. What happens meanwhile waits in its ring.
 LEASE_SECONDS = 60.0
-#: Between pulls while something happens; while nothing does, twice as long each time.
+#: The pause between pulls while something happens; while nothing does, it doubles each time, up to
+#: the second.
 _BUSY_SECONDS, _QUIET_SECONDS = 0.5, 2.0
-#: After the first: who has just attached waits for figures.
+#: The pause after the first pull: who has just attached waits for figures.
 _FIRST_REST = 0.1
 #: Rows of an answer.
 _LIMIT = 4_000
-#: For what Dask itself is asked, which may ask its workers.
+#: The time limit of questions to Dask itself, which may ask its workers.
 _ASK_SECONDS = 30.0
-#: Of one question's pulls, until all is there that was there when it was asked.
+#: The time limit of a caller's pulls, by which all comes that was there when the caller asked.
 _FLUSH_SECONDS = 10.0
-#: Workers tell twice a second, of large clusters more seldom: between looks, and for how long.
+#: Workers tell their sums twice a second, those of large clusters more seldom. To wait until all
+#: have: the pause between two looks, and the time limit.
 _HEARTBEAT_SECONDS, _HEARTBEATS_SECONDS = 0.1, 10.0
-#: And so many times as long as one took, which asks the scheduler for all of its sums.
+#: The pause is at least so many times as long as the look took, which asks the scheduler for all of
+#: its sums.
 _HEARTBEAT_PAUSES = 4.0
 #: A heartbeat that comes sooner after the question may have left its worker before it.
 ON_THE_WAY_SECONDS = 0.1

@@ -48,7 +48,7 @@ export class BookedTime {
       --this._count === 0 ? 0 : Math.max(0, this._seconds - seconds);
   }
 
-  /** Each task of a function takes so many seconds more than was booked, and the function is known now, perhaps. */
+  /** Books `seconds` more (or less) for each task of a function; `becomesKnown`: how long they take was a guess until now. */
   change(row: number, seconds: number, becomesKnown: boolean): void {
     if (row >= this._counts.length) {
       return;

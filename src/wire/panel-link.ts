@@ -682,7 +682,7 @@ export type FineMetricsResult = {
   readonly otherSpansSeconds: number;
   /** Idle time that is not the selection's share; selection + idle + otherSpansSeconds + otherIdleSeconds = capacitySeconds, unless sums were told. */
   readonly otherIdleSeconds: number;
-  /** The error of `gil`: so much of it may be blocked, or the other way round. */
+  /** `gil` may be wrong by so many seconds, which are `blocked` ones then, or the other way round. */
   readonly gilErrorSeconds: number;
   readonly attributedNanoseconds: number;
   readonly totalNanoseconds: number;

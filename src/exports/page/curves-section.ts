@@ -8,7 +8,7 @@ type Chart = CurvesSection['charts'][number];
 type Line = Chart['lines'][number];
 
 const SVG = 'http://www.w3.org/2000/svg';
-/** Of the drawing's own coordinates, which are stretched to the element. */
+/** The drawing's own coordinates, which are stretched to the element. */
 const WIDTH = 1000;
 const HEIGHT = 100;
 /** Ticks are placed for a page this wide. */

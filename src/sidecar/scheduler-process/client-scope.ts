@@ -145,7 +145,7 @@ type ClientSpanRow = SpanRow & {
   readonly same?: SpanId | undefined;
 };
 
-/** The newest spans that the log numbers in another way than their client; a client remembers fewer that are closed. */
+/** Of so many spans, the newest, it is kept that the log gave them another number than their client. Clients remember fewer that are closed. */
 const MOST_RENUMBERED = 1_000_000;
 
 /** The spans of one client, as the log numbers them. */

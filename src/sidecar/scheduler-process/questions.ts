@@ -20,7 +20,7 @@ type Question = Message<'client', 'up', 'question'>;
 const MOST_LOOKED_AT = 65_536;
 const MOST_TASKS = 4_096;
 const MOST_KEY_BYTES = 1 << 20;
-/** Tasks whose story is looked for, each in some 0.1 ms, and lines of their stories. */
+/** Tasks whose story is looked for (each takes some 0.1 ms), and lines of all their stories. */
 const MOST_STORIES = 64;
 const MOST_LINES = 4_096;
 

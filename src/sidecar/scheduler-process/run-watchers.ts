@@ -52,7 +52,7 @@ export class RunWatchers {
     this._tell(worker, rows, taskOf, thread, started, () => GOES_ON);
   }
 
-  /** Runs by which tasks end. It is told before the results are reported. */
+  /** Runs by which tasks end; to be called before the results are reported. */
   ended(
     worker: number,
     { rows, thread, start, duration }: Finished,
