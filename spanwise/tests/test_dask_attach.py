@@ -68,7 +68,7 @@ def bad(number: int) -> int:
 
 def compute_something(client: distributed.Client) -> None:
     """Tasks of two spans on both workers, whose inputs travel, and one that raises."""
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    workers = sorted(client.nthreads())
     with distributed.span("load"):
         parts = [
             client.submit(part, number, workers=workers[number % 2], pure=False)
@@ -165,9 +165,7 @@ def test_memory_and_workers_are_told(client: distributed.Client) -> None:
     with spanwise.attach(client) as attached:
         until(lambda: len(attached._asked().system()) >= 2, "workers have told of themselves")
         log = attached._viewer.log
-        assert log is not None and sorted(log._workers) == sorted(
-            client.scheduler_info(n_workers=-1)["workers"]
-        )
+        assert log is not None and sorted(log._workers) == sorted(client.nthreads())
         assert attached.bandwidth()["total"] > 0
 
 
@@ -181,7 +179,7 @@ def test_bandwidths_are_those_of_dask(client: distributed.Client) -> None:
 
     with spanwise.attach(client) as attached:
         # (Dask estimates from what is larger than 1 MB)
-        first, second = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        first, second = sorted(client.nthreads())
         large = [client.submit(bytes, 2_000_000, workers=first, pure=False) for _ in range(3)]
         client.submit(joined, *large, workers=second, pure=False).result()
 
@@ -392,7 +390,7 @@ class TestProblems:
         assert "for which certificates are needed" in said
 
     def test_a_worker(self, client: distributed.Client) -> None:
-        worker = next(iter(client.scheduler_info(n_workers=-1)["workers"]))
+        worker = next(iter(client.nthreads()))
         assert "is not a Dask scheduler but a Worker" in self.problem(worker)
 
     def test_too_old(self, cluster: DaskProcesses, monkeypatch: pytest.MonkeyPatch) -> None:

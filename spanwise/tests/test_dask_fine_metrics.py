@@ -87,7 +87,7 @@ def metered(number: int) -> int:
 
 
 def compute_something(client: distributed.Client) -> None:
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    workers = sorted(client.nthreads())
     with spanwise.span("load"):
         parts = [
             client.submit(numbers, number, workers=workers[number % 2], pure=False)
@@ -225,7 +225,7 @@ def test_memory_is_that_of_dask(client: distributed.Client) -> None:
         measures = ("process", "managed", "spilled", "unmanaged_old")
         return {measure: getattr(state, measure) for measure in measures}
 
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    workers = sorted(client.nthreads())
     kept = [
         client.submit(numbers, each, workers=workers[each % 2], pure=False) for each in range(6)
     ]

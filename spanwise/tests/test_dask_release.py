@@ -64,7 +64,7 @@ def wait_until_all_is_told(client):
     # Of each worker the second heartbeat from now on was sent from now on, and the last second of
     # samples is closed.
     began = time.time()
-    heard = {address: {began} for address in client.scheduler_info()["workers"]}
+    heard = {address: {began} for address in client.nthreads()}
     while min(map(len, heard.values())) < 3 or min(client.run(sampled).values()) <= began:
         for address, at in client.run_on_scheduler(heartbeats).items():
             if at > began:
@@ -73,7 +73,7 @@ def wait_until_all_is_told(client):
 
 with Client(sys.argv[1]) as client:
     client.get_task_stream()
-    workers = sorted(client.scheduler_info()["workers"])
+    workers = sorted(client.nthreads())
     with span("load"):
         parts = [
             client.submit(part, n, workers=workers[n % 2], pure=False) for n in range(40)

@@ -71,7 +71,7 @@ def away(operation: str, **fields: Any) -> Any:
 
 def compute_something(client: Any) -> set[str]:
     """Tasks of a span on both workers, whose inputs travel; returns their keys."""
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    workers = sorted(client.nthreads())
     with spanwise.span("load"):
         parts = [
             client.submit(part, number, workers=workers[number % 2], pure=False)
@@ -285,7 +285,7 @@ class TestReport:
         curve = [nbytes for _, nbytes in sampler.samples["sampled"]]
         assert run[:3] == ("sampled", "process", len(curve)) and run[3] == curve[0]
         assert len(values(sections["Memory"])) == 3
-        workers = theirs.scheduler_info(n_workers=-1)["workers"]
+        workers = theirs.nthreads()
         assert set(sections["System"]["lines"]) == {"scheduler", *workers}
         assert set(client.system_monitor(start, stop)) == {"scheduler", *workers}
         lines = {line for _, line in theirs.get_scheduler_logs()}
@@ -366,13 +366,13 @@ def below(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 class TestProfile:
     def test_by_worker_and_as_a_file(self, client: Any, tmp_path: Path) -> None:
-        worker = sorted(client.scheduler_info(n_workers=-1)["workers"])[0]
+        worker = sorted(client.nthreads())[0]
         began = client.attached._asked().log.wall_now()
         client.submit(spin, 0.3, workers=worker, pure=False).result()
         trees, page = client.profile(
             start=began, merge_workers=False, filename=tmp_path / "profile.html"
         )
-        assert trees.keys() == set(client.scheduler_info(n_workers=-1)["workers"])
+        assert trees.keys() == set(client.nthreads())
         assert "spin" in {each["description"]["name"] for each in below(trees[worker])}
         assert isinstance(page, Page) and "Functions of tasks" in read(tmp_path / "profile.html")
         one = client.profile("spin", start=began, workers=worker)

@@ -80,7 +80,7 @@ def test_a_plugin_is_set_up_replaced_and_torn_down_as_theirs(
         answers = [client.register_plugin(made(path, "a"), name="marks")]
         answers.append(client.register_plugin(made(path, "b"), name="marks"))
         answers.append(client.unregister_worker_plugin("marks"))
-        addresses = {*client.scheduler_info()["workers"]}
+        addresses = {*client.nthreads()}
         assert answers == [{address: {"status": "OK"} for address in addresses}] * 3
         said.append(path.read_text().split("\n"))
         with pytest.raises(ValueError, match="marks"):

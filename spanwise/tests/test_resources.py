@@ -19,6 +19,7 @@ from spanwise import Client, LocalCluster, wait
 from spanwise.client.launch import worker_resources
 from spanwise.command.options import resources as resources_of_option
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.tests.their_client import workers_told
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +186,6 @@ def test_as_distributed_answers(client: Client) -> None:
         lambda c: c.get({"a": (abs, -3)}, "a", resources={"GPU": 1}),
         lambda c: c.submit(abs, -4, resources={}).result(LIMIT_SECONDS),
         lambda c: list(c.run(available).values()),
-        lambda c: [row["resources"] for row in c.scheduler_info()["workers"].values()],
         outlived,
     ]
     with (
@@ -200,4 +200,7 @@ def test_as_distributed_answers(client: Client) -> None:
     ):
         for call in calls:
             assert call(client) == call(theirs)
+        ours = client.scheduler_info()["workers"].values()
+        told = workers_told(theirs).values()
+        assert [row["resources"] for row in ours] == [row["resources"] for row in told]
         assert outlived(client) == ([*range(30, 0, -1)], "pending", {})

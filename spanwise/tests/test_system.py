@@ -300,11 +300,13 @@ def test_every_worker_tells_what_distributed_tells(client: Client) -> None:
 
 def test_metrics_name_what_distributed_names(client: Client) -> None:
     distributed = pytest.importorskip("distributed")
+    from spanwise.tests.their_client import workers_told
+
     with (
         distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
         distributed.Client(cluster) as theirs,
     ):
-        (row,) = theirs.scheduler_info()["workers"].values()
+        (row,) = workers_told(theirs).values()
         theirs_metrics = row["metrics"]
     metrics = client.scheduler_info(1)["workers"][next(iter(client.nthreads()))]["metrics"]
     # Optional there too; samples of the interpreter's lock are in the profile here.

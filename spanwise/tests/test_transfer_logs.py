@@ -448,7 +448,7 @@ def test_fields_are_those_of_distributed(client: Client) -> None:
 
 def moved_once(client: Any) -> list[dict[str, type]]:
     """Names and kinds of the fields of a transfer, at both sides."""
-    here, there = list(client.scheduler_info(n_workers=-1)["workers"])[:2]
+    here, there = list(client.nthreads())[:2]
     made = client.submit(np.ones, MIB, workers=[here], pure=False)
     client.submit(length, made, workers=[there], pure=False).result()
     found = []

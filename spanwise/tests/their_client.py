@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import distributed
 
@@ -22,3 +23,13 @@ def their_client(n_workers: int = 1) -> Iterator[distributed.Client]:
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+def workers_told(client: distributed.Client) -> dict[str, Any]:
+    """Return what the scheduler says of each worker.
+
+    `scheduler_info` gives the answer that the client has kept last: a thread of it asks every two
+    seconds, and for none of the workers.
+    """
+    told: dict[str, Any] = client.sync(client.scheduler.identity, n_workers=-1)["workers"]  # type: ignore[no-untyped-call]
+    return told
