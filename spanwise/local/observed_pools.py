@@ -9,8 +9,6 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from spanwise.local.lanes import Processes, ProcessSlot, ProcessSlots
 from spanwise.local.local_log import HOME, LocalLog
 from spanwise.local.process_files import NewProcess, ProcessFiles
@@ -92,7 +90,7 @@ class ObservedPools:
     def _begin(self, new: NewProcess, now: float) -> None:
         slot = self._files.begin(new)
         # It tells the process from a later one with its number.
-        with suppress(psutil.Error, OSError):
+        with suppress(OSError):
             slot.since = started(new.pid)
         self._write(slot, now)
         if slot.pool is not None and slot.pool.users:

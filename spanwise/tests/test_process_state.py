@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,31 @@ def test_all_processes_tell_the_same_start() -> None:
         cwd=Path(__file__).parent,
     )
     assert abs(float(told.stdout) - here) < 0.1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere psutil is asked")
+def test_a_worker_starts_without_psutil() -> None:
+    asked = "import sys, spanwise.worker.__main__; print('psutil' in sys.modules)"
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", asked], capture_output=True, text=True, check=True
+    )
+    assert told.stdout == "False\n"
+
+
+@pytest.mark.parametrize("name", ["a", "a) T 1 (b", ")"])
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells it in a file")
+def test_a_program_s_name_may_be_anything(tmp_path: Path, name: str) -> None:
+    program = tmp_path / name
+    program.symlink_to(sys.executable)
+    with subprocess.Popen([program, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        asked = psutil.Process(process.pid)
+        assert abs(started(process.pid) - (asked.create_time() - psutil.boot_time())) < 0.1
+        assert lives(process.pid, started(process.pid))
+        assert not is_stopped(process.pid)
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        assert is_stopped(process.pid)
+        process.kill()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a start does not change")

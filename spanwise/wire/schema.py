@@ -6,7 +6,7 @@ import json
 import struct
 from collections.abc import Callable
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from spanwise.wire.errors import BrokenFrame
@@ -99,9 +99,7 @@ class LinkType:
         return found
 
 
-_SCHEMA: dict[str, Any] = json.loads(
-    resources.files("spanwise.wire").joinpath("schema.json").read_text("utf-8")
-)
+_SCHEMA: dict[str, Any] = json.loads(Path(__file__).with_name("schema.json").read_text("utf-8"))
 
 PROTOCOL: int = _SCHEMA["protocol"]
 ROLES: tuple[str, ...] = tuple(_SCHEMA["roles"])
