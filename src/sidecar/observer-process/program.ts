@@ -1,5 +1,5 @@
 /**
- * The observer as a program: `node spanwise.mjs observer --folder DIR`. Reads its settings, a line of JSON on standard
+ * The observer as a program: `node spanwise.cjs observer --folder DIR`. Reads its settings, a line of JSON on standard
  * input, prints one line when it is ready, and ends when its standard input does: its parent holds the other end.
  */
 import { setPriority } from 'node:os';

@@ -1,5 +1,4 @@
 /** Runs folds in slices between reads of the sockets. In the observer process. */
-import { performance } from 'node:perf_hooks';
 import type { Slices } from '../../observer/folds/context';
 
 /** How long folds may keep the process from its sockets: rows that come in wait no longer than this. */

@@ -1,5 +1,5 @@
 /**
- * The scheduler as a program: `node spanwise.mjs scheduler --folder DIR`. Reads its settings, a line of JSON on
+ * The scheduler as a program: `node spanwise.cjs scheduler --folder DIR`. Reads its settings, a line of JSON on
  * standard input, prints one line when its door is open, and ends when its client says so or its standard input ends: its parent holds
  * the other end.
  */
