@@ -259,6 +259,7 @@ make_venv() {
 pip_install() {
   local folder=$1
   shift
+  echo "   pip downloads and installs; it says nothing meanwhile"
   retry limited 1500 "$folder/bin/python" -m pip install --quiet --no-compile \
     --constraint "$root/scripts/constraints.txt" "$@"
 }
