@@ -72,12 +72,15 @@ async function startPanelDrag(
         placeText(x, y, options) ?? options.panel.question(options.trans);
     });
   };
+  const end = () => {
+    document.removeEventListener('lm-dragover', onOver, true);
+    drag.dispose();
+  };
   document.addEventListener('lm-dragover', onOver, true);
   try {
     await drag.start(clientX, clientY);
   } finally {
-    document.removeEventListener('lm-dragover', onOver, true);
-    drag.dispose();
+    end();
   }
 }
 

@@ -27,6 +27,7 @@ export function openMenu(
     commands.addCommand(command, {
       label: item.label,
       caption: item.disabledBecause ?? '',
+      describedBy: { args: { type: 'object', properties: {} } },
       isEnabled: () => item.disabledBecause === undefined,
       isToggleable: item.isToggled !== undefined,
       isToggled: () => item.isToggled === true,
