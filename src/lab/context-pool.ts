@@ -40,7 +40,9 @@ export class ContextPool extends Disposing {
 
   /** The context of a target, made at first use; its saved selection comes in a moment (see `restored`). */
   get(target: ClusterTarget): PanelContext {
-    return this._entry(target).context;
+    const entry = this._entry(target);
+    entry.isKept = true;
+    return entry.context;
   }
 
   /** The context of a cluster; of the notebook of `near`, if that uses it. */
@@ -59,8 +61,12 @@ export class ContextPool extends Disposing {
         return this.get(followingTarget(info, feed.clusters, notebookOf, own));
       case 'pinned':
         return this.get(pinnedTarget(info, feed.clusters, notebookOf, own));
-      case 'run':
-        return this.get({ ...own, name: info.name, cluster: info.cluster });
+      case 'run': {
+        const { name, cluster } = info;
+        const entry = this._entry({ ...own, name, cluster });
+        entry.users++;
+        return entry.context;
+      }
     }
   }
 
@@ -77,12 +83,31 @@ export class ContextPool extends Disposing {
   }
 
   protected override end(): void {
-    for (const { context, timer } of this._entries.values()) {
-      clearTimeout(timer.id);
-      context.cluster.dispose();
-      context.selection.dispose();
+    for (const entry of new Set(this._entries.values())) {
+      this._free(entry);
     }
-    this._entries.clear();
+  }
+
+  /** Of a run that others chose as well, or that is some panel's target, the context stays. */
+  private _release(entry: Entry): void {
+    entry.users--;
+    if (entry.users === 0 && !entry.isKept) {
+      if (entry.timer.id !== undefined) {
+        this._save(entry);
+      }
+      this._free(entry);
+    }
+  }
+
+  private _free(entry: Entry): void {
+    clearTimeout(entry.timer.id);
+    entry.context.cluster.dispose();
+    entry.context.selection.dispose();
+    for (const [key, known] of this._entries) {
+      if (known === entry) {
+        this._entries.delete(key);
+      }
+    }
   }
 
   private _entry(target: ClusterTarget): Entry {
@@ -106,7 +131,8 @@ export class ContextPool extends Disposing {
       selection,
       theme,
       translator,
-      of: (info, stay) => this.of(info, stay, cluster.target)
+      of: (info, stay) => this.of(info, stay, cluster.target),
+      release: () => this._release(entry)
     };
     const [peer] = this._peersOf(context);
     if (peer !== undefined) {
@@ -115,6 +141,8 @@ export class ContextPool extends Disposing {
     const entry: Entry = {
       context,
       timer: {},
+      users: 0,
+      isKept: false,
       shown: cluster.current?.cluster,
       restored:
         peer === undefined
@@ -180,21 +208,27 @@ export class ContextPool extends Disposing {
 
   private _saveSoon(entry: Entry): void {
     clearTimeout(entry.timer.id);
-    entry.timer.id = setTimeout(() => {
-      const { cluster, selection } = entry.context;
-      const { filter, time } = selection.state;
-      void this._options.state?.save(
-        saveKey(cluster.target),
-        // Plain data throughout; JSON drops what is undefined.
-        JSON.parse(JSON.stringify({ filter, time })) as ReadonlyPartialJSONValue
-      );
-    }, SAVE_AFTER_MS);
+    entry.timer.id = setTimeout(() => this._save(entry), SAVE_AFTER_MS);
+  }
+
+  private _save({ context, timer }: Entry): void {
+    timer.id = undefined;
+    const { filter, time } = context.selection.state;
+    void this._options.state?.save(
+      saveKey(context.cluster.target),
+      // Plain data throughout; JSON drops what is undefined.
+      JSON.parse(JSON.stringify({ filter, time })) as ReadonlyPartialJSONValue
+    );
   }
 }
 
 type Entry = {
   readonly context: PanelContext;
-  readonly timer: { id?: ReturnType<typeof setTimeout> };
+  readonly timer: { id?: ReturnType<typeof setTimeout> | undefined };
+  /** How often it was given as the context of a run, and not yet released. */
+  users: number;
+  /** It was asked for by its target: nobody says when it is needed no more. */
+  isKept: boolean;
   /** Id of the cluster that it showed last. */
   shown: string | undefined;
   readonly restored: Promise<void>;

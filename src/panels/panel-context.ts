@@ -33,6 +33,8 @@ export type PanelContext = {
   readonly translator: ITranslator;
   /** What a panel of this cluster is given; of the same notebook, if that uses the cluster too. */
   of(cluster: ClusterInfo, stay: Stay): PanelContext;
+  /** Who was given the context of a run needs it no more; once for each time that it was given. */
+  release(): void;
 };
 
 export type PanelOptions = {

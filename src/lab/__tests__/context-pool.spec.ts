@@ -81,6 +81,30 @@ describe('ContextPool', () => {
       expect(own.cluster.current).toBe(next);
       expect(run.cluster.current?.cluster).toBe('a');
     });
+
+    it('lets go of a run when all to whom it was given have, and saves its filter', () => {
+      const { feed, contexts, saved } = labContext();
+      feed.setClusters(first, survey);
+      const own = contexts.get({ notebook: 'a.ipynb' });
+      const run = own.of(first, 'run');
+      expect(own.of(first, 'run')).toBe(run);
+      run.selection.toggleFunction('inc');
+      run.release();
+      expect(run.cluster.isDisposed).toBe(false);
+      run.release();
+      expect(run.cluster.isDisposed).toBe(true);
+      expect(run.selection.isDisposed).toBe(true);
+      expect([...saved.values()]).toEqual([
+        { filter: { functions: ['inc'] }, time: 'all' }
+      ]);
+      // Given again it is another one.
+      const next = own.of(first, 'run');
+      expect(next).not.toBe(run);
+      // A panel has it as its target.
+      expect(contexts.get(next.cluster.target)).toBe(next);
+      next.release();
+      expect(next.cluster.isDisposed).toBe(false);
+    });
   });
 
   it('brings a saved filter back, unless there is a newer one', async () => {

@@ -75,7 +75,8 @@ function setUp(options: Partial<PanelOptions> & { target?: ClusterTarget }) {
       translator: nullTranslator,
       of: () => {
         throw new Error('There is one cluster here.');
-      }
+      },
+      release: () => undefined
     },
     state: options.state
   });

@@ -126,7 +126,8 @@ describe('the panels', () => {
       theme,
       translator: { load: () => bracketing } as unknown as ITranslator,
       // The run is compared with itself.
-      of: () => context
+      of: () => context,
+      release: () => undefined
     };
     const { cluster, name } = page.cluster.info();
     panel = description.create({

@@ -80,7 +80,8 @@ const panel = description?.create({
     translator: nullTranslator,
     of: () => {
       throw new Error('There is one cluster here.');
-    }
+    },
+    release: () => undefined
   }
 });
 if (panel) {

@@ -8,6 +8,7 @@ import { ask } from '../../../observer/__tests__/ask';
 import { drawRuns } from '../../../testing/run-from-text';
 import { waitFor } from '../../../testing/wait-for';
 import { comparePanel } from '..';
+import type { PanelContext } from '../../panel-context';
 import { METRICS_PARAMS } from '../model';
 
 class ResizeObserverStub {
@@ -121,6 +122,44 @@ it('is as exact as the less exact run, which it names', async () => {
     'not known: Both runs are filtered by functions and by the tags of spans: paths, workers and times of one are none of the other. first-look: Rows are gone. survey: Dask does not say.'
   );
   panel.dispose();
+});
+
+it('lets go of a first run that was chosen when another is, and at its end', async () => {
+  const { feed, contexts } = labContext();
+  const runs = ['a', 'b', 'c'].map((cluster, i) =>
+    clusterInfo({ cluster, name: cluster, startedAt: 2000 - i })
+  );
+  feed.setClusters(...runs);
+  const context = contexts.get({ name: 'a' });
+  const given: PanelContext[] = [];
+  const of = contexts.of.bind(contexts);
+  contexts.of = (...asked) => {
+    given.push(of(...asked));
+    return given.at(-1)!;
+  };
+  const panel = comparePanel.create({ context, state: undefined });
+  Widget.attach(panel, document.body);
+  const choose = async (cluster: string) => {
+    const first = await waitFor('the first run', () => {
+      MessageLoop.flush();
+      return (
+        panel.node.querySelector<HTMLSelectElement>(
+          'select[aria-label="First run"]'
+        ) ?? undefined
+      );
+    });
+    first.value = cluster;
+    first.dispatchEvent(new Event('change', { bubbles: true }));
+    expect(panel.cluster?.cluster).toBe(cluster);
+  };
+  const areGone = () => given.map(({ cluster }) => cluster.isDisposed);
+  await choose('b');
+  expect(areGone()).toEqual([false]);
+  await choose('c');
+  expect(areGone()).toEqual([true, false]);
+  panel.dispose();
+  expect(areGone()).toEqual([true, true]);
+  expect(context.cluster.isDisposed).toBe(false);
 });
 
 it('lets go of a second run that is no longer chosen', async () => {

@@ -64,7 +64,8 @@ describe('the Task Stream asks', () => {
         translator: nullTranslator,
         of: () => {
           throw new Error('There is one cluster here.');
-        }
+        },
+        release: () => undefined
       },
       state: undefined
     });
