@@ -2,7 +2,10 @@
  * Browser tests, run on the installed wheel by `bash scripts/test browser`, which
  * sets the environment below. Three servers: one as on a laptop, one as behind a
  * hub (base_url=/user/a/), one that asks for a token and for the XSRF cookie, as
- * JupyterLab does for people. Browsers are never downloaded: Debian's Chromium.
+ * JupyterLab does for people. Only the page of the hub has all of JupyterLab's
+ * extensions; the others leave out those of `jupyter/labconfig/page_config.json`,
+ * which no test needs and each page pays for. Browsers are never downloaded:
+ * Debian's Chromium.
  */
 import { defineConfig } from '@playwright/test';
 import * as path from 'node:path';
@@ -12,22 +15,26 @@ const root = path.resolve(__dirname, '..');
 const folder = setting('SPANWISE_BROWSER_FOLDER');
 const python = setting('SPANWISE_TEST_PYTHON');
 const ports = setting('SPANWISE_BROWSER_PORTS').split(' ').map(Number);
+/** They show what users have. */
+const withPictures = process.env['SPANWISE_PICTURES'] === '1';
 
+const config = path.join(root, 'ui-tests', 'jupyter_server_test_config.py');
+
+/** As `programs/jupyter_servers.py` takes it. */
 function server(name: ServerName, port: number | undefined, baseUrl: string) {
-  const config = path.join(root, 'ui-tests', 'jupyter_server_test_config.py');
   return {
-    command: `exec "${python}" -m jupyterlab --config "${config}" --allow-root >"${name}.log" 2>&1`,
-    url: `http://127.0.0.1:${port}${baseUrl}api`,
-    cwd: folder,
-    timeout: 600_000,
-    reuseExistingServer: false,
-    gracefulShutdown: { signal: 'SIGTERM' as const, timeout: 20_000 },
-    env: {
+    name,
+    port,
+    path: baseUrl,
+    variables: {
       JUPYTER_RUNTIME_DIR: runtimeFolder(name),
       SPANWISE_BROWSER_SERVER: name,
       SPANWISE_BROWSER_PORT: String(port),
       SPANWISE_BROWSER_BASE_URL: baseUrl,
-      SPANWISE_BROWSER_TOKEN: token()
+      SPANWISE_BROWSER_TOKEN: token(),
+      ...(name === 'hub' || withPictures
+        ? {}
+        : { JUPYTER_CONFIG_PATH: path.join(root, 'ui-tests', 'jupyter') })
     }
   };
 }
@@ -80,9 +87,18 @@ export default defineConfig({
       use: { baseURL: `http://127.0.0.1:${ports[2]}` }
     }
   ],
-  webServer: [
-    server('laptop', ports[0], '/'),
-    server('hub', ports[1], '/user/a/'),
-    server('guarded', ports[2], '/')
-  ]
+  webServer: {
+    command: `exec "${python}" "${path.join(root, 'ui-tests', 'programs', 'jupyter_servers.py')}" "${config}"`,
+    wait: { stdout: /All servers answer\./ },
+    cwd: folder,
+    timeout: 600_000,
+    gracefulShutdown: { signal: 'SIGTERM', timeout: 60_000 },
+    env: {
+      SPANWISE_BROWSER_SERVERS: JSON.stringify([
+        server('laptop', ports[0], '/'),
+        server('hub', ports[1], '/user/a/'),
+        server('guarded', ports[2], '/')
+      ])
+    }
+  }
 });

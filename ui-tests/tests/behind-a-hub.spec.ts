@@ -1,6 +1,4 @@
-/**
- * Without Galata's page: its requests to the server always go to the root.
- */
+/** Behind a hub, with all of JupyterLab's extensions, as users have them: the other tests' JupyterLab leaves some out. */
 import { expect, test } from '@playwright/test';
 import { Notebook } from '../pages/notebook';
 import { Panel } from '../pages/panel';

@@ -1,0 +1,95 @@
+"""The Jupyter servers of the browser tests, forked from one process that has imported JupyterLab.
+
+To import it takes four seconds of a core, which each server would need for itself::
+
+    SPANWISE_BROWSER_SERVERS='[{"name": …, "port": …, "path": …, "variables": {…}}, …]'
+    python jupyter_servers.py CONFIG
+
+Prints that all servers answer as soon as they do. They end with this process; each writes
+`<name>.log` in the folder in which it is started.
+"""
+
+from __future__ import annotations
+
+import gc
+import http.client
+import importlib
+import json
+import os
+import runpy
+import signal
+import sys
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+
+def main(config: str, servers: list[dict[str, Any]]) -> None:
+    """Serve until SIGTERM comes."""
+    # As `python -m jupyterlab` has it.
+    sys.path[0] = str(Path.cwd())
+    for module in ("jupyterlab.labapp", "spanwise.server.extension"):
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()
+    running = {fork(config, server): server for server in servers}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    try:
+        while not all(answers(server) for server in servers):
+            sleep(0.2)
+            for pid, server in running.items():
+                if os.waitpid(pid, os.WNOHANG) != (0, 0):
+                    log = Path(f"{server['name']}.log").read_text()
+                    raise SystemExit(f"The server {server['name']} has ended:\n{log}")
+        sys.stdout.write("All servers answer.\n")
+        sys.stdout.flush()
+        while True:
+            signal.pause()
+    finally:
+        end(list(running))
+
+
+def fork(config: str, server: dict[str, Any]) -> int:
+    """Start a server, and give its process."""
+    pid = os.fork()
+    if pid:
+        return pid
+    out = os.open(f"{server['name']}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    os.environ.update(server["variables"])
+    sys.argv = ["jupyter-lab", "--config", config, "--allow-root"]
+    runpy.run_module("jupyterlab", run_name="__main__", alter_sys=True)
+    sys.exit()
+
+
+def answers(server: dict[str, Any]) -> bool:
+    """Whatever it says."""
+    connection = http.client.HTTPConnection("127.0.0.1", server["port"], timeout=60)
+    try:
+        connection.request("GET", f"{server['path']}api")
+        connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def end(pids: list[int]) -> None:
+    """Jupyter sees a signal that comes just before its loop sleeps at the next event only."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while pids:
+        for pid in list(pids):
+            try:
+                os.kill(pid, signal.SIGTERM)
+                if os.waitpid(pid, os.WNOHANG) != (0, 0):
+                    pids.remove(pid)
+            except (ProcessLookupError, ChildProcessError):
+                pids.remove(pid)
+        sleep(0.5)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], json.loads(os.environ.pop("SPANWISE_BROWSER_SERVERS")))
