@@ -152,9 +152,7 @@ export class Lab {
 
   /** Reload as soon as the server has a workspace with `text` in it: JupyterLab saves layout and state a moment after they change. */
   async reloadOnceSaved(text: string): Promise<void> {
-    await expect
-      .poll(() => this.savedWorkspace(), { timeout: 60_000 })
-      .toContain(text);
+    await expect.poll(() => this.savedWorkspace()).toContain(text);
     await this.reload();
   }
 

@@ -114,13 +114,16 @@ export class Panel {
       const data = canvas
         .getContext('2d')
         ?.getImageData(0, 0, canvas.width, canvas.height).data;
-      const counts = new Map<string, number>();
-      for (let at = 0; data !== undefined && at < data.length; at += 4) {
-        const rgb = `${data[at]},${data[at + 1]},${data[at + 2]},${data[at + 3]}`;
-        counts.set(rgb, (counts.get(rgb) ?? 0) + 1);
+      // Counted by number: a text for each of a million pixels takes a second.
+      const counts = new Map<number, number>();
+      for (const pixel of new Uint32Array(data?.buffer ?? [])) {
+        counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
       }
       return [...counts]
-        .map(([rgb, pixels]) => ({ rgb, pixels }))
+        .map(([pixel, pixels]) => ({
+          rgb: [...new Uint8Array(Uint32Array.of(pixel).buffer)].join(),
+          pixels
+        }))
         .sort((a, b) => b.pixels - a.pixels);
     });
   }

@@ -1,5 +1,6 @@
 /** Who fetched how much of whom, after real transfers between two workers. */
 import { expect, type Lab, test } from '../pages/lab';
+import { takePicture } from '../pages/pictures';
 
 const CLUSTER = 'moves';
 
@@ -41,17 +42,17 @@ test('the pairs and the types of real transfers, in both themes', async ({
       .getByRole('listitem');
     await expect(types.first()).toContainText(/ndarray.*\/s/);
     await expect(squares(lab)).toHaveText(['small only', /\/s$/]);
-    await lab.page.screenshot({ path: info.outputPath('speed-light.png') });
+    await takePicture(lab.page, info.outputPath('speed-light.png'));
     await panel.region.getByRole('radio', { name: 'Bytes' }).click();
     await expect(squares(lab)).toHaveText([/MiB$/, /KiB$/]);
-    await lab.page.screenshot({ path: info.outputPath('bytes-light.png') });
+    await takePicture(lab.page, info.outputPath('bytes-light.png'));
     await panel.region.getByRole('radio', { name: 'Speed' }).click();
   });
 
   await test.step('dark', async () => {
     await lab.setTheme('JupyterLab Dark');
     await expect(squares(lab)).toHaveText(['small only', /\/s$/]);
-    await lab.page.screenshot({ path: info.outputPath('speed-dark.png') });
+    await takePicture(lab.page, info.outputPath('speed-dark.png'));
   });
 
   await test.step('the table has the same, both ways', async () => {
@@ -64,7 +65,7 @@ test('the pairs and the types of real transfers, in both themes', async ({
           ['worker 1', 'worker 0', 'all']
         ])
       );
-    await lab.page.screenshot({ path: info.outputPath('table.png') });
+    await takePicture(lab.page, info.outputPath('table.png'));
   });
   expect(lab.troubles.errors).toEqual([]);
 });

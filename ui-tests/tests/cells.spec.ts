@@ -1,5 +1,6 @@
 /** The cells of a notebook as spans: arranged by them, and filtered by one that was run again. */
 import { expect, test } from '../pages/lab';
+import { takePicture } from '../pages/pictures';
 
 const CLUSTER = 'cells';
 
@@ -37,7 +38,7 @@ with span("sea"):
     await expect(span('# the rowers')).toContainText('8');
     await expect(span('sea')).toHaveAttribute('aria-level', '3');
     await expect(span('default')).toHaveCount(0);
-    await lab.page.screenshot({ path: info.outputPath('by-cell.png') });
+    await takePicture(lab.page, info.outputPath('by-cell.png'));
   });
 
   await test.step('a click on a cell filters the panels', async () => {

@@ -65,9 +65,7 @@ test('clusters stay apart, end and are followed', async ({ lab }) => {
     await south.activate();
     await south.restartKernel();
     await southern.tab.click();
-    await expect(southern.region).toContainText(/Ended at .*kernel/, {
-      timeout: 60_000
-    });
+    await expect(southern.region).toContainText(/Ended at .*kernel/);
     await expect(functions(southern)).toContainText('sail');
   });
 

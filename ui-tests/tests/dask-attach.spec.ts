@@ -8,6 +8,7 @@ import type { Locator, TestInfo } from '@playwright/test';
 import { DaskClusters } from '../pages/dask-clusters';
 import { expect, type Lab, test } from '../pages/lab';
 import { type Panel, TITLES } from '../pages/panel';
+import { takePicture, takesPictures } from '../pages/pictures';
 
 const ROOT = path.resolve(__dirname, '..', '..');
 
@@ -509,14 +510,19 @@ function picturesOf(lab: Lab, info: TestInfo): (name: string) => Promise<void> {
         : info.outputPath('pictures');
     mkdirSync(folder, { recursive: true });
     await lab.page.mouse.move(800, 4);
-    await lab.page.screenshot({ path: path.join(folder, `${name}.png`) });
+    await takePicture(lab.page, path.join(folder, `${name}.png`));
   };
 }
 
-function dark(lab: Lab): Promise<void> {
-  return lab.setTheme('JupyterLab Dark');
+/** For the pictures: what is shown in both themes, other files look at. */
+async function dark(lab: Lab): Promise<void> {
+  if (takesPictures) {
+    await lab.setTheme('JupyterLab Dark');
+  }
 }
 
-function light(lab: Lab): Promise<void> {
-  return lab.setTheme('JupyterLab Light');
+async function light(lab: Lab): Promise<void> {
+  if (takesPictures) {
+    await lab.setTheme('JupyterLab Light');
+  }
 }

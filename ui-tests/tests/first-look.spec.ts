@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { expect, type Lab, test } from '../pages/lab';
 import { TITLES } from '../pages/panel';
+import { takePicture } from '../pages/pictures';
 import { boxOf } from '../pages/sidebar';
 
 const ROOT = path.resolve(__dirname, '..', '..');
@@ -21,7 +22,7 @@ test('the first look, in pictures', async ({ lab }, info) => {
   const take = async (name: string) => {
     // No hover card, no tooltip, no button that waits to be pressed.
     await lab.page.mouse.move(800, 4);
-    await lab.page.screenshot({ path: path.join(folder, `${name}.png`) });
+    await takePicture(lab.page, path.join(folder, `${name}.png`));
   };
 
   const source = (name: string) =>
@@ -77,7 +78,7 @@ test('the first look, in pictures', async ({ lab }, info) => {
     for (const title of TITLES) {
       await expect(lab.panel(title, CLUSTER).chips).toContainText('time');
     }
-    await page.screenshot({ path: info.outputPath('range.png') });
+    await takePicture(page, info.outputPath('range.png'));
     await lab.sidebar.clearFilter();
     await expect(lab.panel('Profile', CLUSTER).chips).toHaveCount(0);
   });

@@ -1,5 +1,6 @@
 /** Dask without a cluster: what the panels show under `spanwise.observe()` against the records of `dask.diagnostics.Profiler`. */
 import { expect, type Lab, test } from '../pages/lab';
+import { takePicture } from '../pages/pictures';
 import {
   ENOUGH,
   type Figures,
@@ -166,13 +167,13 @@ _ = dask.compute(*tasks, scheduler="threads", num_workers=2)`,
     await profile.showTable(true);
     await expect(profile.frames('wait').first()).toBeVisible();
     await profile.showTable(false);
-    await lab.page.screenshot({ path: info.outputPath('live-light.png') });
+    await takePicture(lab.page, info.outputPath('live-light.png'));
     await lab.setTheme('JupyterLab Dark');
     await expect(lab.page.locator('body')).toHaveAttribute(
       'data-sw-shade',
       'dark'
     );
-    await lab.page.screenshot({ path: info.outputPath('live-dark.png') });
+    await takePicture(lab.page, info.outputPath('live-dark.png'));
     lab.writeFile(ENOUGH, '');
     await notebook.finished(3);
     await expect(card).not.toContainText('running');
@@ -186,7 +187,7 @@ _ = dask.compute(*tasks, scheduler="threads", num_workers=2)`,
     await notebook.run(4);
     await expect(legend).toContainText('press');
     await expect(legend).not.toContainText('wait');
-    await lab.page.screenshot({ path: info.outputPath('again-dark.png') });
+    await takePicture(lab.page, info.outputPath('again-dark.png'));
     await card.getByRole('button', { name: 'Choose cluster' }).click();
     await expect(
       lab.page.getByRole('menuitem').filter({ hasText: `${name} · ended` })

@@ -2,6 +2,7 @@
 import AxeBuilder from '@axe-core/playwright';
 import { expect, type Lab, test } from '../pages/lab';
 import { TITLES } from '../pages/panel';
+import { takePicture } from '../pages/pictures';
 import { CLUSTER, FUNCTIONS, START } from './orchard';
 
 const SAMPLES = `sampler = MemorySampler()
@@ -73,7 +74,7 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
   });
 
   const light = await lab.panel('Task Stream', CLUSTER).colours();
-  await picture(lab, info.outputPath('light.png'));
+  await takePicture(lab.page, info.outputPath('light.png'));
   expect(await violations(lab)).toEqual([]);
 
   await test.step('dark: backgrounds dark, canvases drawn again', async () => {
@@ -97,16 +98,12 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
         expect(dark.has(rgb), rgb).toBe(false);
       }
     }).toPass({ timeout: 90_000 });
-    await picture(lab, info.outputPath('dark.png'));
+    await takePicture(lab.page, info.outputPath('dark.png'));
     expect(await violations(lab)).toEqual([]);
   });
 
   expect(lab.troubles.errors).toEqual([]);
 });
-
-async function picture(lab: Lab, path: string): Promise<void> {
-  await lab.page.screenshot({ path });
-}
 
 /** Relative luminance of what is behind the panel's text. */
 async function luminance(

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 import { setting } from '../servers';
 import { openOffline, type PageRecord } from '../pages/offline-file';
+import { takePicture } from '../pages/pictures';
 
 const EVIL = '</script><img src=x onerror=alert(1)>\u202e';
 
@@ -168,7 +169,7 @@ test('shows frames, figures and texts, and neither asks nor says anything', asyn
   }
   expect(record.messages).toEqual([]);
   expect(record.requests).toEqual([pathToFileURL(file).href]);
-  await page.screenshot({ path: info.outputPath('light.png'), fullPage: true });
+  await takePicture(page, info.outputPath('light.png'), { fullPage: true });
 });
 
 test('zooms, searches, and tells a frame’s figures', async ({ page }) => {
@@ -206,7 +207,7 @@ test('follows the colours of the system', async ({ page }, info) => {
   const body = page.locator('body');
   await expect(body).toHaveCSS('background-color', 'rgb(30, 30, 30)');
   await expect(body).toHaveCSS('color', 'rgb(224, 224, 224)');
-  await page.screenshot({ path: info.outputPath('dark.png'), fullPage: true });
+  await takePicture(page, info.outputPath('dark.png'), { fullPage: true });
   await page.emulateMedia({ colorScheme: 'light' });
   await expect(body).toHaveCSS('background-color', 'rgb(255, 255, 255)');
   expect(record.messages).toEqual([]);

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 import { setting } from '../servers';
 import { openOffline, type PageRecord } from '../pages/offline-file';
+import { takePicture } from '../pages/pictures';
 
 const EVIL = '</script><img src=x onerror=alert(1)>\u202e';
 
@@ -88,8 +89,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       messages: [],
       requests: [pathToFileURL(file).href]
     });
-    await page.screenshot({
-      path: info.outputPath(`${colorScheme}.png`),
+    await takePicture(page, info.outputPath(`${colorScheme}.png`), {
       fullPage: true
     });
   });

@@ -1,6 +1,7 @@
 /** Two notebooks on the default cluster of their environment: who uses it, whose the spans are, and what ends with whom. */
 import { expect, test } from '../pages/lab';
 import type { Notebook } from '../pages/notebook';
+import { takePicture } from '../pages/pictures';
 
 const [JOIN, WORK, HELD, WAIT, AFTER, PIDS, FOLDERS] = [0, 1, 2, 3, 4, 5, 6];
 
@@ -81,9 +82,9 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
     await stream.showTable(true);
     await expect(stream.table).toContainText('north.ipynb › load');
     await stream.showTable(false);
-    await lab.page.screenshot({ path: info.outputPath('light.png') });
+    await takePicture(lab.page, info.outputPath('light.png'));
     await lab.setTheme('JupyterLab Dark');
-    await lab.page.screenshot({ path: info.outputPath('dark.png') });
+    await takePicture(lab.page, info.outputPath('dark.png'));
     await stream.tool('Clear filter').click();
     await stream.showTable(true);
     await expect(stream.table).toContainText('south.ipynb › load');

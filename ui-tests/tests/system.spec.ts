@@ -1,5 +1,6 @@
 /** What processes take, of a real cluster of which one worker holds a large array. */
 import { expect, test } from '../pages/lab';
+import { takePicture } from '../pages/pictures';
 
 const CLUSTER = 'gauges';
 
@@ -47,22 +48,22 @@ test('processes and their host, in both themes', async ({ lab }, info) => {
     await expect(lines.locator('.scatterlayer .trace')).toHaveCount(2);
     await legend.getByRole('button', { name: 'Hide scheduler' }).click();
     await expect(lines.locator('.scatterlayer .trace')).toHaveCount(3);
-    await lab.page.screenshot({ path: info.outputPath('processes-light.png') });
+    await takePicture(lab.page, info.outputPath('processes-light.png'));
   });
 
   await test.step('the host of all has one line', async () => {
     await panel.region.getByRole('radio', { name: 'Hosts' }).click();
     await expect(title).toContainText('What all on 1 host take');
     await expect(chart(/^Sent by the host: at most .*\/s/)).toBeVisible();
-    await lab.page.screenshot({ path: info.outputPath('hosts-light.png') });
+    await takePicture(lab.page, info.outputPath('hosts-light.png'));
   });
 
   await test.step('dark', async () => {
     await lab.setTheme('JupyterLab Dark');
-    await lab.page.screenshot({ path: info.outputPath('hosts-dark.png') });
+    await takePicture(lab.page, info.outputPath('hosts-dark.png'));
     await panel.region.getByRole('radio', { name: 'Processes' }).click();
     await expect(chart(/^Descriptors: at most \d/)).toBeVisible();
-    await lab.page.screenshot({ path: info.outputPath('processes-dark.png') });
+    await takePicture(lab.page, info.outputPath('processes-dark.png'));
   });
 
   await test.step('the table has each process and the host', async () => {
@@ -75,7 +76,7 @@ test('processes and their host, in both themes', async ({ lab }, info) => {
         'worker 1',
         expect.stringMatching(/^all on ./)
       ]);
-    await lab.page.screenshot({ path: info.outputPath('table.png') });
+    await takePicture(lab.page, info.outputPath('table.png'));
   });
   expect(lab.troubles.errors).toEqual([]);
 });

@@ -3,6 +3,7 @@ import { expect, test } from '@playwright/test';
 import { execFileSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 import { openOffline } from '../pages/offline-file';
+import { takePicture } from '../pages/pictures';
 import { setting } from '../servers';
 
 const EVIL = '</script><img src=x onerror=alert(1)>\u202e';
@@ -125,8 +126,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       messages: [],
       requests: [pathToFileURL(file).href]
     });
-    await page.screenshot({
-      path: info.outputPath(`${colorScheme}.png`),
+    await takePicture(page, info.outputPath(`${colorScheme}.png`), {
       fullPage: true
     });
   });

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openOffline, type PageRecord } from '../pages/offline-file';
+import { takePicture } from '../pages/pictures';
 
 const root = path.resolve(__dirname, '..', '..');
 
@@ -138,7 +139,7 @@ test('shows tasks, resources and cache, and neither asks nor says anything', asy
   expect(record.messages).toEqual([]);
   expect(record.requests).toEqual([pathToFileURL(file).href]);
   expect(await page.title()).toBe('Known & <b>drawn</b>');
-  await page.screenshot({ path: info.outputPath('light.png') });
+  await takePicture(page, info.outputPath('light.png'));
 });
 
 test('the pointer shows key and task, and names as text', async ({ page }) => {
@@ -182,7 +183,7 @@ test('zooming in one plot zooms all, and shows the single tasks', async ({
     `Key: ('sum', ${task})`,
     'Task: sum(_, *)'
   );
-  await page.screenshot({ path: info.outputPath('zoomed.png') });
+  await takePicture(page, info.outputPath('zoomed.png'));
   // A double click goes back to everything.
   const { x, y } = await place(page, 'yaxis3', (from + to) / 2, 20);
   await page.mouse.dblclick(x, y);
@@ -195,7 +196,7 @@ test('follows the colours of the system', async ({ page }, info) => {
   const record = await openFile(page);
   const background = page.locator('.main-svg').first();
   await expect(background).toHaveCSS('background-color', 'rgb(30, 30, 30)');
-  await page.screenshot({ path: info.outputPath('dark.png') });
+  await takePicture(page, info.outputPath('dark.png'));
   await page.emulateMedia({ colorScheme: 'light' });
   await expect(background).toHaveCSS('background-color', 'rgb(255, 255, 255)');
   expect(record.messages).toEqual([]);
