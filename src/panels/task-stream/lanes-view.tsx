@@ -7,7 +7,12 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
-import { formatDuration, formatTimeRange } from '../format';
+import {
+  formatCount,
+  formatDuration,
+  formatExactCount,
+  formatTimeRange
+} from '../format';
 import { Loading } from '../loading';
 import type { ITheme } from '../panel-context';
 import type { Standing } from '../worker-standing';
@@ -19,7 +24,7 @@ import { groupHeaders, laneGroups } from './lane-groups';
 import { LanesDrawing, type Painted } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import type { LanePointer } from './pointer';
-import { bandLevels, summaryText, workerHeaders } from './rows';
+import { BAND_LEVELS, bandLevels, summaryText, workerHeaders } from './rows';
 import { WholeRun } from './whole-run';
 
 type LanesViewProps = {
@@ -91,6 +96,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
     }
   };
   const levels = bandLevels(model.bands);
+  const without = model.bandsWithoutRow;
   return (
     <div className="sw-TaskStream-chart">
       <WholeRun model={model} theme={theme} trans={trans} />
@@ -104,7 +110,11 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         style={{ height: levels * BAND_HEIGHT }}
       >
         <div className="sw-TaskStream-gutter">
-          {levels > 0 ? trans.__('spans') : ''}
+          {levels > BAND_LEVELS.folded || without.length > 0 ? (
+            <BandsButton model={model} without={without} trans={trans} />
+          ) : (
+            levels > 0 && trans.__('spans')
+          )}
         </div>
         <canvas
           ref={bands}
@@ -297,5 +307,40 @@ export function nowText(
     '%1 running · live at %2',
     result.running.length,
     formatDuration(result.now)
+  );
+}
+
+/** Unfolds the rows of spans; says how many have none, and which. */
+function BandsButton(props: {
+  readonly model: TaskStreamModel;
+  readonly without: readonly string[];
+  readonly trans: TranslationBundle;
+}): React.JSX.Element {
+  const { model, without, trans } = props;
+  const isUnfolded = model.unfoldsBands;
+  const named = without.slice(0, 20).join('\n');
+  const title =
+    without.length > 0
+      ? trans._n(
+          '%2 span has no row:\n%3',
+          '%2 spans have no row:\n%3',
+          without.length,
+          formatExactCount(without.length),
+          named
+        )
+      : trans.__('Draw fewer rows of spans');
+  return (
+    <button
+      type="button"
+      className="sw-TaskStream-bandsButton"
+      aria-expanded={isUnfolded}
+      title={title}
+      onClick={() => model.toggleBands()}
+    >
+      <span aria-hidden="true">{isUnfolded ? '▾' : '▸'}</span>{' '}
+      {without.length > 0
+        ? trans.__('spans +%1', formatCount(without.length))
+        : trans.__('spans')}
+    </button>
   );
 }

@@ -10,7 +10,13 @@ import { Disposing } from '../../feed/disposing';
 import type { IWatch, TileData } from '../../feed/feed-types';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { type Shown, shownLanes } from './lane-groups';
-import { bandRows, type BandRow, slotsByName } from './rows';
+import {
+  BAND_LEVELS,
+  bandRows,
+  type BandRow,
+  bandsWithoutRow,
+  slotsByName
+} from './rows';
 import { levelFor, tilesFor, type TileRange } from './tile-plan';
 import {
   around,
@@ -36,6 +42,8 @@ export class TaskStreamModel extends Disposing {
   private _result: TaskStreamResult | null = null;
   private _arrivedAt = 0;
   private _bands: readonly BandRow[] = [];
+  private _bandsWithoutRow: readonly string[] = [];
+  private _unfoldsBands = false;
   private _slots: ReadonlyMap<
     string,
     { readonly slot: number; readonly round: number }
@@ -104,6 +112,12 @@ export class TaskStreamModel extends Disposing {
     };
   }
 
+  private _setBands(result: TaskStreamResult): void {
+    const levels = BAND_LEVELS[this._unfoldsBands ? 'unfolded' : 'folded'];
+    this._bands = bandRows(result, levels);
+    this._bandsWithoutRow = bandsWithoutRow(result, this._bands);
+  }
+
   protected override end(): void {
     this.setWatch(null);
   }
@@ -116,6 +130,16 @@ export class TaskStreamModel extends Disposing {
 
   get bands(): readonly BandRow[] {
     return this._bands;
+  }
+
+  /** Names of spans for which no row is left. */
+  get bandsWithoutRow(): readonly string[] {
+    return this._bandsWithoutRow;
+  }
+
+  /** Whether more rows of spans are drawn than at first. */
+  get unfoldsBands(): boolean {
+    return this._unfoldsBands;
   }
 
   get slots(): ReadonlyMap<
@@ -135,7 +159,7 @@ export class TaskStreamModel extends Disposing {
     }
     this._result = result;
     this._arrivedAt = this._clock();
-    this._bands = bandRows(result);
+    this._setBands(result);
     this._shown = shownLanes(result, this._opened);
     const slots = slotsByName(result.functions);
     const isSame =
@@ -388,9 +412,19 @@ export class TaskStreamModel extends Disposing {
     this._moved.emit();
   }
 
+  toggleBands(): void {
+    this._unfoldsBands = !this._unfoldsBands;
+    if (this._result !== null) {
+      this._setBands(this._result);
+    }
+    this._changed.emit();
+    this._moved.emit();
+  }
+
   /** Another log is shown: times and workers have nothing to do with those of the last one. */
   beginAnew(): void {
     this._collapsed = new Set();
+    this._unfoldsBands = false;
     this.openGroup(null);
     this.reset();
   }

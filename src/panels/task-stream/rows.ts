@@ -128,6 +128,9 @@ export type BandRow = {
   readonly tint: number;
 };
 
+/** Rows of bands at first, and unfolded: beyond that the lanes would have no room. */
+export const BAND_LEVELS = { folded: 3, unfolded: 12 } as const;
+
 /**
  * At most `levels` rows of bands. Spans of one notebook, name and depth that
  * touch or overlap are one band (each `with span("a")` opens a span of its
@@ -137,7 +140,10 @@ export type BandRow = {
  *   depth 1   |— data load —|— ML preprocessing ———|
  *   depth 2                 |— clean —|— features —|
  */
-export function bandRows(result: TaskStreamResult, levels = 3): BandRow[] {
+export function bandRows(
+  result: TaskStreamResult,
+  levels: number = BAND_LEVELS.folded
+): BandRow[] {
   const tints: Map<string, number>[] = [];
   const ends: number[] = [];
   const rows: BandRow[] = [];
@@ -186,8 +192,18 @@ function joinedBands(result: TaskStreamResult): TaskStreamResult['bands'] {
 type Band = TaskStreamResult['bands'][number];
 
 /** Spans of one tag are different ones in different notebooks. */
-function nameOf({ tag, client = '' }: Band): string {
+function nameOf({ tag, client = '' }: Pick<Band, 'tag' | 'client'>): string {
   return `${client}\0${tag}`;
+}
+
+/** Names of spans that have no row, in the order in which rows are given. */
+export function bandsWithoutRow(
+  result: TaskStreamResult,
+  rows: readonly BandRow[]
+): string[] {
+  const shown = new Set(rows.map(nameOf));
+  const without = joinedBands(result).filter(band => !shown.has(nameOf(band)));
+  return [...new Map(without.map(band => [nameOf(band), band.tag])).values()];
 }
 
 export function bandLevels(bands: readonly BandRow[]): number {

@@ -212,3 +212,46 @@ describe('what a reload brings back', () => {
     expect([...model.collapsed]).toEqual([1]);
   });
 });
+
+describe('rows of spans', () => {
+  it('are unfolded for those that have none, which are named', () => {
+    const { model } = modelWith();
+    expect(model.bandsWithoutRow).toEqual([]);
+    const overlapping = Array.from({ length: 20 }, (_, i) => ({
+      span: i + 1,
+      tag: `step ${i + 1}`,
+      depth: 0,
+      from: i / 10,
+      to: result.to
+    }));
+    model.setResult({ ...result, bands: overlapping });
+    const names = overlapping.map(({ tag }) => tag);
+    expect(model.bands.map(({ tag }) => tag)).toEqual(names.slice(0, 3));
+    expect(model.bandsWithoutRow).toEqual(names.slice(3));
+    model.toggleBands();
+    expect(model.bands.map(({ tag }) => tag)).toEqual(names.slice(0, 12));
+    expect(model.bandsWithoutRow).toEqual(names.slice(12));
+    // They stay unfolded as the run goes on, and are folded in another log.
+    model.setResult({ ...result, bands: overlapping.slice(0, 5), to: 41 });
+    expect(model.bands).toHaveLength(5);
+    expect(model.bandsWithoutRow).toEqual([]);
+    model.beginAnew();
+    model.setResult({ ...result, bands: overlapping });
+    expect(model.bands).toHaveLength(3);
+  });
+
+  it('take a span that has a row once for one that has none elsewhere', () => {
+    const { model } = modelWith();
+    const band = (tag: string, from: number, to: number) => {
+      return { span: from, tag, depth: 0, from, to };
+    };
+    model.setResult({
+      ...result,
+      bands: [band('a', 0, 9), band('b', 1, 9), band('c', 2, 9)].concat(
+        [band('a', 9.5, 20), band('b', 10, 20), band('c', 10.5, 20)],
+        [band('d', 11, 12), band('d', 14, 15)]
+      )
+    });
+    expect(model.bandsWithoutRow).toEqual(['d']);
+  });
+});
