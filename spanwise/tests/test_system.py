@@ -280,7 +280,10 @@ def test_every_worker_tells_what_distributed_tells(client: Client) -> None:
         assert metrics["host_net_io"]["read_bps"] >= 0
         assert metrics["bandwidth"]["total"] > 0
         if sys.platform == "linux":
-            assert metrics["clock"] == {"offset": 0.0, "uncertainty": 0.0, "drift": 0.0}
+            clock = metrics["clock"]
+            assert (clock["offset"], clock["uncertainty"]) == (0.0, 0.0)
+            # Who was greeted late asks once whether it is one clock, and one answer has no drift.
+            assert clock["drift"] in (0.0, None)
         assert set(metrics) >= {
             "task_counts",
             "bandwidth",
