@@ -65,7 +65,7 @@ module.exports = {
     {
       ...shared,
       displayName: 'pure',
-      testEnvironment: 'node',
+      testEnvironment: '<rootDir>/src/testing/node-environment.cjs',
       setupFiles: ['<rootDir>/src/testing/disposal-symbols.cjs'],
       testPathIgnorePatterns: ['/node_modules/', ...leftOut],
       testRegex: [
