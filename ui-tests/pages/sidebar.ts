@@ -2,6 +2,9 @@
 import { expect, type Locator, type Page } from '@playwright/test';
 import type { PanelTitle } from './panel';
 
+/** What a kernel or a scheduler on a busy machine is told to have done. */
+export const LATE = /did not answer in time|has not answered for/u;
+
 type Place = { readonly x: number; readonly y: number };
 
 export class Sidebar {
@@ -48,6 +51,32 @@ export class Sidebar {
   /** The notebook at the left, the four panels beside it. */
   async openDefaultLayout(): Promise<void> {
     await this.root.getByRole('button', { name: 'Default layout' }).click();
+  }
+
+  /** A Dask cluster of the notebook in front that is not shown. */
+  get offer(): Locator {
+    return this.root.getByRole('group', { name: /^Dask cluster / });
+  }
+
+  /** By the offer's button, until the cluster is shown or it says why not; again where the answer was too late. */
+  async showOffer(): Promise<void> {
+    const problem = this.offer.locator('[role=alert]:not([data-read])');
+    let said = '';
+    do {
+      await this.offer
+        .getByRole('button', { name: /^Show Dask cluster/u })
+        .click();
+      await expect
+        .poll(
+          async () =>
+            (await this.offer.count()) === 0 || (await problem.count()) > 0
+        )
+        .toBe(true);
+      said = (await problem.allTextContents()).join();
+      if (LATE.test(said)) {
+        await problem.evaluate(node => node.setAttribute('data-read', ''));
+      }
+    } while (LATE.test(said));
   }
 
   async clearFilter(): Promise<void> {

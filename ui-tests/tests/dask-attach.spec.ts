@@ -9,14 +9,12 @@ import { DaskClusters } from '../pages/dask-clusters';
 import { expect, type Lab, test } from '../pages/lab';
 import { type Panel, TITLES } from '../pages/panel';
 import { takePicture, takesPictures } from '../pages/pictures';
+import { LATE } from '../pages/sidebar';
 
 const ROOT = path.resolve(__dirname, '..', '..');
 
 const ADDRESS = 'Address of the scheduler';
 const AUTHORITY = 'Certificate authority';
-/** What a kernel or a scheduler on a busy machine is told to have done. */
-const LATE = /did not answer in time|has not answered for/u;
-
 /** In docs/pictures; the others stay with the results. */
 const OF_THE_DOCS = ['dask-offer-light', 'dask-panels-light'];
 
@@ -70,18 +68,19 @@ test('a cluster of Dask is found in the notebook, and one click shows it', async
   const take = picturesOf(lab, info);
   const notebook = await lab.open('dask.ipynb', [START, work(3000), ENOUGH]);
   await lab.sidebar.show();
-  await expect(offer(lab)).toHaveCount(0);
+  await expect(lab.sidebar.offer).toHaveCount(0);
   await notebook.run(0);
-  await expect(offer(lab)).toContainText('2 workers, 4 threads');
+  await expect(lab.sidebar.offer).toContainText('2 workers, 4 threads');
   await take('dask-offer-light');
   await dark(lab);
   await take('dask-offer-dark');
   await light(lab);
 
   await notebook.run(1);
-  await show(lab);
-  await filled(lab, info, 'after one click');
-  await expect(offer(lab)).toHaveCount(0);
+  const began = Date.now();
+  await lab.sidebar.showOffer();
+  await filled(lab, info, 'after one click', began);
+  await expect(lab.sidebar.offer).toHaveCount(0);
   await expect(lab.sidebar.span('simulation')).toBeVisible();
   await take('dask-panels-light');
   await dark(lab);
@@ -103,12 +102,12 @@ test('a cluster of Dask is found in the notebook, and one click shows it', async
   });
   await test.step('it is let go, and offered again', async () => {
     await letGo(lab, 'LocalCluster survey');
-    await expect(offer(lab)).toContainText('2 workers, 4 threads');
+    await expect(lab.sidebar.offer).toContainText('2 workers, 4 threads');
     await take('dask-let-go-dark');
     await light(lab);
     await take('dask-let-go-light');
-    await show(lab);
-    await expect(offer(lab)).toHaveCount(0);
+    await lab.sidebar.showOffer();
+    await expect(lab.sidebar.offer).toHaveCount(0);
     await expect(lab.sidebar.card('LocalCluster survey')).toContainText(
       'running'
     );
@@ -136,7 +135,7 @@ client`;
   ]);
   await lab.sidebar.show();
   await notebook.run(0);
-  await expect(offer(lab)).toContainText('2 workers, 2 threads');
+  await expect(lab.sidebar.offer).toContainText('2 workers, 2 threads');
   await notebook.run(1);
   await notebook
     .cell(0)
@@ -183,17 +182,17 @@ test('an offer says why its cluster is not shown; it is back after a restart, an
   await notebook.run(0);
   await test.step('no Spanwise', async () => {
     await notebook.run(1);
-    await show(lab);
-    await expect(offer(lab).getByRole('alert')).toContainText(
+    await lab.sidebar.showOffer();
+    await expect(lab.sidebar.offer.getByRole('alert')).toContainText(
       'Spanwise is not installed in this kernel’s environment.'
     );
   });
   await test.step('after a restart', async () => {
     await notebook.restartKernel();
-    await expect(offer(lab)).toHaveCount(0);
+    await expect(lab.sidebar.offer).toHaveCount(0);
     await notebook.run(0);
-    await expect(offer(lab)).toBeVisible();
-    await expect(offer(lab).getByRole('alert')).toHaveCount(0);
+    await expect(lab.sidebar.offer).toBeVisible();
+    await expect(lab.sidebar.offer.getByRole('alert')).toHaveCount(0);
   });
   await test.step('under another name', async () => {
     await lab.page.evaluate(async from => {
@@ -202,10 +201,10 @@ test('an offer says why its cluster is not shown; it is back after a restart, an
     }, notebook.path);
     const renamed = lab.notebook('dask-because.ipynb');
     await expect(renamed.tab).toBeVisible();
-    await expect(offer(lab)).toBeVisible();
+    await expect(lab.sidebar.offer).toBeVisible();
     await renamed.run(2);
-    await show(lab);
-    await expect(offer(lab).getByRole('alert')).toContainText(
+    await lab.sidebar.showOffer();
+    await expect(lab.sidebar.offer.getByRole('alert')).toContainText(
       'The scheduler has distributed 2023.1.0, which is older than'
     );
   });
@@ -436,16 +435,6 @@ function secondsSince(began: number): string {
 function tell(info: TestInfo, type: string, description: string): void {
   info.annotations.push({ type, description });
   process.stdout.write(`${type}: ${description}\n`);
-}
-
-function offer(lab: Lab): Locator {
-  return lab.sidebar.root.getByRole('group', { name: /^Dask cluster / });
-}
-
-function show(lab: Lab): Promise<void> {
-  return offer(lab)
-    .getByRole('button', { name: /^Show Dask cluster/ })
-    .click();
 }
 
 /** All four panels have figures of the work; says how long that took. */

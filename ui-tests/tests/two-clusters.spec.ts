@@ -86,9 +86,7 @@ test('panels of two clusters are pinned, titled and compared', async ({
   await test.step('the cluster of Dask has panels of its own', async () => {
     await notebook.activate();
     await notebook.run(2);
-    await lab.sidebar.root
-      .getByRole('button', { name: /^Show Dask cluster/u })
-      .click();
+    await lab.sidebar.showOffer();
     await expect(other.tab).toBeVisible();
     await notebook.run(3);
     await expect(legend(other)).toContainText('only_there');
@@ -211,9 +209,7 @@ test('the cluster of a second notebook is shown in the open panels', async ({
   await first.activate();
   await second.openHere();
   await second.run(0);
-  await lab.sidebar.root
-    .getByRole('button', { name: /^Show Dask cluster/u })
-    .click();
+  await lab.sidebar.showOffer();
   const stream = lab.panel('Task Stream', 'LocalCluster there');
   await expect(stream.tab).toBeVisible();
   await second.run(1);
