@@ -835,8 +835,8 @@ class DaskLog:
         with self.lock:
             return self._writer.seal()
 
-    def end(self) -> int:
-        """Tell what has not been told yet and seal everything; returns as `seal` does."""
+    def seal_all(self) -> int:
+        """Tell also what is told once a minute, and seal everything; returns as `seal` does."""
         with self.lock:
             self._write_left_out(all=True)
             return self.seal()

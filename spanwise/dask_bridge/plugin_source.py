@@ -296,6 +296,17 @@ class Section:
 
         What changed together gets a number together, when that is done.
         """
+        self.due = math.inf
+        took = 0.0
+        try:
+            took = yield from self._look_on(number)
+        finally:
+            # (another look that was asked for meanwhile stays due)
+            if self.due == math.inf:
+                self.due = monotonic() + max(_STATE_SECONDS, took / _STATE_SHARE)
+
+    def _look_on(self, number: Callable[[], int]) -> Iterator[None]:
+        """Returns how long all stretches took."""
         began = monotonic()
         took = 0.0
         rows = self.rows
@@ -330,9 +341,7 @@ class Section:
                 self.gone[key] = self.looked
             while len(self.gone) > _GONE:
                 del self.gone[next(iter(self.gone))]
-        now = monotonic()
-        took += now - began
-        self.due = now + max(_STATE_SECONDS, took / _STATE_SHARE)
+        return took + monotonic() - began
 
     def until(self, since: int, newest: int) -> int:
         """The last number up to which the changes after `since` fit into one answer."""
@@ -387,8 +396,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             "clients": Section(self._clients),
             "spans": Section(self._spans),
             "groups": Section(self._groups),
-            "fine": Section(self._fine),
+            # (before the sums: a worker that was heard of by then has told those)
             "memory": Section(self._memory),
+            "fine": Section(self._fine),
             "bandwidth": Section(self._bandwidth),
             "loop": Section(self._loop),
         }
@@ -947,7 +957,11 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         states[name] = dict(zip(columns, lists))
 
     def _workers(self) -> Iterator[tuple[Any, tuple]]:
-        for address, worker in list(self.scheduler.workers.items()):
+        # (one that leaves meanwhile is told as it was)
+        for address, worker, joined in [
+            (address, worker, self._joined.get(address, 0.0))
+            for address, worker in self.scheduler.workers.items()
+        ]:
             packages = getattr(worker, "versions", None) or {}
             if isinstance(packages, dict):
                 packages = packages.get("packages", packages)
@@ -962,7 +976,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                     whole(getattr(worker, "pid", -1)),
                     whole(worker.nthreads),
                     whole(worker.memory_limit or 0),
-                    self._joined.get(address, 0.0),
+                    joined,
                     str(getattr(status, "name", status)),
                     getattr(worker, "nanny", None),
                     version if isinstance(version, str) else None,

@@ -250,7 +250,7 @@ class Viewer:
             raise ClusterError(f"The Dask cluster at {self.address} is not watched.")
         if link is None:
             return self._last_seq
-        seq = log.seal()
+        seq = log.seal_all()
         link.wait_for(seq, _FLUSH_SECONDS)
         return seq
 
@@ -763,7 +763,7 @@ class Viewer:
             log, link = self.log, self._link
             if log is not None and link is not None:
                 # (what was written is sent first)
-                self._last_seq = log.end()
+                self._last_seq = log.seal_all()
                 self._link = None
                 link.end(why, log.since(log.now if at is None else at), _END_SECONDS, told)
 

@@ -68,7 +68,7 @@ def wait_until_all_is_told(client):
     while min(map(len, heard.values())) < 3 or min(client.run(sampled).values()) <= began:
         for address, at in client.run_on_scheduler(heartbeats).items():
             if at > began:
-                heard[address].add(at)
+                heard.setdefault(address, {began}).add(at)
         time.sleep(0.05)
 
 with Client(sys.argv[1]) as client:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from types import SimpleNamespace
@@ -188,6 +189,39 @@ def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
     assert fine.rows.keys() == {(name, ("execute", "f", "cpu", "seconds")) for name in spans}
 
 
+def test_a_look_that_is_asked_for_amid_another_one_comes() -> None:
+    section = Section(lambda: iter([None] * 100))
+    looking = section.looking(lambda: 1)
+    next(looking)
+    section.due = 0.0  # (a worker has left)
+    list(looking)
+    assert section.due == 0.0
+    list(section.looking(lambda: 2))
+    assert 0.0 < section.due < math.inf
+
+
+def test_a_look_that_fails_is_due_again() -> None:
+    def take() -> Iterator[None]:
+        yield None
+        raise ValueError("a release without it")
+
+    section = Section(take)
+    with pytest.raises(ValueError, match="a release"):
+        list(section.looking(lambda: 1))
+    assert 0.0 < section.due < math.inf
+
+
+def test_who_was_heard_of_has_told_its_sums() -> None:
+    """The sums are looked at after what says when a worker was heard of."""
+
+    async def look() -> list[str]:
+        async with watched() as (_, bridge):
+            return [*bridge._sections]
+
+    order = asyncio.run(look())
+    assert order.index("memory") < order.index("fine")
+
+
 def test_of_very_many_pairs_of_workers_it_is_told_how_many_are_left_out() -> None:
     async def tell() -> None:
         async with watched() as (scheduler, bridge):
@@ -316,7 +350,7 @@ def test_runs_for_which_there_is_no_lane_are_a_gap(monkeypatch: pytest.MonkeyPat
         log.write(pulled)
     log.seal()
     assert rows_of(blocks, "gaps") == []
-    log.end()
+    log.seal_all()
     assert rows_of(blocks, "gaps") == [(number, 6.0, 8.0, 6, "no lane was left")]
 
 
@@ -359,7 +393,7 @@ def test_sums_that_are_too_many_are_a_gap(monkeypatch: pytest.MonkeyPatch) -> No
     assert [row[-1] for row in rows_of(blocks, "fine")] == [1.0, 2.0, 4.0]
     number, why = record_tables()["fine"].number, "more sums than are kept"
     assert rows_of(blocks, "gaps") == [(number, 9.0, 9.0, 2, why)]
-    log.end()
+    log.seal_all()
     assert rows_of(blocks, "gaps")[1:] == [(number, 10.0, 10.0, 1, why)]
 
 
@@ -376,7 +410,7 @@ def test_sums_that_are_too_many_for_hours_are_a_gap_a_minute(
         pulled.now = 1e9 + second
         pulled.states = {"fine": fine} if second < 7_150 else {}
         log.write(pulled)
-    log.end()
+    log.seal_all()
     gaps = [row[1:4] for row in rows_of(blocks, "gaps")]
     # The first, as many again, and as many as all of these; then each minute.
     assert gaps[:4] == [(9.0, 9.0, 1), (9.0, 9.0, 1), (9.0, 9.0, 2), (9.0, 9.0, 4)]
