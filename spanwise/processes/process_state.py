@@ -51,7 +51,7 @@ def lives(pid: int, since: float | None = None) -> bool:
         if since is not None and abs(start - since) > _SAME_SECONDS:
             return False
         return state != _ZOMBIE
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         # It has ended, or another user's process has the number by now.
         return False
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from spanwise.processes import process_state
 from spanwise.processes.process_state import is_stopped, lives, started
 from spanwise.tests.descriptors import without_descriptors
 
@@ -96,3 +98,14 @@ def test_a_clock_that_is_set_meanwhile_changes_no_start(monkeypatch: pytest.Monk
         monkeypatch.setattr(of, "boot_time", boot_time)
     assert abs(started(os.getpid()) - since) < 0.1
     assert lives(os.getpid(), since)
+
+
+def test_who_may_not_be_asked_is_another_users_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system hides those of other users (hidepid)."""
+
+    def ask(_: int) -> tuple[str, float]:
+        raise PermissionError(errno.EACCES, "hidden")
+
+    monkeypatch.setattr(process_state, "_state_and_start", ask)
+    assert not lives(os.getpid())
+    assert not is_stopped(os.getpid())
