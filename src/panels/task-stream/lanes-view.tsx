@@ -318,7 +318,7 @@ function BandsButton(props: {
 }): React.JSX.Element {
   const { model, without, trans } = props;
   const isUnfolded = model.unfoldsBands;
-  const named = without.slice(0, 20).join('\n');
+  const named = [...new Set(without)].slice(0, 20).join('\n');
   const title =
     without.length > 0
       ? trans._n(

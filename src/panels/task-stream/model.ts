@@ -10,13 +10,7 @@ import { Disposing } from '../../feed/disposing';
 import type { IWatch, TileData } from '../../feed/feed-types';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { type Shown, shownLanes } from './lane-groups';
-import {
-  BAND_LEVELS,
-  bandRows,
-  type BandRow,
-  bandsWithoutRow,
-  slotsByName
-} from './rows';
+import { BAND_LEVELS, type BandRow, placedBands, slotsByName } from './rows';
 import { levelFor, tilesFor, type TileRange } from './tile-plan';
 import {
   around,
@@ -114,8 +108,9 @@ export class TaskStreamModel extends Disposing {
 
   private _setBands(result: TaskStreamResult): void {
     const levels = BAND_LEVELS[this._unfoldsBands ? 'unfolded' : 'folded'];
-    this._bands = bandRows(result, levels);
-    this._bandsWithoutRow = bandsWithoutRow(result, this._bands);
+    const { rows, without } = placedBands(result, levels);
+    this._bands = rows;
+    this._bandsWithoutRow = without;
   }
 
   protected override end(): void {
@@ -132,7 +127,7 @@ export class TaskStreamModel extends Disposing {
     return this._bands;
   }
 
-  /** Names of spans for which no row is left. */
+  /** Names of the bands for which no row is left, each as often as it has none. */
   get bandsWithoutRow(): readonly string[] {
     return this._bandsWithoutRow;
   }

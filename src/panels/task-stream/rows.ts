@@ -144,15 +144,25 @@ export function bandRows(
   result: TaskStreamResult,
   levels: number = BAND_LEVELS.folded
 ): BandRow[] {
+  return placedBands(result, levels).rows;
+}
+
+/** The same, and the names of bands that have no row, each as often as it has none. */
+export function placedBands(
+  result: TaskStreamResult,
+  levels: number
+): { readonly rows: BandRow[]; readonly without: readonly string[] } {
   const tints: Map<string, number>[] = [];
   const ends: number[] = [];
   const rows: BandRow[] = [];
+  const without: string[] = [];
   for (const band of joinedBands(result)) {
     let level = band.depth;
     while ((ends[level] ?? -Infinity) > band.from + 1e-9) {
       level += 1;
     }
     if (level >= levels) {
+      without.push(band.tag);
       continue;
     }
     ends[level] = Math.max(ends[level] ?? -Infinity, band.to);
@@ -163,7 +173,7 @@ export function bandRows(
     tintOf.set(name, tint);
     rows.push({ span, tag, client, from, to, level, tint });
   }
-  return rows;
+  return { rows, without };
 }
 
 /** Bands by depth and beginning, those of one name joined. */
@@ -192,18 +202,8 @@ function joinedBands(result: TaskStreamResult): TaskStreamResult['bands'] {
 type Band = TaskStreamResult['bands'][number];
 
 /** Spans of one tag are different ones in different notebooks. */
-function nameOf({ tag, client = '' }: Pick<Band, 'tag' | 'client'>): string {
+function nameOf({ tag, client = '' }: Band): string {
   return `${client}\0${tag}`;
-}
-
-/** Names of spans that have no row, in the order in which rows are given. */
-export function bandsWithoutRow(
-  result: TaskStreamResult,
-  rows: readonly BandRow[]
-): string[] {
-  const shown = new Set(rows.map(nameOf));
-  const without = joinedBands(result).filter(band => !shown.has(nameOf(band)));
-  return [...new Map(without.map(band => [nameOf(band), band.tag])).values()];
 }
 
 export function bandLevels(bands: readonly BandRow[]): number {

@@ -240,7 +240,7 @@ describe('rows of spans', () => {
     expect(model.bands).toHaveLength(3);
   });
 
-  it('take a span that has a row once for one that has none elsewhere', () => {
+  it('count a span where it has no row, though it has one elsewhere', () => {
     const { model } = modelWith();
     const band = (tag: string, from: number, to: number) => {
       return { span: from, tag, depth: 0, from, to };
@@ -249,9 +249,10 @@ describe('rows of spans', () => {
       ...result,
       bands: [band('a', 0, 9), band('b', 1, 9), band('c', 2, 9)].concat(
         [band('a', 9.5, 20), band('b', 10, 20), band('c', 10.5, 20)],
-        [band('d', 11, 12), band('d', 14, 15)]
+        [band('d', 11, 12), band('a', 14, 15), band('d', 21, 22)]
       )
     });
+    expect(model.bands.filter(({ tag }) => tag === 'd')).toHaveLength(1);
     expect(model.bandsWithoutRow).toEqual(['d']);
   });
 });
