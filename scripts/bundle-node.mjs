@@ -113,8 +113,11 @@ writeFileSync(
 );
 // The wheel takes the whole folder: not what a build of another version made.
 const made = new Set([...Object.keys(programs), 'page.js', 'build.json']);
-for (const name of readdirSync(folder).filter(each => !made.has(each))) {
-  rmSync(join(folder, name));
+for (const name of readdirSync(folder)) {
+  // (another build may be writing what begins with a dot)
+  if (!made.has(name) && !name.startsWith('.')) {
+    rmSync(join(folder, name), { force: true });
+  }
 }
 console.log(
   `spanwise/node/${Object.keys(programs).join(', ')}: ${(text.length / 1024).toFixed(0)} KiB, build ${hash}`
