@@ -19,7 +19,7 @@ import math
 import platform
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import islice
 from time import monotonic
 from typing import Any
@@ -305,7 +305,7 @@ class Section:
             if self.due == math.inf:
                 self.due = monotonic() + max(_STATE_SECONDS, took / _STATE_SHARE)
 
-    def _look_on(self, number: Callable[[], int]) -> Iterator[None]:
+    def _look_on(self, number: Callable[[], int]) -> Generator[None, None, float]:
         """Returns how long all stretches took."""
         began = monotonic()
         took = 0.0
