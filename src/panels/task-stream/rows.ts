@@ -139,18 +139,12 @@ export const BAND_LEVELS = { folded: 3, unfolded: 12 } as const;
  *   depth 0   |——— Alice's workflow ———————————————|
  *   depth 1   |— data load —|— ML preprocessing ———|
  *   depth 2                 |— clean —|— features —|
+ *
+ * `without`: names of bands that have no row, each as often as it has none.
  */
-export function bandRows(
-  result: TaskStreamResult,
-  levels: number = BAND_LEVELS.folded
-): BandRow[] {
-  return placedBands(result, levels).rows;
-}
-
-/** The same, and the names of bands that have no row, each as often as it has none. */
 export function placedBands(
   result: TaskStreamResult,
-  levels: number
+  levels: number = BAND_LEVELS.folded
 ): { readonly rows: BandRow[]; readonly without: readonly string[] } {
   const tints: Map<string, number>[] = [];
   const ends: number[] = [];

@@ -16,7 +16,7 @@ import { english } from '../../../testing/translators';
 import type { RunDetail, TaskStreamResult } from '../../../wire/panel-link';
 import {
   bandLevels,
-  bandRows,
+  placedBands,
   cardOf,
   clockText,
   fusedWith,
@@ -37,6 +37,7 @@ import {
 const GiB = 2 ** 30;
 const MiB = 2 ** 20;
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
+const bandRows = (of: TaskStreamResult) => placedBands(of).rows;
 
 /** More rows come in. */
 function take(log: LogStore, table: TableName, rows: readonly Row[]): void {

@@ -11,11 +11,12 @@ import {
   english,
   untranslated
 } from '../../../testing/translators';
+import type { TaskStreamResult } from '../../../wire/panel-link';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { drawRuns, type DrawnTask } from '../../../testing/run-from-text';
 import { formatBytes, formatDuration, formatInstant } from '../../format';
 import {
-  bandRows,
+  placedBands,
   BOX_KINDS,
   cardOf,
   fusedWith,
@@ -30,6 +31,7 @@ import {
 } from '../rows';
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
+const bandRows = (of: TaskStreamResult) => placedBands(of).rows;
 const run = firstLook();
 const now = run.end + 0.9;
 const log = drawnStore(run, { live: true });
