@@ -280,7 +280,7 @@ class DaskLog:
             taken = left_out.take(self.now) if all else left_out.take_due(self.now)
             if taken is not None:
                 start, stop, rows = taken
-                self._add_gap(table, self.since(start), self.since(stop), int(rows), why)
+                self._add_gap(table, self.since(start), self.since(stop), rows, why)
 
     # -- what there is ----------------------------------------------------
 
