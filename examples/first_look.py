@@ -178,25 +178,51 @@ def bob(scale: float) -> dict[str, int]:
 # -- the table ----------------------------------------------------------------
 
 
-# What a notebook's output and a terminal have room for.
+# What a terminal has room for.
 COLUMNS = 79
 NAME = 24
+NOTES = (
+    "elapsed: seconds from a span's first task to its last, with pauses; the others: "
+    "seconds of all threads, added up. other: importing modules, which a worker's first "
+    "tasks do, (de)serialising, disk. A span's figures include those of the spans "
+    "inside it; a fused task counts once."
+)
 
 
 def summary(client: Client) -> str:
-    """One table row per span: tasks and seconds, in no more than ``COLUMNS`` columns.
-
-    Spans of one name (each ``with`` opens a new one) share a row.
-    """
+    """The table as text, in no more than ``COLUMNS`` columns, and what its words mean."""
     lines = [
         f"{'':<{NAME}}{'':>7}{'':>8}{'':>8}{'not on':>8}",
         _row("span", ["tasks", "elapsed", "CPU", "CPU", "transfer", "other", "idle"]),
         "─" * COLUMNS,
     ]
+    for name, tasks, seconds in _rows(client):
+        *above, last = _label(name)
+        lines += [*above, _row(last, [f"{tasks:,}", *(f"{each:.2f}" for each in seconds)])]
+    return "\n".join([*lines, textwrap.fill(NOTES, COLUMNS)])
+
+
+def table(client: Client) -> pd.DataFrame:
+    """The table as a notebook shows it best."""
+    rows = _rows(client)
+    indent = "\N{NO-BREAK SPACE}" * 4
+    return pd.DataFrame(
+        [[tasks, *(round(each, 2) for each in seconds)] for _, tasks, seconds in rows],
+        columns=["tasks", "elapsed", "CPU", "not on CPU", "transfer", "other", "idle"],
+        index=pd.Index([indent * (len(name) - 1) + name[-1] for name, _, _ in rows], name="span"),
+    )
+
+
+def _rows(client: Client) -> list[tuple[tuple[str, ...], int, list[float]]]:
+    """Per span its tags, its tasks, and the seconds of the six columns.
+
+    Spans of one name (each ``with`` opens a new one) share a row.
+    """
     by_name: dict[tuple[str, ...], list[Any]] = {}
     for each in client.spans():
         if each.name:  # else it is the script, or the notebook or its cell
             by_name.setdefault(each.name, []).append(each)
+    rows = []
     for name in sorted(by_name, key=lambda name: _place(name, by_name)):
         spans = by_name[name]
         activity = client.fine_metrics(span=name, unit="seconds").by_activity()
@@ -207,17 +233,8 @@ def summary(client: Client) -> str:
         shown = [activity.get(each, 0.0) for each in ("thread-cpu", "thread-noncpu", "transfer")]
         # Mostly importing: a worker's first task imports what it needs.
         other = sum(activity.values()) - sum(shown)
-        seconds = [elapsed, *shown, other, idle]
-        tasks = sum(each.tasks for each in spans)
-        *above, last = _label(name)
-        lines += [*above, _row(last, [f"{tasks:,}", *(f"{each:.2f}" for each in seconds)])]
-    notes = (
-        "elapsed: seconds from a span's first task to its last, with pauses; the others: "
-        "seconds of all threads, added up. other: importing modules, which a worker's first "
-        "tasks do, (de)serialising, disk. A span's figures include those of the spans "
-        "inside it; a fused task counts once."
-    )
-    return "\n".join([*lines, textwrap.fill(notes, COLUMNS)])
+        rows.append((name, sum(each.tasks for each in spans), [elapsed, *shown, other, idle]))
+    return rows
 
 
 def _row(label: str, figures: list[str]) -> str:

@@ -96,3 +96,31 @@ def test_a_long_name_stands_above_its_figures(example: ModuleType) -> None:
     ]
     assert lines[3].strip() == "a step that has a very"
     assert lines[4].split()[-7:] == ["1", "2.00", "3.00", "4.00", "5.00", "6.00", "7.00"]
+
+
+@given(
+    st.dictionaries(
+        st.lists(tags(), min_size=1, max_size=4).map(tuple),
+        st.tuples(st.integers(0, 99_999), *[st.integers(0, 9_999)] * 6),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_a_notebook_shows_the_same_figures(
+    example: ModuleType, rows: dict[tuple[str, ...], tuple[int, ...]]
+) -> None:
+    table = example.table(client_of(rows))
+    assert list(table.columns) == [
+        "tasks",
+        "elapsed",
+        "CPU",
+        "not on CPU",
+        "transfer",
+        "other",
+        "idle",
+    ]
+    shown = [(label.lstrip("\xa0"), *figures) for label, *figures in table.itertuples()]
+    assert sorted(shown) == sorted((name[-1], *figures) for name, figures in rows.items())
+    # Each label is as far to the right as it has parents.
+    depths = [(len(label) - len(label.lstrip("\xa0"))) / 4 for label in table.index]
+    assert sorted(depths) == sorted(len(name) - 1 for name in rows)
