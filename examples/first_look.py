@@ -202,15 +202,18 @@ def summary(client: Client) -> str:
     return "\n".join([*lines, textwrap.fill(NOTES, COLUMNS)])
 
 
-def table(client: Client) -> pd.DataFrame:
-    """The table as a notebook shows it best."""
+def table(client: Client) -> Any:
+    """The table as a notebook shows it best, spans indented below their parents."""
     rows = _rows(client)
     indent = "\N{NO-BREAK SPACE}" * 4
-    return pd.DataFrame(
-        [[tasks, *(round(each, 2) for each in seconds)] for _, tasks, seconds in rows],
+    frame = pd.DataFrame(
+        [[tasks, *seconds] for _, tasks, seconds in rows],
         columns=["tasks", "elapsed", "CPU", "not on CPU", "transfer", "other", "idle"],
-        index=pd.Index([indent * (len(name) - 1) + name[-1] for name, _, _ in rows], name="span"),
+        index=[indent * (len(name) - 1) + name[-1] for name, _, _ in rows],
     )
+    # JupyterLab puts labels at the right, where an indent does not show.
+    styled = frame.style.format(precision=2, thousands=",", escape="html")
+    return styled.format_index(escape="html").map_index(lambda _: "text-align: left")
 
 
 def _rows(client: Client) -> list[tuple[tuple[str, ...], int, list[float]]]:

@@ -109,7 +109,7 @@ def test_a_long_name_stands_above_its_figures(example: ModuleType) -> None:
 def test_a_notebook_shows_the_same_figures(
     example: ModuleType, rows: dict[tuple[str, ...], tuple[int, ...]]
 ) -> None:
-    table = example.table(client_of(rows))
+    table = example.table(client_of(rows)).data
     assert list(table.columns) == [
         "tasks",
         "elapsed",
