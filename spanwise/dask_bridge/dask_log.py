@@ -153,8 +153,10 @@ class DaskLog:
         #: Key → number of its task, how often it has run, until when, and when that was told.
         self._nodes: BoundedMap[str, list[Any]] = BoundedMap(_KEPT_KEYS)
         self._next_node = self._next_run = 0
-        #: Runs that the plugin had told of up to the last answer; -1: it does not say.
+        #: Runs that the plugin had noted up to the last answer, or before it was there; -1: it does
+        #: not say.
         self._told_runs = -1
+        self._plugin = ""
         #: Group → whether its newest tasks got their span from it, or lost their own.
         self._inferred: BoundedMap[str, bool] = BoundedMap(_KEPT_GROUPS)
         self._running = RunningTasks(self._say_running)
@@ -225,6 +227,8 @@ class DaskLog:
         with self.lock:
             self.now = max(self.now, pulled.now)
             states, rows = pulled.states, pulled.rows
+            if pulled.plugin != self._plugin:
+                self._plugin, self._told_runs = pulled.plugin, pulled.live_runs
             if pulled.lost:
                 self._gap(pulled)
             self._told_runs = pulled.runs

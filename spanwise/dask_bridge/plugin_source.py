@@ -151,14 +151,13 @@ class Ring:
     first, newest : int
         The number of the oldest row, and the number that the next one gets.
     first_runs : int
-        How many rows before `first` told of runs.
+        How many rows before `first` told of runs (see `is_run`).
     """
 
     def __init__(self, most_rows: int = RING_ROWS, most_bytes: int = RING_BYTES) -> None:
         self._most_rows = most_rows
         self._most_bytes = most_bytes
-        self.first = self.first_runs = 0
-        self.newest = self._newest_runs = 0
+        self.first = self.first_runs = self.newest = 0
         #: Each: number of its first row, runs before that, its rows, bytes.
         self._chunks: list[tuple[int, int, list[tuple], int]] = []
         self._open: list[tuple] = []
@@ -172,8 +171,6 @@ class Ring:
         """Append a row: its kind, its time, and what belongs to it."""
         self._open.append(row)
         self.newest += 1
-        if row[0] == DONE:
-            self._newest_runs += 1
         self._open_bytes += size
         if len(self._open) >= _CHUNK_ROWS or self._open_bytes >= _CHUNK_BYTES:
             self._close()
@@ -181,9 +178,7 @@ class Ring:
     def _close(self) -> None:
         self._chunks.append((self._open_first, self._open_runs, self._open, self._open_bytes))
         self._bytes += self._open_bytes
-        self._open = []
-        self._open_bytes = 0
-        self._open_first, self._open_runs = self.newest, self._newest_runs
+        self._begin_chunk()
         while self._chunks and (
             self.newest - self.first > self._most_rows or self._bytes > self._most_bytes
         ):
@@ -195,6 +190,12 @@ class Ring:
         if len(self._gone) > 4_096:
             del self._gone[:2_048]
 
+    def _begin_chunk(self) -> None:
+        self._open_first = self.newest
+        self._open_runs += sum(map(is_run, self._open))
+        self._open = []
+        self._open_bytes = 0
+
     def rows(self, number: int) -> list[tuple]:
         """The rows from a number on that lie together; none: it is not there."""
         if not self.first <= number < self.newest:
@@ -205,7 +206,7 @@ class Ring:
     def runs(self, number: int) -> int:
         """How many rows before a number told of runs; it is there, or the next."""
         start, runs, rows = self._chunk(number)
-        return runs + sum(row[0] == DONE for row in islice(rows, number - start))
+        return runs + sum(map(is_run, islice(rows, number - start)))
 
     def _chunk(self, number: int) -> tuple[int, int, list[tuple]]:
         """The chunk of a row that is there: its first number, runs before it, its rows."""
@@ -232,10 +233,9 @@ class Ring:
     def clear(self) -> None:
         """Let go of all rows."""
         self._chunks = []
-        self._open = []
-        self._bytes = self._open_bytes = 0
-        self.first = self._open_first = self.newest
-        self.first_runs = self._open_runs = self._newest_runs
+        self._bytes = 0
+        self._begin_chunk()
+        self.first, self.first_runs = self._open_first, self._open_runs
 
 
 class Texts:
@@ -417,6 +417,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         scheduler.handlers[OPERATION] = spanwise_pull
         self._copy_history()
         self.live = self.ring.newest
+        self._live_runs = self.ring.runs(self.live)
         self._loop_now = asyncio.get_running_loop()
         self._timer: Any = None
         self._unpulled_ends = monotonic() + _FIRST_LEASE
@@ -672,24 +673,29 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             return said
         ring = self.ring
         lost, lost_from, lost_to = 0, 0.0, 0.0
-        if cursor < 0:
-            cursor = ring.first
-        elif cursor < ring.first:
+        is_first = cursor < 0
+        if is_first:
+            # (what happened since the plugin came is missing for who comes later)
+            cursor = min(self.live, ring.first)
+        if cursor < ring.first:
             lost = ring.first - cursor
-            lost_from = ring.time_of_lost(cursor) or self.attached
+            lost_from = self.attached if is_first else ring.time_of_lost(cursor) or self.attached
             cursor = ring.first
             oldest = ring.rows(cursor)
             lost_to = oldest[0][1] if oldest else time()
         cursor = min(cursor, ring.newest)
         first, first_runs = ring.first, ring.first_runs
-        rows, cursor = await self._rows(cursor, limit, texts)
+        # (counted on from here: the ring may lose the rows of this answer meanwhile)
+        runs = ring.runs(cursor)
+        rows, cursor, ran = await self._rows(cursor, limit, texts)
         said.update(
             cursor=cursor,
-            runs=ring.runs(cursor) if cursor >= ring.first else -1,
+            runs=runs + ran,
             first=first,
             first_runs=first_runs,
             newest=ring.newest,
             live=self.live,
+            live_runs=self._live_runs,
             lost=lost,
             lost_from=lost_from,
             lost_to=lost_to,
@@ -768,10 +774,11 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             "closing": self.closing,
         }
 
-    async def _rows(self, cursor: int, limit: int, texts: Texts) -> tuple[dict[str, Any], int]:
+    async def _rows(self, cursor: int, limit: int, texts: Texts) -> tuple[dict[str, Any], int, int]:
+        """Rows from a cursor on, the next cursor, and how many of them tell of runs."""
         out: dict[str, list[tuple]] = {}
         newest = self.ring.newest
-        told = paused = 0
+        told = paused = runs = 0
         while cursor < newest and told < limit:
             some = self.ring.rows(cursor)[: newest - cursor]
             if not some:
@@ -779,14 +786,15 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             for row in some[:_AT_ONCE]:
                 size = _size_of(row)
                 if told and told + size > limit:
-                    return row_columns(out), cursor
+                    return row_columns(out), cursor, runs
                 self._tell(cursor, row, out, texts)
                 cursor += 1
+                runs += is_run(row)
                 told += size
             if told - paused >= _AT_ONCE:
                 paused = told
                 await asyncio.sleep(0)
-        return row_columns(out), cursor
+        return row_columns(out), cursor, runs
 
     def _tell(self, n: int, row: tuple, out: dict[str, list[tuple]], texts: Texts) -> None:
         kind, t = row[0], row[1]
@@ -1219,6 +1227,16 @@ def label_text(label: Any) -> str:
     if type(label) is str and not label.startswith(_LABEL_MARK):
         return label
     return _LABEL_MARK + repr(label)
+
+
+def is_run(row: tuple) -> bool:
+    """Whether a row tells of a run: of a task that has computed."""
+    if row[0] != DONE:
+        return False
+    try:
+        return any(part["action"] == "compute" for part in row[10])
+    except (KeyError, TypeError):
+        return False
 
 
 def _size_of(row: tuple) -> int:

@@ -102,9 +102,10 @@ class Pulled:
     first: int = 0
     newest: int = 0
     live: int = 0
-    #: Runs before the cursor, and before `first`; -1: an older plugin does not say.
+    #: Runs before the cursor, `first` and `live`; -1: an older plugin does not say.
     runs: int = -1
     first_runs: int = -1
+    live_runs: int = -1
     lost: int = 0
     lost_from: float = 0.0
     lost_to: float = 0.0
@@ -154,7 +155,7 @@ def read_answer(answer: Any) -> Pulled:
         return Pulled(**head)  # (it was the last one: the viewer leaves)
     for name in ("cursor", "first", "newest", "live", "lost", "state"):
         head[name] = _int(answer.get(name), name)
-    for name in ("runs", "first_runs", "state_newest"):
+    for name in ("runs", "first_runs", "live_runs", "state_newest"):
         head[name] = _int(answer.get(name, -1), name)
     for name in ("lost_from", "lost_to"):
         head[name] = _float(answer.get(name), name)

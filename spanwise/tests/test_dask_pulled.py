@@ -199,14 +199,19 @@ def test_a_ring_gives_the_newest_rows_and_no_others(
     sizes: list[int], most: int, kinds: int
 ) -> None:
     ring = Ring(most_rows=most, most_bytes=400_000)
+
+    def row_of(number: int) -> tuple[Any, ...]:
+        # (of kind 0 are the tasks that have ended, all of which have computed)
+        return (number % kinds, float(number), *[None] * 8, [{"action": "compute"}])
+
     for number, size in enumerate(sizes):
-        ring.add((number % kinds, float(number)), size)
+        ring.add(row_of(number), size)
     assert ring.newest == len(sizes)
     number = ring.first
     assert ring.first_runs == len(range(0, number, kinds))
     while number < ring.newest:
         for row in ring.rows(number):
-            assert row == (number % kinds, float(number))
+            assert row == row_of(number)
             assert number % 100 or ring.runs(number) == len(range(0, number, kinds))
             number += 1
     assert ring.runs(ring.newest) == len(range(0, len(sizes), kinds))
@@ -222,9 +227,9 @@ def test_a_ring_gives_the_newest_rows_and_no_others(
 def test_a_graph_does_not_empty_the_ring_for_nothing() -> None:
     ring = Ring(most_rows=10_000, most_bytes=10_000_000)
     for number in range(5_000):
-        ring.add((0, float(number)), 400)
+        ring.add((1, float(number)), 400)
     assert ring.first == 0
-    ring.add((0, 5_000.0), 9_000_000)
+    ring.add((1, 5_000.0), 9_000_000)
     assert ring.newest - ring.first >= 1_000
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 from distributed import Scheduler
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spanwise.dask_bridge import dask_log, plugin_source
@@ -354,6 +353,119 @@ def test_runs_for_which_there_is_no_lane_are_a_gap(monkeypatch: pytest.MonkeyPat
     assert rows_of(blocks, "gaps") == [(number, 6.0, 8.0, 6, "no lane was left")]
 
 
+class Noted:
+    """The plugin on what stands for a scheduler; what happens there is counted here, too."""
+
+    def __init__(self, before: str) -> None:
+        self.happened: list[bool] = []
+        records = [self._ended(kind == "r") for kind in before]
+        recorder = SimpleNamespace(buffer=[{"key": key, **told} for key, _, told in records])
+        plugins: dict[str, Any] = {"task-stream": recorder}
+        self.scheduler = SimpleNamespace(handlers={}, plugins=plugins, tasks={}, workers={}, id="s")
+        self.scheduler.address = "tcp://127.0.0.1:1"
+        self.scheduler.remove_plugin = plugins.pop
+        self.scheduler.extensions = self.scheduler.bandwidth_workers = {}
+        self.bridge = Bridge()
+        self.bridge.start(self.scheduler)
+
+    def _ended(self, has_computed: bool) -> tuple[str, str, dict[str, Any]]:
+        number = len(self.happened)
+        self.happened.append(has_computed)
+        part = {"action": "compute" if has_computed else "deserialize"}
+        told = {"startstops": [part | {"start": 1e9 + number, "stop": 1e9 + number + 0.5}]}
+        told |= {"worker": "w", "thread": 7, "nbytes": 1, "typename": "int"}
+        return f"k-{number}", "memory" if has_computed else "erred", told
+
+    def happen(self, kinds: str) -> None:
+        """A letter for each row: a run, a failure before it, a graph, a worker, an event."""
+        for kind in kinds:
+            if kind in "rf":
+                key, finish, told = self._ended(kind == "r")
+                self.bridge.transition(key, "processing", finish, **told)
+                continue
+            self.happened.append(False)
+            if kind == "g":
+                self.bridge.update_graph(self.scheduler, tasks=["a", "b"], client="c")
+            elif kind == "w":
+                self.bridge.add_worker(self.scheduler, "w")
+            else:
+                self.bridge.log_event("all", "said")
+
+
+class Account:
+    """What a viewer shows, and what it says to be missing."""
+
+    def __init__(self, noted: Noted) -> None:
+        self._noted = noted
+        self._request = {"viewer": str(id(self)), "plugin": "", "cursor": -1, "state": -1}
+        self._request |= {"want": [], "lease": 120.0}
+        self._log: Any = None
+        self._blocks: list[Any] = []
+        self._begin = 0
+
+    async def pull(self, limit: int) -> bool:
+        """Whether there is more."""
+        if self._log is None:
+            self._begin = min(self._noted.bridge.live, self._noted.bridge.ring.first)
+        pulled = read_answer(await self._noted.bridge.answer(self._request | {"limit": limit}))
+        assert pulled.problems == []
+        self._request |= {"plugin": pulled.plugin, "cursor": pulled.cursor}
+        if self._log is None:
+            self._log = DaskLog("account", pulled, lambda block, _: self._blocks.append(block))
+        self._log.write(pulled)
+        return pulled.waiting > 0
+
+    async def check(self) -> None:
+        while await self.pull(100):
+            pass
+        self._log.seal_all()
+        missing = sum(row[3] for row in rows_of(self._blocks, "gaps"))
+        shown = len(rows_of(self._blocks, "runs"))
+        assert shown + missing == sum(self._noted.happened[self._begin :])
+
+
+_ROWS = st.text("rrrfgwe", max_size=30)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    _ROWS,
+    st.integers(1, 12),
+    st.lists(st.one_of(_ROWS, st.tuples(st.integers(0, 2), st.integers(1, 20), _ROWS)), max_size=9),
+)
+@example("", 6, [(0, 5, "r"), "r" * 9, (0, 9, "rg" * 9), "rrr"])
+@example("ffrr", 6, ["rfgw" * 9, (1, 3, "")])
+def test_what_is_shown_and_what_is_missing_is_all_that_has_happened(
+    before: str, most: int, steps: list[Any]
+) -> None:
+    """Also where the ring loses rows before a viewer comes, or amid an answer."""
+
+    async def tell() -> None:
+        noted = Noted(before)
+        noted.bridge.ring._most_rows = most
+        accounts = [Account(noted) for _ in range(3)]
+
+        async def happen(kinds: str) -> None:
+            for kind in kinds:
+                noted.happen(kind)
+                await asyncio.sleep(0)
+
+        for step in steps:
+            if isinstance(step, str):
+                noted.happen(step)
+            else:
+                which, limit, meanwhile = step
+                await asyncio.gather(accounts[which].pull(limit), happen(meanwhile))
+        for each in accounts:
+            await each.check()
+        noted.bridge.leave()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugin_source, "_CHUNK_ROWS", 4)
+        patch.setattr(plugin_source, "_AT_ONCE", 2)
+        asyncio.run(tell())
+
+
 def test_the_gap_of_the_ring_counts_runs_alone() -> None:
     """Workers and graphs lie in the ring, too; an old plugin does not say how many."""
     pulled = first_answer()
@@ -442,45 +554,6 @@ def test_tasks_of_spans_for_which_there_is_no_room_are_of_those_around_them(
     of_spans = [*record_tables()["runs"].columns].index("span")
     # (of the newest two is known what is around them)
     assert [row[of_spans] for row in rows_of(blocks, "runs")] == [1, 0, 1, 1, 0]
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("dge"), st.integers(1, 900)), max_size=20))
-def test_told_and_lost_runs_are_all_runs(steps: list[tuple[str, int]]) -> None:
-    """Of a ring that is too small for a viewer that sleeps: `d` runs, `g` other rows, `e` pull."""
-
-    async def tell() -> None:
-        async with watched() as (_, bridge):
-            bridge.ring._most_rows = 600
-            viewer = Viewer(bridge, "viewer")
-            pulled = await viewer.pull()
-            blocks: list[Any] = []
-            log = DaskLog("told", pulled, lambda block, _: blocks.append(block))
-            log.write(pulled)
-            runs = 0
-
-            async def take() -> None:
-                while True:
-                    pulled = await viewer.pull()
-                    log.write(pulled)
-                    if not pulled.waiting:
-                        return
-
-            for what, count in [*steps, ("e", 1)]:
-                if what == "e":
-                    await take()
-                for _ in range(count if what == "d" else 0):
-                    runs += 1
-                    part = {"action": "compute", "start": time.time(), "stop": time.time() + 1}
-                    kwargs = {"worker": "w", "thread": 1, "startstops": [part]}
-                    bridge._note_done(f"k-{runs}", "memory", 0.0, time.time(), kwargs)
-                for _ in range(count if what == "g" else 0):
-                    bridge.restart(None)
-            log.seal()
-            lost = sum(row[3] for row in rows_of(blocks, "gaps"))
-            assert len(rows_of(blocks, "runs")) + lost == runs
-
-    asyncio.run(tell())
 
 
 def test_workers_have_numbers_in_the_order_of_their_names() -> None:
