@@ -9,6 +9,8 @@
  * A file per role, and CommonJS: a start reads only what it needs, without the loader of ES modules.
  * That is a fifth of its CPU.
  *
+ * Into the folder given as argument, or spanwise/node, of which all else is removed.
+ *
  * The build hash is the hash of the bundles' texts, so equal sources give
  * equal builds on every machine. The build is first made with a placeholder of
  * the same length, which the hash then replaces: line maps stay right.
@@ -27,7 +29,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-const folder = join(root, 'spanwise', 'node');
+const shipped = join(root, 'spanwise', 'node');
+const folder = resolve(process.argv[2] ?? shipped);
 const placeholder = '@build-hash@';
 
 const { version } = JSON.parse(
@@ -113,15 +116,15 @@ writeFileSync(
 );
 // The wheel takes the whole folder: not what a build of another version made.
 const made = new Set([...Object.keys(programs), 'page.js', 'build.json']);
-for (const name of readdirSync(folder)) {
+for (const name of folder === shipped ? readdirSync(folder) : []) {
   // (another build may be writing what begins with a dot)
   if (!made.has(name) && !name.startsWith('.')) {
     rmSync(join(folder, name), { force: true });
   }
 }
 console.log(
-  `spanwise/node/${Object.keys(programs).join(', ')}: ${(text.length / 1024).toFixed(0)} KiB, build ${hash}`
+  `${folder}/${Object.keys(programs).join(', ')}: ${(text.length / 1024).toFixed(0)} KiB, build ${hash}`
 );
 console.log(
-  `spanwise/node/page.js: ${(page.outputFiles[0].text.length / 1024).toFixed(0)} KiB`
+  `${folder}/page.js: ${(page.outputFiles[0].text.length / 1024).toFixed(0)} KiB`
 );

@@ -73,3 +73,10 @@ def test_the_node_bundle_runs_and_is_of_this_version_and_build() -> None:
     )
     assert shown.stdout.strip() == f"spanwise {spanwise.__version__} (build {read_build()})"
     assert shown.stderr == ""
+
+
+def test_the_node_bundle_has_a_program_for_each_role_and_nothing_else() -> None:
+    shipped = {Path(file).name for file in installed_files() if "/spanwise/node/" in file}
+    if not shipped:
+        pytest.skip("the Node bundle is not built: `jlpm build:node`")
+    assert shipped == {"spanwise.cjs", "scheduler.cjs", "observer.cjs", "page.js", "build.json"}

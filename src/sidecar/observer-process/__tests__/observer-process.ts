@@ -1,28 +1,26 @@
 /** The observer as it ships: bundled, in a process of its own. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildSync } from 'esbuild';
 import { firstLine } from '../../../testing/first-line';
 
 export class ObserverPrograms {
   static async build(): Promise<ObserverPrograms> {
     const home = await mkdtemp(join(tmpdir(), 'spanwise-'));
-    const bundle = join(home, 'spanwise.mjs');
-    buildSync({
-      entryPoints: [join(__dirname, '..', '..', 'main.ts')],
-      outfile: bundle,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      target: 'node22',
-      banner: {
-        js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
-      }
-    });
-    return new ObserverPrograms(home, bundle);
+    const node = join(home, 'node');
+    const script = join(
+      __dirname,
+      '..',
+      '..',
+      '..',
+      '..',
+      'scripts',
+      'bundle-node.mjs'
+    );
+    execFileSync(process.execPath, [script, node], { stdio: 'pipe' });
+    return new ObserverPrograms(home, join(node, 'spanwise.cjs'));
   }
 
   private constructor(
