@@ -20,8 +20,11 @@ import runpy
 import signal
 import sys
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
+
+# Less than Playwright has with this process (`gracefulShutdown`).
+PATIENCE_SECONDS = 45
 
 
 def main(config: str, servers: list[dict[str, Any]]) -> None:
@@ -32,9 +35,13 @@ def main(config: str, servers: list[dict[str, Any]]) -> None:
         importlib.import_module(module)
     gc.collect()
     gc.freeze()
+    # One that comes meanwhile waits until all are known. (They are no part of the `try`: a child
+    # that ends within it would end the others.)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     running = {fork(config, server): server for server in servers}
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         while not all(answers(server) for server in servers):
             sleep(0.2)
             for pid, server in running.items():
@@ -54,6 +61,7 @@ def fork(config: str, server: dict[str, Any]) -> int:
     pid = os.fork()
     if pid:
         return pid
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     out = os.open(f"{server['name']}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(out, 1)
@@ -80,10 +88,12 @@ def answers(server: dict[str, Any]) -> bool:
 def end(pids: list[int]) -> None:
     """Jupyter sees a signal that comes just before its loop sleeps at the next event only."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    patience = monotonic() + PATIENCE_SECONDS
     while pids:
+        how = signal.SIGTERM if monotonic() < patience else signal.SIGKILL
         for pid in list(pids):
             try:
-                os.kill(pid, signal.SIGTERM)
+                os.kill(pid, how)
                 if os.waitpid(pid, os.WNOHANG) != (0, 0):
                     pids.remove(pid)
             except (ProcessLookupError, ChildProcessError):
