@@ -1,22 +1,13 @@
 /**
- * The one owner of plotly: draws a figure in the theme's colours, again when
- * figure, theme or size change, and takes everything away when it goes. The
- * library is loaded when the first chart is shown (1 MB that a notebook
- * without panels need not pay for).
+ * The one owner of plotly: keeps a figure drawn while it is there. The library
+ * is loaded when the first chart is shown (1 MB that a notebook without panels
+ * need not pay for).
  */
 import * as React from 'react';
 import type { Trans } from '../base/trans';
-import { withColours } from './figure-colours';
 import { loadPlotly } from './load-plotly';
 import type { Figure, IPlotlyApi, IPlotlyElement } from './plotly-api';
-
-/** Signals that the theme's colours have changed. */
-type ThemeSource = {
-  readonly changed: {
-    connect(listener: () => void): boolean;
-    disconnect(listener: () => void): boolean;
-  };
-};
+import { PlotlyDrawing, type ThemeSource } from './plotly-drawing';
 
 type PlotlyViewProps = {
   readonly figure: Figure;
@@ -31,15 +22,6 @@ type PlotlyViewProps = {
   onHover?(x: number | null, event: MouseEvent | null): void;
 };
 
-const PLOTLY_CONFIG = {
-  displaylogo: false,
-  displayModeBar: false,
-  showSendToCloud: false,
-  scrollZoom: false,
-  doubleClick: 'reset',
-  showTips: false
-};
-
 export function PlotlyView(props: PlotlyViewProps): JSX.Element {
   const { figure, theme, trans, label, className } = props;
   const element = React.useRef<HTMLDivElement>(null);
@@ -49,7 +31,7 @@ export function PlotlyView(props: PlotlyViewProps): JSX.Element {
   onHover.current = props.onHover;
   const latest = React.useRef(figure);
   latest.current = figure;
-  const drawn = React.useRef<(() => void) | null>(null);
+  const drawing = React.useRef<PlotlyDrawing | null>(null);
 
   React.useEffect(() => {
     let isWanted = true;
@@ -67,50 +49,22 @@ export function PlotlyView(props: PlotlyViewProps): JSX.Element {
     if (plotly === null || target === null) {
       return;
     }
-    let hasListeners = false;
-    const draw = () => {
-      const style = getComputedStyle(target);
-      const { data, layout } = withColours(latest.current, role =>
-        style.getPropertyValue(role).trim()
-      );
-      const sized = {
-        ...layout,
-        width: Math.max(10, target.clientWidth),
-        height: Math.max(10, target.clientHeight)
-      };
-      plotly.react(target, data, sized, PLOTLY_CONFIG).then(
-        () => {
-          if (!hasListeners && onHover.current !== undefined) {
-            hasListeners = true;
-            target.on?.('plotly_hover', ((event: {
-              xvals?: number[];
-              event: MouseEvent;
-            }) =>
-              onHover.current?.(
-                event.xvals?.[0] ?? null,
-                event.event
-              )) as never);
-            target.on?.('plotly_unhover', (() =>
-              onHover.current?.(null, null)) as never);
-          }
-        },
-        (error: Error) => setProblem(error.message)
-      );
-    };
-    drawn.current = draw;
-    draw();
-    theme.changed.connect(draw);
-    const observer = new ResizeObserver(draw);
-    observer.observe(target);
+    const own = new PlotlyDrawing({
+      plotly,
+      target,
+      theme,
+      figure: latest.current,
+      onProblem: error => setProblem(error.message),
+      onHover: onHover.current && ((x, event) => onHover.current?.(x, event))
+    });
+    drawing.current = own;
     return () => {
-      drawn.current = null;
-      theme.changed.disconnect(draw);
-      observer.disconnect();
-      plotly.purge(target);
+      drawing.current = null;
+      own.dispose();
     };
   }, [plotly, theme]);
 
-  React.useEffect(() => drawn.current?.(), [figure]);
+  React.useEffect(() => drawing.current?.show(figure), [figure]);
 
   return problem === null ? (
     <>

@@ -103,8 +103,13 @@ export function memoryFigure(
       dragmode: 'zoom',
       margin,
       xaxis: {
-        ...timeAxis(left, right, formatOf(align), width),
-        range: [left, right + (right - left) * 0.02],
+        ...timeAxis(left, right, formatOf(align), width, margin.r),
+        range: [
+          left,
+          align === 'zero'
+            ? right + (right - left) * ROOM
+            : withRoom(left, right)
+        ],
         fixedrange: false,
         linecolor: '--jp-border-color1'
       },
@@ -122,6 +127,15 @@ export function memoryFigure(
   };
 }
 
+/** What an axis has beyond its lines, as a share of their length. */
+const ROOM = 0.02;
+
+/** With room for what comes: a line that goes on flat is drawn again when that is used up. */
+function withRoom(left: number, right: number): number {
+  const seconds = right - left;
+  return right + Math.max(seconds * ROOM, Math.min(seconds / 10, 5));
+}
+
 const formatOf = (align: Align) =>
   align === 'zero' ? formatOffsetTick : formatTick;
 
@@ -136,17 +150,33 @@ export const PLAIN = {
   }
 };
 
+/** So wide is a letter or digit in the mean, in a wide font. */
+const LETTER_PIXELS = 6.5;
+
+/**
+ * @param rightPixels - the margin at its right.
+ *
+ * Plotly would measure all words once for each of them, a third of the time that a chart takes, to leave out what is cut off.
+ */
 export function timeAxis(
   from: number,
   to: number,
   format: (seconds: number, step: number) => string,
-  widthPixels: number
+  widthPixels: number,
+  rightPixels: number
 ): Readonly<Record<string, unknown>> {
   const { step, ticks } = timeTicks(from, to, widthPixels);
+  // One that would be cut off at the right has no word.
+  const texts = ticks.map(at => {
+    const text = format(at, step);
+    const free = ((to - at) / (to - from)) * widthPixels + rightPixels;
+    return text.length * LETTER_PIXELS <= 2 * free ? text : '';
+  });
   return {
     range: [from, to],
     tickvals: ticks,
-    ticktext: ticks.map(at => format(at, step)),
+    ticktext: texts,
+    ticklabeloverflow: 'allow',
     showgrid: false,
     zeroline: false,
     fixedrange: true
@@ -161,6 +191,7 @@ function byteAxis(
     range: [0, top],
     tickvals: ticks,
     ticktext: ticks.map(bytes => (bytes === 0 ? '0' : tickText(bytes))),
+    ticklabeloverflow: 'allow',
     gridcolor: '--jp-border-color2',
     zeroline: false,
     fixedrange: true
@@ -315,7 +346,10 @@ export function breakdownFigure(
       hovermode: false,
       dragmode: false,
       margin: { l: 60, r: 16, t: 6, b: 22 },
-      xaxis: timeAxis(left, to, formatTick, options.width - 76),
+      xaxis: {
+        ...timeAxis(left, to, formatTick, options.width - 76, 16),
+        range: [left, withRoom(left, to)]
+      },
       yaxis: byteAxis(
         Math.max(highest * 1.05, 1),
         byteTicks(Math.max(highest, 1), 2)

@@ -69,7 +69,13 @@ export function systemFigure(
       dragmode: false,
       margin: MARGIN,
       xaxis: {
-        ...timeAxis(from, to, formatTick, width - MARGIN.l - MARGIN.r),
+        ...timeAxis(
+          from,
+          to,
+          formatTick,
+          width - MARGIN.l - MARGIN.r,
+          MARGIN.r
+        ),
         linecolor: '--jp-border-color1'
       },
       yaxis: {
@@ -78,6 +84,7 @@ export function systemFigure(
         ticktext: ticks.map(value =>
           value === 0 ? '0' : tickText(formatFigure(value, figure, trans))
         ),
+        ticklabeloverflow: 'allow',
         gridcolor: '--jp-border-color2',
         zeroline: false,
         fixedrange: true

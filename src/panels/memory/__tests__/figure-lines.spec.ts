@@ -1,4 +1,6 @@
 /** What plotly is given for lines that are drawn by hand: places, words, and colours of the theme. */
+import type { Figure } from '../../../charts/plotly-api';
+import { looksSame } from '../../../charts/same-picture';
 import { properties } from '../../../testing/seen-colours';
 import { english } from '../../../testing/translators';
 import type { MemoryResult } from '../../../wire/panel-link';
@@ -6,8 +8,10 @@ import {
   breakdownFigure,
   colourOfLine,
   dashOfLine,
-  memoryFigure
+  memoryFigure,
+  timeAxis
 } from '../figure';
+import { formatTick } from '../../format';
 import type { Align, Line } from '../rows';
 
 const GiB = 2 ** 30;
@@ -175,7 +179,7 @@ describe('the axes of memory', () => {
       drawn(of, { align }).layout.xaxis;
     // A fiftieth is left free at the right.
     expect(times('zero').range).toEqual([0, expect.closeTo(10.2, 9)]);
-    expect(times('clock').range).toEqual([2, expect.closeTo(10.16, 9)]);
+    expect(times('clock').range).toEqual([2, expect.closeTo(10.8, 9)]);
     expect(times('zero').tickvals.slice(0, 3)).toEqual([0, 1, 2]);
     expect(times('zero').ticktext.slice(0, 3).map(plain)).toEqual([
       '0 s',
@@ -188,8 +192,8 @@ describe('the axes of memory', () => {
       '3 s'
     ]);
     // Of one sample, and of none, there is a second to see.
-    expect(times('clock', [line({ t: [7] })]).range).toEqual([7, 8.02]);
-    expect(times('clock', []).range).toEqual([0, 1.02]);
+    expect(times('clock', [line({ t: [7] })]).range).toEqual([7, 8.1]);
+    expect(times('clock', []).range).toEqual([0, 1.1]);
   });
 
   it('have ticks as far apart as their words need', () => {
@@ -412,6 +416,66 @@ describe('the words at peaks', () => {
   });
 });
 
+describe('memory that stays as it is', () => {
+  /** Of samples each 0.8 s up to `end`, how many figures have to be drawn; from `from` on. */
+  function drawings(from: number, end: number, noise = 0): number {
+    let last: Figure | null = null;
+    let count = 0;
+    for (let samples = from / 0.8; samples * 0.8 <= end; samples += 1) {
+      const t = Array.from({ length: samples }, (_, index) => index * 0.8);
+      const bytes = t.map((at, index) =>
+        at === 0 ? 0 : GiB * (1 + (index % 2) * noise)
+      );
+      const { data, layout } = drawn(
+        [
+          series({
+            t,
+            bytes,
+            peak: { t: 0.8, bytes: GiB, isFromBefore: false }
+          })
+        ],
+        { align: 'clock', width: 480 }
+      );
+      const next: Figure = { data, layout };
+      if (
+        last === null ||
+        !looksSame(last, next, { width: 480, height: 180 })
+      ) {
+        last = next;
+        count += 1;
+      }
+    }
+    return count;
+  }
+
+  it('is drawn again when its line has used up the room at its right', () => {
+    // In 5 s are 6 samples.
+    expect(drawings(240, 288)).toBeLessThanOrEqual(60 / 5);
+    expect(drawings(240, 288)).toBeGreaterThanOrEqual(60 / 8);
+    expect(drawings(240, 288, 0.004)).toBeLessThanOrEqual(60 / 5);
+    expect(drawings(1200, 1248)).toBeLessThanOrEqual(4);
+    expect(drawings(24, 40)).toBeLessThanOrEqual(20 / 3 + 1);
+  });
+
+  it('is drawn with each sample while it changes', () => {
+    expect(drawings(240, 250, 0.02)).toBeGreaterThanOrEqual(12);
+  });
+});
+
+describe('a word of the time axis', () => {
+  it.each([
+    ['has room', 40, ['0\u00a0s', '5\u00a0min', '10\u00a0min']],
+    ['would be cut off', 16, ['0\u00a0s', '5\u00a0min', '']]
+  ])('at its end: %s', (_, right, words) => {
+    const axis = timeAxis(0, 600, formatTick, 200, right);
+    expect(axis).toMatchObject({
+      tickvals: [0, 300, 600],
+      ticktext: words,
+      ticklabeloverflow: 'allow'
+    });
+  });
+});
+
 describe('what memory is made of', () => {
   const drawnParts = () =>
     breakdownFigure([unmanaged, spilled], { width: 876 });
@@ -445,7 +509,7 @@ describe('what memory is made of', () => {
     expect(yaxis.range).toEqual([0, expect.closeTo(4.2 * GiB, 0)]);
     expect(yaxis.ticktext.map(plain)).toEqual(['0', '2 GiB', '4 GiB']);
     expect(yaxis.tickvals).toEqual([0, 2 * GiB, 4 * GiB]);
-    expect(xaxis.range).toEqual([2, 5]);
+    expect(xaxis.range).toEqual([2, 5.3]);
     // 3 s over 800 pixels.
     expect(xaxis.tickvals).toEqual([2, 2.5, 3, 3.5, 4, 4.5, 5]);
     expect(xaxis.ticktext.map(plain).slice(0, 2)).toEqual(['2.0 s', '2.5 s']);
@@ -458,7 +522,7 @@ describe('what memory is made of', () => {
       [{ ...unmanaged, t: [1, 2], bytes: [GiB, GiB] }, spilled],
       { width: 876 }
     ).layout as unknown as Layout;
-    expect(longer.xaxis.range).toEqual([1, 4]);
+    expect(longer.xaxis.range).toEqual([1, 4.3]);
     expect(longer.yaxis.range[1]).toBeCloseTo(5.25 * GiB, 0);
   });
 
@@ -466,7 +530,7 @@ describe('what memory is made of', () => {
     for (const parts of [[], [{ ...unmanaged, t: [], bytes: [] }]]) {
       const { xaxis, yaxis } = breakdownFigure(parts, { width: 500 })
         .layout as unknown as Layout;
-      expect(xaxis.range).toEqual([0, 1]);
+      expect(xaxis.range).toEqual([0, 1.1]);
       expect(yaxis.range).toEqual([0, 1]);
       expect(yaxis.ticktext.map(plain)).toEqual(['0', '1 B']);
     }
