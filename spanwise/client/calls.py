@@ -153,6 +153,7 @@ class Calls:
             there = sum(map(self._session.by_key.__contains__, keys))
             if len(rows) - there > FIRST_TASKS:
                 self._session.let_go()
+        self._session.check_turn()
         with self._session.sending:
             return self._submit(function, rows, keywords, keys, options)
 

@@ -26,6 +26,7 @@ def _refuse_from_now_on(session: Session) -> None:
     session.__class__ = ForkedSession
     # A thread of the parent may have held these locks; it does not exist here to release them.
     session.sending = threading.Lock()
+    session._packing = None
     session.scattering = threading.RLock()
     session.lock = threading.Lock()
     session._changed = threading.Condition(session.lock)

@@ -118,6 +118,7 @@ def _scatter_fresh(
     Entries cannot be found before that: a task that named one would reach the scheduler
     first.
     """
+    session.check_turn()
     with session.lock:
         first = session.reserve_ids(len(fresh))
     parcels = [Parcel(buffers_of(value), broadcast) for value in fresh.values()]

@@ -112,6 +112,11 @@ _LOOK_SECONDS = 0.25
 _MOST_SAID = 8
 _RECENT_SECONDS = 600.0
 _MOST_COMPARED = 1000
+_WHILE_PICKLED = (
+    "An object submits, scatters or cancels tasks while it is pickled for a graph (in its "
+    "__reduce__ or __getstate__), but the client is sending that graph. Do this before, and pass "
+    "its result."
+)
 _WAS_CLOSED = "The client was closed; make a new one with Client()."
 
 #: Up to here the codec packs rows into one buffer.
@@ -214,6 +219,8 @@ class Session:
         self._link = link
         self._clock = ClockFollower(link.clock, self.send)
         self.sending = threading.Lock()
+        #: The thread that packs a graph, with that lock: pickling runs code of the user.
+        self._packing: int | None = None
         #: Around whole scatters, taken before the others; pickling may scatter again.
         self.scattering = threading.RLock()
         self.lock = threading.Lock()
@@ -299,6 +306,7 @@ class Session:
                 held_keys = [*keys, *graph.nodes]
             if len(graph.nodes) > FIRST_TASKS:
                 self._let_go_of_dropped(graph)
+            self.check_turn()
             with self.sending:
                 external = self._pin(graph)
                 if external is not None:
@@ -426,6 +434,7 @@ class Session:
         mark = self.packer.mark()
         spans: set[int] = set()
         try:
+            self._packing = threading.get_ident()
             for message in messages:
                 sent = message  # even if Ctrl-C comes while it is sent: it arrives all the same
                 self.send_submit(message)
@@ -444,6 +453,20 @@ class Session:
                 ids = array("I", range(first_id, unheard))
                 self.send("cancel", {"force": True}, {"ids": {"id": ids}})
             raise
+        finally:
+            self._packing = None
+
+    def check_turn(self) -> None:
+        """Raise in place of waiting for what this very thread does.
+
+        Raises
+        ------
+        ClusterError
+            The thread packs a graph, and what an object does while it is pickled needs the
+            same connection.
+        """
+        if self._packing == threading.get_ident():
+            raise ClusterError(_WHILE_PICKLED)
 
     def withdraw(self, made: list[Entry], error: BaseException) -> None:
         """Fail entries whose tasks the scheduler was not told of.
@@ -632,8 +655,10 @@ class Session:
         if self.dead is not None or self._closing:
             return
         # A generator that is collected leaves its spans wherever its thread happens to be,
-        # perhaps holding the very locks that sending needs: another thread sends then.
-        if isinstance(sys.exception(), GeneratorExit):
+        # perhaps holding the very locks that sending needs: another thread sends then. So does
+        # it for an object that closes a span while it is pickled.
+        packs = self._packing == threading.get_ident()
+        if packs or isinstance(sys.exception(), GeneratorExit):
             self._dropped.put(row)
         else:
             self._send_span(row)
@@ -813,6 +838,7 @@ class Session:
         The scheduler gives up what depends on them too, and reports that. `why` is shown with
         the errors.
         """
+        self.check_turn()
         with self.sending:
             ids = array("I")
             with self.lock:

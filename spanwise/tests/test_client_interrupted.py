@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -297,6 +297,48 @@ def test_a_span_closes_though_ctrl_c_comes_while_that_is_told(
             for row in client.fake.spans.values()
         )
     )
+
+
+class _ActsWhilePickled:
+    """Does something else with the client while a graph is packed."""
+
+    def __init__(self, act: Callable[[], Any]) -> None:
+        self._act = act
+
+    def __reduce__(self) -> Any:
+        self._act()
+        return int, (1,)
+
+
+def test_a_span_closes_while_a_graph_is_packed(client: LocalClient) -> None:
+    opened = span("outer")
+    with opened:
+        assert client.submit(increment, 1).result(60) == 2
+        closing = _ActsWhilePickled(lambda: opened.__exit__(None, None, None))
+        # What closes it is pickled by this thread, which is sending meanwhile.
+        assert client.get({"x": (increment, closing)}, "x") == 2
+    until(
+        lambda: any(
+            row["tag"] == "outer" and row["closed"] is not None
+            for row in client.fake.spans.values()
+        )
+    )
+
+
+@pytest.mark.parametrize("act", ["submit", "get", "scatter", "cancel"])
+def test_what_is_submitted_while_a_graph_is_packed_is_refused(
+    client: LocalClient, act: str
+) -> None:
+    held = client.submit(increment, 7)
+    acts: dict[str, Callable[[], Any]] = {
+        "submit": lambda: client.submit(increment, 2),
+        "get": lambda: client.get({"y": (increment, 2)}, "y"),
+        "scatter": lambda: client.scatter(5),
+        "cancel": lambda: client.cancel([held]),
+    }
+    with pytest.raises(ClusterError, match="while it is pickled"):
+        client.get({"x": (increment, _ActsWhilePickled(acts[act]))}, "x")
+    assert client.submit(increment, 3).result(60) == 4
 
 
 class _Unpicklable:
