@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from spanwise.client.cluster_file import is_dasks_address
+from spanwise.client.spans_on_dask import marked, writing
 from spanwise.dask_bridge.attach import AttachedCluster, attach
 from spanwise.errors import ClusterError
+from spanwise.graph.observe_dask import remember_provenance
 from spanwise.notices import tell
 from spanwise.observed.questions import FineMetrics
 from spanwise.observed.span_info import SpanInfo
@@ -70,6 +72,7 @@ def _class() -> Callable[..., Any]:
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             self.attached: AttachedCluster | None = None
+            remember_provenance()
             super().__init__(*args, **kwargs)
             if not self.asynchronous:
                 try:
@@ -86,6 +89,14 @@ def _class() -> Callable[..., Any]:
                 with suppress(RuntimeError):
                     await asyncio.to_thread(attached.close)
             return await super()._close(*args, **kwargs)
+
+        def _graph_to_futures(self, *args: Any, **kwargs: Any) -> Any:
+            """By this all ways of computing go."""
+            with writing(args, kwargs):
+                return super()._graph_to_futures(*args, **kwargs)
+
+        def _send_to_scheduler(self, msg: Any) -> Any:
+            return super()._send_to_scheduler(marked(msg))
 
         def _watched(self) -> AttachedCluster:
             if self.attached is None:

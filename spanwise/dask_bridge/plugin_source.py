@@ -80,6 +80,8 @@ _STRETCH_ROWS = 64
 _ERROR_LENGTH = 2_000
 _GONE = 10_000
 
+#: Before the id of a graph's span in the name of its stimulus: spanwise/client/spans_on_dask.py.
+_MARK = "-spanwise-"
 #: Begins the text of a label that is no text.
 _LABEL_MARK = "\u2063"
 #: Contexts of fine metrics that say before the activity whose it is: a function, or a part of p2p.
@@ -484,6 +486,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         known = scheduler.tasks
         new = []
         written = self._written_in(scheduler)
+        told = self._told_span(kwargs.get("stimulus_id"))
         group, inferred = None, 0
         is_fused = keeps_layers = False
         for key in islice(tasks, _GRAPH_TASKS):
@@ -491,10 +494,13 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             if task is not None and task.state == "released":
                 if task.group is not group:
                     group = task.group
-                    is_fused = is_fused or fused(task)
-                    is_own = group.span_id != written and not self._is_default(group.span_id)
-                    inferred = int(self._had_span(group, written, is_own))
-                    keeps_layers = keeps_layers or (is_own and not inferred)
+                    if told is None:
+                        is_fused = is_fused or fused(task)
+                        is_own = group.span_id != written and not self._is_default(group.span_id)
+                        inferred = int(self._had_span(group, written, is_own))
+                        keeps_layers = keeps_layers or (is_own and not inferred)
+                    else:
+                        inferred = int(not self._is_span(group.span_id, told))
                 new.append((key, group, inferred))
         if is_fused and not keeps_layers:
             # (Dask has forgotten in which spans its layers were written, or they were in none)
@@ -502,6 +508,17 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         wanted = len(kwargs.get("keys") or ())
         row = (GRAPH, time(), kwargs.get("client"), len(tasks), wanted, new)
         self.ring.add(row, _ROW_BYTES + 150 * len(new))
+
+    def _told_span(self, stimulus: Any) -> Any:
+        """The id of the span that all of a graph was written in, as spanwise.Client says it.
+
+        "": in none; None: it does not say.
+        """
+        _, mark, span = str(stimulus or "").rpartition(_MARK)
+        return span if mark else None
+
+    def _is_span(self, span_id: Any, told: str) -> bool:
+        return span_id == told if told else self._is_default(span_id)
 
     def _written_in(self, scheduler: Any) -> Any:
         """The id of the span around the call by which a graph has come; None: none is known."""

@@ -15,7 +15,7 @@ looked up by name. Four cases (docs/attribution.md):
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dask.highlevelgraph import HighLevelGraph, Layer
@@ -27,6 +27,7 @@ from spanwise.graph.provenance import (
     Provenance,
     Source,
     current_annotation,
+    is_result_of_optimiser,
     layer_names,
     name_of,
     without_reuse_suffix,
@@ -133,26 +134,37 @@ class Attribution:
 
     def read_layers(self, graph: HighLevelGraph) -> None:
         """Take the spans of a layered graph that is not optimised yet."""
-        provenance = self._provenance
         for name, layer in graph.layers.items():
             span = layer.annotations.get("span") if layer.annotations else None
             if callable(span):
                 self._read_keys(layer, span)
                 continue
-            made = layer.__dict__.get("_spanwise_source")
-            own = Source(span, True) if made is None else Source(*made)
-            if own.span is None:
-                own = provenance.find_root(name) or own
-            if provenance.is_pinned(name) or "_spanwise_wrapped" in layer.__dict__:
-                known = provenance.find_layer(name)
-                own = known if known is not None else own
-            settled = self._settled(own)
-            if provenance.is_shared(name, layer):
-                settled = Source(settled.span, False)
-            self._by_name[name] = settled
+            source = self._by_name[name] = self._of_layer(name, layer, span)
             for inner in _all_names(layer, name):
                 known = self._written_elsewhere(inner, layer)
-                self._by_name.setdefault(inner, settled if known is None else self._settled(known))
+                self._by_name.setdefault(inner, source if known is None else self._settled(known))
+
+    def _of_layer(self, name: Any, layer: Layer, span: Annotation | None) -> Source:
+        """Where a layer was written whose annotation says `span`."""
+        provenance = self._provenance
+        made = layer.__dict__.get("_spanwise_source")
+        own = Source(span, True) if made is None else Source(*made)
+        if own.span is None:
+            own = provenance.find_root(name) or own
+        if provenance.is_pinned(name) or "_spanwise_wrapped" in layer.__dict__:
+            known = provenance.find_layer(name)
+            own = known if known is not None else own
+        settled = self._settled(own)
+        return Source(settled.span, False) if provenance.is_shared(name, layer) else settled
+
+    def sources_of(self, graph: HighLevelGraph) -> Iterator[Source | None]:
+        """The source of each layer, without making its tasks; None: it may have several."""
+        for name, layer in graph.layers.items():
+            span = layer.annotations.get("span") if layer.annotations else None
+            if callable(span) or is_result_of_optimiser(layer):
+                yield None
+            else:
+                yield self._of_layer(name, layer, span)
 
     def _read_keys(self, layer: Layer, span: Callable[[Any], Any]) -> None:
         for key in layer:
@@ -256,7 +268,7 @@ def materialise(dsk: Any, provenance: Provenance) -> tuple[Graph, Attribution, K
     """
     attribution = Attribution(provenance, current_annotation())
     if isinstance(dsk, Expr):
-        graphs = _layered_operands(dsk)
+        graphs = layered_operands(dsk)
         if graphs is None:
             return attribution.read_expressions(dsk), attribution, {}
         for layered in graphs:
@@ -273,14 +285,14 @@ def materialise(dsk: Any, provenance: Provenance) -> tuple[Graph, Attribution, K
     return (dsk if type(dsk) is dict else dict(dsk)), attribution, {}
 
 
-def _layered_operands(expression: Expr) -> list[HighLevelGraph] | None:
+def layered_operands(expression: Expr) -> list[HighLevelGraph] | None:
     """The layered graphs below an expression; None if it is a true expression."""
     if isinstance(expression, HLGExpr):
         return [expression.hlg]
     if isinstance(expression, HLGExprSequence):
         found = []
         for operand in expression.operands:
-            graphs = _layered_operands(operand)
+            graphs = layered_operands(operand)
             if graphs is not None:
                 found.extend(graphs)
         return found

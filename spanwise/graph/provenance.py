@@ -475,6 +475,13 @@ def layer_names(layer: Layer, name: Any) -> set[str]:
     return {found for found in names if isinstance(found, str)}
 
 
+def is_result_of_optimiser(layer: Layer) -> bool:
+    """Whether parts of a layer may have been written elsewhere than the layer itself."""
+    task = getattr(layer, "task", None)  # of all of a blockwise layer
+    fused = isinstance(task, Task) and task.func is execute_subgraph
+    return fused or "_spanwise_wrapped" in layer.__dict__ or _is_fused(layer)
+
+
 def _is_fused(layer: Layer) -> bool:
     """Whether a layer holds what linear fusion leaves: fused tasks and aliases of them.
 

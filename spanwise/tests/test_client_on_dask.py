@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import operator
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import dask.array as da
 import distributed
+import numpy as np
 import pytest
 
 import spanwise
@@ -234,3 +237,125 @@ def test_clients_of_both_kinds_side_by_side(cluster: distributed.LocalCluster) -
         assert [each.result() for each in futures] == [-2, -3]
         for client, future in zip((ours, theirs), futures, strict=True):
             assert future.key in {each["key"] for each in client.get_task_stream()}
+
+
+#: Key of a task that a thread of the test's cluster has run → the functions that it called.
+CALLED: dict[str, set[str]] = {}
+
+
+def called(name: str) -> None:
+    task = distributed.get_worker().get_current_task()
+    CALLED.setdefault(str(task), set()).add(name)
+
+
+def loading(block: np.ndarray) -> np.ndarray:
+    called("loading")
+    return block + 1
+
+
+def scaling(block: np.ndarray) -> np.ndarray:
+    called("scaling")
+    return block * 2
+
+
+def either(number: int) -> int:
+    return -number
+
+
+@pytest.fixture
+def client(cluster: distributed.LocalCluster) -> Iterator[Any]:
+    CALLED.clear()
+    with spanwise.Client(cluster.scheduler_address, set_as_default=True) as client:
+        yield client
+
+
+def blocks(number: int, *functions: Any) -> Any:
+    array = da.from_array(np.full(40, number), chunks=10)
+    for function in functions:
+        array = array.map_blocks(function, dtype=int)
+    return array
+
+
+def spans_of_tasks(client: Any) -> dict[str, tuple[str, ...]]:
+    return {each["key"]: each["span"] for each in client.get_task_stream()}
+
+
+def counted(client: Any) -> dict[tuple[str, ...], tuple[int, int]]:
+    """Of each span: tasks that are exactly in it, and those that are inferred."""
+    found: Counter[Any] = Counter()
+    for each in client.spans():
+        found[each.name, "exact"] += each.exact
+        found[each.name, "inferred"] += each.inferred
+    return {name: (found[name, "exact"], found[name, "inferred"]) for name, _ in found}
+
+
+def test_what_was_written_in_one_span_is_exactly_in_it(
+    cluster: distributed.LocalCluster, client: Any
+) -> None:
+    """Dask itself counts it so, also where it fuses all layers and forgets their spans."""
+    with spanwise.span("loading"):
+        loaded = blocks(1, loading, loading).sum()
+    with spanwise.span("scaling"):
+        scaled = blocks(2, scaling, scaling).compute()
+    # (all tasks that put results together are one group as long as Dask knows one of them)
+    end = time.monotonic() + LIMIT_SECONDS
+    while cluster.scheduler.task_groups:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert [scaled.sum(), loaded.compute()] == [40 * 8, 40 * 3]
+    assert set(map(frozenset, CALLED.values())) == {frozenset(["loading"]), frozenset(["scaling"])}
+    told = spans_of_tasks(client)
+    assert {key: told[key] for key in CALLED} == {key: (name,) for key, (name,) in CALLED.items()}
+    theirs = cluster.scheduler.extensions["spans"].spans_search_by_name
+    for name in ("loading", "scaling"):
+        span = theirs[name,][-1]
+        ran = list(told.values()).count((name,))
+        # (Dask has some tasks that are no more than a value)
+        assert counted(client)[name,] == (ran, 0) and 4 < ran <= sum(span.states.values())
+
+
+def test_what_was_written_in_several_spans_is_inferred(client: Any) -> None:
+    """One task, and one sum of Dask's, is of both: no span is right for it."""
+    with spanwise.span("loading"):
+        loaded = blocks(3, loading)
+    with spanwise.span("scaling"):
+        blocks_of_both = loaded.map_blocks(scaling, dtype=int)
+        blocks_of_both.compute()
+    both = [key for key, names in CALLED.items() if names == {"loading", "scaling"}]
+    assert len(both) == 4
+    told = spans_of_tasks(client)
+    assert len({told[key] for key in both}) == 1
+    exact, inferred = counted(client)[told[both[0]]]
+    assert exact == 0 and inferred >= 4
+
+
+def test_what_took_the_span_of_its_group_is_inferred_and_nothing_else(client: Any) -> None:
+    """Dask's sums are by group, so its tasks cannot be counted elsewhere."""
+    written: dict[str, tuple[str, ...]] = {}
+    kept = []
+    for name, numbers in (("first", range(3)), ("second", range(3, 8)), ("first", range(8, 10))):
+        with spanwise.span(name):
+            futures = client.map(either, numbers, pure=False)
+            futures.append(client.submit(either, 100, pure=False))
+        written.update((each.key, (name,)) for each in futures)
+        kept += futures
+    client.gather(kept)
+    told = spans_of_tasks(client)
+    assert {told[key] for key in written} == {("first",)}
+    # (the second span named "first" is another one)
+    assert counted(client)["first",] == (4, 9)
+
+
+def test_a_graph_that_cannot_be_followed_is_computed(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spanwise.client import spans_on_dask
+
+    def fails(graph: Any) -> None:
+        raise AttributeError("no such operand")
+
+    monkeypatch.setattr(spans_on_dask, "written_in_one_span", fails)
+    said = "how this version of Dask sends graphs"
+    with pytest.warns(RuntimeWarning, match=said) as told:
+        assert [blocks(4, loading).sum().compute() for _ in range(2)] == [200, 200]
+    assert sum(said in str(each.message) for each in told) == 1
