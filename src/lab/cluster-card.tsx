@@ -48,6 +48,8 @@ type ClusterCardProps = {
   /** Of the scheduler, if the cluster is Dask's and its name does not say it. */
   readonly address?: string | undefined;
   readonly pin?: Pin | null;
+  /** A recording without a cluster that goes on beside the cluster, or the other way round. */
+  readonly beside?: ClusterInfo | null;
   /** Shows it in the card, and in the open panels that are not pinned. */
   onChoose(cluster: ClusterInfo): void;
   /** Asks for the address of a Dask cluster; null: there are no notebooks whose kernels could connect. */
@@ -115,6 +117,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       </div>
       <Users {...props} cluster={cluster} />
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
+      {props.beside && <Beside {...props} beside={props.beside} />}
       {pausesOf(cluster, trans).map(line => (
         <div key={line} className="sw-cluster-why" role="status">
           {line}
@@ -202,6 +205,30 @@ function Users(
         </div>
       )}
     </>
+  );
+}
+
+function Beside(
+  props: Pick<ClusterCardProps, 'onChoose' | 'trans'> & {
+    readonly beside: ClusterInfo;
+  }
+): JSX.Element {
+  const { beside, trans } = props;
+  const { name } = beside;
+  return (
+    <div className="sw-cluster-line sw-cluster-why" role="status">
+      <span>
+        {beside.kind === 'local'
+          ? trans.__('%1 observes computations without a cluster.', name)
+          : trans.__('The cluster %1 is running beside it.', name)}
+      </span>
+      <span className="sw-cluster-spacer" />
+      <ToolButton
+        label={trans.__('Show %1', name)}
+        text={trans.__('Show')}
+        onClick={() => props.onChoose(beside)}
+      />
+    </div>
   );
 }
 

@@ -45,6 +45,26 @@ export class ContextPool extends Disposing {
     return entry.context;
   }
 
+  /** The same until it is released: after that the context of one run is forgotten, if no panel has it. */
+  lend(target: ClusterTarget): PanelContext {
+    const entry = this._entry(target);
+    entry.isKept ||= target.cluster === undefined;
+    entry.users++;
+    return entry.context;
+  }
+
+  /** What a target means now; no context is made for it. */
+  clusterOf(target: ClusterTarget): ClusterInfo | null {
+    const known = this._entries.get(targetKey(target));
+    if (known !== undefined) {
+      return known.context.cluster.current;
+    }
+    const { feed, notebookOf } = this._options;
+    const cluster = new ClusterRef({ feed, target, notebookOf });
+    cluster.dispose();
+    return cluster.current;
+  }
+
   /** The context of a cluster; of the notebook of `near`, if that uses it. */
   of(
     info: ClusterInfo,
@@ -225,7 +245,7 @@ export class ContextPool extends Disposing {
 type Entry = {
   readonly context: PanelContext;
   readonly timer: { id?: ReturnType<typeof setTimeout> | undefined };
-  /** How often it was given as the context of a run, and not yet released. */
+  /** How often it was given for a while, and not yet released. */
   users: number;
   /** It was asked for by its target: nobody says when it is needed no more. */
   isKept: boolean;

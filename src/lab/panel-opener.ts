@@ -43,7 +43,7 @@ export class PanelOpener {
 
   /** The open panel of this kind and target; else one that shows the cluster which the target means now, pinned or not. */
   find(name: PanelName, target: ClusterTarget): SpanwisePanel | undefined {
-    const { current } = this._options.contexts.get(target).cluster;
+    const current = this._options.contexts.clusterOf(target);
     const ofKind = this.open.filter(panel => panel.face.name === name);
     return (
       ofKind.find(

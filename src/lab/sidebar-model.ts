@@ -36,7 +36,7 @@ export class SidebarModel extends Disposing {
 
   constructor(private readonly _options: SidebarModel.IOptions) {
     super();
-    this._context = _options.contexts.get({});
+    this._context = _options.contexts.lend({});
     this._connect();
     _options.feed.clustersChanged.connect(this._onClusters, this);
     _options.feed.statusChanged.connect(this._emit, this);
@@ -66,6 +66,23 @@ export class SidebarModel extends Disposing {
 
   get cluster(): ClusterInfo | null {
     return this._context.cluster.current;
+  }
+
+  /** Of the same notebook: what else goes on, if one of them records computations without a cluster. Others are runs that one chooses from. */
+  get beside(): ClusterInfo | null {
+    const { cluster } = this;
+    const [notebook] = this.users.notebooks;
+    const { feed, notebookOf } = this._options;
+    return cluster === null || notebook === undefined
+      ? null
+      : newestOf(
+          feed.clusters.filter(
+            info =>
+              info.state !== 'ended' &&
+              (info.kind === 'local') !== (cluster.kind === 'local') &&
+              belongsTo(info, { notebook }, notebookOf)
+          )
+        );
   }
 
   get users(): ClusterUsers {
@@ -193,11 +210,13 @@ export class SidebarModel extends Disposing {
   }
 
   follow(target: ClusterTarget): void {
-    const context = this._options.contexts.get(target);
+    const context = this._options.contexts.lend(target);
     if (context === this._context) {
+      context.release();
       return;
     }
     this._disconnect();
+    this._context.release();
     this._context = context;
     this._connect();
     this._rewatch();
@@ -214,6 +233,7 @@ export class SidebarModel extends Disposing {
 
   protected override end(): void {
     this._disconnect();
+    this._context.release();
     this.feed.clustersChanged.disconnect(this._onClusters, this);
     this.feed.statusChanged.disconnect(this._emit, this);
     this._watch?.dispose();

@@ -107,6 +107,7 @@ export class Sidebar extends ReactWidget {
               trans={trans}
               address={dask?.clusters.addressOf(model.cluster?.cluster)}
               pin={this._pinOf(model.cluster)}
+              beside={model.beside}
               onChoose={cluster => this._options.choose(cluster)}
               onAttach={dask?.attach ?? null}
             />

@@ -281,6 +281,23 @@ describe('ClusterCard', () => {
     }
   });
 
+  it('says what goes on beside it, and shows that by a click', () => {
+    const onChoose = jest.fn();
+    const named = { name: '<b>two</b>', cluster: 'two' };
+    const local = clusterInfo({ ...named, kind: 'local' });
+    const beside = (info: ClusterInfo | null) =>
+      textOf(clusterInfo(), atRest, { beside: info, onChoose });
+    expect(beside(local)).toContain(
+      '<b>two</b> observes computations without a cluster.Show'
+    );
+    host.querySelector<HTMLElement>('[aria-label="Show <b>two</b>"]')!.click();
+    expect(onChoose).toHaveBeenCalledWith(local);
+    expect(beside(clusterInfo(named))).toContain(
+      'The cluster <b>two</b> is running beside it.'
+    );
+    expect(beside(null)).not.toContain('two');
+  });
+
   it('offers to attach beside the other buttons, where there are notebooks', () => {
     const onAttach = jest.fn();
     textOf(null, atRest, { onAttach });

@@ -107,6 +107,29 @@ describe('ContextPool', () => {
     });
   });
 
+  it('lends the context of one run until it is given back, and others for good', () => {
+    const { feed, contexts } = labContext();
+    feed.setClusters(inA);
+    const run = { notebook: 'a.ipynb', name: inA.name, cluster: 'a' };
+    const lent = contexts.lend(run);
+    expect(contexts.lend(run)).toBe(lent);
+    // To look what a target means makes no context, and keeps none.
+    expect(contexts.clusterOf(run)).toBe(inA);
+    expect(contexts.clusterOf({ notebook: 'b.ipynb' })).toBeNull();
+    lent.release();
+    expect(lent.cluster.isDisposed).toBe(false);
+    lent.release();
+    expect(lent.cluster.isDisposed).toBe(true);
+
+    const own = contexts.lend({ notebook: 'a.ipynb' });
+    own.release();
+    expect(own.cluster.isDisposed).toBe(false);
+
+    const ofPanel = contexts.get(run);
+    contexts.lend(run).release();
+    expect(ofPanel.cluster.isDisposed).toBe(false);
+  });
+
   it('brings a saved filter back, unless there is a newer one', async () => {
     jest.useFakeTimers();
     const first = labContext();

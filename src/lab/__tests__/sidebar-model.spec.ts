@@ -164,6 +164,46 @@ describe('SidebarModel', () => {
     expect(feed.running).toHaveLength(0);
   });
 
+  it('knows what is recorded beside the cluster, and the cluster beside the recording', () => {
+    const { feed, model } = setUp();
+    const local = clusterInfo({
+      cluster: 'l',
+      name: 'local',
+      kind: 'local',
+      startedAt: 500,
+      notebook: { path: 'a.ipynb' }
+    });
+    feed.setClusters(inA, { ...inB, kind: 'local' });
+    model.turnTo({ notebook: 'a.ipynb' });
+    // That of another notebook is none of its own.
+    expect(model.beside).toBeNull();
+    feed.setClusters(inA, local);
+    expect([model.cluster, model.beside]).toEqual([inA, local]);
+    model.choose(local);
+    expect([model.cluster, model.beside]).toEqual([local, inA]);
+    feed.setClusters(inA, { ...local, state: 'ended' });
+    model.choose(inA);
+    expect(model.beside).toBeNull();
+    // Two runs are chosen from, and need no line.
+    feed.setClusters(inA, { ...inB, notebook: { path: 'a.ipynb' } });
+    expect(model.beside).toBeNull();
+  });
+
+  it('forgets the context of one run when it turns away', () => {
+    const { feed, contexts, model } = setUp();
+    feed.setClusters(inA, inB);
+    const run = contexts.of(inA, 'run');
+    model.turnTo(run.cluster.target);
+    expect(model.context).toBe(run);
+    run.release();
+    // What is in front is looked at again and again.
+    feed.setClusters({ ...inA }, inB);
+    expect(run.cluster.isDisposed).toBe(false);
+    model.turnTo({ notebook: 'b.ipynb' });
+    expect(model.cluster).toBe(inB);
+    expect(run.cluster.isDisposed).toBe(true);
+  });
+
   it('keeps the spans it had while hidden', () => {
     const { feed, model } = setUp();
     feed.setClusters(inA);
