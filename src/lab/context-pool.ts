@@ -25,7 +25,12 @@ import {
 import { Disposing } from '../feed/disposing';
 import type { IFeed } from '../feed/feed-types';
 import { SelectionModel, selectionFromJSON } from '../feed/selection';
-import type { ITheme, PanelContext, Stay } from '../panels/panel-context';
+import type {
+  IClusterOffers,
+  ITheme,
+  PanelContext,
+  Stay
+} from '../panels/panel-context';
 import type { ClusterInfo } from '../wire/panel-link';
 
 /** A selection is written this long after its last change, so that typing in a filter is one write. */
@@ -151,6 +156,7 @@ export class ContextPool extends Disposing {
       selection,
       theme,
       translator,
+      offers: this._options.offers,
       of: (info, stay) => this.of(info, stay, cluster.target),
       release: () => this._release(entry)
     };
@@ -260,6 +266,7 @@ export namespace ContextPool {
     readonly notebookOf: NotebookOf;
     readonly theme: ITheme;
     readonly translator: ITranslator;
+    readonly offers?: IClusterOffers | undefined;
     /** Without one, selections last as long as the page. */
     readonly state: Pick<IStateDB, 'fetch' | 'save'> | null;
   }

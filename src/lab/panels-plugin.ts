@@ -22,6 +22,7 @@ import type { ClusterTarget } from '../feed/cluster-ref';
 import type { IFeed } from '../feed/feed-types';
 import type { SpanwisePanel } from '../panels/panel';
 import type { ITheme } from '../panels/panel-context';
+import { offersOf } from './cluster-offers';
 import { CommandIDs } from './command-ids';
 import { ContextPool } from './context-pool';
 import { NotebookKernels, pathOfUri } from './notebook-kernels';
@@ -33,7 +34,14 @@ import {
 import { PANELS } from './panel-list';
 import { PanelOpener } from './panel-opener';
 import { openLayoutWhenAsked } from './requested-layout';
-import { IFeedToken, type IPanels, IPanelsToken, IThemeToken } from './tokens';
+import {
+  IDaskClustersToken,
+  type IDaskClusters,
+  IFeedToken,
+  type IPanels,
+  IPanelsToken,
+  IThemeToken
+} from './tokens';
 
 export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
   id: '@spanwise/lab:panels',
@@ -42,6 +50,7 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
   provides: IPanelsToken,
   requires: [IFeedToken, IThemeToken, ILabShell],
   optional: [
+    IDaskClustersToken,
     INotebookTracker,
     ILayoutRestorer,
     ICommandPalette,
@@ -54,6 +63,7 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
     feed: IFeed,
     theme: ITheme,
     shell: ILabShell,
+    dask: IDaskClusters | null,
     notebooks: INotebookTracker | null,
     restorer: ILayoutRestorer | null,
     palette: ICommandPalette | null,
@@ -71,7 +81,8 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
       theme,
       state,
       notebookOf: cluster => kernels.notebookOf(cluster),
-      translator: translator ?? nullTranslator
+      translator: translator ?? nullTranslator,
+      offers: dask === null ? undefined : offersOf(dask)
     });
     kernels.changed.connect(() => contexts.refresh());
     const tracker = new WidgetTracker<SpanwisePanel>({

@@ -7,7 +7,7 @@ import type { JSONObject } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
 import type { Trans } from '../base/trans';
 import type { Palette } from '../charts/theme';
-import type { ClusterRef } from '../feed/cluster-ref';
+import type { ClusterRef, ClusterTarget } from '../feed/cluster-ref';
 import type { IFeed } from '../feed/feed-types';
 import type { SelectionModel } from '../feed/selection';
 import type { ClusterInfo } from '../wire/panel-link';
@@ -24,6 +24,23 @@ export interface ITheme {
  */
 export type Stay = 'follows' | 'pinned' | 'run';
 
+/** A Dask cluster that a notebook's kernel is connected to, and that is not shown yet. */
+export type ClusterOffer = {
+  readonly address: string;
+  /** It is being attached to. */
+  readonly isUnderWay: boolean;
+  /** Why the last attempt failed. */
+  readonly problem: string | undefined;
+  /** Attaches to it, and shows it in the panels. */
+  show(): void;
+};
+
+export interface IClusterOffers {
+  readonly changed: ISignal<unknown, void>;
+  /** What the notebook of a target has to offer. */
+  of(target: ClusterTarget): ClusterOffer | null;
+}
+
 /** `cluster` and `selection` are shared by all panels of one notebook or cluster name; the panel does not dispose them. */
 export type PanelContext = {
   readonly feed: IFeed;
@@ -31,6 +48,8 @@ export type PanelContext = {
   readonly selection: SelectionModel;
   readonly theme: ITheme;
   readonly translator: ITranslator;
+  /** Left out where there are no notebooks. */
+  readonly offers?: IClusterOffers | undefined;
   /** What a panel of this cluster is given; of the same notebook, if that uses the cluster too. */
   of(cluster: ClusterInfo, stay: Stay): PanelContext;
   /** Who was given the context of a run needs it no more; once for each time that it was given. */

@@ -13,6 +13,7 @@ import type { ClusterInfo } from '../wire/panel-link';
 import { formatClock, formatCount, formatDuration } from './format';
 import { warningIcon } from './icons';
 import { MarkedText } from './marked-text';
+import type { ClusterOffer } from './panel-context';
 import type { PanelState, PanelStrip } from './state-view';
 import { type ClusterWorker, heldUp } from './worker-standing';
 
@@ -61,11 +62,12 @@ export function linkState(
   }
 }
 
-/** No cluster, or one that has not yet run anything. */
+/** No cluster, or one that has not yet run anything. `offer`: what could be shown, if there is none. */
 export function clusterState(
   { current: cluster, elsewhere, target, isAwaiting }: ClusterRef,
   icon: LabIcon,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  offer: ClusterOffer | null = null
 ): PanelState | null {
   if (cluster === null && isAwaiting) {
     return {
@@ -78,6 +80,9 @@ export function clusterState(
         'The page has not heard of it yet. It appears here by itself.'
       )
     };
+  }
+  if (cluster === null && offer !== null) {
+    return offerState(offer, icon, trans);
   }
   if (cluster === null && elsewhere !== null) {
     return {
@@ -139,6 +144,29 @@ export function clusterState(
     };
   }
   return null;
+}
+
+/** The notebook has a Dask cluster: it is shown by a click, here as in the sidebar. */
+function offerState(
+  offer: ClusterOffer,
+  icon: LabIcon,
+  trans: TranslationBundle
+): PanelState {
+  const { address, isUnderWay, problem } = offer;
+  const button = {
+    label: isUnderWay ? trans.__('Attaching…') : trans.__('Show'),
+    onClick: () => offer.show(),
+    ...(isUnderWay && { disabledBecause: trans.__('it is being attached to') })
+  };
+  return {
+    icon,
+    title:
+      problem === undefined
+        ? trans.__('A Dask cluster is not shown yet.')
+        : trans.__('The cluster is not shown.'),
+    sentence: problem ?? trans.__('The notebook is connected to %1.', address),
+    buttons: [button]
+  };
 }
 
 function isReady(worker: ClusterInfo['workers'][number]): boolean {

@@ -467,7 +467,12 @@ export abstract class SpanwisePanel<
     if (link !== null && result === null) {
       return link;
     }
-    const early = clusterState(cluster, this.face.icon, this.trans);
+    const early = clusterState(
+      cluster,
+      this.face.icon,
+      this.trans,
+      this.context.offers?.of(cluster.target)
+    );
     if (early !== null && !(this.showsWithoutTasks && cluster.current)) {
       return early;
     }
@@ -595,13 +600,21 @@ export abstract class SpanwisePanel<
 
   private _listen(isOn: boolean): void {
     this._isListening = isOn;
-    const { cluster, feed } = this._context;
+    const { cluster, feed, offers } = this._context;
     if (isOn) {
       cluster.changed.connect(this.retitle, this);
       feed.statusChanged.connect(this._onStatus, this);
+      offers?.changed.connect(this._onOffers, this);
     } else {
       cluster.changed.disconnect(this.retitle, this);
       feed.statusChanged.disconnect(this._onStatus, this);
+      offers?.changed.disconnect(this._onOffers, this);
+    }
+  }
+
+  private _onOffers(): void {
+    if (this.cluster === null) {
+      this.update();
     }
   }
 

@@ -13,7 +13,12 @@ import type { SpansResult } from '../../wire/panel-link';
 import { taskStreamIcon } from '../icons';
 import { SpanwisePanel } from '../panel';
 import type { TableData } from '../format';
-import type { ITheme, PanelFace, PanelOptions } from '../panel-context';
+import type {
+  IClusterOffers,
+  ITheme,
+  PanelFace,
+  PanelOptions
+} from '../panel-context';
 
 const face: PanelFace = {
   name: 'task-stream',
@@ -56,7 +61,12 @@ class TestPanel extends SpanwisePanel<SpansResult> {
   }
 }
 
-function setUp(options: Partial<PanelOptions> & { target?: ClusterTarget }) {
+function setUp(
+  options: Partial<PanelOptions> & {
+    target?: ClusterTarget;
+    offers?: IClusterOffers;
+  }
+) {
   const feed = new FakeFeed();
   const cluster = new ClusterRef({
     feed,
@@ -73,6 +83,7 @@ function setUp(options: Partial<PanelOptions> & { target?: ClusterTarget }) {
       selection,
       theme,
       translator: nullTranslator,
+      offers: options.offers,
       of: () => {
         throw new Error('There is one cluster here.');
       },
@@ -145,6 +156,38 @@ describe('SpanwisePanel', () => {
     expect(get(panel, '[role=toolbar]').getAttribute('aria-label')).toBe(
       'Task Stream tools'
     );
+  });
+
+  it('offers the Dask cluster of its notebook until it shows one', async () => {
+    const target = { notebook: 'a.ipynb' };
+    const address = 'tcp://<b>there</b>:8786';
+    const show = jest.fn();
+    let offer: ReturnType<IClusterOffers['of']> = null;
+    const of = jest.fn((_: ClusterTarget) => offer);
+    const offers = { of } as unknown as IClusterOffers;
+    const changed = new Signal<unknown, void>(offers);
+    Object.assign(offers, { changed });
+    const made = setUp({ target, offers });
+    panel = made.panel;
+    expect(await drawn(panel)).toContain('No cluster is running.');
+    const told = async (what: object) => {
+      offer = { address, isUnderWay: false, problem: undefined, show, ...what };
+      changed.emit();
+      return drawn(made.panel);
+    };
+    expect(await told({})).toContain(`The notebook is connected to ${address}`);
+    expect(of).toHaveBeenLastCalledWith(target);
+    get(panel, '.sw-state-buttons button').click();
+    expect(show).toHaveBeenCalledTimes(1);
+
+    expect(await told({ isUnderWay: true })).toContain('Attaching…');
+    get(panel, '.sw-state-buttons button').click();
+    expect(show).toHaveBeenCalledTimes(1);
+    expect(await told({ problem: 'Nobody listens.' })).toContain(
+      'The cluster is not shown.Nobody listens.'
+    );
+    made.feed.setClusters(clusterInfo({ notebook: { path: 'a.ipynb' } }));
+    expect(await drawn(panel)).not.toContain('not shown');
   });
 
   it('says where something runs while nothing of its notebook does', async () => {
