@@ -16,6 +16,7 @@ from spanwise.client.profiles import ProfileMethods
 from spanwise.client.task_stream import TaskStreamMethods
 from spanwise.observed.questions import FineMetrics
 from spanwise.observed.span_info import SpanInfo
+from spanwise.observed.span_list import SpanList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,10 +44,10 @@ class MeasuredMethods(ProfileMethods, TaskStreamMethods):
 
     def _spans(self) -> list[SpanInfo]:
         types_of = self._session.spans.types_of
-        return [
+        return SpanList(
             replace(info, metadata={"collections": [{"type": name} for name in types_of(info.id)]})
             for info in self._observed.spans()
-        ]
+        )
 
     def fine_metrics(
         self,

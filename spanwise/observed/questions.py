@@ -22,6 +22,7 @@ from spanwise.observed.bandwidth import bandwidth_of
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.profiles import PageChanged, Profile, ProfilePages
 from spanwise.observed.span_info import SpanInfo, span_filter, span_infos
+from spanwise.observed.span_list import SpanList
 from spanwise.observed.system import system_of
 from spanwise.observed.task_records import TaskRecords
 from spanwise.observed.view_answers import checked_answer, unreadable
@@ -283,7 +284,7 @@ class Questions:
         try:
             if states is not None:
                 states = self._in_rows(states, pages, after)
-            return span_infos(pages, self.log.wall_epoch, self, states)
+            return SpanList(span_infos(pages, self.log.wall_epoch, self, states))
         except (LookupError, TypeError, ValueError) as error:
             raise unreadable("spans", error) from error
 

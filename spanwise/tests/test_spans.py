@@ -8,7 +8,7 @@ import pickle
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from spanwise.graph import dictionaries
 from spanwise.graph.callers import code_of_caller
 from spanwise.graph.provenance import current_annotation
 from spanwise.observed.span_info import SpanInfo, span_filter, threads_between
+from spanwise.observed.span_list import SpanList
 from spanwise.tests.processes import wait_until
 
 
@@ -328,6 +329,34 @@ def test_terms_of_a_filter() -> None:
         "all": [{"tag": "a"}],
         "not": [{"path": ["b"]}, {"path": [], "id": id}],
     }
+
+
+def test_spans_are_shown_as_a_short_table(client: Client) -> None:
+    with span("<b>shown</b>", "two\nlines"):
+        client.submit(add, 1, 2, pure=False).result()
+    (found,) = client.spans()[-1:]
+    assert found.tag == "two\nlines"
+    spans = SpanList(
+        replace(found, path=(name, *found.path[-2:]), duration=seconds, tasks=tasks)
+        for name, seconds, tasks in [
+            ("short", 0.5, 3),
+            ("long", 2_000.25, 12_000),
+            *[("x" * 80, 0.25 / number, 1) for number in range(1, 9)],
+        ]
+    )
+    first, *lines = repr(spans).split("\n")
+    assert first == "10 spans:" and len(lines) == 9
+    assert re.split(" {2,}", lines[0]) == [
+        *("", "long › <b>shown</b> › two lines", "12,000 tasks", "2,000.250 s")
+    ]
+    assert "short › <b>shown</b> › two lines" in lines[1] and "…" in lines[2]
+    assert {len(each) for each in lines[:-1]} == {len(lines[0])}
+    assert lines[-1] == "  … and 2 more"
+    assert repr(SpanList(spans[:1])).startswith("1 span:\n  short › ")
+    assert repr(SpanList()) == "0 spans"
+    # It is a list like others.
+    assert repr(client.spans()).splitlines()[0] == f"{len(client.spans())} spans:"
+    assert spans == [*spans] and pickle.loads(pickle.dumps(spans)) == spans
 
 
 @pytest.mark.parametrize(
