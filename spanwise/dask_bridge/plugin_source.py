@@ -43,7 +43,7 @@ RING_ROWS = 131_072
 RING_BYTES = 64 * 2**20
 _CHUNK_ROWS = 512
 _CHUNK_BYTES = 2**20
-#: By estimate, of a row without its texts and its start/stops; and of one of these.
+#: Bytes of a row, by estimate: without its texts and start/stops; and of one start/stop.
 _ROW_BYTES = 400
 _PART_BYTES = 280
 #: Rows of Dask's own recorder that are copied when the plugin starts.
@@ -380,7 +380,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self.ring = Ring()
         self._given: dict[Any, float] = {}
         self._joined: dict[str, float] = {}
-        #: The span that the newest graph said to be written in, as Dask holds it.
+        #: The span that Dask kept when the newest graph came. The same object at the next one:
+        #: that one has said none (`_written_in`).
         self._last_said: Any = None
         #: When each viewer's ends.
         self._leases: dict[str, float] = {}
