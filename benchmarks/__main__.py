@@ -127,7 +127,7 @@ PARTS = {
         "a Dask scheduler that is watched by one and by five",
         "benchmarks.dask_bridge",
         ("--tasks", "200", "--rounds", "1"),
-        limits=3,
+        limits=5,
     ),
     "dask-scale": Part(
         "a Dask cluster of 1,000 workers and a million tasks in the panels",

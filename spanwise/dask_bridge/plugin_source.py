@@ -240,24 +240,114 @@ class Ring:
         self.first, self.first_runs = self._open_first, self._open_runs
 
 
-class Texts:
-    """Every text of an answer once."""
+class Texts(dict):
+    """Every text of an answer once: the numbers of texts; -1 of None."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        super().__init__({None: -1})
         self.texts: list[str] = []
 
-    def __call__(self, text: Any) -> int:
-        """The number of a text; -1 of None."""
-        if text is None:
-            return -1
+    def __missing__(self, text: Any) -> int:
         if type(text) is not str:
-            text = str(text)
-        number = self._numbers.get(text)
-        if number is None:
-            number = self._numbers[text] = len(self.texts)
-            self.texts.append(plain(text))
+            return self[str(text)]
+        number = self[text] = len(self.texts)
+        is_plain = len(text) <= _TEXT_LENGTH and text.isascii()
+        self.texts.append(text if is_plain else plain(text))
         return number
+
+    def __call__(self, text: Any) -> int:
+        """The number of a text, or of that of anything else."""
+        return self[text if type(text) is str or text is None else str(text)]
+
+
+class Told:
+    """Rows of an answer, as columns.
+
+    Without an object for each row, of which there would be many at once: the scheduler's garbage
+    collector looks at all that it has each time when some have come.
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        #: Of each kind the rows, one after another.
+        self._flat: dict[str, list[Any]] = {kind: [] for kind in ROW_COLUMNS}
+        #: By the id of a group itself, and the numbers of its texts: its own, prefix, span.
+        self._groups: dict[int, tuple[Any, tuple[int, int, int]]] = {}
+
+    def columns(self) -> dict[str, dict[str, list[Any]]]:
+        """Columns of the kinds of which there are rows."""
+        return {
+            kind: {name: flat[place :: len(names)] for place, name in enumerate(names)}
+            for (kind, names), flat in zip(ROW_COLUMNS.items(), self._flat.values())
+            if flat
+        }
+
+    def _named(self, key: Any, group: Any) -> tuple[int, int, int]:
+        found = self._groups.get(id(group))
+        if found is None or group is None:
+            found = group, named(key, group, self._texts)[1:]
+            self._groups[id(group)] = found
+        return found[1]
+
+    def add(self, n: int, row: tuple) -> None:
+        """A row of the ring, and its number."""
+        texts, flat = self._texts, self._flat
+        kind, t = row[0], row[1]
+        if kind == DONE:
+            self.add_done(n, row)
+        elif kind == ENDED:
+            _, _, key, group, state, why = row
+            named = self._named(key, group)
+            flat["ended"] += (n, t, texts(key), *named, texts(state), texts(why))
+        elif kind == GRAPH:
+            _, _, client, keys, wanted, new = row
+            flat["graphs"] += (n, t, texts(client), keys, wanted, len(new))
+            submitted = flat["submitted"]
+            for key, group, inferred in new:
+                name, prefix, span = self._named(key, group)
+                submitted += (texts[key], name, prefix, span, inferred)
+        elif kind == JOINED:
+            flat["joined"] += (n, t, texts(row[2]))
+        elif kind == LEFT:
+            flat["left"] += (n, t, texts(row[2]), row[3])
+        elif kind == CLIENT:
+            flat["client"] += (n, t, texts(row[2]), row[3])
+        elif kind == RESTART:
+            flat["restart"] += (n, t)
+        else:
+            flat["event"] += (n, t, texts(row[2]), texts(row[3]))
+
+    def add_done(self, n: int, row: tuple) -> None:
+        """A row of a task that has ended, and its number."""
+        texts = self._texts
+        _, t, key, group, worker, thread, erred, nbytes, typename, given, parts, text = row
+        flat = self._flat["parts"]
+        told = 0
+        for part in parts:
+            try:
+                action, start, stop = part["action"], part["start"], part["stop"]
+                source = part.get("source")
+                flat += (texts(action), float(start), float(stop), texts(source))
+            except (AttributeError, KeyError, TypeError, ValueError):
+                continue
+            told += 1
+        name, prefix, span = self._named(key, group)
+        self._flat["done"] += (
+            n,
+            t,
+            texts[key],
+            name,
+            prefix,
+            span,
+            texts(worker),
+            thread if type(thread) is int else -1,
+            int(erred),
+            nbytes if type(nbytes) is int else -1,
+            texts(typename),
+            given,
+            told,
+            texts(text),
+        )
 
 
 def plain(text: str) -> str:
@@ -794,7 +884,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
 
     async def _rows(self, cursor: int, limit: int, texts: Texts) -> tuple[dict[str, Any], int, int]:
         """Rows from a cursor on, the next cursor, and how many of them tell of runs."""
-        out: dict[str, list[tuple]] = {}
+        out = Told(texts)
         newest = self.ring.newest
         told = paused = runs = 0
         while cursor < newest and told < limit:
@@ -804,65 +894,15 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             for row in some[:_AT_ONCE]:
                 size = _size_of(row)
                 if told and told + size > limit:
-                    return row_columns(out), cursor, runs
-                self._tell(cursor, row, out, texts)
+                    return out.columns(), cursor, runs
+                out.add(cursor, row)
                 cursor += 1
                 runs += is_run(row)
                 told += size
             if told - paused >= _AT_ONCE:
                 paused = told
                 await asyncio.sleep(0)
-        return row_columns(out), cursor, runs
-
-    def _tell(self, n: int, row: tuple, out: dict[str, list[tuple]], texts: Texts) -> None:
-        kind, t = row[0], row[1]
-        if kind == DONE:
-            _, _, key, group, worker, thread, erred, nbytes, typename, given, parts, text = row
-            told = 0
-            for part in parts:
-                try:
-                    action, start, stop = part["action"], part["start"], part["stop"]
-                    source = part.get("source")
-                    entry = (texts(action), float(start), float(stop), texts(source))
-                except (AttributeError, KeyError, TypeError, ValueError):
-                    continue
-                out.setdefault("parts", []).append(entry)
-                told += 1
-            out.setdefault("done", []).append(
-                (
-                    n,
-                    t,
-                    *named(key, group, texts),
-                    texts(worker),
-                    thread if type(thread) is int else -1,
-                    int(erred),
-                    nbytes if type(nbytes) is int else -1,
-                    texts(typename),
-                    given,
-                    told,
-                    texts(text),
-                )
-            )
-        elif kind == ENDED:
-            _, _, key, group, state, why = row
-            names = named(key, group, texts)
-            out.setdefault("ended", []).append((n, t, *names, texts(state), texts(why)))
-        elif kind == GRAPH:
-            _, _, client, keys, wanted, new = row
-            out.setdefault("graphs", []).append((n, t, texts(client), keys, wanted, len(new)))
-            out.setdefault("submitted", []).extend(
-                (*named(key, group, texts), inferred) for key, group, inferred in new
-            )
-        elif kind == JOINED:
-            out.setdefault("joined", []).append((n, t, texts(row[2])))
-        elif kind == LEFT:
-            out.setdefault("left", []).append((n, t, texts(row[2]), row[3]))
-        elif kind == CLIENT:
-            out.setdefault("client", []).append((n, t, texts(row[2]), row[3]))
-        elif kind == RESTART:
-            out.setdefault("restart", []).append((n, t))
-        else:
-            out.setdefault("event", []).append((n, t, texts(row[2]), texts(row[3])))
+        return out.columns(), cursor, runs
 
     # -- states ---------------------------------------------------------------
 
@@ -1269,15 +1309,6 @@ def named(key: Any, group: Any, texts: Texts) -> tuple[int, int, int, int]:
         # (Dask has forgotten it: its names are those of the key)
         return (texts(key), texts(key_split_group(key)), texts(key_split(key)), -1)
     return (texts(key), texts(group.name), texts(group.prefix.name), texts(group.span_id))
-
-
-def row_columns(rows: dict[str, list[tuple]]) -> dict[str, Any]:
-    """Rows by kind, as columns."""
-    return {
-        kind: dict(zip(ROW_COLUMNS[kind], map(list, zip(*some))))
-        for kind, some in rows.items()
-        if some
-    }
 
 
 def _column_lists(name: str, rows: list[tuple]) -> dict[str, list[Any]]:

@@ -21,10 +21,9 @@ from spanwise.dask_bridge.plugin_source import (
     VERSION,
     Section,
     Texts,
+    Told,
     amount,
     failure_text,
-    named,
-    row_columns,
     whole,
 )
 from spanwise.dask_bridge.ship import ask
@@ -199,15 +198,15 @@ class WithoutCode:
         return found
 
     def _tell(self, cursor: int, limit: int, texts: Texts) -> tuple[dict[str, Any], int]:
-        out: dict[str, list[tuple[Any, ...]]] = {}
+        out = Told(texts)
         told = 0
         for row in self._rows[cursor - self._first :]:
             if told >= limit:
                 break
-            _tell_row(cursor, row, out, texts)
+            out.add(cursor, row)
             cursor += 1
-            told += 1 + (len(row[8]) if row[0] == DONE else 0)
-        return row_columns(out), cursor
+            told += 1 + (len(row[10]) if row[0] == DONE else 0)
+        return out.columns(), cursor
 
     # -- states -----------------------------------------------------------------
 
@@ -300,50 +299,19 @@ def _done(record: Any) -> tuple[Any, ...] | None:
     """A record of Dask's as a row; None if it is not as it must be."""
     try:
         parts = [
-            (str(part["action"]), float(part["start"]), float(part["stop"]), part.get("source"))
+            {
+                "action": str(part["action"]),
+                "start": float(part["start"]),
+                "stop": float(part["stop"]),
+                "source": part.get("source"),
+            }
             for part in record["startstops"]
         ]
+        stopped = max(part["stop"] for part in parts)
+        key, worker = record["key"], str(record["worker"])
         erred = record.get("status") == "error"
-        return (
-            DONE,
-            max(stop for _, _, stop, _ in parts),
-            record["key"],
-            str(record["worker"]),
-            record.get("thread"),
-            erred,
-            record.get("nbytes"),
-            record.get("typename"),
-            parts,
-            failure_text(record) if erred else None,
-        )
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
-
-
-def _tell_row(
-    n: int, row: tuple[Any, ...], out: dict[str, list[tuple[Any, ...]]], texts: Texts
-) -> None:
-    kind, t = row[0], row[1]
-    if kind == DONE:
-        _, _, key, worker, thread, erred, nbytes, typename, parts, text = row
-        out.setdefault("done", []).append(
-            (
-                n,
-                t,
-                *named(key, None, texts),
-                texts(worker),
-                thread if type(thread) is int else -1,
-                int(erred),
-                nbytes if type(nbytes) is int else -1,
-                texts(typename),
-                0.0,
-                len(parts),
-                texts(text),
-            )
-        )
-        for action, start, stop, source in parts:
-            out.setdefault("parts", []).append((texts(action), start, stop, texts(source)))
-    elif kind == JOINED:
-        out.setdefault("joined", []).append((n, t, texts(row[2])))
-    else:
-        out.setdefault("left", []).append((n, t, texts(row[2]), row[3]))
+    ended = (DONE, stopped, key, None, worker, record.get("thread"), erred)
+    text = failure_text(record) if erred else None
+    return (*ended, record.get("nbytes"), record.get("typename"), 0.0, parts, text)
