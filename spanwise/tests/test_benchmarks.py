@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import math
 import os
@@ -11,9 +12,9 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -341,7 +342,13 @@ def _goals(cases: Iterable[str]) -> int:
     return sum(graphs.CASES[case].goal is not None for case in cases)
 
 
-def test_the_record_says_all_that_it_must(run: Run, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def jsonschema() -> ModuleType:
+    """Imported by who checks a record: with a parser of addresses it takes 2.5 s of a core."""
+    return importlib.import_module("jsonschema")
+
+
+def test_the_record_says_all_that_it_must(run: Run, tmp_path: Path, jsonschema: ModuleType) -> None:
     assert run("planted", "--name", "other", "--json", str(tmp_path / "kept")) == 0
     record = json.loads((tmp_path / "kept" / "other.json").read_text())
     jsonschema.validate(record, records.SCHEMA)
@@ -550,7 +557,9 @@ def test_slower_than_an_earlier_release_is_missed() -> None:
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
-def test_a_published_record_is_whole_and_follows_from_its_samples(path: Path) -> None:
+def test_a_published_record_is_whole_and_follows_from_its_samples(
+    path: Path, jsonschema: ModuleType
+) -> None:
     record = json.loads(path.read_text("utf-8"))
     jsonschema.validate(record, records.SCHEMA)
     assert record["benchmark"] == path.stem

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ from spanwise.command.main import main
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.version import read_version
 
-pytest.importorskip("jupyterlab")
+# To import it takes seconds of each process that collects the tests.
+if find_spec("jupyterlab") is None:
+    pytest.skip("needs jupyterlab", allow_module_level=True)
 
 
 @pytest.fixture(autouse=True)
