@@ -1,0 +1,48 @@
+"""What tests count as a warning of their own block."""
+
+from __future__ import annotations
+
+import socket
+import tomllib
+import warnings
+from pathlib import Path
+
+import pytest
+
+from spanwise.tests.warned import THEIRS, of_the_block, warnings_as_errors
+
+OURS, OTHERS = 0, socket.IPPROTO_TCP
+
+
+def leave_open(protocol: int) -> None:
+    """Have an open socket collected, with the warning of that."""
+    socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
+
+
+def test_a_socket_of_ours_counts_and_one_of_another_library_does_not() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        leave_open(OTHERS)
+        leave_open(OURS)
+        warnings.warn("a text", stacklevel=1)
+    first, second = of_the_block(caught)
+    assert "proto=0," in str(first.message)
+    assert str(second.message) == "a text"
+
+
+@pytest.mark.parametrize(("protocol", "raised"), [(OURS, 1), (OTHERS, 0)], ids=["ours", "others"])
+def test_a_socket_of_ours_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, protocol: int, raised: int
+) -> None:
+    """Where it is raised nobody can catch it: pytest fails a test for that by the same hook."""
+    said: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda told: said.append(told.exc_type))
+    with warnings_as_errors():
+        leave_open(protocol)
+    assert said == [ResourceWarning] * raised
+
+
+def test_the_whole_suite_takes_the_same_for_others(checkout: Path) -> None:
+    settings = tomllib.loads((checkout / "pyproject.toml").read_text("utf-8"))
+    filters = settings["tool"]["pytest"]["ini_options"]["filterwarnings"]
+    assert f"default:{THEIRS}:ResourceWarning" in filters
