@@ -81,11 +81,15 @@ STAGES = {"alone": ALONE, "quick": QUICK}
 #: The functions of their tasks go to workers by value, see `conftest.py`.
 BY_VALUE = frozenset(
     {
+        "test_cluster_control",
         "test_default_spans",
+        "test_events",
         "test_faults",
         "test_local_cluster",
         "test_progress",
+        "test_spans",
         "test_stopped",
+        "test_tasks_submit",
         "test_text_snippets",
     }
 )
