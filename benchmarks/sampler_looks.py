@@ -173,11 +173,11 @@ class Ours:
             next_rows = time.perf_counter() + 1.0
             while not over.is_set():
                 now = time.perf_counter()
-                self.watch.look(now)
+                self.watch.look(now, [(now, INTERVAL)], now)
                 looks.count += 1
                 if now >= next_rows:
                     next_rows = now + 1.0
-                    self.watch.rows()
+                    self.watch.rows()  # (works out what looks have seen)
                     self.watch.stacks.rows()
                 time.sleep(INTERVAL)
             looks.cpu = time.thread_time()

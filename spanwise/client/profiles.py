@@ -48,9 +48,9 @@ class ProfileMethods:
     ) -> Any:
         """In which functions the workers' threads were while they ran tasks.
 
-        Threads are looked at about a hundred times a second
-        (``distributed.worker.profile.interval``); a thread's samples are its busy time in
-        intervals.
+        Threads are looked at up to a hundred times a second
+        (``distributed.worker.profile.interval``), less often where that would take a worker over
+        a hundredth of a core; a thread's samples are its busy time in intervals.
 
         Parameters
         ----------

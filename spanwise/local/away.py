@@ -174,6 +174,7 @@ class Away:
                 with self._writing:
                     if not self._watching:
                         self._watching = True
+                        self._watch.rests_until(self._worked)
                         threading.Thread(
                             target=self._look, name="spanwise-watch", daemon=True
                         ).start()
@@ -232,11 +233,11 @@ class Away:
         while True:
             now = perf_counter()
             with self._writing:
-                busy, _ = self._watch.look(now)
+                busy = self._watch.look_if_due(now)
                 running = self._watch.running(now)
                 if running:
                     self._write(*([RUNNING, *row] for row in running))
                 if not busy and now - self._worked > _IDLE_SECONDS:
                     self._watching = False
                     return
-            pause.wait(self._watch.pause)
+            pause.wait(self._watch.pause())

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import perf_counter, thread_time
 from typing import Any
 
 from spanwise.graph.private_dask import TASK_SPEC_FILE
 from spanwise.local.meter import Lane, Meter
-from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
+from spanwise.measure.looks import (
+    LOOK_SECONDS,
+    RUNNING_SECONDS,
+    STILL_SECONDS,
+    LookBudget,
+    LookTimes,
+)
 from spanwise.measure.sampler import ThreadSampler
 from spanwise.measure.stacks import StackTree, TextIds
 from spanwise.records.enumerations import NONE_U32
@@ -34,21 +41,62 @@ class LaneWatch(ThreadSampler):
         super().__init__(StackTree(names, Meter.run.__code__, _CALLERS), epoch)
         #: Lane → its number and the task that was said to run on it.
         self._said: dict[Lane, tuple[int, Any]] = {}
-        #: Seconds until the next look.
-        self.pause = LOOK_SECONDS
+        self.times = LookTimes(perf_counter(), LOOK_SECONDS)
+        self.budget = LookBudget()
+        self._stretch = LOOK_SECONDS
+        #: Looks at busy threads when ends were taken down last.
+        self._settled = 0
+        #: CPU seconds of the looking thread when it began to wait; None: not for a look.
+        self._waited: float | None = None
 
     def called(self, row: Any) -> object:
-        """Return the function of the task."""
-        return row[1].called()
+        """Return the function of the task; of one that has ended it is no longer known."""
+        return None if row[1] is None else row[1].called()
 
-    def look(self, now: float) -> tuple[int, bool]:
-        """As ThreadSampler's; a thread may end while it is looked at."""
+    def look_if_due(self, now: float) -> int:
+        """Look if it is time to; return how many threads are busy. A thread may end meanwhile."""
+        times = self.times
+        dues = times.take(now)
+        if not dues:
+            return sum(lane.executor.row is not None for lane in self._lanes)
         try:
-            busy, moved = super().look(now)
+            busy, moved = self.look(now, dues, times.begin)
         except OSError:  # its clock went with it
             busy, moved = 1, True
-        self.pause = LOOK_SECONDS if moved or not busy else min(2 * self.pause, STILL_SECONDS)
-        return busy, moved
+        least = self.budget.stretch(LOOK_SECONDS)
+        still = min(2 * self._stretch, STILL_SECONDS)
+        self._stretch = least if moved or not busy else max(still, least)
+        times.stretch(self._stretch, now)
+        waited, self._waited = self._waited, None
+        if busy and waited is not None:
+            self.budget.looked(thread_time() - waited)
+        return busy
+
+    def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
+        """As ThreadSampler's, with looks that were due and with the ends of tasks, up to now."""
+        now = perf_counter()
+        dues = self.times.take(now)
+        if dues:
+            # The thread that looks has had no core yet.
+            self.look(now, dues, self.times.begin)
+        if self.looks > self._settled:
+            if all(lane.executor.row is None for lane in self._lanes):
+                self._settled = self.looks
+            self.settle(now)
+        return super().rows()
+
+    def rests_until(self, at: float) -> None:
+        """No thread had a task before that, unless it has one now."""
+        began = (lane.executor.busy_since for lane in self._lanes if lane.executor.row is not None)
+        self.times.skip(min(at, *began, at))
+
+    def pause(self) -> float:
+        """Begin to wait for the next look; return for how many seconds.
+
+        (Tasks that run for long are told in time.)
+        """
+        self._waited = thread_time()
+        return min(max(0.0, self.times.due - perf_counter()), STILL_SECONDS)
 
     def running(self, now: float) -> list[Running]:
         """Rows for tasks that run for long now, and for the end of such tasks."""

@@ -34,6 +34,7 @@ _TRACEBACK_CHARACTERS = 3000
 
 #: A task as the sampler reads it: [1] is its work, [5] its function, [6] its span.
 Row = tuple[int, Work, int, int, int, int, int]
+LastRow = tuple[int, None, int, int, int, int, int]
 
 
 class Lane:
@@ -55,6 +56,8 @@ class Lane:
         "heard",
         "hearing",
         "ident",
+        "idle_since",
+        "last_row",
         "marked",
         "metered",
         "number",
@@ -76,6 +79,9 @@ class Lane:
         self.part: tuple[Any, tuple[int, ...], int, int, Any] | None = None
         self.clock = 0.0
         self.busy_since = 0.0
+        self.idle_since = 0.0
+        #: As `row`, without its work, which holds what is the user's.
+        self.last_row: LastRow | None = None
         self.began = 0.0
         self.began_cpu = 0.0
         self.watched = False
@@ -162,6 +168,7 @@ class Meter:
                     f"Spanwise cannot measure tasks here ({type(error).__name__}: {error}).",
                 )
                 return work.node(values)
+        stop = 0.0
         row = (work.number, work, 0, 0, 0, work.function, work.span)
         parts: list[Part] | None = None
         taken = work.taken
@@ -212,6 +219,8 @@ class Meter:
             if lane.watched:
                 tell_end(lane, stop, begin + cpu)
         finally:
+            lane.last_row = (work.number, None, 0, 0, 0, work.function, work.span)
+            lane.idle_since = stop
             lane.row = lane.part = None
         if parts is None and stop - start >= LONG_SECONDS:
             # Carries how long the thread waited for a core.

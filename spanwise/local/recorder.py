@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from itertools import count
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -87,6 +88,9 @@ class Recorder:
         #: them back.
         self.keep_registered: Callable[[], None] = lambda: None
         self._runs = 0
+        #: Those on threads of this process, and when the first of them began since looks ceased.
+        self._thread_runs = 0
+        self._began = inf
         self._memory_runs: list[LocalMemoryRun] = []
         self._memory_run_numbers = count(1)
         self._wake = threading.Event()
@@ -107,6 +111,8 @@ class Recorder:
         with self._lock:
             threads = self._thread_lanes.acquire(owner, size)
             self._runs += 1
+            self._thread_runs += 1
+            self._began = min(self._began, now)
             self.log.capacity(HOME, self._thread_lanes.count, now)
         self._wake.set()
         return threads
@@ -116,6 +122,7 @@ class Recorder:
         with self._lock:
             self._thread_lanes.release(threads)
             self._runs -= 1
+            self._thread_runs -= 1
             self.log.capacity(HOME, self._thread_lanes.count, now)
 
     def begin_processes(self, owner: Any, size: int, now: float) -> Processes:
@@ -160,7 +167,7 @@ class Recorder:
             now = perf_counter()
             try:
                 with self._turn:
-                    busy, _ = self._watch.look(now)
+                    busy = self._watch.look_if_due(now)
                     self._write_rows(now)
                     if now >= next_memory:
                         next_memory = now + _MEMORY_SECONDS
@@ -169,18 +176,28 @@ class Recorder:
                         self.keep_registered()
                     if now >= next_samples or not busy:
                         next_samples = now + _SAMPLES_SECONDS
+                        self._watch.work_out_within(self._watch.budget)
                         self._write_samples()
                 self.log.commit()
             except Exception as error:  # noqa: BLE001 (said; computing goes on)
                 self._give_up(error)
                 return
-            if busy:
-                self._wake.wait(self._watch.pause)
-            elif self._runs:
-                self._wake.wait(_TURN_SECONDS)
-            else:
-                self._wake.wait(max(0.0, next_memory - perf_counter()))
+            if busy or not self._may_rest():
+                self._wake.wait(self._watch.pause())
+                self._wake.clear()
+                continue
+            self._wake.wait(_TURN_SECONDS if self._runs else max(0.0, next_memory - perf_counter()))
             self._wake.clear()
+            with self._turn:
+                self._watch.rests_until(min(self._began, perf_counter()))
+
+    def _may_rest(self) -> bool:
+        """Whether looks may cease, as no thread of this process has a task, until one may."""
+        with self._lock:
+            if self._thread_runs:
+                return False
+            self._began = inf
+            return True
 
     def _give_up(self, error: Exception) -> None:
         self.meter.closed = True

@@ -1,12 +1,149 @@
-"""How often threads are looked at, and after how long a running task is reported."""
+"""When threads are looked at, what that may cost, and after how long a running task is reported.
+
+Time is cut into stretches, end to end; each has one look, at a moment that is drawn uniformly
+within it (:class:`LookTimes`). What is seen there is given the stretch's seconds, so its expected
+seconds are its true ones, whatever the program does and however long stretches are: of a stretch
+of L seconds, b of which a thread is busy, a look sees it busy with probability b / L, and then
+gives L. Nothing is asked of the program: it may be periodic, and rest as long as it likes::
+
+    stretches  ├────────┼────────┼────────┼────────────────┼────────┤
+    looks          ┴           ┴   ┴                  ┴      ┴
+    busy         ▓▓▓▓              ▓▓▓▓▓▓▓▓▓▓▓▓            ▓▓
+    given        9 ms              9    + from the stretch's end to the task's
+
+This holds as long as a stretch's length is decided before it begins. The looks of stretches in
+which nobody is busy would see nothing, so they are left out; where somebody begins in the middle
+of one, its moment is drawn all the same, and may have been before.
+
+A look takes a core 50 to 300 us, most of it for waking up and for what no cache holds. Where looks
+of 9 ms would take more than a hundredth of a core, stretches are longer (:class:`LookBudget`).
+"""
 
 from __future__ import annotations
 
-#: Seconds between looks at threads that compute. A sample stands for 10 ms; looking a
-#: little more often makes up for wake-ups that come late on a busy machine.
+from collections import deque
+from collections.abc import Callable
+from random import Random
+from statistics import median
+
+#: Seconds of a stretch while threads compute, with a sample of 10 ms; of other samples as many
+#: tenths.
 LOOK_SECONDS = 0.009
-#: Between looks at threads that stand still: a wake-up costs some 150 us on a virtual
-#: machine, so 100 of them a second would cost more than the tasks that they watch.
+#: ... while they stand still: a wake-up costs some 150 us on a virtual machine, so 100 of them a
+#: second would cost more than the tasks that they watch.
 STILL_SECONDS = 0.04
 #: Tasks from here on are shown while they run.
 RUNNING_SECONDS = 0.1
+#: What looks may take of a core.
+LOOK_SHARE = 0.01
+#: The budget makes stretches no longer; two looks are at most two stretches apart.
+MOST_STRETCH_SECONDS = 0.05
+#: A look stands for at most this many seconds, or for four intervals if that is more: the process
+#: may have been stopped.
+LONGEST = 1.0
+#: Looks whose cost is remembered, and after how many the mean is taken again.
+_REMEMBERED = 64
+_AGAIN = 8
+#: A look that took more than so many times the median met something else: a collection of garbage.
+_MOST_TIMES = 4.0
+
+#: A moment at which a look was due, and the seconds that it stands for.
+Due = tuple[float, float]
+
+
+class LookTimes:
+    """When looks are due: one in each stretch.
+
+    Parameters
+    ----------
+    begin
+        Of the first stretch.
+    seconds
+        How long it is.
+    longest
+        A look stands for at most so many seconds.
+    chance
+        Draws from [0, 1).
+    """
+
+    def __init__(
+        self,
+        begin: float,
+        seconds: float,
+        longest: float = LONGEST,
+        chance: Callable[[], float] | None = None,
+    ) -> None:
+        self._chance = chance or Random().random
+        #: Of the stretches that begin from now on.
+        self._seconds = seconds
+        self._longest = longest
+        self._cut(begin)
+
+    def _cut(self, begin: float) -> None:
+        #: Where the stretch begins whose look comes next.
+        self.begin = begin
+        self._length = self._seconds
+        #: When that look is due.
+        self.due = begin + self._chance() * self._length
+
+    def take(self, now: float) -> list[Due]:
+        """Return what a look at `now` stands for: the looks that were due by then."""
+        dues: list[Due] = []
+        if self.due < now - self._longest:
+            self.skip(now - self._longest)
+        while self.due <= now:
+            dues.append((self.due, self._length))
+            self._cut(self.begin + self._length)
+        return dues
+
+    def skip(self, until: float) -> None:
+        """Leave out looks before `until`: until then nobody was busy."""
+        end = self.begin + self._length
+        if end <= until:
+            self._cut(end + (until - end) // self._seconds * self._seconds)
+        while self.due < until:
+            self._cut(self.begin + self._length)
+
+    def stretch(self, seconds: float, now: float) -> None:
+        """Have stretches of so many seconds, from the first one on that begins after `now`."""
+        if seconds != self._seconds:
+            self._seconds = seconds
+            if self.begin > now:
+                self._cut(self.begin)
+
+
+class LookBudget:
+    """How long stretches have to be for looks to take at most their share of a core."""
+
+    def __init__(self) -> None:
+        #: What looks may take of a core; may be changed.
+        self.share = LOOK_SHARE
+        self._looks: deque[float] = deque(maxlen=_REMEMBERED)
+        self._rest: deque[float] = deque(maxlen=_REMEMBERED)
+        self._new = 0
+        #: CPU seconds of a look and of what follows from it, on average.
+        self.mean = 0.0
+
+    def looked(self, seconds: float) -> None:
+        """A look at busy threads took so much of a core, waking up for it included."""
+        self._looks.append(seconds)
+        self._new += 1
+        if self._new >= _AGAIN:
+            self._new = 0
+            self.mean = _robust_mean(self._looks) + _robust_mean(self._rest)
+
+    def worked_out(self, seconds: float, looks: int) -> None:
+        """What follows from so many looks at busy threads took so much."""
+        if looks:
+            self._rest.append(seconds / looks)
+
+    def stretch(self, asked: float) -> float:
+        """Seconds of a stretch: those that are asked for, or more."""
+        return max(asked, min(self.mean / self.share, MOST_STRETCH_SECONDS))
+
+
+def _robust_mean(values: deque[float]) -> float:
+    if not values:
+        return 0.0
+    most = _MOST_TIMES * median(values)
+    return sum(min(value, most) for value in values) / len(values)

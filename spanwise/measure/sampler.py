@@ -1,10 +1,10 @@
-"""The statistical profiler: looks at the executors' stacks every 10 ms, unless told otherwise.
+"""The statistical profiler: looks at the executors' stacks at moments drawn by `LookTimes`.
 
 A look happens when the sampler gets the interpreter lock, which is not a fair moment:
-a long call into C that keeps the lock delays it to the call's end. So a look stands
-for the time since the look before, and the state is not what the thread does at that
-moment, when a pure-Python thread by necessity waits for the lock that the sampler holds,
-but follows from its CPU clock: the seconds on core, in the run queue and blocked since
+a long call into C that keeps the lock delays it to the call's end. So what counts is whether the
+thread was busy when the look was due, by its own stamps; and the state is not what the thread does
+when it is looked at, when a pure-Python thread by necessity waits for the lock that the sampler
+holds, but follows from its CPU clock: the seconds on core, in the run queue and blocked since
 the last look, or since the task began, are added up per span and function, in samples
 of 10 ms. Each whole sample goes to the state that is owed most::
 
@@ -18,14 +18,15 @@ for 9 ms would have none::
     begun with  0     0.62  0.24  0.85
     samples     0     1     1     1      of 0.9 each
 
-A look at a task that began since the last look stands for the time since that look: most
-tasks shorter than this are not seen. The thread tells the sampler when a task that a look
-saw has ended. Then the task's duration and states are known, so it gets its own time, or the
-time that the look stood for if that is more, each state in proportion::
+The first look at a task stands for its whole stretch: most tasks shorter than this are not seen.
+The thread tells the sampler when a task that a look saw has ended. Then the task's duration and
+states are known, so that it gets, beside that stretch, all its time since, each state in
+proportion (`_Seen.due`)::
 
+    stretches   ├────────┼────────┼────────┼────────┤
     looks           ┴        ┴                  ┴
-    task              zzzzzzzzzzzzzz▓▓▓▓▓▓▓▓│        first  blocked 0.9 (all that is known of it)
-                                                     then   blocked 1.4  on core 0.8
+    task              zzzzzzzzzzzzzz▓▓▓▓▓▓▓▓│        first  blocked 0.9 (the look's stretch)
+                                                     then   blocked 1.2  on core 0.7
 
 The kernel adds a stay in the run queue to the thread's clock when the stay ends. Looks during the
 stay take this waiting for blocked; the look after it finds more waiting than time has passed, and
@@ -37,15 +38,15 @@ turns their samples into waiting ones if they have not been sent::
     then            waiting 0.5   1    waiting 1
 
 The lock is free while a thread sends its results or reads its inputs, so many looks come
-there, after the task. The time that they stand for is mostly the task's: by the same debts
-a look during sending counts for the function (whose inner frames nobody saw) or for the
-worker, and a look during reading, which takes some microseconds, for the function::
+there, after the task. Those that were due before its end count for the function (whose inner
+frames nobody saw), those that were due during sending for the worker, and a look during reading,
+which takes some microseconds, for the function::
 
-    look        run ends   look
-     ┴─ function ──┴─ send ─┴─    owed: function 0.9  worker 0.1
+    due    run ends   look
+     ┴─ function ┴─ send ─┴─    owed: function 0.9
 
-A look comes every 10 ms and finds no line of this file in the processor's caches, so that it
-would take several times as long as the next one at once. And the program waits for it. So it
+A look comes each 10 ms or later and finds no line of this file in the processor's caches, so that
+it would take several times as long as the next one at once. And the program waits for it. So it
 only takes down what it sees (`_Fact`). What follows from that is worked out for all looks
 together when their rows are asked for, once a second::
 
@@ -57,21 +58,21 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Sequence
 from math import floor, inf, isnan
+from time import thread_time
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.measure.clocks import CoreWait, ThreadClock
+from spanwise.measure.looks import LONGEST, MOST_STRETCH_SECONDS, STILL_SECONDS, Due, LookBudget
 from spanwise.measure.stacks import Frame, StackTree, built_in_of, call_of
 from spanwise.records.enumerations import LARGEST_U16, SAMPLE_BLOCKED, SAMPLE_WAITING
 from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 
 #: Seconds that one sample stands for, unless a setting says otherwise.
 INTERVAL = 0.01
-#: A look stands for at most this many seconds, or for four intervals if that is more: the process
-#: may have been stopped.
-LONGEST = 1.0
 #: Called at the end of runs: lets the lock go for microseconds.
 _READ_CODE = CoreWait.read.__code__
 #: A thread that was on core for less than this share of the time stood still.
@@ -124,6 +125,8 @@ class _Task(NamedTuple):
     call, built_in
         What it calls, where its stack does not say it: of a task that is sent or reads its clock,
         and of one that calls what has no frame.
+    is_over
+        Its thread is idle: it has ended at `stop`, after a look was due.
     """
 
     began: float
@@ -135,7 +138,7 @@ class _Task(NamedTuple):
     codes: list[CodeType]
     call: Frame | None
     built_in: Frame | None
-    was_busy: bool
+    is_over: bool
 
 
 #: The fields of a :class:`_Point` and of a :class:`_Task`, as a look takes them down: to make a
@@ -154,8 +157,16 @@ _Taken = tuple[
     bool,
 ]
 #: A thread as a look saw it: its lane, when, what its clocks said (None: it has ended), what it
-#: told of the last end, and its task, if it had one.
-_Fact = tuple["_Lane", float, _Clocks | None, tuple[float, float, float, float], _Taken | None]
+#: told of the last end, its task, if it had one, and for how many seconds the look stands: of the
+#: task, of the time after its end, and until when.
+_Fact = tuple[
+    "_Lane",
+    float,
+    _Clocks | None,
+    tuple[float, float, float, float],
+    _Taken | None,
+    tuple[float, float, float],
+]
 
 
 class _Seen:
@@ -169,19 +180,33 @@ class _Seen:
         Span and function.
     """
 
-    __slots__ = ("began", "given", "spent", "stack", "stood_for", "whose")
+    __slots__ = ("before", "began", "first", "given", "spent", "stack", "whose")
 
-    def __init__(self, began: float, whose: tuple[int, int]) -> None:
+    def __init__(self, began: float, whose: tuple[int, int], first: float, before: float) -> None:
         self.began = began
         self.whose = whose
         #: None: it was given no sample.
         self.stack: int | None = None
-        #: How many samples the first look at it stood for; 0: that look was not the first since
-        #: its begin.
-        self.stood_for = 0.0
+        #: In samples: what the first look at it stood for, and its time up to the end of that.
+        self.first = first
+        self.before = before
         #: By state, in samples: what it is known to have done, and what it was credited for that.
         self.spent = [0.0] * 4
         self.given = [0.0] * 4
+
+    def due(self, sure: float) -> float:
+        """How many samples it is due, by what it is known to have done.
+
+        Parameters
+        ----------
+        sure
+            A task that took so many samples was seen however looks fell.
+        """
+        took = sum(self.spent)
+        # The latter is expected to be what it took, too: of the o seconds that it has of its first
+        # stretch, of length L, and r after that, o / L · (L + r) + (1 - o / L) · r = o + r.
+        # (Where its first look does not see it, the same holds of r.)
+        return took if took >= sure else self.first + max(0.0, took - self.before)
 
 
 class Sampled(Protocol):
@@ -205,6 +230,9 @@ class Sampled(Protocol):
     #: `row` has ended, at `clock`, and is being sent.
     reporting: bool
     clock: float
+    #: When it was idle last, and its row until then: nothing of a user's.
+    idle_since: float
+    last_row: Any
 
     @property
     def ident(self) -> int | None:
@@ -239,6 +267,8 @@ class _Lane:
         self.owed_after = BoundedMap[tuple[int, int], list[float]](_MOST_OWED)
         #: The entry of `owed` to which the last look added.
         self.last_owed: list[float] | None = None
+        #: Seconds of looks that saw nobody's stack; the next look stands for them.
+        self.left = 0.0
         #: Samples called blocked since the last known stay in the run queue: the latest of them
         #: may belong to a stay that has not ended.
         self.doubts: deque[tuple[_SampleKey, int]] = deque(maxlen=_MOST_DOUBTS)
@@ -293,6 +323,32 @@ class _Lane:
         here = self.looked = (now, cpu, waited)
         return here
 
+    def stood(self, dues: Sequence[Due], stop: float | None) -> tuple[float, float]:
+        """For how many seconds of its task, and of the time since, a look stands.
+
+        A look may come late, by what had the lock: what counts is whether the thread was busy when
+        it was due, by the thread's stamps.
+
+        Parameters
+        ----------
+        stop
+            The task has ended then.
+        """
+        executor = self.executor
+        idle, busy = executor.idle_since, executor.busy_since
+        of_task = since = 0.0
+        for due, seconds in dues:
+            if busy > idle:
+                if idle <= due < busy:
+                    continue
+            elif due < busy:
+                continue
+            if stop is None or due < stop:
+                of_task += seconds
+            else:
+                since += seconds
+        return of_task, since
+
     def late(self, here: _Point) -> float:
         """By how many samples its waiting since the last look exceeds its time off the core.
 
@@ -336,16 +392,19 @@ class ThreadSampler:
         #: May be changed when the rows have been taken.
         self.epoch = epoch
         self._interval = interval
-        #: A look stands for at most so many seconds.
+        #: What a task did between two looks counts for at most so many seconds.
         self._longest = max(LONGEST, 4 * interval)
+        #: Samples of a task that no look can have missed: two of the longest stretches.
+        longest = max(MOST_STRETCH_SECONDS, STILL_SECONDS, interval)
+        self._sure = 2 * longest / interval
         self.stacks = stacks
         self._lanes: list[_Lane] = []
         self._facts: list[_Fact] = []
         self._samples: dict[_SampleKey, int] = {}
-        #: Whether the last look saw a busy thread.
-        self._was_busy = False
         #: Looks at a busy thread: the true rate.
         self.looks = 0
+        #: How many of them there were when the budget was told of them.
+        self._worked_out = 0
 
     def add(self, executor: Sampled) -> None:
         """Look at this thread too; it lives."""
@@ -363,8 +422,16 @@ class ThreadSampler:
         """Return the part with which a fused task ends; None for any other task."""
         return None
 
-    def look(self, now: float) -> tuple[int, bool]:
-        """Sample every busy executor; return how many there were, and whether one moved."""
+    def look(self, now: float, dues: Sequence[Due], until: float) -> tuple[int, bool]:
+        """Sample every busy executor; return how many there were, and whether one moved.
+
+        Parameters
+        ----------
+        dues
+            The looks that have been due, and what they stand for (:class:`LookTimes`).
+        until
+            When the next stretch begins.
+        """
         busy = []
         standing = 0
         moved = False
@@ -373,7 +440,7 @@ class ThreadSampler:
             row = executor.row
             if row is None:
                 lane.task = None
-                self._rest(lane, now)
+                self._rest(lane, now, dues, until)
             else:
                 # All of one moment: nothing is called between them, so no thread has a turn.
                 executor.watched = True
@@ -385,35 +452,43 @@ class ThreadSampler:
                     executor.clock if executor.reporting else None,
                 )
                 part = executor.part
+                of_task, since = lane.stood(dues, stamps[4])
+                stood = (of_task, since, until)
                 task = lane.stands(row, part, stamps[0], stamps[2], stamps[4])
                 if task is not None:
                     standing += 1
-                    moved |= self._look_again(lane, now, stamps[3], task)
+                    moved |= self._look_again(lane, now, stamps[3], task, stood)
                 else:
-                    busy.append((lane, row, part, stamps))
+                    busy.append((lane, stood, row, part, stamps))
         count = standing + len(busy)
         if not count:
-            self._was_busy = False
             return 0, False
         frames = sys._current_frames() if busy else {}
         try:
-            for lane, row, part, stamps in busy:
+            for lane, stood, row, part, stamps in busy:
                 executor = lane.executor
                 # The executor may have begun its next task before the stacks were taken. Then
                 # nobody can tell whose stack this is, and the time is left to the next look.
                 if executor.row is row and executor.part is part:
-                    moved |= self._look_at(lane, now, frames, row, part, *stamps)
+                    moved |= self._look_at(lane, now, stood, frames, row, part, *stamps)
                 else:
+                    lane.left += stood[0] + stood[1]
                     moved = True
         finally:
             # The dict holds this very frame, which holds the dict: a cycle that would
             # keep inputs of ended tasks until the next garbage collection.
             frames.clear()
-        self._was_busy = True
         self.looks += 1
         if len(self._facts) > _MOST_FACTS:
-            self._work_out()
+            self.work_out()
         return count, moved
+
+    def settle(self, now: float) -> None:
+        """Take down the ends of tasks of threads that are idle now, with no look due."""
+        for lane in self._lanes:
+            if lane.executor.row is None:
+                lane.task = None
+                self._rest(lane, now, (), now)
 
     def _look_again(
         self,
@@ -421,32 +496,55 @@ class ThreadSampler:
         now: float,
         ended: tuple[float, float, float, float],
         task: _Taken,
+        stood: tuple[float, float, float],
     ) -> bool:
         """Sample a thread that has not run since the last look; return whether it may soon.
 
         Its stack is what it was: to take it again would be most of a look's cost.
         """
-        if task[-1] != self._was_busy:
-            task = lane.task = _Task._make(task)._replace(was_busy=self._was_busy)
-        self._facts.append((lane, now, lane.stand(now), ended, task))
+        self._facts.append((lane, now, lane.stand(now), ended, task, stood))
         return now - max(task[0], task[2]) < STILL_AFTER_SECONDS
 
-    def _rest(self, lane: _Lane, now: float) -> None:
-        """The thread is idle."""
-        ended = lane.executor.ended
+    def _rest(self, lane: _Lane, now: float, dues: Sequence[Due], until: float) -> None:
+        """The thread is idle; it may have been busy when the look was due."""
+        executor = lane.executor
+        ended = executor.ended
+        task: _Taken | None = None
+        stood = (0.0, 0.0, until)
+        stop, row = executor.idle_since, executor.last_row
+        if row is not None and (lane.left or (dues and dues[0][0] < stop)):
+            of_task, _ = lane.stood(dues, stop)
+            lane.left, of_task = 0.0, of_task + lane.left
+            if of_task:
+                stood = (of_task, 0.0, until)
+                part = self.last_part(row)
+                called = part[4].function if part is not None else self.called(row)
+                task = (
+                    executor.began,
+                    executor.began_cpu,
+                    executor.busy_since,
+                    stop,
+                    _whose(row, part),
+                    None,
+                    [],
+                    None if called is None else call_of(called),
+                    None,
+                    True,
+                )
         try:
             here = lane.read(now)
         except OSError:
             # It will have no task.
             lane.looked = (now, *lane.looked[1:])
-            self._facts.append((lane, now, None, ended, None))
+            self._facts.append((lane, now, None, ended, None, stood))
         else:
-            self._facts.append((lane, now, here, ended, None))
+            self._facts.append((lane, now, here, ended, task, stood))
 
     def _look_at(
         self,
         lane: _Lane,
         now: float,
+        stood: tuple[float, float, float],
         frames: dict[int, Any],
         row: Any,
         part: Any,
@@ -460,6 +558,9 @@ class ThreadSampler:
         executor = lane.executor
         t, cpu, _ = lane.looked
         here = lane.read(now)
+        if lane.left:
+            stood = (stood[0] + lane.left, *stood[1:])
+            lane.left = 0.0
         # Transfers before it did not hold the thread. (`began_cpu` is from then.)
         since_begin = max(began, busy_since)
         mark = None
@@ -467,7 +568,6 @@ class ThreadSampler:
             mark = (executor.core_wait.marked, executor.core_wait.last)
         if stop is not None:
             part = self.last_part(row)
-        whose = (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
         assert executor.ident is not None
         codes = self.stacks.codes_of(frames.get(executor.ident))
         call = built_in = None
@@ -482,31 +582,30 @@ class ThreadSampler:
             began_cpu,
             busy_since,
             stop,
-            whose,
+            _whose(row, part),
             mark,
             codes,
             call,
             built_in,
-            self._was_busy,
+            False,
         )
         spent = here[1] - cpu
         lane.task = task if stop is None and spent == 0 else None
         lane.row_and_part = (id(row), id(part))
-        self._facts.append((lane, now, here, ended, task))
+        self._facts.append((lane, now, here, ended, task, stood))
         # NaN, an unknown clock, counts as movement. So does a task that has stood still only
-        # briefly: if looks came more rarely at once, they would miss what follows it, and tasks
-        # of its kind would be seen too often.
+        # briefly: others of its kind are seen better so.
         is_still = spent < STILL * (now - t)
         return not is_still or now - since_begin < STILL_AFTER_SECONDS
 
-    def _work_out(self) -> None:
+    def work_out(self) -> None:
         """What follows from what looks have seen since the last time, in their order."""
         facts, self._facts = self._facts, []
-        for lane, now, clocks, ended, task in facts:
+        for lane, now, clocks, ended, task, stood in facts:
             here = None if clocks is None else _Point(*clocks)
             if task is not None:
                 assert here is not None
-                self._work_out_task(lane, now, here, ended, _Task(*task))
+                self._work_out_task(lane, now, here, ended, _Task(*task), stood)
             else:
                 self._work_out_rest(lane, now, here, ended)
 
@@ -535,50 +634,71 @@ class ThreadSampler:
         here: _Point,
         ended: tuple[float, float, float, float],
         task: _Task,
+        stood: tuple[float, float, float],
     ) -> None:
         last = lane.at
         if here.waited > last.waited:
             self._settle(lane, lane.late(here))
-        self._end_seen(lane, task.began, ended)
-        busy_since, stop, whose = task.busy_since, task.stop, task.whose
-        since_begin = max(task.began, busy_since)
-        begin = last
-        if since_begin >= last.t:
+        stop, whose = task.stop, task.whose
+        # Of a task that is sent the end may be known, by its thread.
+        is_told = stop is not None and ended[0] == task.began
+        self._end_seen(lane, None if is_told else task.began, ended)
+        since_begin = max(task.began, task.busy_since)
+        begin, is_first = last, since_begin >= last.t
+        if is_first:
             begin = _Point(
                 since_begin, task.began_cpu, lane.waited_at(since_begin, here, task.mark)
             )
-        shares = _shares(begin, here)
-        # Looks at idle threads may cease; they begin again the usual time after a task does.
-        since = max(last.t, now - self._longest)
-        if not (task.was_busy and last.t):
-            since = max(since, min(busy_since, now - self._interval))
+        end = here
+        if task.is_over and stop is not None:
+            end = here._replace(t=min(now, max(stop, begin.t)))
+        shares = _shares(begin, end)
         lane.at = here
-        stood_for = (now - since) / self._interval
+        of_task, since, until = (each / self._interval for each in stood)
         owed = lane.last_owed = lane.owed_to(whose)
-        seen = lane.seen
-        if seen is None:
-            seen = lane.seen = _Seen(task.began, whose)
-            if begin is not last:
-                seen.stood_for = stood_for
-        known = min(now - begin.t, self._longest) / self._interval
+        if stop is None:
+            seen = lane.seen
+            if seen is None:
+                before = max(0.0, until - since_begin / self._interval)
+                seen = lane.seen = _Seen(task.began, whose, of_task, before)
+            known = min(now - begin.t, self._longest) / self._interval
+            for state, share in enumerate(shares):
+                seen.spent[state] += share * known
+            more = seen.due(self._sure) - sum(seen.given)
+            for state, share in enumerate(shares):
+                seen.given[state] += share * more
+                owed[state] += share * more
+            paid = _pay(owed)
+            if sum(paid):
+                is_read = bool(task.codes) and task.codes[0] is _READ_CODE
+                seen.stack = self._stack_of(task, is_read)
+                self._give(lane, now, whose, seen.stack, paid)
+            return
+        if is_first:
+            # It was not seen before: of one that was, all time is known.
+            took = min(stop - since_begin, self._longest) / self._interval
+            seen = _Seen(task.began, whose, of_task, max(0.0, until - since_begin / self._interval))
+            seen.spent[0] = max(0.0, took)
+            of_task = seen.due(self._sure) if of_task else 0.0
+        else:
+            of_task = 0.0
         for state, share in enumerate(shares):
-            owed[state] += share * stood_for
-            seen.given[state] += share * stood_for
-            seen.spent[state] += share * known
+            owed[state] += share * (of_task + since)
         paid = _pay(owed)
         n = sum(paid)
-        if n > 0:
-            is_of_function = bool(task.codes) and task.codes[0] is _READ_CODE
-            if stop is not None:
-                busy = max(last.t, busy_since)
-                share = min(1.0, max(0.0, (stop - busy) / max(now - busy, _SHORTEST)))
-                is_of_function = _is_first_s(lane.owed_after, whose, n, share)
-            if is_of_function and task.call is not None:
-                stack = self.stacks.stack_of_call(task.call)
-            else:
-                stack = self.stacks.stack_of(task.codes, task.built_in)
-            self._give(lane, now, whose, stack, paid)
-            seen.stack = stack
+        if n:
+            share = of_task / (of_task + since) if of_task + since else 0.0
+            is_of_function = _is_first_s(lane.owed_after, whose, n, share)
+            self._give(lane, now, whose, self._stack_of(task, is_of_function), paid)
+        if task.is_over:
+            lane.seen = None
+            lane.last_owed = None
+
+    def _stack_of(self, task: _Task, is_of_function: bool) -> int:
+        """Return its stack, or that of what it calls if that is what is meant."""
+        if is_of_function and task.call is not None:
+            return self.stacks.stack_of_call(task.call)
+        return self.stacks.stack_of(task.codes, task.built_in)
 
     def _end_seen(
         self,
@@ -610,7 +730,7 @@ class ThreadSampler:
         took = sum(spent)
         if not took > 0.0:
             return
-        times = max(1.0, seen.stood_for / took)
+        times = seen.due(self._sure) / took
         owed = lane.owed_to(seen.whose)
         for state, given in enumerate(seen.given):
             owed[state] += spent[state] * times - given
@@ -660,12 +780,19 @@ class ThreadSampler:
             owed[SAMPLE_WAITING] += late
             owed[SAMPLE_BLOCKED] -= late
 
+    def work_out_within(self, budget: LookBudget) -> None:
+        """Work out what looks have seen, in the thread that looks: it is a part of their cost."""
+        looks, self._worked_out = self.looks - self._worked_out, self.looks
+        begin = thread_time()
+        self.work_out()
+        budget.worked_out(thread_time() - begin, looks)
+
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
         """Return the rows of the table `samples` collected so far and forget them.
 
         Their stacks are those of :attr:`stacks` from then on.
         """
-        self._work_out()
+        self.work_out()
         samples, self._samples = self._samples, {}
         epoch = self.epoch
         # Half past: readers that count seconds from the same epoch find the same second.
@@ -674,6 +801,11 @@ class ThreadSampler:
             for (second, thread, span, function, stack, state), n in samples.items()
             if n > 0
         ]
+
+
+def _whose(row: Any, part: Any) -> tuple[int, int]:
+    """Return span and function of a task or of a part of one."""
+    return (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
 
 
 def _shares(a: _Point, b: _Point) -> _Shares:

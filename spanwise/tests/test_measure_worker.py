@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from spanwise.graph.template import Part
+from spanwise.measure.looks import LOOK_SECONDS
 from spanwise.measure.sampler import INTERVAL
 from spanwise.records.enumerations import (
     KIND_COMPUTE,
@@ -32,6 +33,7 @@ from spanwise.records.enumerations import (
 )
 from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.fake_scheduler import FakeScheduler, task
+from spanwise.tests.looks import look_as_asked
 from spanwise.tests.processes import wait_until
 from spanwise.wire import payload
 from spanwise.worker.executor import FLUSH_ROWS, FLUSH_SECONDS, QUICK_SECONDS
@@ -464,6 +466,11 @@ def array_work(cpu_seconds):
 
 
 class TestSampling:
+    @pytest.fixture(autouse=True)
+    def looks(self, single, double):
+        for worker in (single, double):
+            worker.call(look_as_asked)
+
     def mix(self, worker, spans, seconds):
         """Tasks of several spans until `seconds` have passed; CPU and samples per span.
 
@@ -537,6 +544,31 @@ class TestSampling:
     def off_by(a, b):
         return max(abs(a.get(key, 0) - b.get(key, 0)) for key in {*a, *b})
 
+    @pytest.mark.parametrize(("rest", "count"), [(0.005, 250), (0.12, 30)])
+    def test_short_tasks_between_rests_have_their_seconds(self, single, rest, count):
+        """Against their threads' CPU clocks: looks go on during short rests, not during long."""
+        seconds, span = 0.006, 120 + count
+        opening, *others = ids(count + 1)
+        single.assign([task(opening, burn, (0.001,), span=100, function_id=span, wanted=False)])
+        single.task_run(opening)
+        run_ids = []
+        with Disturbance(single.process.pid) as disturbance:
+            for each in others:
+                made = task(each, burn, (seconds,), span=span, function_id=span, wanted=False)
+                run_ids += single.assign([made]).values()
+                single.run_of(run_ids[-1])
+                time.sleep(rest)
+            lost = disturbance.seconds
+        single.flush()
+        wanted = set(run_ids)
+        cpu = sum(run.cpu for run in single.runs if run.runId in wanted)
+        found = INTERVAL * sum(
+            n for of, _, _, state, n in single.samples() if of == span and state == SAMPLE_ON_CORE
+        )
+        # Of d seconds in stretches of L a look sees all or nothing, with a variance of d (L - d).
+        chance = 4 * math.sqrt(count * seconds * (LOOK_SECONDS - seconds)) + 2 * INTERVAL
+        assert found == pytest.approx(cpu, abs=chance + lost)
+
     def test_two_spans_of_python_on_one_thread(self, single):
         looks = single.call(lambda dask_worker: dask_worker._worker.watch.sampler.looks)
         with Disturbance(single.process.pid) as disturbance:
@@ -555,9 +587,9 @@ class TestSampling:
             share = inside[span] / wall[span]
             bound = self.bound_of_function(share, looks * self.shares(wall)[span], lost, wall)
             assert abs(functions[span, name] / samples[span] - share) < bound
-        # True looks, not what they stand for. One is due each 10 ms and may have to wait a switch
-        # interval of 5 ms for the lock: 67 a second, less a tenth, while looker and looked at have
-        # a core.
+        # True looks, not what they stand for. Without a budget one is due in each 9 ms and may have
+        # to wait a switch interval of 5 ms for the lock: 67 a second, less a tenth, while looker
+        # and looked at have a core.
         assert looks > 60 * (sum(wall.values()) - lost)
 
     def test_python_and_arrays_on_two_threads(self, double):

@@ -127,7 +127,7 @@ def test_q06_what_ran_just_now_is_there(ran: Client) -> None:
 
 
 def test_samples_are_the_time_of_threads(ran: Client) -> None:
-    # However late looks come, each stands for the time since the one before, up to a second.
+    # However late looks come, each stands for all that were due by then, up to a second.
     seconds = held(ran, "outer")
     counted = ran.profile(key="outer")["count"] * INTERVAL
     assert 0.5 * seconds < counted < 1.1 * seconds + 0.1

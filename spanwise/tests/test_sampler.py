@@ -17,12 +17,12 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from spanwise.measure import sampler as sampling
 from spanwise.measure.clocks import ThreadClock
-from spanwise.measure.looks import LOOK_SECONDS, STILL_SECONDS
+from spanwise.measure.looks import LOOK_SECONDS, STILL_SECONDS, LookTimes
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sampler import INTERVAL
 from spanwise.records.enumerations import NONE_U32, SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_WAITING
@@ -57,6 +57,7 @@ class FakeExecutor:
         self.ident = threading.get_ident()
         self.core_wait = None
         self.busy_since = self.began = self.began_cpu = self.clock = 0.0
+        self.idle_since, self.last_row = -1.0, None
         self.watched, self.ended = False, (0.0, 0.0, 0.0, 0.0)
         self.reporting = False
         self.path = list(path)
@@ -78,6 +79,11 @@ def sampler_of(executor: FakeExecutor, templates: dict[int, object] | None = Non
     return Sampler(
         SimpleNamespace(executors=[executor], names=executor.names, library=library), 0.0
     )
+
+
+def look(sampler: Sampler, now: float, seconds: float) -> tuple[int, bool]:
+    """Look for as many seconds before."""
+    return sampler.look(now, [(now - seconds / 2, seconds)], now)
 
 
 def booked(sampler: Sampler) -> dict[tuple[int, int], int]:
@@ -109,10 +115,10 @@ def test_a_stack_that_may_be_of_either_task_is_booked_to_neither(before, after, 
     sampler = sampler_of(executor)
     now = 100.0
     executor.busy_since = executor.began = now - 3 * INTERVAL
-    assert sampler.look(now) == (1, True)
+    assert look(sampler, now, 3 * INTERVAL) == (1, True)
     assert booked(sampler) == {}
     # The next look stands for the time of both.
-    sampler.look(now + INTERVAL / 2)
+    look(sampler, now + INTERVAL / 2, INTERVAL / 2)
     assert booked(sampler) == {owner: 3}
 
 
@@ -120,13 +126,13 @@ def test_a_task_that_stays_is_sampled():
     executor = FakeExecutor((A, None))
     sampler = sampler_of(executor)
     executor.busy_since = executor.began = 100.0 - 3.5 * INTERVAL
-    assert sampler.look(100.0)[0] == 1
+    assert look(sampler, 100.0, 3.5 * INTERVAL)[0] == 1
     assert booked(sampler) == {(1, 7): 3}
 
 
 def test_an_idle_executor_is_not_sampled():
     sampler = sampler_of(FakeExecutor((None, None)))
-    assert sampler.look(100.0) == (0, False)
+    assert look(sampler, 100.0, INTERVAL) == (0, False)
     assert sampler.looks == 0
 
 
@@ -137,7 +143,7 @@ def test_a_look_that_fails_lets_go_of_the_frames(monkeypatch):
     sampler = sampler_of(FakeExecutor((A, None)))
     sampler._lanes[0].clock = SimpleNamespace(read=lambda: os.kill(2**30, 0))
     with pytest.raises(OSError, match="No such process"):
-        sampler.look(100.0)
+        look(sampler, 100.0, INTERVAL)
     assert not frames
 
 
@@ -178,15 +184,15 @@ def test_a_thread_that_has_not_run_is_looked_at_by_its_clock_alone(monkeypatch):
         sampler = sampler_of(still.executor)
         wait_until("it stands", lambda: stands(still.thread))
         taken.clear()
-        for look in range(1, 21):
-            assert sampler.look(100.0 + look * INTERVAL)[0] == 1
+        for number in range(1, 21):
+            assert look(sampler, 100.0 + number * INTERVAL, INTERVAL)[0] == 1
         # The first finds that it has run, the second that it has not.
         assert len(taken) == 2
         still.go_on.set()
         wait_until("it stands again", lambda: stands(still.thread, "second"))
         taken.clear()
-        for look in range(21, 41):
-            sampler.look(100.0 + look * INTERVAL)
+        for number in range(21, 41):
+            look(sampler, 100.0 + number * INTERVAL, INTERVAL)
         assert len(taken) == 2
         assert booked(sampler) == {(1, 7): 40}
         assert {"first", "second"} <= functions(sampler)
@@ -211,9 +217,9 @@ def test_a_stack_from_before_the_clock_was_read_is_not_kept(monkeypatch):
             return frames
 
         monkeypatch.setattr(sampling.sys, "_current_frames", take_and_go_on)
-        sampler.look(100.0 + INTERVAL)
-        for look in range(2, 12):
-            sampler.look(100.0 + look * INTERVAL)
+        look(sampler, 100.0 + INTERVAL, INTERVAL)
+        for number in range(2, 12):
+            look(sampler, 100.0 + number * INTERVAL, INTERVAL)
         assert booked(sampler) == {(1, 7): 11}
         assert "second" in functions(sampler)
     finally:
@@ -301,7 +307,12 @@ LONE = [
 
 
 @pytest.mark.parametrize(("which", "name"), list(zip(CALLED, LONE, strict=True)))
-@given(lengths=st.lists(st.tuples(st.floats(0.001, 0.03), st.floats(0, 0.01)), min_size=50))
+@given(
+    lengths=st.lists(
+        st.tuples(st.floats(0.001, 0.03), st.floats(0, 0.01)), min_size=30, max_size=60
+    )
+)
+@settings(max_examples=20)
 def test_looks_while_a_run_is_sent_are_shared_as_the_time_is(which, name, lengths):
     """All looks come where the lock is let go: after the run."""
     executor = FakeExecutor((A, None))
@@ -310,9 +321,11 @@ def test_looks_while_a_run_is_sent_are_shared_as_the_time_is(which, name, length
     executor.reporting = True
     now = executor.busy_since = 100.0
     for run, sending in lengths:
-        executor.clock = now + run
-        now = executor.clock + sending
-        sampler.look(now)
+        executor.began, stop = now, now + run
+        executor.clock = stop
+        now = stop + sending
+        dues = [(stop - run / 2, run), (stop + sending / 2, sending)]
+        sampler.look(now, dues, now)
     found = named(sampler)
     assert found.keys() <= {name, "(this test)"}
     sent = sum(sending for _, sending in lengths)
@@ -335,7 +348,7 @@ def test_looks_while_a_fused_task_is_sent_are_its_last_part_s():
     executor.reporting = True
     executor.busy_since = 100.0
     executor.clock = 100.0 + 3.5 * INTERVAL
-    sampler.look(executor.clock)
+    look(sampler, executor.clock, 3.5 * INTERVAL)
     assert booked(sampler) == {(12, 18): 3}
 
 
@@ -346,16 +359,17 @@ def test_what_a_thread_used_before_it_was_idle_is_no_later_task_s(monkeypatch):
     sampler = sampler_of(executor, {})
     executor.busy_since = executor.began = 100.0
     executor.path = [(A, None)]
-    sampler.look(100.0)
+    look(sampler, 100.0, INTERVAL)
     # It computed for half a second, which no look saw, and has nothing to do now.
     executor.path = [(None, None)]
-    sampler.look(101.0)
+    executor.idle_since = 100.5
+    look(sampler, 101.0, INTERVAL)
     executor.path = [(B, None)]
     executor.busy_since = executor.began = 101.0
     executor.began_cpu = 0.5
     executor.clock = 101.0 + 10.2 * INTERVAL
     executor.reporting = True
-    sampler.look(101.0 + 10.2 * INTERVAL)
+    look(sampler, 101.0 + 10.2 * INTERVAL, 10.2 * INTERVAL)
     found = {
         state: n for _, _, _, function, _, state, n in sampler.rows() if function == B[FUNCTION]
     }
@@ -425,7 +439,7 @@ def test_a_stay_in_the_run_queue_that_the_kernel_tells_of_late_is_no_blocking(dr
         now += step
         if now > whole + 1.0:
             break
-        sampler.look(now)
+        look(sampler, now, step)
         looked = now
     found = Counter[int]()
     for *_, state, n in sampler.rows():
@@ -465,7 +479,7 @@ def test_stays_of_one_task_after_the_other_add_up(tasks, steps):
         now += step
         executor.began = max(begin for begin in begins if begin <= now)
         executor.began_cpu = thread.spent(SAMPLE_ON_CORE, executor.began)
-        sampler.look(now)
+        look(sampler, now, step)
     found = Counter[int]()
     for *_, state, n in sampler.rows():
         found[state] += n
@@ -481,9 +495,10 @@ def test_where_the_system_tells_no_waiting_what_stands_still_is_blocked():
     sampler = sampler_of(executor)
     sampler._lanes[0].clock = SimpleNamespace(read=lambda: 0.0)
     executor.busy_since = executor.began = 100.0
-    sampler.look(100.0 + 5.5 * INTERVAL)
+    look(sampler, 100.0 + 5.5 * INTERVAL, 5.5 * INTERVAL)
     executor.path = [(None, None)]
-    sampler.look(101.0)
+    executor.idle_since = 100.0 + 6 * INTERVAL
+    look(sampler, 101.0, INTERVAL)
     assert {state: n for *_, state, n in sampler.rows()} == {SAMPLE_BLOCKED: 5}
 
 
@@ -517,7 +532,7 @@ class Turns:
             end += seconds
             self.turns[-1][1] = end
         self.busy_since_each = busy_since_each
-        self.now = 0.0
+        self.now, self.place = 0.0, -1
         #: The least time between a task's begin and a look at it.
         self.nearest = 1.0
         self.executor = FakeExecutor((None, None))
@@ -542,43 +557,62 @@ class Turns:
                 found[function, state] += (until - self.scheduled.spent(state, begin)) / INTERVAL
         return found
 
-    def look_through(self, steps, adapts: bool = False) -> Counter[tuple[int, int]]:
-        """(function, state) to samples, after looks so many seconds apart.
+    def look_through(
+        self, seconds: float = LOOK_SECONDS, adapts: bool = False, chance: Random | None = None
+    ) -> Counter[tuple[int, int]]:
+        """(function, state) to samples, after looks in stretches of so many seconds.
 
         Parameters
         ----------
-        steps
-            Of 9 ms, if it `adapts`: looks at a thread that stands still are less frequent.
+        adapts
+            Looks at a thread that stands still are less frequent.
         """
-        executor, place = self.executor, -1
-        begin, turn = 0.0, None
-        interval = LOOK_SECONDS
-        for step in itertools.cycle(steps):
-            self.now += step * interval / LOOK_SECONDS
-            if self.now >= self.turns[-1][1]:
-                break
-            while place + 1 < len(self.turns) and self.turns[place + 1][0] <= self.now:
-                if turn is not None and executor.watched:
-                    executor.watched = False
-                    end = self.turns[place][1]
-                    executor.ended = (begin, end, self.cpu(end), self.waited(end))
-                place += 1
-                was_idle = turn is None
-                begin, _, turn = self.turns[place]
-                if turn is None:
-                    executor.path = [(None, None)]
-                    continue
-                executor.path = [turn]
-                executor.began, executor.began_cpu = begin, self.cpu(begin)
-                executor.core_wait.marked = begin
-                executor.core_wait.last = self.waited(begin)
-                if self.busy_since_each or was_idle:
-                    executor.busy_since = begin
-            if turn is not None:
-                self.nearest = min(self.nearest, self.now - begin)
-            busy, moved = self.sampler.look(self.now)
+        times = LookTimes(0.0, seconds, chance=(chance or CHANCE).random)
+        stretch = seconds
+        while times.due < self.turns[-1][1]:
+            self.go_to(times.due)
+            dues = times.take(self.now)
+            busy, moved = self.sampler.look(self.now, dues, times.begin)
             if adapts:
-                interval = LOOK_SECONDS if moved or not busy else min(2 * interval, STILL_SECONDS)
+                still = max(seconds, min(2 * stretch, STILL_SECONDS))
+                stretch = seconds if moved or not busy else still
+                times.stretch(stretch, self.now)
+        self.go_to(self.turns[-1][1])
+        return self.found()
+
+    def go_to(self, now: float) -> None:
+        """Run until then."""
+        executor, turns = self.executor, self.turns
+        self.now = now
+        while self.place + 1 < len(turns) and turns[self.place + 1][0] <= now:
+            before = turns[self.place] if self.place >= 0 else (0.0, 0.0, None)
+            begin, end, turn = before
+            if turn is not None and executor.watched:
+                executor.watched = False
+                executor.ended = (begin, end, self.cpu(end), self.waited(end))
+            self.place += 1
+            was_idle = turn is None
+            begin, _, turn = turns[self.place]
+            if turn is None or self.busy_since_each:
+                executor.idle_since = end
+            if turn is None:
+                if not was_idle:
+                    executor.last_row = before[2].row
+                executor.path = [(None, None)]
+                continue
+            executor.path = [turn]
+            executor.began, executor.began_cpu = begin, self.cpu(begin)
+            executor.core_wait.marked = begin
+            executor.core_wait.last = self.waited(begin)
+            if self.busy_since_each or was_idle:
+                executor.busy_since = begin
+        begin, _, turn = turns[self.place]
+        if turn is not None:
+            self.nearest = min(self.nearest, now - begin)
+
+    def found(self) -> Counter[tuple[int, int]]:
+        """(function, state) to samples so far."""
+        self.sampler.settle(self.now)
         found = Counter[tuple[int, int]]()
         for _, _, _, function, _, state, n in self.sampler.rows():
             found[function, state] += n
@@ -596,10 +630,11 @@ class Turns:
         min_size=10,
         max_size=60,
     ),
-    st.lists(st.floats(0.9 * INTERVAL, 1.4 * INTERVAL), min_size=1),
+    st.floats(0.9 * INTERVAL, 5 * INTERVAL),
+    st.integers(0, 2**32),
     st.booleans(),
 )
-def test_what_a_task_did_is_not_what_came_before_it_did(drawn, steps, busy_since_each):
+def test_what_a_task_did_is_not_what_came_before_it_did(drawn, seconds, seed, busy_since_each):
     """One function computes, one sleeps; a thread wakes up late between them."""
     turns = Turns(
         [
@@ -615,7 +650,7 @@ def test_what_a_task_did_is_not_what_came_before_it_did(drawn, steps, busy_since
         ],
         busy_since_each,
     )
-    found = turns.look_through(steps)
+    found = turns.look_through(seconds, chance=Random(seed))
     # What has just begun is taken to run.
     assume(turns.nearest > 1e-6)
     assert found.keys() <= {(A[FUNCTION], SAMPLE_ON_CORE), (B[FUNCTION], SAMPLE_BLOCKED)}
@@ -631,7 +666,7 @@ def test_short_tasks_have_the_samples_of_their_time(busy_since_each):
         ],
         busy_since_each,
     )
-    found = turns.look_through([0.00913, 0.01031, 0.009677])
+    found = turns.look_through()
     assert found[A[FUNCTION], SAMPLE_ON_CORE] * INTERVAL == pytest.approx(600 * 0.003, rel=0.1)
     assert found[B[FUNCTION], SAMPLE_BLOCKED] * INTERVAL == pytest.approx(600 * 0.01731, rel=0.1)
 
@@ -648,15 +683,18 @@ def test_each_state_has_the_samples_of_its_time_however_looks_and_tasks_fall_tog
     cpu = now = 0.0
     sampler = sampler_of(executor)
     sampler._lanes[0].clock = SimpleNamespace(read=lambda: cpu)
+    executor.busy_since = 0.0
     true = Counter[tuple[int, int]]()
     for is_a, step, share in pattern * 100:
         row = A if is_a else B
         executor.path = [(row, None)]
+        executor.ended = (executor.began, now, cpu, 0.0)
+        executor.began, executor.began_cpu = now, cpu
         now += step
         cpu += share * step
         true[row[FUNCTION], SAMPLE_ON_CORE] += share * step / INTERVAL
         true[row[FUNCTION], SAMPLE_BLOCKED] += (1.0 - share) * step / INTERVAL
-        sampler.look(now)
+        look(sampler, now, step)
     found = Counter[tuple[int, int]]()
     for _, _, _, function, _, state, n in sampler.rows():
         found[function, state] += n
@@ -673,7 +711,7 @@ def test_a_look_that_came_late_gives_each_state_its_share():
     executor.began_cpu, executor.core_wait.last = 40.0, 3.0
     sampler = sampler_of(executor)
     sampler._lanes[0].clock = SimpleNamespace(read=lambda: 40.0 + 0.6 * 0.95)
-    sampler.look(25_000.95)
+    look(sampler, 25_000.95, 0.95)
     assert {state: n for *_, state, n in sampler.rows()} == {
         SAMPLE_ON_CORE: 57,
         SAMPLE_WAITING: 38,
@@ -686,7 +724,7 @@ def test_debts_of_many_functions_are_bounded(monkeypatch):
     sampler = sampler_of(executor)
     for function in range(100):
         executor.path = [(row(function, 1), None)]
-        sampler.look(0.009 * (function + 1))
+        look(sampler, 0.009 * (function + 1), 0.009)
     rows = sampler.rows()
     lane = sampler._lanes[0]
     assert len(lane.owed) == 10
@@ -696,7 +734,6 @@ def test_debts_of_many_functions_are_bounded(monkeypatch):
 
 #: Looks and tasks that keep no step with each other.
 CHANCE = Random(4711)
-STEPS = [CHANCE.uniform(0.009, 0.0125) for _ in range(997)]
 
 
 def closely(turns: Turns, found: Counter[tuple[int, int]]) -> None:
@@ -734,7 +771,7 @@ def test_what_tasks_do_late_has_its_samples(both, idle, seconds):
         if idle:
             stays.append((None, SAMPLE_BLOCKED, some(idle)))
     turns = Turns(stays)
-    closely(turns, turns.look_through(STEPS, adapts=True))
+    closely(turns, turns.look_through(adapts=True))
 
 
 @pytest.mark.parametrize("seconds", [0.003, 0.0071, 0.013, 0.033, 0.071])
@@ -747,7 +784,7 @@ def test_each_part_of_a_fused_task_has_its_own_state(seconds):
             computes(Turn(row, INNER_B), seconds * 1.1),
         ]
     turns = Turns(stays)
-    closely(turns, turns.look_through(STEPS, adapts=True))
+    closely(turns, turns.look_through(adapts=True))
 
 
 @pytest.mark.parametrize("seconds", [0.043, 0.061, 0.111])
@@ -762,7 +799,7 @@ def test_what_sleeps_long_keeps_its_time(seconds):
             (None, SAMPLE_BLOCKED, some(0.0071)),
         ]
     turns = Turns(stays)
-    found = turns.look_through(STEPS, adapts=True)
+    found = turns.look_through(adapts=True)
     asleep = A[FUNCTION], SAMPLE_BLOCKED
     assert found[asleep] == pytest.approx(turns.true()[asleep], rel=0.1)
     # Of what is shorter than the time between looks, many or few happen to be seen.

@@ -13,6 +13,7 @@ from dask._task_spec import Task, TaskRef, fuse_linear_task_spec
 
 from spanwise import Client, span
 from spanwise.tests.disturbance import Disturbance
+from spanwise.tests.looks import look_as_asked
 from spanwise.tests.test_truth import pids_of, rest, spin, waited_for_core
 
 #: Words of Fine Metrics and of Profile.
@@ -35,6 +36,8 @@ def looks_of(dask_worker: Any) -> int:
 class Looks:
     """Counts the looks of all workers from here on, of which Profile's figures are made.
 
+    From here on, too, there are as many as the setting asks for.
+
     Parameters
     ----------
     least
@@ -43,6 +46,7 @@ class Looks:
 
     def __init__(self, client: Client, least: float = 60.0) -> None:
         self._client, self._least = client, least
+        client.run(look_as_asked)
         self._disturbance = Disturbance(*pids_of(client)).__enter__()
         self._before, self._began = self._all(), time.perf_counter()
 

@@ -21,6 +21,7 @@ import pytest
 from spanwise import Client, span, wait
 from spanwise.metrics import context_meter
 from spanwise.tests.disturbance import Disturbance, stolen
+from spanwise.tests.looks import look_as_asked
 from spanwise.tests.processes import wait_until
 from spanwise.tests.their_client import their_client
 
@@ -516,6 +517,7 @@ def test_waiting_for_the_lock_is_told_from_the_rest(one_process: Client) -> None
 
 def test_sampled_shares_are_those_of_cpu_time(client: Client) -> None:
     """Short form of ``benchmarks.sampling``: two spans that keep the cores busy, 3 to 1."""
+    client.run(look_as_asked)
     with span("heavy"):
         heavy = [client.submit(stamped, spin, 0.15, n, pure=False) for n in range(45)]
     with span("light"):

@@ -125,8 +125,10 @@ class Executor(threading.Thread):
         self.began_cpu = 0.0
         self.watched = False
         self.ended = (0.0, 0.0, 0.0, 0.0)
-        #: Since when the thread has not been idle.
+        #: Since when the thread has not been idle, and when it had its last task before that.
         self.busy_since = 0.0
+        self.idle_since = 0.0
+        self.last_row: Row | None = None
         self.core_wait: CoreWait | None = None
         #: What the task measures itself, and what of it belongs to parts that have ended.
         self.heard = Heard()
@@ -168,6 +170,14 @@ class Executor(threading.Thread):
                         or self.clock - report.since >= FLUSH_SECONDS
                     ):
                         self._flush()
+                    else:
+                        # This task is expected to be short; the watch thread sees to it that rows
+                        # do not wait for a long one.
+                        watch = worker.watch
+                        if watch is not None:
+                            watch.rows_wait = True
+                            if not watch.ticks:
+                                watch.tick()
             row = entry[2]
             try:
                 entry = self._run(entry)
@@ -190,8 +200,8 @@ class Executor(threading.Thread):
 
     def _idle(self) -> Entry | None:
         worker = self.worker
-        idle_since = self.clock
-        self.row = None
+        self.idle_since = idle_since = self.clock
+        self.last_row, self.row = self.row, None
         self._tell_reads()
         while True:
             worker.flush()
@@ -232,7 +242,7 @@ class Executor(threading.Thread):
     def _wake_watch(self) -> None:
         watch = self.worker.watch
         if watch is not None and watch.parked:
-            watch.wake()
+            watch.wake(self.busy_since)
 
     # ── one task ──────────────────────────────────────────────────────────
 

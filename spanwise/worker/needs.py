@@ -68,8 +68,14 @@ class Watching(Protocol):
     """The watch thread, as executors see it."""
 
     parked: bool
+    #: It looks each few ms whether rows wait, until none has for a while.
+    ticks: bool
+    #: Rows have waited since it looked.
+    rows_wait: bool
 
-    def wake(self) -> None: ...
+    def wake(self, at: float | None = None) -> None: ...
+
+    def tick(self) -> None: ...
 
     def pause_if_short(self) -> None: ...
 

@@ -1,7 +1,9 @@
 """The watch thread: samples stacks, measures memory, tells of long tasks and of late calls.
 
-Wakes every 9 ms while a task computes (of other intervals of the sampler nine tenths, at
-most 40 ms), every 40 ms while tasks only wait, and while there are none only to measure
+Wakes for looks while there are tasks, when :class:`LookTimes` says: in each 9 ms while a task
+computes (of other intervals of the sampler nine tenths), or less often where the budget of looks
+says so; in each 40 ms while tasks only wait; and at least each 40 ms, to tell of long tasks. While
+rows of short tasks wait to be sent, also each 9 ms; while there are no tasks only to measure
 memory: every 0.2 s, and after a while every 0.8 s.
 """
 
@@ -11,10 +13,17 @@ import gc
 import threading
 from collections.abc import Callable
 from math import inf
-from time import perf_counter, sleep
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Protocol
 
-from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
+from spanwise.measure.looks import (
+    LONGEST,
+    LOOK_SECONDS,
+    RUNNING_SECONDS,
+    STILL_SECONDS,
+    LookBudget,
+    LookTimes,
+)
 from spanwise.measure.memory import FreeMemory, MemoryMonitor, Thresholds, give_back_free_memory
 from spanwise.measure.sampler import INTERVAL
 from spanwise.measure.system import (
@@ -61,8 +70,8 @@ RESTS_AFTER_SECONDS = 2.0
 MOST_FREE_BYTES = 128 * 2**20
 #: Samples are sent this often, unless a setting says otherwise.
 SAMPLES_SECONDS = 1.0
-#: Looks at idle threads after which the sampler rests.
-IDLE_LOOKS = 10
+#: The sampler rests when nothing has been busy for so long.
+IDLE_SECONDS = 0.09
 #: Rows that an executor meant to send later leave at the latest now.
 OVERDUE_SECONDS = 0.004
 
@@ -100,6 +109,8 @@ class Watch(threading.Thread):
         self.memory_seconds = MEMORY_SECONDS
         #: The sampler rests; the thread that begins a task calls :meth:`wake`.
         self.parked = False
+        self.ticks = False
+        self.rows_wait = False
         #: Called at each look of this thread, and again within `MEMORY_SECONDS` if it returns
         #: True. From another thread :meth:`wake` has it called soon.
         self.look_also: Callable[[], bool] = lambda: False
@@ -107,8 +118,12 @@ class Watch(threading.Thread):
         epoch = scheduler_start - worker.clock.at(perf_counter())
         self.sampler = Sampler(worker, epoch, sample_seconds or INTERVAL)
         self.recording = recording
-        #: Seconds between looks at stacks; 0: there are none.
-        self._look_seconds = LOOK_SECONDS * sample_seconds / INTERVAL
+        #: Seconds of a stretch with one look at stacks; 0: there are none.
+        self._look_seconds = LOOK_SECONDS * sample_seconds / INTERVAL if recording else 0.0
+        longest = max(LONGEST, 4 * sample_seconds)
+        self.times = LookTimes(perf_counter(), self._look_seconds or LOOK_SECONDS, longest)
+        #: Of the looks of this thread.
+        self.budget = LookBudget()
         self._cycle_seconds = cycle_seconds
         #: Where the other threads of this process are; clients ask for it.
         self.machinery = Machinery(epoch, sample_seconds if recording else 0.0)
@@ -122,7 +137,10 @@ class Watch(threading.Thread):
         #: Bytes of the process beside results, when they were least.
         self._least_unmanaged = inf
         self._unpark = threading.Event()
-        #: Around what is collected and not yet sent.
+        #: When the task began that has woken the sampler.
+        self._woken_at = inf
+        self._was_begun = False
+        #: Around what is collected and not yet sent, and `times`.
         self._lock = threading.Lock()
         self._memory_rows: list[tuple[float, float, float, float, float]] = []
         self._system = SystemMonitor()
@@ -134,9 +152,16 @@ class Watch(threading.Thread):
         #: Bytes that had been spilled at the last look.
         self._written_bytes = 0
 
-    def wake(self) -> None:
-        """Begin to sample: a task has begun."""
+    def wake(self, at: float | None = None) -> None:
+        """Begin to sample: a task has begun, at this moment."""
         self.parked = False
+        if at is not None:
+            self._woken_at = min(self._woken_at, at)
+        self._unpark.set()
+
+    def tick(self) -> None:
+        """Look each few ms whether rows wait, as some do now."""
+        self.ticks = True
         self._unpark.set()
 
     def sees(self, executor: Lane) -> None:
@@ -150,76 +175,113 @@ class Watch(threading.Thread):
 
     def run(self) -> None:
         """Watch until the process ends."""
-        idle_looks = 0
-        looks = self._look_seconds if self.recording else 0.0
-        # What else is done here does not wait for looks that are rare.
-        shortest = min(looks or LOOK_SECONDS, STILL_SECONDS)
-        interval = shortest
-        next_memory = next_look = next_stacks = next_samples = last_busy = perf_counter()
+        looks = self._look_seconds
+        times, stretch = self.times, looks
+        next_memory = next_samples = last_task = last_busy = perf_counter()
         managed = -1.0
+        #: CPU seconds of this thread when it began to wait for a look.
+        waited: float | None = None
         while True:
             now = perf_counter()
-            is_due = looks > 0 and (looks == shortest or now >= next_stacks)
+            busy, moved, is_due = self._look(now)
             if is_due:
-                next_stacks = next_stacks + looks if next_stacks + looks > now else now + looks
-            busy, moved = self._look(now, is_due)
+                if busy and waited is not None:
+                    self.budget.looked(thread_time() - waited)
+                least = self.budget.stretch(looks)
+                still = max(least, min(2 * stretch, STILL_SECONDS))
+                stretch = least if moved or not busy else still
+                self._stretch(stretch, now)
             works = self.machinery.look(now)
-            idle_looks = 0 if busy or works else idle_looks + 1
             if busy:
+                last_task = now
+            if busy or works:
                 last_busy = now
-            if moved or not busy:
-                interval = shortest
-            else:
-                interval = min(2 * interval, STILL_SECONDS)
+            rests = now - last_busy >= IDLE_SECONDS
             self._push_overdue(now)
             self.look_also()
             if now >= next_memory:
-                if idle_looks >= IDLE_LOOKS:
+                if rests:
                     self._give_back_idle()
                 self._measure_memory(now)
                 before, managed = managed, self._worker.managed
-                rests = now - last_busy > RESTS_AFTER_SECONDS and managed == before
-                seconds = RESTING_SYSTEM_SECONDS if rests else SYSTEM_SECONDS
+                is_quiet = now - last_task > RESTS_AFTER_SECONDS and managed == before
+                seconds = RESTING_SYSTEM_SECONDS if is_quiet else SYSTEM_SECONDS
                 if self._system.is_due(now, seconds):
                     self._look_at_system()
-                next_memory = self._next_memory(next_memory, now, rests)
-                with_samples = now >= next_samples or idle_looks > 0
+                next_memory = self._next_memory(next_memory, now, is_quiet)
+                with_samples = now >= next_samples or last_busy < now
                 if now >= next_samples:
                     next_samples = now + self._cycle_seconds
+                if with_samples:
+                    with self._lock:
+                        self.sampler.work_out_within(self.budget)
                 self.send_measured(with_samples)
-            if idle_looks >= IDLE_LOOKS:
-                if looks > shortest:
-                    self._look(now, True)  # rare ones may not have seen that nothing runs
-                self._unpark.clear()
-                self.parked = True
-                rest = max(0.0, next_memory - perf_counter())
-                # (asked after `clear`: who wakes this thread from here on ends the wait)
-                woken = self._unpark.wait(min(rest, MEMORY_SECONDS) if self.look_also() else rest)
-                self.parked = False
-                next_look = perf_counter()
-                next_stacks = next_look + looks
-                if not woken and rest > LOOK_SECONDS:
-                    continue
-                next_memory = min(next_memory, next_look + self.memory_seconds)
-            # Looks that were missed are not made up for; the next stands for them.
+            waited = None
+            if rests:
+                if looks:
+                    stretch = self.budget.stretch(looks)
+                    self._stretch(stretch, now)
+                if self._rest(next_memory):
+                    now = perf_counter()
+                    next_memory = min(next_memory, now + self.memory_seconds)
+                    if self._was_begun:
+                        last_task = last_busy = now
+                continue
+            wake = min(times.due if looks else inf, next_memory, now + STILL_SECONDS)
+            if self._are_rows_waiting():
+                wake = min(wake, now + LOOK_SECONDS)
             now = perf_counter()
-            next_look += interval
-            if next_look > now:
-                sleep(next_look - now)
-            else:
-                next_look = now
+            if wake > now:
+                waited = thread_time()
+                self._unpark.wait(wake - now)
+                self._unpark.clear()
 
-    def _look(self, now: float, with_stacks: bool) -> tuple[int, bool]:
-        """How many executors are busy, and whether one was seen to move."""
-        busy, moved = 0, False
-        if not with_stacks:
-            busy = sum(executor.row is not None for executor in self._worker.executors)
-        if self.recording:
-            with self._lock:
-                if with_stacks:
-                    busy, moved = self.sampler.look(now)
+    def _look(self, now: float) -> tuple[int, bool, bool]:
+        """How many executors are busy, whether one was seen to move, and whether a look was due."""
+        with self._lock:
+            seen = self._look_if_due(now)
+            if self.recording:
                 self._tell_running(now)
-        return busy, moved
+        if seen is not None:
+            return (*seen, True)
+        return sum(executor.row is not None for executor in self._worker.executors), False, False
+
+    def _look_if_due(self, now: float) -> tuple[int, bool] | None:
+        """As :meth:`ThreadSampler.look`, if a look is due; the lock is held."""
+        dues = self.times.take(now) if self._look_seconds else []
+        return self.sampler.look(now, dues, self.times.begin) if dues else None
+
+    def _stretch(self, seconds: float, now: float) -> None:
+        with self._lock:
+            self.times.stretch(seconds, now)
+
+    def _rest(self, until: float) -> bool:
+        """Wait until then, or for a task; return whether something has ended the wait."""
+        self._unpark.clear()
+        self.parked = True
+        # From here on who begins a task wakes this thread; who began one before may not have.
+        woken = self._busy_since() < inf
+        if not woken:
+            rest = max(0.0, until - perf_counter())
+            woken = self._unpark.wait(min(rest, MEMORY_SECONDS) if self.look_also() else rest)
+        self.parked = False
+        began, self._woken_at = min(self._woken_at, self._busy_since()), inf
+        self._was_begun = began < inf
+        with self._lock:
+            self.times.skip(min(began, perf_counter()))
+        return woken
+
+    def _busy_since(self) -> float:
+        """When the first of the threads that have tasks now began to."""
+        executors = self._worker.executors
+        return min((e.busy_since for e in executors if e.busy_since > e.idle_since), default=inf)
+
+    def _are_rows_waiting(self) -> bool:
+        """Whether rows have waited since this was asked last, for others or for this thread."""
+        self.ticks, self.rows_wait = self.rows_wait, False
+        if self.rows_wait:  # just now, by a thread that saw `ticks`
+            self.ticks = True
+        return self.ticks
 
     def _next_memory(self, last: float, now: float, rests: bool) -> float:
         """When memory is measured again."""
@@ -264,6 +326,10 @@ class Watch(threading.Thread):
             self._load_rows = []
             self._running_rows = []
             if with_samples:
+                # (whoever asks is told of looks for which this thread has had no core yet)
+                now = perf_counter()
+                self._look_if_due(now)
+                self.sampler.settle(now)
                 tables["samples"] = self.sampler.rows()
                 tables["stacks"], tables["frames"] = self.sampler.stacks.rows()
             # The scheduler places tasks by what transfers took, and tells clients how workers are,

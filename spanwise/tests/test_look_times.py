@@ -1,0 +1,387 @@
+"""When threads are looked at, what that stands for, and what it may cost: on simulated clocks."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from itertools import pairwise
+from math import inf, sqrt
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.local import lane_watch as lane_watching
+from spanwise.local.lane_watch import LaneWatch
+from spanwise.measure import sampler as sampling
+from spanwise.measure.looks import (
+    LONGEST,
+    LOOK_SECONDS,
+    LOOK_SHARE,
+    MOST_STRETCH_SECONDS,
+    LookBudget,
+    LookTimes,
+)
+from spanwise.measure.sampler import INTERVAL
+from spanwise.records.enumerations import SAMPLE_BLOCKED, SAMPLE_ON_CORE
+from spanwise.tests.test_sampler import FUNCTION, Turn, Turns, row
+from spanwise.worker import watch as watching
+from spanwise.worker.watch import OVERDUE_SECONDS, Watch
+
+A, B = row(7, 1), row(8, 2)
+
+
+# ── when looks are due ────────────────────────────────────────────────────────
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["take", "skip"]), st.floats(0.0, 0.4), st.floats(0.001, 0.05)),
+        min_size=1,
+        max_size=60,
+    ),
+    st.integers(0, 2**32),
+)
+def test_looks_and_what_is_left_out_are_all_of_the_time(steps, seed):
+    """No stretch is lost, and none counts twice, whatever lengths are asked for meanwhile."""
+    times = LookTimes(0.0, LOOK_SECONDS, chance=Random(seed).random)
+    now = 0.0
+    for what, step, stretch in steps:
+        begin, now = times.begin, now + step
+        if what == "take":
+            dues = times.take(now)
+            assert all(due <= now for due, _ in dues)
+            assert sum(seconds for _, seconds in dues) == pytest.approx(times.begin - begin)
+            assert all(a < b for (a, _), (b, _) in pairwise(dues))
+        else:
+            times.skip(now)
+        assert times.due >= now
+        # The next look is in the stretch that has begun, or in the next one.
+        assert times.begin <= times.due < times.begin + 0.05
+        assert times.begin - now <= 0.05
+        times.stretch(stretch, now)
+        assert times.due >= now
+
+
+def test_a_look_after_a_standstill_stands_for_a_second_at_most():
+    times = LookTimes(0.0, LOOK_SECONDS)
+    dues = times.take(3600.0)
+    assert sum(seconds for _, seconds in dues) == pytest.approx(LONGEST, abs=2 * LOOK_SECONDS)
+
+
+# ── what that costs ───────────────────────────────────────────────────────────
+
+
+def budget_of(costs: list[float], rest: float = 0.0) -> LookBudget:
+    budget = LookBudget()
+    for cost in costs:
+        budget.looked(cost)
+    if rest:
+        budget.worked_out(100 * rest, 100)
+        for cost in costs:
+            budget.looked(cost)
+    return budget
+
+
+def test_dear_looks_take_a_hundredth_of_a_core():
+    assert budget_of([0.00005] * 64).stretch(LOOK_SECONDS) == LOOK_SECONDS
+    assert budget_of([0.0002] * 64).stretch(LOOK_SECONDS) == pytest.approx(0.0002 / LOOK_SHARE)
+    assert budget_of([0.0002] * 64, 0.0001).stretch(0.001) == pytest.approx(0.0003 / LOOK_SHARE)
+    # ... but are never further apart than that, unless that is asked for.
+    assert budget_of([0.05] * 64).stretch(LOOK_SECONDS) == MOST_STRETCH_SECONDS
+    assert budget_of([0.05] * 64).stretch(0.45) == 0.45
+
+
+@given(st.lists(st.floats(0.01, 10.0), max_size=4), st.integers(0, 60))
+def test_what_else_falls_into_a_look_does_not_make_looks_rare(outliers, place):
+    costs = [0.0002] * 60
+    costs[place:place] = outliers
+    stretch = budget_of(costs).stretch(LOOK_SECONDS)
+    assert 0.02 * 0.99 <= stretch <= 0.02 * 1.3
+
+
+# ── seconds, as a worker's watch thread credits them ──────────────────────────
+
+
+class Ended(Exception):
+    """The simulated program has ended."""
+
+
+class Machine:
+    """A watch thread and the threads that it looks at, on a clock of the test.
+
+    Parameters
+    ----------
+    turns
+        The one thread that runs tasks.
+    cost, times
+        CPU seconds of a look at A, and how many times as much one at B takes.
+    """
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        turns: Turns,
+        cost: float,
+        seed: int,
+        times: float = 1.0,
+    ) -> None:
+        self.turns = turns
+        self.now = self.cpu = 0.0
+        self.looks: list[float] = []
+        #: Moments at which short tasks leave rows behind, and at which they are sent.
+        self.rows: list[float] = []
+        self.sent: list[float] = []
+        self.is_woken = False
+        executor: Any = turns.executor
+        executor.idle_since = 0.0
+        worker: Any = SimpleNamespace(
+            executors=[executor],
+            names=executor.names,
+            library=SimpleNamespace(templates={}),
+            clock=SimpleNamespace(at=lambda t: t),
+            memory_limit=0,
+            segments=SimpleNamespace(counted_bytes=lambda: 0),
+            thresholds=None,
+            report=SimpleNamespace(runs=[], since=0.0),
+            flush=self.flush,
+            managed=0.0,
+            paused=False,
+        )
+        self.worker = worker
+        monkeypatch.setattr(watching, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(watching, "thread_time", lambda: self.cpu)
+        monkeypatch.setattr(sampling, "thread_time", lambda: self.cpu)
+        # What the looked at thread's stack is is no matter here.
+        monkeypatch.setattr(sampling.sys, "_current_frames", dict)
+        watch: Any = Watch(worker, SimpleNamespace(), 0.0, print)  # type: ignore[arg-type]
+        watch.times = LookTimes(0.0, LOOK_SECONDS, chance=Random(seed).random)
+        watch.machinery = SimpleNamespace(look=lambda at: False)
+        watch._measure_memory = lambda now: None
+        watch._give_back_idle = lambda: None
+        watch._system = SimpleNamespace(is_due=lambda *_: False)
+        watch._tell_running = lambda now: None
+        watch.send_measured = lambda with_samples=True: None
+        watch._unpark = self
+        look = watch.sampler.look
+
+        def count(*arguments: Any) -> tuple[int, bool]:
+            busy, moved = look(*arguments)
+            if busy:
+                self.looks.append(self.now)
+                self.cpu += cost * (times if executor.path[0][0] is B else 1.0)
+            return busy, moved
+
+        watch.sampler.look = count
+        watch.sampler._lanes[0].clock = turns.sampler._lanes[0].clock
+        turns.sampler = watch.sampler
+        self.watch = watch
+
+    # As an event.
+
+    def clear(self) -> None:
+        """Nothing has happened."""
+
+    def set(self) -> None:
+        """Rows wait, and the thread does not look for them yet."""
+        self.is_woken = True
+
+    def flush(self) -> None:
+        """Send the rows that wait."""
+        self.worker.report.runs = []
+        self.sent.append(self.now)
+
+    def wait(self, seconds: float) -> bool:
+        """Time passes; a task that begins wakes a thread that rests."""
+        turns, until = self.turns, self.now + max(seconds, 1e-6)
+        while self.rows and self.rows[0] <= until:
+            self.now = self.worker.report.since = self.rows.pop(0)
+            self.worker.report.runs = [()]
+            self.is_woken, self.watch.rows_wait = False, True
+            if not self.watch.ticks:
+                self.watch.tick()
+            if self.is_woken:
+                self.turns.go_to(self.now)
+                return True
+        if self.watch.parked:
+            begins = (turn[0] for turn in turns.turns[turns.place + 1 :] if turn[2] is not None)
+            begin = next(begins, inf)
+            if begin <= until:
+                self.now = begin
+                self.turns.go_to(begin)
+                self.watch.wake(begin)
+                return True
+        if until > turns.turns[-1][1]:
+            raise Ended
+        self.now = until
+        self.turns.go_to(until)
+        return False
+
+    def run(self) -> dict[int, float]:
+        """Function to seconds."""
+        with pytest.raises(Ended):
+            self.watch.run()
+        found: dict[int, float] = {}
+        self.turns.go_to(self.turns.turns[-1][1])
+        for (function, _), n in self.turns.found().items():
+            found[function] = found.get(function, 0.0) + n * INTERVAL
+        return found
+
+
+def program(
+    chance: Random, burst: float, duty: float, task: float, busy: float, exactly: bool
+) -> tuple[list[Any], dict[int, float]]:
+    """Bursts of tasks of two functions, one after the other, and rests.
+
+    Parameters
+    ----------
+    burst
+        Seconds of each, on average; 0: drawn, from 1 ms to 1 s.
+    busy
+        Seconds of all bursts.
+    exactly
+        It is periodic.
+
+    Returns
+    -------
+    stays, seconds of each function
+    """
+
+    def about(seconds: float) -> float:
+        return seconds if exactly else seconds * chance.uniform(0.5, 1.5)
+
+    stays: list[Any] = []
+    true = {A[FUNCTION]: 0.0, B[FUNCTION]: 0.0}
+    while sum(true.values()) < busy:
+        whole = left = about(burst or 10 ** chance.uniform(-3, 0))
+        while left > 0:
+            of = A if chance.random() < 0.7 else B
+            seconds = min(left, about(task))
+            state = SAMPLE_ON_CORE if of is A else SAMPLE_BLOCKED
+            stays.append((Turn(of), state, seconds))
+            true[of[FUNCTION]] += seconds
+            left -= seconds
+        stays.append((None, SAMPLE_BLOCKED, about(whole * (1.0 - duty) / duty)))
+    stays.append((None, SAMPLE_BLOCKED, 1.0))
+    return stays, true
+
+
+#: Seconds of a burst (0: drawn, from 1 ms to 1 s) and of a task of it, duty, cost of a look.
+CASES = [
+    (0.001, 0.001, 0.25, 0.00005),
+    (0.001, 0.001, 0.5, 0.0003),
+    (0.01, 0.01, 0.5, 0.0003),
+    (0.003, 0.003, 0.02, 0.00005),
+    (0.01, 0.003, 0.1, 0.00005),
+    (0.05, 0.01, 0.25, 0.0003),
+    (1.0, 0.3, 0.5, 0.0003),
+    (0.0, 0.02, 0.1, 0.0003),
+    (0.0, 0.02, 0.25, 0.0005),
+    (0.0, 0.005, 0.5, 0.00005),
+]
+
+
+@pytest.mark.parametrize(("burst", "task", "duty", "cost"), CASES)
+def test_seconds_are_true_whatever_the_rests(
+    monkeypatch: pytest.MonkeyPatch, burst: float, task: float, duty: float, cost: float
+) -> None:
+    check(monkeypatch, burst, task, duty, cost)
+
+
+@pytest.mark.parametrize("burst", [0.01, 0.03])
+def test_looks_keep_no_step_with_a_periodic_program(
+    monkeypatch: pytest.MonkeyPatch, burst: float
+) -> None:
+    """Its period is two or one of the stretches of 30 ms."""
+    check(monkeypatch, burst, burst, 0.5 if burst > 0.01 else 1 / 3, 0.0003, exactly=True)
+
+
+def test_a_deep_stack_has_no_other_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at it costs ten times as much, and makes the next ones rarer."""
+    check(monkeypatch, 0.4, 0.15, 0.5, 0.00015, times=10.0)
+
+
+def check(
+    monkeypatch: pytest.MonkeyPatch,
+    burst: float,
+    task: float,
+    duty: float,
+    cost: float,
+    exactly: bool = False,
+    times: float = 1.0,
+) -> None:
+    """Compare sampled seconds with true ones, within four standard errors.
+
+    So many stretches are busy that an error of a fifth is seen.
+    """
+    chance = Random(20)
+    stretch = max(LOOK_SECONDS, cost / LOOK_SHARE)
+    stays, true = program(chance, burst, duty, task, 1200 * stretch, exactly)
+    found = Machine(monkeypatch, Turns(stays), cost, seed=21, times=times).run()
+    for function, seconds in true.items():
+        # Of a task of d seconds the stretches at its ends count or do not: of one within a
+        # stretch of L with a variance of d (L - d), of a longer one with less than L² / 4.
+        variance = sum(
+            each * (stretch - each) if each < stretch / 2 else stretch * stretch / 4
+            for turn, _, each in stays
+            if turn is not None and turn.row[FUNCTION] == function
+        )
+        error = 4 * sqrt(variance) + 2 * INTERVAL
+        assert error < 0.25 * seconds
+        assert found.get(function, 0.0) == pytest.approx(seconds, abs=error)
+
+
+def test_looks_are_as_far_apart_as_the_budget_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = Turns([(Turn(A), SAMPLE_ON_CORE, 20.0), (None, SAMPLE_BLOCKED, 1.0)])
+    machine = Machine(monkeypatch, turns, 0.0003, seed=5)
+    assert machine.run()[A[FUNCTION]] == pytest.approx(20.0, abs=4 * INTERVAL)
+    late = [look for look in machine.looks if look > 1.0]
+    assert len(late) * 0.0003 == pytest.approx(LOOK_SHARE * 19.0, rel=0.05)
+    assert max(b - a for a, b in pairwise(late)) <= 2 * MOST_STRETCH_SECONDS
+
+
+def test_rows_of_short_tasks_do_not_wait_for_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks are 50 ms apart; rows that wait are sent as soon as where looks cost nothing."""
+    turns = Turns([(Turn(A), SAMPLE_ON_CORE, 3.0), (None, SAMPLE_BLOCKED, 0.1)])
+    machine = Machine(monkeypatch, turns, 0.05, seed=6)
+    machine.rows = [1.0, 1.4, 2.0013, 2.0613, 2.9]
+    left = [*machine.rows]
+    machine.run()
+    late = [sent - row for row, sent in zip(left, machine.sent, strict=True)]
+    assert max(late) <= OVERDUE_SECONDS + LOOK_SECONDS
+
+
+@pytest.mark.parametrize("kind", ["worker", "process"])
+def test_who_asks_is_told_of_looks_that_were_due(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A task has begun and ended, and the thread that looks has had no core meanwhile."""
+    turns = Turns([(Turn(A), SAMPLE_ON_CORE, 0.1), (None, SAMPLE_BLOCKED, 1.0)])
+    machine = Machine(monkeypatch, turns, 0.0, seed=8)
+    turns.go_to(0.11)
+    machine.now = 0.11
+    if kind == "worker":
+        sent: dict[str, Any] = {}
+        worker = machine.worker
+        worker.lock = nullcontext()
+        worker.lanes = SimpleNamespace(take_placed=list)
+        worker.ledger = SimpleNamespace(rows=lambda names: [])
+        worker.clock = SimpleNamespace(asks=False)
+        worker.send = lambda op, data, tables: sent.update(tables)
+        machine.watch._fetching = SimpleNamespace(rows=list)
+        Watch.send_measured(machine.watch)
+        rows = sent.get("samples", [])
+    else:
+        executor: Any = turns.executor
+        columns = [*executor.last_row]
+        columns[1] = None  # (the work of a task that has ended)
+        executor.last_row = tuple(columns)
+        monkeypatch.setattr(lane_watching, "perf_counter", lambda: machine.now)
+        watch = LaneWatch(executor.names, 0.0)
+        watch.times = LookTimes(0.0, LOOK_SECONDS, chance=Random(8).random)
+        watch.add(executor)
+        rows = watch.rows()
+    assert sum(n for *_, n in rows) == 10
+    assert {function for _, _, _, function, *_ in rows} == {A[FUNCTION]}
