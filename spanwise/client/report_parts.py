@@ -165,8 +165,8 @@ class _OfDask:
             **{key: value for key, value in exact.items() if key[0] in _BY_RUNS},
         }
         note = (
-            "What Dask’s workers have told from the block’s begin until "
-            f"{until - stop:.1f} s after its end."
+            "What Dask’s workers have told, in whole seconds: from that of the block’s begin until "
+            f"that {until - stop:.1f} s after its end."
         )
         if viewer.log.silent_since(stop + ON_THE_WAY_SECONDS):
             note += " Not all have told yet what they added up in the block."
