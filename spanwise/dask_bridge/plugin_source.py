@@ -947,6 +947,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         now = monotonic()
         cannot: dict[str, str] = {}
         sections = self._sections
+        began = now
         for name in [name for name in sections if name in want]:
             section = sections[name]
             async with section.lock:
@@ -959,7 +960,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                         await asyncio.sleep(0)
                 except Exception as error:  # noqa: BLE001 (told to who asked)
                     cannot[name] = plain(f"{type(error).__name__}: {error}")
+            if monotonic() - began >= _STRETCH_SECONDS:
                 await asyncio.sleep(0)
+                began = monotonic()
         wanted = [name for name in sections if name in want and name not in cannot]
         # (what does not fit is told by the next answers)
         newest = self._state
