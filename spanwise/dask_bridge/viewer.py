@@ -184,6 +184,8 @@ class Viewer:
         self._sampled: tuple[DaskLog | None, SampleTimes] = (None, SampleTimes(0.0))
         self._samples_turn: asyncio.Lock | None = None
         self._said_of_samples = ""
+        #: The scheduler did not answer the last question for samples.
+        self._had_no_samples = False
         self._said_of_more: set[str] = set()
         self._claim: Callable[[str], bool] | None = None
         self._begun: Future[None] = Future()
@@ -702,6 +704,7 @@ class Viewer:
                 return
             try:
                 found = await self._samples.take(log.present(), times.since, until, log.stack)
+                self._had_no_samples = False
                 # (what was written in part is not written twice)
                 times.since = until
                 log.write_samples(found)
@@ -712,7 +715,11 @@ class Viewer:
     async def _no_samples(self, error: Exception) -> None:
         """Try again on a new connection; the same is said once."""
         said = str(error) or type(error).__name__
-        if self.status == "watching" and said != self._said_of_samples:
+        # (of a scheduler that does not answer the pulls tell, before the next question)
+        may_be_out = isinstance(error, (OSError, TimeoutError)) and not self._had_no_samples
+        self._had_no_samples = True
+        is_new = self.status == "watching" and said != self._said_of_samples
+        if is_new and not may_be_out:
             self._said_of_samples = said
             tell(f"The samples of the workers at {self.address} could not be read: {said[:500]}")
         await self._close_samples()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import socket
 import threading
@@ -404,13 +405,25 @@ class TestProblems:
 def test_a_scheduler_that_stands_still_is_watched_again(
     cluster: DaskProcesses, client: distributed.Client
 ) -> None:
+    missing = "What came after that is missing in the block's figures."
     with spanwise.attach(client) as attached:
         watching, seconds = attached._viewer, attached._viewer._seconds
-        client.submit(part, 1, pure=False).result()
-        cluster.scheduler.send_signal(signal.SIGSTOP)
         try:
-            watching._seconds = 0.5  # (of one that runs, an answer may take as long as it likes)
-            until(lambda: attached.status == "reconnecting", "it is said")
+            # A block ends while it stands still, and has what was there before.
+            with (
+                pytest.warns(RuntimeWarning, match=re.escape(missing)) as warned,
+                spanwise.get_task_stream(attached) as stream,
+            ):
+                before = client.submit(part, 1, pure=False)
+                before.result()
+                assert before.key in {each["key"] for each in attached.get_task_stream()}
+                cluster.scheduler.send_signal(signal.SIGSTOP)
+                # (of one that runs, an answer may take as long as it likes)
+                watching._seconds = 0.5
+                until(lambda: attached.status == "reconnecting", "it is said")
+            assert any("has not answered since" in str(each.message) for each in warned)
+            assert [each["key"] for each in stream.data] == [before.key]
+            assert attached.status == "reconnecting"
             assert "did not answer in time" in attached.problem
         finally:
             watching._seconds = seconds

@@ -326,7 +326,7 @@ class SampledLog:
     async def take(self, *given: Any) -> list[Any]:
         self.asked += 1
         if self._fails == "take":
-            raise OSError("they fail")
+            raise ValueError("they fail")
         return []
 
     async def close(self) -> None:
@@ -395,3 +395,19 @@ def test_samples_that_cannot_be_read_are_asked_for_again_after_a_pause(
     monkeypatch.setattr(viewer, "PAUSE_SECONDS", 10 * LIMIT_SECONDS)
     with pytest.warns(RuntimeWarning, match="could not be read: they fail"):
         asyncio.run(_are_asked_once(SampledLog(fails)))
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), ConnectionError("it is gone")])
+def test_a_scheduler_that_does_not_answer_is_said_by_the_pulls_alone(error: OSError) -> None:
+    async def ask() -> None:
+        seen = SampledLog().viewer()
+        await seen._no_samples(error)
+        # It has answered the pulls since: only samples cannot be had.
+        with pytest.warns(RuntimeWarning, match="could not be read"):
+            await seen._no_samples(error)
+        # Those that are taken after it are no trouble.
+        await seen._take_samples(time.time())
+        seen._said_of_samples = ""
+        await seen._no_samples(error)
+
+    asyncio.run(ask())
