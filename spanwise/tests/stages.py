@@ -87,6 +87,8 @@ BY_VALUE = frozenset(
         "test_faults",
         "test_local_cluster",
         "test_progress",
+        "test_resources",
+        "test_restrictions",
         "test_spans",
         "test_stopped",
         "test_tasks_submit",
