@@ -48,7 +48,7 @@ def writing(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[None]:
         )
     token = _WRITTEN_IN.set(said)
     try:
-        if found is None or found[0] is None:
+        if found is None or found[0] is None or found[0] is span:
             yield
         else:
             with dask.annotate(span=found[0]):

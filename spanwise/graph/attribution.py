@@ -27,6 +27,7 @@ from spanwise.graph.provenance import (
     Provenance,
     Source,
     current_annotation,
+    holds_only_futures,
     is_result_of_optimiser,
     layer_names,
     name_of,
@@ -158,8 +159,10 @@ class Attribution:
         return Source(settled.span, False) if provenance.is_shared(name, layer) else settled
 
     def sources_of(self, graph: HighLevelGraph) -> Iterator[Source | None]:
-        """The source of each layer, without making its tasks; None: it may have several."""
+        """The source of each layer that has tasks, none of which is made; None: it has several."""
         for name, layer in graph.layers.items():
+            if holds_only_futures(layer):
+                continue
             span = layer.annotations.get("span") if layer.annotations else None
             if callable(span) or is_result_of_optimiser(layer):
                 yield None

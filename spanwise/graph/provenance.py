@@ -466,6 +466,13 @@ def _holds_futures(layer: Layer) -> bool:
     )
 
 
+def holds_only_futures(layer: Layer) -> bool:
+    """Whether all of a layer is there already, as after persist(): it has no tasks."""
+    return layer.is_materialized() and all(
+        isinstance(node, TaskRef) and type(node) is not TaskRef for node in layer.values()
+    )
+
+
 def layer_names(layer: Layer, name: Any) -> set[str]:
     """Names of the keys of a materialised layer other than its own name."""
     if not layer.is_materialized():
