@@ -220,7 +220,7 @@ function Beside(
       <span>
         {beside.kind === 'local'
           ? trans.__('%1 observes computations without a cluster.', name)
-          : trans.__('The cluster %1 is running beside it.', name)}
+          : trans.__('%1 is running beside it.', name)}
       </span>
       <span className="sw-cluster-spacer" />
       <ToolButton

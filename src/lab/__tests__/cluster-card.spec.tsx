@@ -293,7 +293,7 @@ describe('ClusterCard', () => {
     host.querySelector<HTMLElement>('[aria-label="Show <b>two</b>"]')!.click();
     expect(onChoose).toHaveBeenCalledWith(local);
     expect(beside(clusterInfo(named))).toContain(
-      'The cluster <b>two</b> is running beside it.'
+      '<b>two</b> is running beside it.'
     );
     expect(beside(null)).not.toContain('two');
   });
