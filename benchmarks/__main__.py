@@ -118,10 +118,10 @@ PARTS = {
         limits=6,
     ),
     "looks": Part(
-        "a look at a busy program, against distributed's profile.watch",
+        "a look at a busy program, against that of distributed's worker",
         "benchmarks.sampler_looks",
         ("--seconds", "0.5", "--rounds", "1"),
-        limits=1,
+        limits=2,
     ),
     "dask-bridge": Part(
         "a Dask scheduler that is watched by one and by five",
