@@ -120,6 +120,7 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
         />
         <ToolSelect<MemoryMeasure>
           label={trans.__('Memory measure')}
+          className="sw-Memory-measure"
           value={this._measure}
           options={MEMORY_MEASURES.map(value => ({
             value,
