@@ -131,7 +131,7 @@ export function memoryFigure(
 const ROOM = 0.02;
 
 /** With room for what comes: a line that goes on flat is drawn again when that is used up. */
-function withRoom(left: number, right: number): number {
+export function withRoom(left: number, right: number): number {
   const seconds = right - left;
   return right + Math.max(seconds * ROOM, Math.min(seconds / 10, 5));
 }

@@ -1,7 +1,7 @@
 /** A chart of one figure as a plotly figure; colours are roles, texts are escaped. */
 import type { Trans } from '../../base/trans';
 import { byteTicks, countTicks, formatTick } from '../format';
-import { PLAIN, plotText, timeAxis } from '../memory/figure';
+import { PLAIN, plotText, timeAxis, withRoom } from '../memory/figure';
 import {
   type Drawn,
   type Figure,
@@ -76,6 +76,7 @@ export function systemFigure(
           width - MARGIN.l - MARGIN.r,
           MARGIN.r
         ),
+        range: [from, withRoom(from, to)],
         linecolor: '--jp-border-color1'
       },
       yaxis: {

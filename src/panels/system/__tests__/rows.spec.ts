@@ -263,7 +263,7 @@ describe('the figure', () => {
     ]);
     expect(layout.yaxis!.ticktext.map(plain)).toEqual(['0', '100 %', '200 %']);
     for (const of of drawn.figures) {
-      expect(figure(of).layout.xaxis!.range).toEqual([0, 2.5]);
+      expect(figure(of).layout.xaxis!.range).toEqual([0, 2.75]);
     }
     expect(figure('fds').layout.yaxis!.ticktext).toEqual([
       '0',
