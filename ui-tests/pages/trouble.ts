@@ -5,6 +5,12 @@ import type { Page } from '@playwright/test';
 const DEBUGGER_CUT_SHORT =
   /^Could not restore the debugger state: Canceled future for debug_request/;
 
+/** Jupyter cannot list its kernels in the moment in which one is known and has no `last_activity` yet. JupyterLab asks again. */
+const KERNEL_JUST_STARTS = {
+  text: /status of 500/,
+  address: /\/api\/kernels\?\d+$/
+};
+
 export class TroubleRecord {
   private readonly _errors: string[] = [];
   private readonly _dialogs: string[] = [];
@@ -14,13 +20,17 @@ export class TroubleRecord {
       this._errors.push(`uncaught: ${error.message}`);
     });
     page.on('console', message => {
+      const text = message.text();
+      const { url } = message.location();
       if (
         message.type() === 'error' &&
-        !DEBUGGER_CUT_SHORT.test(message.text())
+        !DEBUGGER_CUT_SHORT.test(text) &&
+        !(
+          KERNEL_JUST_STARTS.text.test(text) &&
+          KERNEL_JUST_STARTS.address.test(url)
+        )
       ) {
-        this._errors.push(
-          `console: ${message.text()} (${message.location().url})`
-        );
+        this._errors.push(`console: ${text} (${url})`);
       }
     });
     page.on('dialog', dialog => {
