@@ -4,8 +4,10 @@ A look costs each worker a part of a millisecond, and more if it has samples::
 
     work begins       goes on                    ends
     ├·····┼─────────────┼─────────────┼────────────┤········│
-     each 0.5 s          each 5 s, or 20 times              once, when Dask has
-     for 4 s             as long as one took                closed its last second
+     each 0.5 s, or      each 5 s, or 20 times              once, when Dask has
+     4 times as long     as long as one took                closed its last second
+     as one took,
+     for 4 s
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ LAG_SECONDS = 2.5 * CYCLE_SECONDS
 SHORT_LAG_SECONDS = 1.2 * CYCLE_SECONDS
 #: How long work has just begun.
 BEGIN_SECONDS = 4.0
-#: Between looks: then, and while it goes on; and so many times as long as one took.
-BEGIN_PAUSE_SECONDS, PAUSE_SECONDS, PAUSE_TIMES = 0.5, 5.0, 20.0
+#: Between looks: then, and while it goes on; or so many times as long as one took.
+BEGIN_PAUSE_SECONDS, PAUSE_SECONDS = 0.5, 5.0
+BEGIN_PAUSE_TIMES, PAUSE_TIMES = 4.0, 20.0
 
 
 class SampleTimes:
@@ -63,8 +66,11 @@ class SampleTimes:
 
     def looked(self, now: float, seconds: float) -> None:
         """One has looked, which took so long."""
-        pause = BEGIN_PAUSE_SECONDS if self._is_new(now) else PAUSE_SECONDS
-        self._next = now + max(pause, PAUSE_TIMES * seconds)
+        if self._is_new(now):
+            pause = max(BEGIN_PAUSE_SECONDS, BEGIN_PAUSE_TIMES * seconds)
+        else:
+            pause = max(PAUSE_SECONDS, PAUSE_TIMES * seconds)
+        self._next = now + pause
 
     def _is_new(self, now: float) -> bool:
         return self._begun is not None and now - self._begun < BEGIN_SECONDS
