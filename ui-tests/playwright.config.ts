@@ -15,7 +15,7 @@ const root = path.resolve(__dirname, '..');
 const folder = setting('SPANWISE_BROWSER_FOLDER');
 const python = setting('SPANWISE_TEST_PYTHON');
 const ports = setting('SPANWISE_BROWSER_PORTS').split(' ').map(Number);
-/** They show what users have. */
+/** They show what users have, but for the question whether one wants Jupyter's news. */
 const withPictures = process.env['SPANWISE_PICTURES'] === '1';
 
 const config = path.join(root, 'ui-tests', 'jupyter_server_test_config.py');
@@ -32,9 +32,13 @@ function server(name: ServerName, port: number | undefined, baseUrl: string) {
       SPANWISE_BROWSER_PORT: String(port),
       SPANWISE_BROWSER_BASE_URL: baseUrl,
       SPANWISE_BROWSER_TOKEN: token(),
-      ...(name === 'hub' || withPictures
-        ? {}
-        : { JUPYTER_CONFIG_PATH: path.join(root, 'ui-tests', 'jupyter') })
+      ...(name !== 'hub' && {
+        JUPYTER_CONFIG_PATH: path.join(
+          root,
+          'ui-tests',
+          withPictures ? 'jupyter-of-pictures' : 'jupyter'
+        )
+      })
     }
   };
 }

@@ -44,11 +44,11 @@ const SETTINGS: Settings = {
   },
   '@jupyterlab/terminal-extension:plugin': {
     cursorBlink: false,
-    fontFamily: '"DejaVu Mono"'
+    fontFamily: '"DejaVu Sans Mono"'
   },
   '@jupyterlab/apputils-extension:themes': {
     overrides: {
-      'code-font-family': '"DejaVu Mono"',
+      'code-font-family': '"DejaVu Sans Mono"',
       'content-font-family': '"DejaVu Sans"',
       'ui-font-family': '"DejaVu Sans"'
     }
