@@ -736,6 +736,12 @@ def test_debts_of_many_functions_are_bounded(monkeypatch):
 CHANCE = Random(4711)
 
 
+@pytest.fixture(autouse=True)
+def _same_chance() -> None:
+    """Whichever tests ran before."""
+    CHANCE.seed(4711)
+
+
 def closely(turns: Turns, found: Counter[tuple[int, int]]) -> None:
     """Samples are the true ones within what looks at random allow, and some."""
     true = turns.true()
