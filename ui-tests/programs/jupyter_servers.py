@@ -5,12 +5,14 @@ To import it takes four seconds of a core, which each server would need for itse
     SPANWISE_BROWSER_SERVERS='[{"name": …, "port": …, "path": …, "variables": {…}}, …]'
     python jupyter_servers.py CONFIG
 
-Prints that all servers answer as soon as they do. They end with this process; each writes
-`<name>.log` in the folder in which it is started.
+Prints that all servers answer as soon as they do. They end with this process, and this one with
+that which started it, however that ends; each writes `<name>.log` in the folder in which it is
+started.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import http.client
 import importlib
@@ -25,10 +27,13 @@ from typing import Any
 
 # Less than Playwright has with this process (`gracefulShutdown`).
 PATIENCE_SECONDS = 45
+# From linux/prctl.h: the signal that comes when the parent has died.
+PR_SET_PDEATHSIG = 1
 
 
 def main(config: str, servers: list[dict[str, Any]]) -> None:
-    """Serve until SIGTERM comes."""
+    """Serve until SIGTERM comes, or who started this has gone."""
+    owner = os.getppid()
     # As `python -m jupyterlab` has it.
     sys.path[0] = str(Path.cwd())
     for module in ("jupyterlab.labapp", "spanwise.server.extension"):
@@ -50,8 +55,8 @@ def main(config: str, servers: list[dict[str, Any]]) -> None:
                     raise SystemExit(f"The server {server['name']} has ended:\n{log}")
         sys.stdout.write("All servers answer.\n")
         sys.stdout.flush()
-        while True:
-            signal.pause()
+        while os.getppid() == owner:
+            sleep(1)
     finally:
         end(list(running))
 
@@ -61,6 +66,8 @@ def fork(config: str, server: dict[str, Any]) -> int:
     pid = os.fork()
     if pid:
         return pid
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     out = os.open(f"{server['name']}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
