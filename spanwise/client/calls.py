@@ -149,11 +149,11 @@ class Calls:
                     isinstance(argument, _CONTAINERS) and _holds_task(argument)
                 ):
                     return self._through_graph(function, rows, keywords, keys, options)
+        self._session.check_turn()
         if len(rows) > FIRST_TASKS:
             there = sum(map(self._session.by_key.__contains__, keys))
             if len(rows) - there > FIRST_TASKS:
                 self._session.let_go()
-        self._session.check_turn()
         with self._session.sending:
             return self._submit(function, rows, keywords, keys, options)
 

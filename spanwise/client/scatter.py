@@ -63,6 +63,8 @@ def _entries(
 ) -> list[Entry]:
     """One entry per key, counted once for each."""
     session = client._session
+    # First: who scatters waits for the thread that sends.
+    session.check_turn()
     # One scatter at a time: if two threads scatter the same value, the second finds the
     # first one's.
     with session.scattering:
@@ -118,7 +120,6 @@ def _scatter_fresh(
     Entries cannot be found before that: a task that named one would reach the scheduler
     first.
     """
-    session.check_turn()
     with session.lock:
         first = session.reserve_ids(len(fresh))
     parcels = [Parcel(buffers_of(value), broadcast) for value in fresh.values()]

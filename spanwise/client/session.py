@@ -304,9 +304,9 @@ class Session:
             if begin is not None:
                 begin(graph)
                 held_keys = [*keys, *graph.nodes]
+            self.check_turn()
             if len(graph.nodes) > FIRST_TASKS:
                 self._let_go_of_dropped(graph)
-            self.check_turn()
             with self.sending:
                 external = self._pin(graph)
                 if external is not None:

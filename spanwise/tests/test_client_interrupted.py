@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from dask import delayed
 
 from spanwise import as_completed, span, wait
+from spanwise.client import scatter
 from spanwise.client.waiting import FIRST_COMPLETED
 from spanwise.errors import ClusterError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
@@ -339,6 +341,38 @@ def test_what_is_submitted_while_a_graph_is_packed_is_refused(
     with pytest.raises(ClusterError, match="while it is pickled"):
         client.get({"x": (increment, _ActsWhilePickled(acts[act]))}, "x")
     assert client.submit(increment, 3).result(60) == 4
+
+
+def test_who_scatters_while_a_graph_is_packed_does_not_wait_for_who_scatters(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packs, scatters = threading.Event(), threading.Event()
+    put = scatter._put
+
+    def put_while_packed(*args: Any) -> Any:
+        holders = put(*args)
+        scatters.set()
+        return holders  # and waits for the thread that packs
+
+    def scatter_too() -> None:
+        packs.set()
+        assert scatters.wait(60)
+        client.scatter(5)
+
+    scattered: list[Any] = []
+
+    def scatter_meanwhile() -> None:
+        assert packs.wait(60)
+        scattered.extend(client.scatter([1, 2, 3]))
+
+    monkeypatch.setattr(scatter, "_put", put_while_packed)
+    # (a daemon: the test ends though it hangs)
+    other = threading.Thread(target=scatter_meanwhile, daemon=True)
+    other.start()
+    with pytest.raises(ClusterError, match="while it is pickled"):
+        client.get({"x": (increment, _ActsWhilePickled(scatter_too))}, "x")
+    other.join(60)
+    assert client.gather(scattered) == [1, 2, 3]
 
 
 class _Unpicklable:
