@@ -211,8 +211,11 @@ def table(client: Client) -> Any:
         columns=["tasks", "elapsed", "CPU", "not on CPU", "transfer", "other", "idle"],
         index=[indent * (len(name) - 1) + name[-1] for name, _, _ in rows],
     )
+    try:
+        styled = frame.style.format(precision=2, thousands=",", escape="html")
+    except (AttributeError, ImportError):
+        return frame.round(2)  # pandas needs jinja2 for more
     # JupyterLab puts labels at the right, where an indent does not show.
-    styled = frame.style.format(precision=2, thousands=",", escape="html")
     return styled.format_index(escape="html").map_index(lambda _: "text-align: left")
 
 

@@ -124,3 +124,16 @@ def test_a_notebook_shows_the_same_figures(
     # Each label is as far to the right as it has parents.
     depths = [(len(label) - len(label.lstrip("\xa0"))) / 4 for label in table.index]
     assert sorted(depths) == sorted(len(name) - 1 for name in rows)
+
+
+def test_a_notebook_shows_a_plain_table_without_jinja2(
+    example: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pandas as pd
+
+    def style(_: pd.DataFrame) -> None:
+        raise AttributeError("The '.style' accessor requires jinja2")
+
+    monkeypatch.setattr(pd.DataFrame, "style", property(style))
+    table = example.table(client_of({("Alice",): (1, 2, 3, 4, 5, 6, 7)}))
+    assert table.loc["Alice"].to_list() == [1, 2, 3, 4, 5, 6, 7]
