@@ -48,6 +48,7 @@ class ForkedSession(Session):
             'multiprocessing\'s method "spawn".'
         )
 
+    check_turn: Any = _refuse
     submit_graph: Any = _refuse
     let_go: Any = _refuse
     send_submit: Any = _refuse

@@ -30,6 +30,11 @@ def fail(text: str) -> None:
     raise ValueError(text)
 
 
+def fail_once_there(path: str) -> None:
+    wait_until("it is there", Path(path).exists)
+    raise ValueError(path)
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with Client(n_workers=2, threads_per_worker=1) as client:
@@ -449,16 +454,21 @@ class Recorder(distributed.SchedulerPlugin):  # type: ignore[misc]
 
 def recorded(client: Any, path: Path, wait: Any) -> list[list[Any]]:
     """A good task, one of a good one, one that fails, and one that fails because of it."""
+    path.touch()
     client.register_plugin(Recorder(str(path)), name="recorder")
     first = client.submit(add, 1, 2, key="first")
     second = client.submit(add, first, 3, key="second")
-    bad = client.submit(fail, "no", key="bad")
+    # (not before what needs it waits for it: it would fail without having waited)
+    known = path.with_suffix(".known")
+    bad = client.submit(fail_once_there, str(known), key="bad")
     after = client.submit(add, bad, 1, key="after")
-    wait([second, after])
 
     def lines() -> list[list[Any]]:
         return [json.loads(line) for line in path.read_text().splitlines()]
 
+    wait_until("it waits", lambda: any(each[1:4:2] == ["after", "waiting"] for each in lines()))
+    known.touch()
+    wait([second, after])
     del first, second, bad, after
     gone = {"first", "second", "bad", "after"}
     wait_until(
