@@ -15,7 +15,7 @@ looked up by name. Four cases (docs/attribution.md):
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from dask.highlevelgraph import HighLevelGraph, Layer
@@ -158,10 +158,16 @@ class Attribution:
         settled = self._settled(own)
         return Source(settled.span, False) if provenance.is_shared(name, layer) else settled
 
-    def sources_of(self, graph: HighLevelGraph) -> Iterator[Source | None]:
-        """The source of each layer that has tasks, none of which is made; None: it has several."""
+    def sources_of(self, graph: HighLevelGraph, but: Container[str]) -> Iterator[Source | None]:
+        """The source of each layer that has tasks, none of which is made; None: it has several.
+
+        Parameters
+        ----------
+        but
+            Names of layers that are left out.
+        """
         for name, layer in graph.layers.items():
-            if holds_only_futures(layer):
+            if name in but or holds_only_futures(layer):
                 continue
             span = layer.annotations.get("span") if layer.annotations else None
             if callable(span) or is_result_of_optimiser(layer):

@@ -18,6 +18,7 @@ from dask._expr import (
     SingletonExpr,
 )
 from dask._expr import _ExprSequence as ExprSequence
+from dask._expr import _HLGExprGroup as HLGExprGroup
 from dask._expr import _HLGExprSequence as HLGExprSequence
 from dask._task_spec import (
     Alias,
@@ -45,6 +46,7 @@ __all__ = [
     "FinalizeCompute",
     "GraphNode",
     "HLGExpr",
+    "HLGExprGroup",
     "HLGExprSequence",
     "List",
     "NestedContainer",

@@ -45,12 +45,16 @@ def array(number: int) -> Any:
     return (da.full(12, number, chunks=3) + 1).sum()
 
 
+def bag(number: int) -> Any:
+    return db.from_sequence(range(number), npartitions=2).map(operator.neg).sum()
+
+
 @pytest.mark.parametrize(
     "make",
     [
         array,
         lambda number: (da.full((6, 6), number, chunks=2) + 1).rechunk(3).T[1:4].mean(axis=0),
-        lambda number: db.from_sequence(range(number), npartitions=2).map(operator.neg).sum(),
+        bag,
         lambda number: delayed(operator.neg)(delayed(operator.neg)(number)),
     ],
 )
@@ -76,6 +80,36 @@ def test_several_collections() -> None:
     assert tags_of(first, second) == ("one",)
     # (two spans of the same tags are two)
     assert tags_of(first, third) is None
+
+
+@pytest.mark.parametrize("make", [array, bag])
+def test_several_collections_of_a_kind(make: Callable[[int], Any]) -> None:
+    """Dask merges their graphs, with the tasks that put results together."""
+    with span("one"):
+        first, second, call = make(211), make(212), delayed(operator.neg)(1)
+        assert tags_of(first, second) == ("one",)
+    assert tags_of(first, second) == tags_of(first, second, call) == ("one",)
+    with span("two"):
+        assert tags_of(first, second) == ("one",)
+        third = make(213)
+        assert tags_of(first, second, third) is None
+    outside = make(214), make(215)
+    assert tags_of(*outside) == ()
+    with span("two"):
+        assert tags_of(*outside) == ("two",)
+
+
+def test_what_a_delayed_call_takes_does_not_only_put_results_together() -> None:
+    """Where it takes a list, Dask calls a layer so that has the tasks of an array as well."""
+    with span("one"):
+        made = da.ones(3, chunks=3) + 216
+    with span("two"):
+        calls = [delayed(operator.itemgetter(number))([made, 0]) for number in (0, 1)]
+        assert all(
+            any(name.startswith("finalize-hlgfinalizecompute-") for name in call.dask.layers)
+            for call in calls
+        )
+        assert tags_of(*calls) is None
 
 
 def test_of_dasks_own_spans() -> None:
