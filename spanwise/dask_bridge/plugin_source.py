@@ -31,8 +31,8 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.metrics import time
 from distributed.utils import key_split_group
 
-#: Raised with each change of columns or of what they mean.
-VERSION = 2
+#: Raised with each change of columns, of fields, or of what they mean.
+VERSION = 3
 #: The operation that viewers call, and the plugin's name on the scheduler: each version has its
 #: own, so that viewers of several versions watch one scheduler.
 OPERATION = f"spanwise_pull_{VERSION}"

@@ -14,7 +14,7 @@ from typing import Any
 Columns = Mapping[str, list[Any]]
 
 #: As in the plugin's text.
-VERSION = 2
+VERSION = 3
 #: Of a list of columns, and of all texts of an answer.
 MOST_ROWS = 250_000
 MOST_TEXTS = 1_000_000

@@ -647,7 +647,7 @@ def test_names_are_those_of_the_text() -> None:
 
 
 #: What stood in the plugin's text before its version was raised.
-FORMER = ("VERSION = 2\n", "VERSION = 1\n")
+FORMER = ("VERSION = 3\n", "VERSION = 2\n")
 
 
 @in_loop
@@ -661,23 +661,23 @@ async def test_viewers_of_two_versions_have_a_plugin_each() -> None:
         before = sorted(dask.plugins), sorted(dask.handlers)
         scheduler = rpc(dask.address, deserialize=False)
         await scheduler.register_scheduler_plugin(
-            plugin=former, name="spanwise-bridge-1", idempotent=True
+            plugin=former, name="spanwise-bridge-2", idempotent=True
         )
         request = Viewer(scheduler).request
-        await scheduler.spanwise_pull_1(**request)
+        await scheduler.spanwise_pull_2(**request)
         await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.pull()
         async with Client(dask.address, asynchronous=True, set_as_default=False):
             pass
-        theirs = await scheduler.spanwise_pull_1(**request)
+        theirs = await scheduler.spanwise_pull_2(**request)
         # Who meets an answer of another version does not read it.
-        with pytest.raises(UnreadableAnswer, match="it is of version 1, this reads 2"):
+        with pytest.raises(UnreadableAnswer, match="it is of version 2, this reads 3"):
             read_answer(theirs)
         ours = await viewer.pull()
         assert ours.rows["client"]["joined"] == theirs["rows"]["client"]["joined"] == [1, 0]
-        await scheduler.spanwise_pull_1(**request | {"lease": 0})
-        assert "spanwise-bridge-1" not in dask.plugins
+        await scheduler.spanwise_pull_2(**request | {"lease": 0})
+        assert "spanwise-bridge-2" not in dask.plugins
         assert (await viewer.pull()).viewers == 1
         await viewer.leave()
         assert (sorted(dask.plugins), sorted(dask.handlers)) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import dataclasses
 import hashlib
 import json
 from time import monotonic
@@ -28,6 +29,7 @@ from spanwise.dask_bridge.pulled import (
     STATES,
     TEXT_LENGTH,
     VERSION,
+    Pulled,
     UnreadableAnswer,
     read_answer,
 )
@@ -119,14 +121,16 @@ def test_both_sides_describe_the_same_columns() -> None:
     assert {kind: [*columns] for kind, columns in STATES.items()} == STATE_COLUMNS
 
 
-#: Of the columns of this version. Whoever changes columns raises `VERSION` in both files, and
-#: writes the new sum here: else viewers of two builds on one scheduler misread each other.
-COLUMNS_OF_2 = "15e565556edc9364"
+#: Of what answers of this version consist of. Whoever changes that, or what a part of it means,
+#: raises `VERSION` in both files, and writes the new sum here: else viewers of two builds on one
+#: scheduler misread each other.
+SUM_OF_3 = "ebe3615de9a5fede"
 
 
-def test_other_columns_are_another_version() -> None:
-    columns = json.dumps([ROW_COLUMNS, STATE_COLUMNS], sort_keys=True)
-    assert (VERSION, hashlib.sha256(columns.encode()).hexdigest()[:16]) == (2, COLUMNS_OF_2)
+def test_other_columns_or_fields_are_another_version() -> None:
+    fields = sorted(each.name for each in dataclasses.fields(Pulled))
+    said = json.dumps([ROW_COLUMNS, STATE_COLUMNS, fields], sort_keys=True)
+    assert (VERSION, hashlib.sha256(said.encode()).hexdigest()[:16]) == (3, SUM_OF_3)
     assert plugin_source.VERSION == VERSION
 
 
