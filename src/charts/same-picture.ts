@@ -52,7 +52,7 @@ export function looksSame(drawn: Figure, next: Figure, size: Size): boolean {
     isEqualBut(['xaxis', 'yaxis'], drawn.layout, next.layout) &&
     drawn.data.length === next.data.length &&
     drawn.data.every((trace, index) =>
-      isSameTrace(trace, next.data[index]!, frame)
+      isSameTrace(trace, next.data[index]!, frame, mayMove(drawn.data, trace))
     )
   );
 }
@@ -116,7 +116,19 @@ function ticksUpTo(
 
 // ------------------------------------------------------------------- lines
 
-function isSameTrace(drawn: Plain, next: Plain, frame: Frame): boolean {
+/** By less than so many pixels a line may lie elsewhere: those of a stack, which add up, by a pixel together. */
+function mayMove(traces: readonly Plain[], { stackgroup }: Plain): number {
+  return stackgroup === undefined
+    ? PIXEL
+    : PIXEL / traces.filter(each => each['stackgroup'] === stackgroup).length;
+}
+
+function isSameTrace(
+  drawn: Plain,
+  next: Plain,
+  frame: Frame,
+  by: number
+): boolean {
   if (drawn['type'] !== 'scatter') {
     return isEqual(drawn, next);
   }
@@ -126,9 +138,9 @@ function isSameTrace(drawn: Plain, next: Plain, frame: Frame): boolean {
   const [was, is] = [shapeOf(drawn, frame), shapeOf(next, frame)];
   return (
     is.reach <= frame.width + PIXEL &&
-    covers(is, was, 0, was.end) &&
-    covers(was, is, 0, was.end + 1) &&
-    goesOnFlat(was, is)
+    covers(is, was, was.end, by) &&
+    covers(was, is, was.end + 1, by) &&
+    goesOnFlat(was, is, by)
   );
 }
 
@@ -171,10 +183,10 @@ function shapeOf(trace: Plain, frame: Frame): Shape {
   return { low, high, end, endsAt: before === null ? null : before[1], reach };
 }
 
-/** Whether `one`, between two columns, stays within a pixel of `other`. */
-function covers(other: Shape, one: Shape, from: number, to: number): boolean {
+/** Whether `one`, up to a column, stays within so many pixels of `other`. */
+function covers(other: Shape, one: Shape, to: number, by: number): boolean {
   for (
-    let column = from;
+    let column = 0;
     column <= Math.min(to, one.low.length - 1);
     column += 1
   ) {
@@ -187,7 +199,7 @@ function covers(other: Shape, one: Shape, from: number, to: number): boolean {
       lowest = Math.min(lowest, other.low[near] ?? Infinity);
       highest = Math.max(highest, other.high[near] ?? -Infinity);
     }
-    if (!(low > lowest - PIXEL && high < highest + PIXEL)) {
+    if (!(low > lowest - by && high < highest + by)) {
       return false;
     }
   }
@@ -195,14 +207,12 @@ function covers(other: Shape, one: Shape, from: number, to: number): boolean {
 }
 
 /** What is new of it lies at the height at which it has ended. */
-function goesOnFlat(was: Shape, is: Shape): boolean {
+function goesOnFlat(was: Shape, is: Shape, by: number): boolean {
   for (let column = was.end + 2; column <= is.end; column += 1) {
     const [low, high] = [is.low[column]!, is.high[column]!];
     if (
       low <= high &&
-      (was.endsAt === null ||
-        low <= was.endsAt - PIXEL ||
-        high >= was.endsAt + PIXEL)
+      (was.endsAt === null || low <= was.endsAt - by || high >= was.endsAt + by)
     ) {
       return false;
     }

@@ -63,6 +63,24 @@ describe('a figure that looks like the drawn one', () => {
     }
   });
 
+  it.each([
+    ['in all by more than a pixel', 8, false],
+    ['in all by less', 2, true]
+  ])('sees parts of a stack that rise %s', (_, bytes, isSame) => {
+    const parts = (more: number, stackgroup?: string): Figure => {
+      const { data, layout } = figure([
+        [0, 200],
+        [98, 200],
+        [99, 200 + more]
+      ]);
+      const part = { ...data[0], ...(stackgroup && { stackgroup }) };
+      return { data: [part, part, part, part], layout };
+    };
+    expect(looksSame(parts(0, 's'), parts(bytes, 's'), SIZE)).toBe(isSame);
+    // Lines of their own do not add up.
+    expect(looksSame(parts(0), parts(bytes), SIZE)).toBe(true);
+  });
+
   it('adds nothing up: each figure is held against the drawn one', () => {
     const rising = (bytes: number) =>
       figure([...flatTo(98.5), [99, 800 + bytes]], 101);
