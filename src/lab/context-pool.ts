@@ -70,12 +70,12 @@ export class ContextPool extends Disposing {
     return cluster.current;
   }
 
-  /** The context of a cluster; of the notebook of `near`, if that uses it. */
-  of(
+  /** The target that a cluster is followed by, or kept by; in the notebook of `near`, if that uses it. */
+  targetOf(
     info: ClusterInfo,
     stay: Stay,
     { notebook }: ClusterTarget = {}
-  ): PanelContext {
+  ): ClusterTarget {
     const { feed, notebookOf } = this._options;
     const own =
       notebook !== undefined && belongsTo(info, { notebook }, notebookOf)
@@ -83,16 +83,29 @@ export class ContextPool extends Disposing {
         : targetOf(info, notebookOf);
     switch (stay) {
       case 'follows':
-        return this.get(followingTarget(info, feed.clusters, notebookOf, own));
+        return followingTarget(info, feed.clusters, notebookOf, own);
       case 'pinned':
-        return this.get(pinnedTarget(info, feed.clusters, notebookOf, own));
-      case 'run': {
-        const { name, cluster } = info;
-        const entry = this._entry({ ...own, name, cluster });
-        entry.users++;
-        return entry.context;
-      }
+        return pinnedTarget(info, feed.clusters, notebookOf, own);
+      case 'run':
+        return { ...own, name: info.name, cluster: info.cluster };
     }
+  }
+
+  /** The context of that target; of one run until it is released. */
+  of(info: ClusterInfo, stay: Stay, near?: ClusterTarget): PanelContext {
+    const target = this.targetOf(info, stay, near);
+    if (stay !== 'run') {
+      return this.get(target);
+    }
+    const entry = this._entry(target);
+    entry.users++;
+    return entry.context;
+  }
+
+  clearFilter(target: ClusterTarget): void {
+    const context = this.lend(target);
+    context.selection.clear();
+    context.release();
   }
 
   /** Resolves when the saved selection of the target is in place, or there is none. */

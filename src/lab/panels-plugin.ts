@@ -204,7 +204,7 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
     app.commands.addCommand(CommandIDs.clearFilter, {
       label: trans.__('Spanwise: Clear Filter'),
       describedBy: { args: { type: 'object', properties: {} } },
-      execute: () => contexts.get(inFront()).selection.clear()
+      execute: () => contexts.clearFilter(inFront())
     });
 
     if (restorer !== null) {

@@ -135,13 +135,8 @@ export class SidebarModel extends Disposing {
   choose(cluster: ClusterInfo): void {
     this._hasChosen = true;
     // A notebook that shares the cluster keeps its own filter.
-    const { contexts } = this._options;
-    const { cluster: chosen } = contexts.of(
-      cluster,
-      'follows',
-      this._front ?? undefined
-    );
-    this.follow(chosen.target);
+    const near = this._front ?? undefined;
+    this.follow(this._options.contexts.targetOf(cluster, 'follows', near));
   }
 
   /** Shows a cluster that the page may not have heard of yet. */

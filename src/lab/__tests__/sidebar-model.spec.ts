@@ -204,6 +204,21 @@ describe('SidebarModel', () => {
     expect(run.cluster.isDisposed).toBe(true);
   });
 
+  it('keeps no context of one run that was chosen, when it turns away', () => {
+    const { feed, contexts, model } = setUp();
+    // Two of the same name: the older one is known by its id alone.
+    const older = { ...inA, cluster: 'older', startedAt: 100 };
+    feed.setClusters(older, inA, inB);
+    model.choose(older);
+    const { context } = model;
+    expect(context.cluster.target.cluster).toBe('older');
+    contexts.clearFilter(context.cluster.target);
+    expect(context.cluster.isDisposed).toBe(false);
+    model.turnTo({ notebook: 'b.ipynb' });
+    expect(model.cluster).toBe(inB);
+    expect(context.cluster.isDisposed).toBe(true);
+  });
+
   it('keeps the spans it had while hidden', () => {
     const { feed, model } = setUp();
     feed.setClusters(inA);
