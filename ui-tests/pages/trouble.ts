@@ -5,7 +5,7 @@ import type { Page } from '@playwright/test';
 const DEBUGGER_CUT_SHORT =
   /^Could not restore the debugger state: Canceled future for debug_request/;
 
-/** Jupyter cannot list its kernels in the moment in which one is known and has no `last_activity` yet. JupyterLab asks again. */
+/** Jupyter cannot list its kernels in the moment in which one is known and has no `last_activity` yet. JupyterLab asks again: a page may see it once. */
 const KERNEL_JUST_STARTS = {
   text: /status of 500/,
   address: /\/api\/kernels\?\d+$/
@@ -13,6 +13,7 @@ const KERNEL_JUST_STARTS = {
 
 export class TroubleRecord {
   private readonly _errors: string[] = [];
+  private _hasKernelJustStarted = false;
   private readonly _dialogs: string[] = [];
 
   constructor(page: Page) {
@@ -22,16 +23,18 @@ export class TroubleRecord {
     page.on('console', message => {
       const text = message.text();
       const { url } = message.location();
-      if (
-        message.type() === 'error' &&
-        !DEBUGGER_CUT_SHORT.test(text) &&
-        !(
-          KERNEL_JUST_STARTS.text.test(text) &&
-          KERNEL_JUST_STARTS.address.test(url)
-        )
-      ) {
-        this._errors.push(`console: ${text} (${url})`);
+      if (message.type() !== 'error' || DEBUGGER_CUT_SHORT.test(text)) {
+        return;
       }
+      if (
+        !this._hasKernelJustStarted &&
+        KERNEL_JUST_STARTS.text.test(text) &&
+        KERNEL_JUST_STARTS.address.test(url)
+      ) {
+        this._hasKernelJustStarted = true;
+        return;
+      }
+      this._errors.push(`console: ${text} (${url})`);
     });
     page.on('dialog', dialog => {
       // JupyterLab asks before a page with unsaved notebooks is left.
