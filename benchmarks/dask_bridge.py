@@ -10,11 +10,13 @@ Two things are measured:
   watched, watched by one viewer, and by five, in turn in one cluster. The viewers are in a process
   of their own, and pull as `spanwise.attach` does.
 
-A figure is the median of the ratios of neighbours: what else the machine does changes more slowly.
-Of 34 rounds of 1,000 tasks a side it tells a difference of some hundredths; what the plugin takes,
-over what a task takes, tells smaller ones, and has nothing of what else changes for who is watched:
-a scheduler that does more at a time does it for less. Wall time is told
-beside: on few cores it has what the viewers take from clients and workers.
+The second is told as the median of the ratios of neighbours, for what else the machine does changes
+more slowly than they take turns. In 34 rounds of 1,000 tasks a side, differences of some hundredths
+can be seen. For smaller ones there is "what the plugin takes": its own CPU time for a task, as
+measured alone, beside that of the task. This leaves out that a watched scheduler does more at a
+time, and so the rest for less.
+
+Wall time is told too. On few cores it is longer for what the viewers take from clients and workers.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ BY_VALUE = frozenset(
     }
 )
 
-#: Begun first where two processes share the files: one that began with the last would end alone.
+#: Begun first where several processes share the files: who began one of these last would end alone.
 LONGEST = (
     "test_default_cluster",
     "test_dask_equality",
