@@ -102,6 +102,11 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
     };
     const show = (notebook: string, address: string) => {
       void attach(notebook, address, true);
+      // Once the kernel has been asked: the panels open while it connects, and say that it does.
+      setTimeout(() => {
+        const args = { notebook, withoutCluster: true };
+        void app.commands.execute(CommandIDs.openLayout, args);
+      });
     };
 
     clusters.changed.connect(() => {

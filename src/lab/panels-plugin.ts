@@ -184,13 +184,21 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
               type: 'string',
               description:
                 'Id of the kernel that started it, for a page that has not heard of the cluster yet.'
+            },
+            withoutCluster: {
+              type: 'boolean',
+              description: 'Only if no cluster of the notebook is known.'
             }
           }
         }
       },
       execute: args => {
         const target = orSaidWhyNot(() => targetBy(args));
-        if (target === null) {
+        if (
+          target === null ||
+          (args['withoutCluster'] === true &&
+            contexts.get(target).cluster.current !== null)
+        ) {
           return;
         }
         const front =
