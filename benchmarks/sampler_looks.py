@@ -185,7 +185,7 @@ class Ours:
             next_rows = time.perf_counter() + 1.0
             while not over.is_set():
                 now = time.perf_counter()
-                self.watch.look(now, [(now, INTERVAL)], now)
+                self.watch.look(now, [(now, INTERVAL)], now + INTERVAL)
                 looks.count += 1
                 if now >= next_rows:
                     next_rows = now + 1.0

@@ -12,6 +12,7 @@ from spanwise.measure.looks import (
     LOOK_SECONDS,
     RUNNING_SECONDS,
     STILL_SECONDS,
+    Due,
     LookBudget,
     LookTimes,
 )
@@ -42,6 +43,7 @@ class LaneWatch(ThreadSampler):
         #: Lane → its number and the task that was said to run on it.
         self._said: dict[Lane, tuple[int, Any]] = {}
         self.times = LookTimes(perf_counter(), LOOK_SECONDS)
+        self.awaits(self.times.due)
         self.budget = LookBudget()
         self._stretch = LOOK_SECONDS
         #: Looks at busy threads when ends were taken down last.
@@ -59,18 +61,23 @@ class LaneWatch(ThreadSampler):
         dues = times.take(now)
         if not dues:
             return sum(lane.executor.row is not None for lane in self._lanes)
-        try:
-            busy, moved = self.look(now, dues, times.begin)
-        except OSError:  # its clock went with it
-            busy, moved = 1, True
+        busy, moved = self._look_for(now, dues)
         least = self.budget.stretch(LOOK_SECONDS)
         still = min(2 * self._stretch, STILL_SECONDS)
         self._stretch = least if moved or not busy else max(still, least)
         times.stretch(self._stretch, now)
+        self.awaits(times.due)
         waited, self._waited = self._waited, None
         if busy and waited is not None:
             self.budget.looked(thread_time() - waited)
         return busy
+
+    def _look_for(self, now: float, dues: list[Due]) -> tuple[int, bool]:
+        """As `look`. A thread may end meanwhile, and its clock goes with it."""
+        try:
+            return self.look(now, dues, self.times.earliest(now))
+        except OSError:
+            return 1, True
 
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
         """As ThreadSampler's, with looks that were due and with the ends of tasks, up to now."""
@@ -78,17 +85,19 @@ class LaneWatch(ThreadSampler):
         dues = self.times.take(now)
         if dues:
             # The thread that looks has had no core yet.
-            self.look(now, dues, self.times.begin)
+            self._look_for(now, dues)
         if self.looks > self._settled:
             if all(lane.executor.row is None for lane in self._lanes):
                 self._settled = self.looks
             self.settle(now)
+        self.work_out_within(self.budget)
         return super().rows()
 
     def rests_until(self, at: float) -> None:
         """No thread had a task before that, unless it has one now."""
         began = (lane.executor.busy_since for lane in self._lanes if lane.executor.row is not None)
         self.times.skip(min(at, *began, at))
+        self.awaits(self.times.due)
 
     def pause(self) -> float:
         """Begin to wait for the next look; return for how many seconds.

@@ -14,7 +14,9 @@ from __future__ import annotations
 import os
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -24,7 +26,7 @@ from spanwise.measure.meters import Metered, MeteredValues, take_metered, withou
 from spanwise.measure.parts import Part
 from spanwise.measure.scopes import Heard, Hearing
 from spanwise.measure.sizes import Sizes
-from spanwise.measure.steps import LONG_SECONDS, run_parts, tell_end
+from spanwise.measure.steps import LONG_SECONDS, MOST_ENDS, End, run_parts, tell_end
 from spanwise.notices import tell
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16, RUN_FAILED, RUN_OK
 
@@ -34,7 +36,6 @@ _TRACEBACK_CHARACTERS = 3000
 
 #: A task as the sampler reads it: [1] is its work, [5] its function, [6] its span.
 Row = tuple[int, Work, int, int, int, int, int]
-LastRow = tuple[int, None, int, int, int, int, int]
 
 
 class Lane:
@@ -52,19 +53,18 @@ class Lane:
         "busy_since",
         "clock",
         "core_wait",
-        "ended",
+        "due",
+        "ends",
         "heard",
         "hearing",
         "ident",
-        "idle_since",
-        "last_row",
         "marked",
         "metered",
+        "next_due",
         "number",
         "part",
         "row",
         "thread",
-        "watched",
     )
 
     #: Never set: this thread sends nothing, and has no row when its task has ended.
@@ -79,13 +79,10 @@ class Lane:
         self.part: tuple[Any, tuple[int, ...], int, int, Any] | None = None
         self.clock = 0.0
         self.busy_since = 0.0
-        self.idle_since = 0.0
-        #: As `row`, without its work, which holds what is the user's.
-        self.last_row: LastRow | None = None
         self.began = 0.0
         self.began_cpu = 0.0
-        self.watched = False
-        self.ended = (0.0, 0.0, 0.0, 0.0)
+        self.due = self.next_due = inf
+        self.ends: deque[End] = deque(maxlen=MOST_ENDS)
         #: When the wait for a core was last read.
         self.marked = 0.0
         #: What the task measures itself, and what of it belongs to parts that have ended.
@@ -103,6 +100,11 @@ class Lane:
         rows, self.metered = self.metered, []
         left = (0.0, 0.0) if is_divided else (duration, cpu)
         return [*rows, *take_metered(heard, work.function, work.span, *left)]
+
+
+def _ended_row(work: Work) -> tuple[int, None, int, int, int, int, int]:
+    """As `Row`, without its work, which holds what is the user's."""
+    return (work.number, None, 0, 0, 0, work.function, work.span)
 
 
 class _Here(threading.local):
@@ -168,7 +170,6 @@ class Meter:
                     f"Spanwise cannot measure tasks here ({type(error).__name__}: {error}).",
                 )
                 return work.node(values)
-        stop = 0.0
         row = (work.number, work, 0, 0, 0, work.function, work.span)
         parts: list[Part] | None = None
         taken = work.taken
@@ -192,8 +193,8 @@ class Meter:
                     )
         except BaseException as error:
             stop, cpu = perf_counter(), thread_time() - begin
-            if lane.watched:
-                tell_end(lane, stop, begin + cpu)
+            if stop >= lane.due:
+                tell_end(lane, stop, begin + cpu, _ended_row(work))
             meters = lane.take_metered(work, True, 0.0, 0.0)
             text = _text_of(error)
             self._done(
@@ -216,11 +217,9 @@ class Meter:
             # that found no row would take the task for given back.
             stop = perf_counter()
             cpu = thread_time() - begin
-            if lane.watched:
-                tell_end(lane, stop, begin + cpu)
+            if stop >= lane.due:
+                tell_end(lane, stop, begin + cpu, _ended_row(work))
         finally:
-            lane.last_row = (work.number, None, 0, 0, 0, work.function, work.span)
-            lane.idle_since = stop
             lane.row = lane.part = None
         if parts is None and stop - start >= LONG_SECONDS:
             # Carries how long the thread waited for a core.

@@ -176,7 +176,6 @@ class Recorder:
                         self.keep_registered()
                     if now >= next_samples or not busy:
                         next_samples = now + _SAMPLES_SECONDS
-                        self._watch.work_out_within(self._watch.budget)
                         self._write_samples()
                 self.log.commit()
             except Exception as error:  # noqa: BLE001 (said; computing goes on)

@@ -3,13 +3,14 @@
 Time is cut into stretches, end to end; each has one look, at a moment that is drawn uniformly
 within it (:class:`LookTimes`). What is seen there is given the stretch's seconds, so its expected
 seconds are its true ones, whatever the program does and however long stretches are: of a stretch
-of L seconds, b of which a thread is busy, a look sees it busy with probability b / L, and then
-gives L. Nothing is asked of the program: it may be periodic, and rest as long as it likes::
+of L seconds, b of which a thread is busy, a look is due in these with probability b / L, and then
+gives L. A look that comes late counts for what ran when it was due (`sampler.py`). Nothing is asked
+of the program: it may be periodic, and rest as long as it likes::
 
     stretches  ├────────┼────────┼────────┼────────────────┼────────┤
     looks          ┴           ┴   ┴                  ┴      ┴
     busy         ▓▓▓▓              ▓▓▓▓▓▓▓▓▓▓▓▓            ▓▓
-    given        9 ms              9    + from the stretch's end to the task's
+    given        9 ms              9   9                18
 
 This holds as long as a stretch's length is decided before it begins. The looks of stretches in
 which nobody is busy would see nothing, so they are left out; where somebody begins in the middle
@@ -85,6 +86,10 @@ class LookTimes:
         self._length = self._seconds
         #: When that look is due.
         self.due = begin + self._chance() * self._length
+
+    def earliest(self, now: float) -> float:
+        """The next look is not due before, whatever lengths are asked for at `now` or later."""
+        return self.begin if self.begin > now else self.due
 
     def take(self, now: float) -> list[Due]:
         """Return what a look at `now` stands for: the looks that were due by then."""

@@ -1,8 +1,16 @@
 """The statistical profiler: looks at the executors' stacks at moments drawn by `LookTimes`.
 
 A look happens when the sampler gets the interpreter lock, which is not a fair moment:
-a long call into C that keeps the lock delays it to the call's end. So what counts is whether the
-thread was busy when the look was due, by its own stamps; and the state is not what the thread does
+a long call into C that keeps the lock delays it to the call's end. So what counts is what the
+thread ran when the look was due, by its own stamps: it tells the ends of tasks in which one was
+due, so that a late look finds what one in time would have found::
+
+    due        ┴     ┴        ┴
+    tasks    ▓▓▓▓ ▓▓▓▓▓▓▓▓  ▓▓▓▓▓▓▓
+    told        └ A      └ B
+    look                           ┴    A, B: their functions   C: its stack
+
+And the state is not what the thread does
 when it is looked at, when a pure-Python thread by necessity waits for the lock that the sampler
 holds, but follows from its CPU clock: the seconds on core, in the run queue and blocked since
 the last look, or since the task began, are added up per span and function, in samples
@@ -18,15 +26,15 @@ for 9 ms would have none::
     begun with  0     0.62  0.24  0.85
     samples     0     1     1     1      of 0.9 each
 
-The first look at a task stands for its whole stretch: most tasks shorter than this are not seen.
-The thread tells the sampler when a task that a look saw has ended. Then the task's duration and
-states are known, so that it gets, beside that stretch, all its time since, each state in
-proportion (`_Seen.due`)::
+A look stands for its stretch: a task has the stretches whose looks were due in it, so each moment
+of a thread counts once; and one that is longer than two stretches has its own time
+(`_Seen.due`). The thread tells the sampler when a task that a look saw has ended. Then the task's
+duration and states are known, so that each state has its part::
 
     stretches   ├────────┼────────┼────────┼────────┤
-    looks           ┴        ┴                  ┴
+    looks           ┴        ┴         ┴        ┴
     task              zzzzzzzzzzzzzz▓▓▓▓▓▓▓▓│        first  blocked 0.9 (the look's stretch)
-                                                     then   blocked 1.2  on core 0.7
+                                                     in all blocked 1.1  on core 0.7
 
 The kernel adds a stay in the run queue to the thread's clock when the stay ends. Looks during the
 stay take this waiting for blocked; the look after it finds more waiting than time has passed, and
@@ -39,8 +47,8 @@ turns their samples into waiting ones if they have not been sent::
 
 The lock is free while a thread sends its results or reads its inputs, so many looks come
 there, after the task. Those that were due before its end count for the function (whose inner
-frames nobody saw), those that were due during sending for the worker, and a look during reading,
-which takes some microseconds, for the function::
+frames nobody saw), those that were due during sending for the worker, if it has not ended, and a
+look during reading, which takes some microseconds, for the function::
 
     due    run ends   look
      ┴─ function ┴─ send ─┴─    owed: function 0.9
@@ -68,6 +76,7 @@ from spanwise.bounded_map import BoundedMap
 from spanwise.measure.clocks import CoreWait, ThreadClock
 from spanwise.measure.looks import LONGEST, MOST_STRETCH_SECONDS, STILL_SECONDS, Due, LookBudget
 from spanwise.measure.stacks import Frame, StackTree, built_in_of, call_of
+from spanwise.measure.steps import MOST_ENDS, End
 from spanwise.records.enumerations import LARGEST_U16, SAMPLE_BLOCKED, SAMPLE_WAITING
 from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 
@@ -96,6 +105,10 @@ _SHORTEST = 1e-6
 #: Rounding error of sums of a few floats.
 _ROUNDING = 1e-9
 _NAN = float("nan")
+#: Ends are told from here on: at once.
+_SEEN = -inf
+#: What a look stands for that was due in no task.
+_NOTHING = (0.0, 0.0, 0.0)
 
 #: second, thread, span, function, stack, state
 _SampleKey = tuple[int, int, int, int, int, int]
@@ -126,8 +139,6 @@ class _Task(NamedTuple):
     call, built_in
         What it calls, where its stack does not say it: of a task that is sent or reads its clock,
         and of one that calls what has no frame.
-    is_over
-        Its thread is idle: it has ended at `stop`, after a look was due.
     """
 
     began: float
@@ -139,7 +150,30 @@ class _Task(NamedTuple):
     codes: list[CodeType]
     call: Frame | None
     built_in: Frame | None
-    is_over: bool
+
+
+class _Ended(NamedTuple):
+    """A task or part that has ended since the last look.
+
+    Attributes
+    ----------
+    since
+        From here on it is not told yet: its begin, unless its thread has told an end before.
+    end
+        What the clocks said then.
+    seconds
+        Of the looks that were due in it.
+    call
+        What it calls, if `seconds`.
+    """
+
+    began: float
+    began_cpu: float
+    since: float
+    end: _Point
+    whose: tuple[int, int]
+    seconds: float
+    call: Frame | None
 
 
 #: The fields of a :class:`_Point` and of a :class:`_Task`, as a look takes them down: to make a
@@ -155,23 +189,16 @@ _Taken = tuple[
     list[CodeType],
     Frame | None,
     Frame | None,
-    bool,
 ]
-#: A thread as a look saw it: its lane, when, what its clocks said (None: it has ended), what it
-#: told of the last end, its task, if it had one, and for how many seconds the look stands: of the
-#: task, of the time after its end, and until when.
-_Fact = tuple[
-    "_Lane",
-    float,
-    _Clocks | None,
-    tuple[float, float, float, float],
-    _Taken | None,
-    tuple[float, float, float],
-]
+#: The seconds of the looks that were due in a task and after its end, and since when it runs.
+_Stood = tuple[float, float, float]
+#: A thread as a look saw it: its lane, when, what its clocks said (None: they were not read), the
+#: ends that it told, and its task, if a look was due in it.
+_Fact = tuple["_Lane", float, _Clocks | None, list[_Ended], _Taken | None, _Stood]
 
 
 class _Seen:
-    """The task or part that the last look saw, until it has ended.
+    """The task or part that looks have seen, until it has ended.
 
     Parameters
     ----------
@@ -181,33 +208,23 @@ class _Seen:
         Span and function.
     """
 
-    __slots__ = ("before", "began", "first", "given", "spent", "stack", "whose")
+    __slots__ = ("began", "given", "spent", "stack", "stood", "whose")
 
-    def __init__(self, began: float, whose: tuple[int, int], first: float, before: float) -> None:
+    def __init__(self, began: float, whose: tuple[int, int]) -> None:
         self.began = began
         self.whose = whose
         #: None: it was given no sample.
         self.stack: int | None = None
-        #: In samples: what the first look at it stood for, and its time up to the end of that.
-        self.first = first
-        self.before = before
+        #: In samples: what the looks that were due in it stand for.
+        self.stood = 0.0
         #: By state, in samples: what it is known to have done, and what it was credited for that.
         self.spent = [0.0] * 4
         self.given = [0.0] * 4
 
     def due(self, sure: float) -> float:
-        """How many samples it is due, by what it is known to have done.
-
-        Parameters
-        ----------
-        sure
-            A task that took so many samples was seen however looks fell.
-        """
+        """How many samples it is due: a task that took `sure` was seen however looks fell."""
         took = sum(self.spent)
-        # The latter is expected to be what it took, too: of the o seconds that it has of its first
-        # stretch, of length L, and r after that, o / L · (L + r) + (1 - o / L) · r = o + r.
-        # (Where its first look does not see it, the same holds of r.)
-        return took if took >= sure else self.first + max(0.0, took - self.before)
+        return took if took >= sure else self.stood
 
 
 class Sampled(Protocol):
@@ -224,16 +241,15 @@ class Sampled(Protocol):
     began: float
     began_cpu: float
     busy_since: float
-    #: Set by a look. Where it is set when a task or part ends, the thread unsets it and tells
-    #: `ended`: `began` of what has ended, and what all clocks said at its end.
-    watched: bool
-    ended: tuple[float, float, float, float]
+    #: The end of a task or part is told from then on: a look was due in it, or has seen it.
+    due: float
+    #: ... and from then on once one has been told.
+    next_due: float
+    #: What was told, the oldest first (:func:`spanwise.measure.steps.tell_end`).
+    ends: deque[End]
     #: `row` has ended, at `clock`, and is being sent.
     reporting: bool
     clock: float
-    #: When it was idle last, and its row until then: nothing of a user's.
-    idle_since: float
-    last_row: Any
 
     @property
     def ident(self) -> int | None:
@@ -268,8 +284,11 @@ class _Lane:
         self.owed_after = BoundedMap[tuple[int, int], list[float]](_MOST_OWED)
         #: The entry of `owed` to which the last look added.
         self.last_owed: list[float] | None = None
-        #: Seconds of looks that saw nobody's stack; the next look stands for them.
-        self.left = 0.0
+        #: Looks that were due and saw nobody's stack.
+        self.left: list[Due] = []
+        #: The end that was told last, and what was told of ends after the next look's moment.
+        self.until = 0.0
+        self.pending: list[End] = []
         #: Samples called blocked since the last known stay in the run queue: the latest of them
         #: may belong to a stay that has not ended.
         self.doubts: deque[tuple[_SampleKey, int]] = deque(maxlen=_MOST_DOUBTS)
@@ -324,31 +343,14 @@ class _Lane:
         here = self.looked = (now, cpu, waited)
         return here
 
-    def stood(self, dues: Sequence[Due], stop: float | None) -> tuple[float, float]:
-        """For how many seconds of its task, and of the time since, a look stands.
-
-        A look may come late, by what had the lock: what counts is whether the thread was busy when
-        it was due, by the thread's stamps.
-
-        Parameters
-        ----------
-        stop
-            The task has ended then.
-        """
-        executor = self.executor
-        idle, busy = executor.idle_since, executor.busy_since
-        of_task = since = 0.0
-        for due, seconds in dues:
-            if busy > idle:
-                if idle <= due < busy:
-                    continue
-            elif due < busy:
-                continue
-            if stop is None or due < stop:
-                of_task += seconds
-            else:
-                since += seconds
-        return of_task, since
+    def take_ends(self, next_due: float) -> list[End]:
+        """Take what the thread told of ends before the next look is due."""
+        told = self.executor.ends
+        ends = self.pending
+        while told:
+            ends.append(told.popleft())
+        self.pending = [each for each in ends if each[3] >= next_due]
+        return [each for each in ends if each[3] < next_due] if self.pending else ends
 
     def late(self, here: _Point) -> float:
         """By how many samples its waiting since the last look exceeds its time off the core.
@@ -406,10 +408,21 @@ class ThreadSampler:
         self.looks = 0
         #: How many of them there were when the budget was told of them.
         self._worked_out = 0
+        self._next_due = inf
 
     def add(self, executor: Sampled) -> None:
         """Look at this thread too; it lives."""
+        executor.due = executor.next_due = self._next_due
         self._lanes = [*self._lanes, _Lane(executor, self._interval)]
+
+    def awaits(self, due: float) -> None:
+        """The next look is due then: threads tell of what has ended after that."""
+        self._next_due = due
+        for lane in self._lanes:
+            executor = lane.executor
+            executor.next_due = due
+            if executor.due != _SEEN:
+                executor.due = due
 
     def remove(self, executor: Sampled) -> None:
         """Look at this thread no more, from any thread; its samples stay."""
@@ -423,57 +436,79 @@ class ThreadSampler:
         """Return the part with which a fused task ends; None for any other task."""
         return None
 
-    def look(self, now: float, dues: Sequence[Due], until: float) -> tuple[int, bool]:
+    def look(self, now: float, dues: Sequence[Due], next_due: float) -> tuple[int, bool]:
         """Sample every busy executor; return how many there were, and whether one moved.
+
+        A look may come late, by what had the interpreter lock: each of `dues` counts for what ran
+        then, by the stamps of what runs now and of what was told to have ended.
 
         Parameters
         ----------
         dues
             The looks that have been due, and what they stand for (:class:`LookTimes`).
-        until
-            When the next stretch begins.
+        next_due
+            The next one is not due before.
         """
+        self._next_due = next_due
         busy = []
-        standing = 0
+        passed = standing = 0
         moved = False
         for lane in self._lanes:
             executor = lane.executor
             row = executor.row
+            lane_dues = dues
+            if lane.left:
+                lane_dues, lane.left = [*lane.left, *dues], []
             if row is None:
+                executor.next_due = executor.due = next_due
                 lane.task = None
-                self._rest(lane, now, dues, until)
+                ends = self._ends_of(lane, lane_dues, next_due)
+                passed += any(each.seconds for each in ends)
+                self._rest(lane, now, ends)
+                continue
+            # All of one moment: nothing is called between them, so no thread has a turn.
+            executor.next_due, executor.due = next_due, _SEEN
+            stamps = (
+                executor.began,
+                executor.began_cpu,
+                executor.busy_since,
+                executor.clock if executor.reporting else None,
+            )
+            part = executor.part
+            began, _, busy_since, stop = stamps
+            # (taken afterwards: what ended before this task began has been told)
+            ends = self._ends_of(lane, lane_dues, next_due)
+            since_begin = max(began, busy_since, lane.until)
+            its = [each for each in lane_dues if each[0] >= since_begin]
+            if not its:
+                passed += any(each.seconds for each in ends)
+                moved = True
+                if ends:
+                    self._facts.append((lane, now, None, ends, None, _NOTHING))
+                continue
+            of_task = sum([seconds for due, seconds in its if stop is None or due < stop])
+            stood = (of_task, sum([seconds for _, seconds in its]) - of_task, since_begin)
+            task = lane.stands(row, part, began, busy_since, stop)
+            if task is not None:
+                standing += 1
+                moved |= self._look_again(lane, now, ends, task, stood)
             else:
-                # All of one moment: nothing is called between them, so no thread has a turn.
-                executor.watched = True
-                stamps = (
-                    executor.began,
-                    executor.began_cpu,
-                    executor.busy_since,
-                    executor.ended,
-                    executor.clock if executor.reporting else None,
-                )
-                part = executor.part
-                of_task, since = lane.stood(dues, stamps[4])
-                stood = (of_task, since, until)
-                task = lane.stands(row, part, stamps[0], stamps[2], stamps[4])
-                if task is not None:
-                    standing += 1
-                    moved |= self._look_again(lane, now, stamps[3], task, stood)
-                else:
-                    busy.append((lane, stood, row, part, stamps))
+                busy.append((lane, its, stood, row, part, stamps, ends))
         count = standing + len(busy)
         if not count:
-            return 0, False
+            return passed, moved or passed > 0
         frames = sys._current_frames() if busy else {}
         try:
-            for lane, stood, row, part, stamps in busy:
+            for lane, its, stood, row, part, stamps, ends in busy:
                 executor = lane.executor
                 # The executor may have begun its next task before the stacks were taken. Then
-                # nobody can tell whose stack this is, and the time is left to the next look.
+                # nobody can tell whose stack this is, and the end of the task is told.
                 if executor.row is row and executor.part is part:
-                    moved |= self._look_at(lane, now, stood, frames, row, part, *stamps)
+                    moved |= self._look_at(lane, now, ends, stood, frames, row, part, *stamps)
                 else:
-                    lane.left += stood[0] + stood[1]
+                    lane.left = its
+                    if ends:
+                        self._facts.append((lane, now, None, ends, None, _NOTHING))
                     moved = True
         finally:
             # The dict holds this very frame, which holds the dict: a cycle that would
@@ -482,88 +517,77 @@ class ThreadSampler:
         self.looks += 1
         if len(self._facts) > _MOST_FACTS:
             self.work_out()
-        return count, moved
+        return count + passed, moved
+
+    def _ends_of(self, lane: _Lane, dues: Sequence[Due], next_due: float) -> list[_Ended]:
+        """What has ended before the next look is due, and the looks that were due in it."""
+        told = lane.take_ends(next_due)
+        ends: list[_Ended] = []
+        for began, began_cpu, busy_since, end, cpu, waited, row, part in told:
+            # What ends twice has its time once.
+            since = max(began, busy_since, lane.until)
+            lane.until = max(lane.until, end)
+            # (of more than are kept the oldest that is left stands for those before)
+            least = since if ends or len(told) < MOST_ENDS else -inf
+            seconds = sum([each for due, each in dues if least <= due < end])
+            call = None
+            if part is None:
+                part = self.last_part(row)
+            if seconds:
+                called = part[4].function if part is not None else self.called(row)
+                call = None if called is None else call_of(called)
+            here = _Point(end, cpu, waited)
+            ends.append(_Ended(began, began_cpu, since, here, _whose(row, part), seconds, call))
+        return ends
 
     def settle(self, now: float) -> None:
         """Take down the ends of tasks of threads that are idle now, with no look due."""
         for lane in self._lanes:
             if lane.executor.row is None:
                 lane.task = None
-                self._rest(lane, now, (), now)
+                dues, lane.left = lane.left, []
+                self._rest(lane, now, self._ends_of(lane, dues, self._next_due))
 
     def _look_again(
-        self,
-        lane: _Lane,
-        now: float,
-        ended: tuple[float, float, float, float],
-        task: _Taken,
-        stood: tuple[float, float, float],
+        self, lane: _Lane, now: float, ends: list[_Ended], task: _Taken, stood: _Stood
     ) -> bool:
         """Sample a thread that has not run since the last look; return whether it may soon.
 
         Its stack is what it was: to take it again would be most of a look's cost.
         """
-        self._facts.append((lane, now, lane.stand(now), ended, task, stood))
+        self._facts.append((lane, now, lane.stand(now), ends, task, stood))
         return now - max(task[0], task[2]) < STILL_AFTER_SECONDS
 
-    def _rest(self, lane: _Lane, now: float, dues: Sequence[Due], until: float) -> None:
-        """The thread is idle; it may have been busy when the look was due."""
-        executor = lane.executor
-        ended = executor.ended
-        task: _Taken | None = None
-        stood = (0.0, 0.0, until)
-        stop, row = executor.idle_since, executor.last_row
-        if row is not None and (lane.left or (dues and dues[0][0] < stop)):
-            of_task, _ = lane.stood(dues, stop)
-            lane.left, of_task = 0.0, of_task + lane.left
-            if of_task:
-                stood = (of_task, 0.0, until)
-                part = self.last_part(row)
-                called = part[4].function if part is not None else self.called(row)
-                task = (
-                    executor.began,
-                    executor.began_cpu,
-                    executor.busy_since,
-                    stop,
-                    _whose(row, part),
-                    None,
-                    [],
-                    None if called is None else call_of(called),
-                    None,
-                    True,
-                )
+    def _rest(self, lane: _Lane, now: float, ends: list[_Ended]) -> None:
+        """The thread is idle."""
         try:
             here = lane.read(now)
         except OSError:
             # It will have no task.
             lane.looked = (now, *lane.looked[1:])
-            self._facts.append((lane, now, None, ended, None, stood))
-        else:
-            self._facts.append((lane, now, here, ended, task, stood))
+            here = (now, _NAN, _NAN)
+        self._facts.append((lane, now, here, ends, None, _NOTHING))
 
     def _look_at(
         self,
         lane: _Lane,
         now: float,
-        stood: tuple[float, float, float],
+        ends: list[_Ended],
+        stood: _Stood,
         frames: dict[int, Any],
         row: Any,
         part: Any,
         began: float,
         began_cpu: float,
         busy_since: float,
-        ended: tuple[float, float, float, float],
         stop: float | None,
     ) -> bool:
         """Sample a busy thread; return whether it moved. `stop`: the task is being sent."""
         executor = lane.executor
         t, cpu, _ = lane.looked
         here = lane.read(now)
-        if lane.left:
-            stood = (stood[0] + lane.left, *stood[1:])
-            lane.left = 0.0
         # Transfers before it did not hold the thread. (`began_cpu` is from then.)
-        since_begin = max(began, busy_since)
+        since_begin = stood[2]
         mark = None
         if since_begin >= t and executor.core_wait is not None:
             mark = (executor.core_wait.marked, executor.core_wait.last)
@@ -588,12 +612,11 @@ class ThreadSampler:
             codes,
             call,
             built_in,
-            False,
         )
         spent = here[1] - cpu
         lane.task = task if stop is None and spent == 0 else None
         lane.row_and_part = (id(row), id(part))
-        self._facts.append((lane, now, here, ended, task, stood))
+        self._facts.append((lane, now, here, ends, task, stood))
         # NaN, an unknown clock, counts as movement. So does a task that has stood still only
         # briefly: others of its kind are seen better so.
         is_still = spent < STILL * (now - t)
@@ -602,67 +625,48 @@ class ThreadSampler:
     def work_out(self) -> None:
         """What follows from what looks have seen since the last time, in their order."""
         facts, self._facts = self._facts, []
-        for lane, now, clocks, ended, task, stood in facts:
+        for lane, now, clocks, ends, task, stood in facts:
             here = None if clocks is None else _Point(*clocks)
+            for each in ends:
+                self._work_out_end(lane, now, each)
+            if here is not None:
+                if here.waited < lane.at.waited:
+                    # (it is not read at each look; an end has told of more)
+                    here = here._replace(waited=lane.at.waited)
+                if task is None or here.waited > lane.at.waited:
+                    self._settle(lane, lane.late(here))
             if task is not None:
                 assert here is not None
-                self._work_out_task(lane, now, here, ended, _Task(*task), stood)
-            else:
-                self._work_out_rest(lane, now, here, ended)
-
-    def _work_out_rest(
-        self,
-        lane: _Lane,
-        now: float,
-        here: _Point | None,
-        ended: tuple[float, float, float, float],
-    ) -> None:
-        """The thread was idle: the time until `now` belongs to no later task."""
-        if here is None:
-            here = lane.at._replace(t=now)
-        else:
-            self._settle(lane, lane.late(here))
-            self._end_seen(lane, None, ended)
-        lane.at = here
-        lane.seen = None
-        # Its waits before its next task belong to no task.
-        lane.last_owed = None
+                self._work_out_task(lane, now, here, _Task(*task), stood)
+            elif here is not None:
+                # The time until now belongs to no later task, its waits before that to none.
+                lane.at = here
+                lane.seen = lane.last_owed = None
 
     def _work_out_task(
-        self,
-        lane: _Lane,
-        now: float,
-        here: _Point,
-        ended: tuple[float, float, float, float],
-        task: _Task,
-        stood: tuple[float, float, float],
+        self, lane: _Lane, now: float, here: _Point, task: _Task, stood: _Stood
     ) -> None:
         last = lane.at
-        if here.waited > last.waited:
-            self._settle(lane, lane.late(here))
         stop, whose = task.stop, task.whose
-        # Of a task that is sent the end may be known, by its thread.
-        is_told = stop is not None and ended[0] == task.began
-        self._end_seen(lane, None if is_told else task.began, ended)
-        since_begin = max(task.began, task.busy_since)
-        begin, is_first = last, since_begin >= last.t
-        if is_first:
+        of_task, since = (each / self._interval for each in stood[:2])
+        since_begin = stood[2]
+        begin = last
+        if since_begin > last.t:
             begin = _Point(
                 since_begin, task.began_cpu, lane.waited_at(since_begin, here, task.mark)
             )
-        end = here
-        if task.is_over and stop is not None:
-            end = here._replace(t=min(now, max(stop, begin.t)))
-        shares = _shares(begin, end)
+        shares = _shares(begin, here)
         lane.at = here
-        of_task, since, until = (each / self._interval for each in stood)
         owed = lane.last_owed = lane.owed_to(whose)
+        seen = lane.seen
+        if seen is not None and seen.began != task.began:
+            seen = None  # it was given back, and told no end
         if stop is None:
-            seen = lane.seen
             if seen is None:
-                before = max(0.0, until - since_begin / self._interval)
-                seen = lane.seen = _Seen(task.began, whose, of_task, before)
-            known = min(now - begin.t, self._longest) / self._interval
+                seen = _Seen(task.began, whose)
+            lane.seen = seen
+            known = max(0.0, min(now - begin.t, self._longest)) / self._interval
+            seen.stood += of_task
             for state, share in enumerate(shares):
                 seen.spent[state] += share * known
             more = seen.due(self._sure) - sum(seen.given)
@@ -675,25 +679,14 @@ class ThreadSampler:
                 seen.stack = self._stack_of(task, is_read)
                 self._give(lane, now, whose, seen.stack, paid)
             return
-        if is_first:
-            # It was not seen before: of one that was, all time is known.
-            took = min(stop - since_begin, self._longest) / self._interval
-            seen = _Seen(task.began, whose, of_task, max(0.0, until - since_begin / self._interval))
-            seen.spent[0] = max(0.0, took)
-            of_task = seen.due(self._sure) if of_task else 0.0
-        else:
-            of_task = 0.0
+        lane.seen = None
         for state, share in enumerate(shares):
             owed[state] += share * (of_task + since)
         paid = _pay(owed)
         n = sum(paid)
         if n:
-            share = of_task / (of_task + since) if of_task + since else 0.0
-            is_of_function = _is_first_s(lane.owed_after, whose, n, share)
+            is_of_function = _is_first_s(lane.owed_after, whose, n, of_task / (of_task + since))
             self._give(lane, now, whose, self._stack_of(task, is_of_function), paid)
-        if task.is_over:
-            lane.seen = None
-            lane.last_owed = None
 
     def _stack_of(self, task: _Task, is_of_function: bool) -> int:
         """Return its stack, or that of what it calls if that is what is meant."""
@@ -701,42 +694,44 @@ class ThreadSampler:
             return self.stacks.stack_of_call(task.call)
         return self.stacks.stack_of(task.codes, task.built_in)
 
-    def _end_seen(
-        self,
-        lane: _Lane,
-        began: float | None,
-        ended: tuple[float, float, float, float],
-    ) -> None:
-        """Settle the samples of the task that the last look saw, if it has ended since.
-
-        Parameters
-        ----------
-        began
-            Of what the thread runs now, or sends; None: nothing.
-        ended
-            As the thread tells it.
-        """
-        seen, last = lane.seen, lane.at
-        if seen is None or seen.began == began:
-            return
-        lane.seen = None
-        if ended[0] != seen.began:
-            return  # it was given back, and told no end
-        end = _Point(*ended[1:])
-        spent = seen.spent
+    def _work_out_end(self, lane: _Lane, now: float, ended: _Ended) -> None:
+        """Settle the samples of a task or part that has ended since the last look."""
+        last, end = lane.at, ended.end
+        seen, lane.seen = lane.seen, None
+        if seen is not None and seen.began != ended.began:
+            seen = None  # it was given back, and told no end
+        begin = last
+        if seen is None and ended.since > last.t:
+            waited = lane.waited_at(ended.since, end, None)
+            begin = _Point(ended.since, ended.began_cpu, waited)
         if end.t > last.t:
-            known = min(end.t - last.t, self._longest) / self._interval
-            for state, share in enumerate(_shares(last, end)):
-                spent[state] += share * known
-        took = sum(spent)
+            if end.waited > last.waited:
+                self._settle(lane, lane.late(end))
+            lane.at = end
+        stood = ended.seconds / self._interval
+        if seen is None:
+            if not stood:
+                return
+            seen = _Seen(ended.began, ended.whose)
+        seen.stood += stood
+        if end.t > begin.t:
+            known = min(end.t - begin.t, self._longest) / self._interval
+            for state, share in enumerate(_shares(begin, end)):
+                seen.spent[state] += share * known
+        took = sum(seen.spent)
         if not took > 0.0:
             return
         times = seen.due(self._sure) / took
         owed = lane.owed_to(seen.whose)
         for state, given in enumerate(seen.given):
-            owed[state] += spent[state] * times - given
-        if seen.stack is not None:
-            self._give(lane, last.t, seen.whose, seen.stack, _pay(owed))
+            owed[state] += seen.spent[state] * times - given
+        stack, call = seen.stack, ended.call
+        if stack is None and stood:
+            # Its inner frames nobody saw.
+            of_call = self.stacks.stack_of_call
+            stack = self.stacks.stack_of([], None) if call is None else of_call(call)
+        if stack is not None:
+            self._give(lane, min(now, end.t), seen.whose, stack, _pay(owed))
         # At its end all its waiting was known.
         lane.doubts.clear()
 

@@ -6,6 +6,7 @@ and CPU. The parts before them, on a worker, are in ``spanwise/worker/opening.py
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from time import perf_counter, thread_time
 from typing import Any, Protocol
@@ -25,7 +26,14 @@ LONG_SECONDS = 0.005
 #: us, 1 %.
 UNMARKED_SECONDS = 0.0002
 
+#: Ends that are kept until a look takes them; the oldest go.
+MOST_ENDS = 1000
+
 _NAN = float("nan")
+
+#: What has ended: its begin, its CPU clock then, since when its thread was busy, its end, what the
+#: clocks said then (CPU, wait for a core), and whose it was: row of the task or part of one.
+End = tuple[float, float, float, float, float, float, Any, Any]
 
 
 class PartRunner(Protocol):
@@ -39,15 +47,26 @@ class PartRunner(Protocol):
     # See `Sampled`.
     began: float
     began_cpu: float
-    watched: bool
-    ended: tuple[float, float, float, float]
+    busy_since: float
+    due: float
+    next_due: float
+    ends: deque[End]
 
 
-def tell_end(executor: PartRunner, end: float, cpu: float) -> None:
-    """Tell the sampler that what it saw has ended; 1 us, and only if it has looked."""
+def tell_end(executor: PartRunner, end: float, cpu: float, row: Any = None) -> None:
+    """Tell the sampler what has ended; 1 us, and only if a look was due in it or has seen it.
+
+    Parameters
+    ----------
+    row
+        Of the task; None: a part has ended.
+    """
     wait = executor.core_wait
     waited = wait.read() if wait is not None else _NAN
-    executor.watched, executor.ended = False, (executor.began, end, cpu, waited)
+    executor.due = executor.next_due
+    part = executor.part if row is None else None
+    began, began_cpu, busy_since = executor.began, executor.began_cpu, executor.busy_since
+    executor.ends.append((began, began_cpu, busy_since, end, cpu, waited, row, part))
 
 
 def run_parts(
@@ -83,7 +102,7 @@ def run_parts(
             end = perf_counter()
             end_cpu = thread_time()
             cpu = end_cpu - begin_cpu
-            if executor.watched:
+            if end >= executor.due:
                 tell_end(executor, end, end_cpu)
             waited = _NAN
             if end - begin >= LONG_SECONDS and wait is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from itertools import pairwise
 from math import inf, sqrt
 from random import Random
@@ -26,7 +28,7 @@ from spanwise.measure.looks import (
 )
 from spanwise.measure.sampler import INTERVAL
 from spanwise.records.enumerations import SAMPLE_BLOCKED, SAMPLE_ON_CORE
-from spanwise.tests.test_sampler import FUNCTION, Turn, Turns, row
+from spanwise.tests.test_sampler import FUNCTION, FakeExecutor, Turn, Turns, row
 from spanwise.worker import watch as watching
 from spanwise.worker.watch import OVERDUE_SECONDS, Watch
 
@@ -118,6 +120,8 @@ class Machine:
         The one thread that runs tasks.
     cost, times
         CPU seconds of a look at A, and how many times as much one at B takes.
+    late
+        Seconds by which the thread wakes up late.
     """
 
     def __init__(
@@ -127,8 +131,10 @@ class Machine:
         cost: float,
         seed: int,
         times: float = 1.0,
+        late: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.turns = turns
+        self.late = late
         self.now = self.cpu = 0.0
         self.looks: list[float] = []
         #: Moments at which short tasks leave rows behind, and at which they are sent.
@@ -158,6 +164,8 @@ class Machine:
         monkeypatch.setattr(sampling.sys, "_current_frames", dict)
         watch: Any = Watch(worker, SimpleNamespace(), 0.0, print)  # type: ignore[arg-type]
         watch.times = LookTimes(0.0, LOOK_SECONDS, chance=Random(seed).random)
+        watch.sampler._lanes[0].clock = turns.sampler._lanes[0].clock
+        watch._await()
         watch.machinery = SimpleNamespace(look=lambda at: False)
         watch._measure_memory = lambda now: None
         watch._give_back_idle = lambda: None
@@ -213,6 +221,8 @@ class Machine:
                 self.turns.go_to(begin)
                 self.watch.wake(begin)
                 return True
+        else:
+            until += self.late()
         if until > turns.turns[-1][1]:
             raise Ended
         self.now = until
@@ -283,11 +293,40 @@ CASES = [
 ]
 
 
+#: Seconds by which looks come late, of a chance.
+LATE: dict[str, Callable[[Random], float]] = {
+    "in time": lambda chance: 0.0,
+    "switch interval": lambda chance: chance.uniform(0.0, 0.01),
+    "several threads": lambda chance: chance.uniform(0.0, 0.03),
+    "long call": lambda chance: 0.2 if chance.random() < 0.02 else 0.0,
+}
+
+
+@pytest.mark.parametrize("late", LATE)
 @pytest.mark.parametrize(("burst", "task", "duty", "cost"), CASES)
 def test_seconds_are_true_whatever_the_rests(
-    monkeypatch: pytest.MonkeyPatch, burst: float, task: float, duty: float, cost: float
+    monkeypatch: pytest.MonkeyPatch, burst: float, task: float, duty: float, cost: float, late: str
 ) -> None:
-    check(monkeypatch, burst, task, duty, cost)
+    check(monkeypatch, burst, task, duty, cost, late=partial(LATE[late], Random(22)))
+
+
+@pytest.mark.parametrize("late", LATE)
+@pytest.mark.parametrize("task", [0.0003, 0.003, 0.007, 0.02])
+def test_a_thread_that_is_never_idle_has_its_time_and_no_more(
+    monkeypatch: pytest.MonkeyPatch, task: float, late: str
+) -> None:
+    """Each moment counts once, whoever ran then: chance only divides them."""
+    stays: list[Any] = [
+        (Turn(A if each % 3 else B), SAMPLE_ON_CORE, task) for each in range(int(6.0 / task))
+    ]
+    stays.append((None, SAMPLE_BLOCKED, 1.0))
+    whole = sum(seconds for turn, _, seconds in stays if turn is not None)
+    machine = Machine(
+        monkeypatch, Turns(stays), 0.00005, seed=9, late=partial(LATE[late], Random(23))
+    )
+    found = machine.run()
+    # Each function is owed less than a sample, and begins with less than one.
+    assert sum(found.values()) == pytest.approx(whole, abs=LOOK_SECONDS + 2 * INTERVAL)
 
 
 @pytest.mark.parametrize("burst", [0.01, 0.03])
@@ -311,6 +350,7 @@ def check(
     cost: float,
     exactly: bool = False,
     times: float = 1.0,
+    late: Callable[[], float] = lambda: 0.0,
 ) -> None:
     """Compare sampled seconds with true ones, within four standard errors.
 
@@ -319,7 +359,7 @@ def check(
     chance = Random(20)
     stretch = max(LOOK_SECONDS, cost / LOOK_SHARE)
     stays, true = program(chance, burst, duty, task, 1200 * stretch, exactly)
-    found = Machine(monkeypatch, Turns(stays), cost, seed=21, times=times).run()
+    found = Machine(monkeypatch, Turns(stays), cost, 21, times, late).run()
     for function, seconds in true.items():
         # Of a task of d seconds the stretches at its ends count or do not: of one within a
         # stretch of L with a variance of d (L - d), of a longer one with less than L² / 4.
@@ -353,6 +393,27 @@ def test_rows_of_short_tasks_do_not_wait_for_looks(monkeypatch: pytest.MonkeyPat
     assert max(late) <= OVERDUE_SECONDS + LOOK_SECONDS
 
 
+def test_a_thread_that_ends_while_rows_are_asked_for_ends_no_recording(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its clock goes with it, and the look that was due meets that."""
+
+    def gone() -> float:
+        raise OSError("No such process")
+
+    now = 0.0
+    monkeypatch.setattr(lane_watching, "perf_counter", lambda: now)
+    executor: Any = FakeExecutor((A, None))
+    watch = LaneWatch(executor.names, 0.0)
+    watch.times = LookTimes(0.0, LOOK_SECONDS)
+    watch.add(executor)
+    watch._lanes[0].clock = SimpleNamespace(read=gone)  # type: ignore[assignment]
+    now = 0.05
+    assert watch.look_if_due(now) == 1
+    now = 0.1
+    assert watch.rows() == []
+
+
 @pytest.mark.parametrize("kind", ["worker", "process"])
 def test_who_asks_is_told_of_looks_that_were_due(
     monkeypatch: pytest.MonkeyPatch, kind: str
@@ -375,9 +436,10 @@ def test_who_asks_is_told_of_looks_that_were_due(
         rows = sent.get("samples", [])
     else:
         executor: Any = turns.executor
-        columns = [*executor.last_row]
+        ended = executor.ends.pop()
+        columns = [*ended[6]]
         columns[1] = None  # (the work of a task that has ended)
-        executor.last_row = tuple(columns)
+        executor.ends.append((*ended[:6], tuple(columns), None))
         monkeypatch.setattr(lane_watching, "perf_counter", lambda: machine.now)
         watch = LaneWatch(executor.names, 0.0)
         watch.times = LookTimes(0.0, LOOK_SECONDS, chance=Random(8).random)

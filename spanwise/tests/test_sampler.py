@@ -8,9 +8,9 @@ import sys
 import threading
 import time
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from functools import partial
-from math import sqrt
+from math import inf, sqrt
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -57,14 +57,23 @@ class FakeExecutor:
         self.ident = threading.get_ident()
         self.core_wait = None
         self.busy_since = self.began = self.began_cpu = self.clock = 0.0
-        self.idle_since, self.last_row = -1.0, None
-        self.watched, self.ended = False, (0.0, 0.0, 0.0, 0.0)
+        self.idle_since = -1.0
+        self.due = self.next_due = inf
+        self.ends = deque()
         self.reporting = False
         self.path = list(path)
         self.part = None
 
     def run(self):
         """Outermost frame of the tasks."""
+
+    def tells(self, end, cpu, waited=0.0):
+        """What it runs has ended then."""
+        row, part = self.path[0]
+        if end >= self.due:
+            self.due = self.next_due
+            began, began_cpu, busy_since = self.began, self.began_cpu, self.busy_since
+            self.ends.append((began, began_cpu, busy_since, end, cpu, waited, row, part))
 
     @property
     def row(self):
@@ -83,7 +92,7 @@ def sampler_of(executor: FakeExecutor, templates: dict[int, object] | None = Non
 
 def look(sampler: Sampler, now: float, seconds: float) -> tuple[int, bool]:
     """Look for as many seconds before."""
-    return sampler.look(now, [(now - seconds / 2, seconds)], now)
+    return sampler.look(now, [(now - seconds / 2, seconds)], now + 1e-9)
 
 
 def booked(sampler: Sampler) -> dict[tuple[int, int], int]:
@@ -104,21 +113,23 @@ INNER_A, INNER_B = (
 @pytest.mark.parametrize(
     ("before", "after", "owner"),
     [
-        pytest.param((A, None), (B, None), (2, 8), id="next task"),
-        pytest.param((A, INNER_A), (A, INNER_B), (12, 18), id="next part"),
+        pytest.param((A, None), (B, None), (1, 7), id="next task"),
+        pytest.param((A, INNER_A), (A, INNER_B), (11, 17), id="next part"),
         # Two tasks of one template have the same parts.
         pytest.param((A, INNER_A), (B, INNER_A), (11, 17), id="same part of next task"),
     ],
 )
-def test_a_stack_that_may_be_of_either_task_is_booked_to_neither(before, after, owner):
+def test_a_stack_that_may_be_of_either_task_is_neither_s(before, after, owner):
     executor = FakeExecutor(before, after)
     sampler = sampler_of(executor)
     now = 100.0
     executor.busy_since = executor.began = now - 3 * INTERVAL
     assert look(sampler, now, 3 * INTERVAL) == (1, True)
     assert booked(sampler) == {}
-    # The next look stands for the time of both.
-    look(sampler, now + INTERVAL / 2, INTERVAL / 2)
+    # The thread has told meanwhile when the first one ended.
+    executor.ends.append((executor.began, 0.0, executor.busy_since, now, 0.0, 0.0, *before))
+    executor.began = now
+    sampler.look(now + INTERVAL / 2, [], now + INTERVAL)
     assert booked(sampler) == {owner: 3}
 
 
@@ -357,7 +368,7 @@ def test_what_a_thread_used_before_it_was_idle_is_no_later_task_s(monkeypatch):
     monkeypatch.setattr(ThreadClock, "read", lambda _: next(used))
     executor = FakeExecutor((A, None), (None, None), (B, None))
     sampler = sampler_of(executor, {})
-    executor.busy_since = executor.began = 100.0
+    executor.busy_since = executor.began = 100.0 - INTERVAL
     executor.path = [(A, None)]
     look(sampler, 100.0, INTERVAL)
     # It computed for half a second, which no look saw, and has nothing to do now.
@@ -477,7 +488,11 @@ def test_stays_of_one_task_after_the_other_add_up(tasks, steps):
         if now + step > begins[-1]:
             break
         now += step
-        executor.began = max(begin for begin in begins if begin <= now)
+        began = max(begin for begin in begins if begin <= now)
+        if began > executor.began:
+            waited = thread.spent(SAMPLE_WAITING, began, with_last=False)
+            executor.tells(began, thread.spent(SAMPLE_ON_CORE, began), waited)
+        executor.began = began
         executor.began_cpu = thread.spent(SAMPLE_ON_CORE, executor.began)
         look(sampler, now, step)
     found = Counter[int]()
@@ -568,15 +583,17 @@ class Turns:
             Looks at a thread that stands still are less frequent.
         """
         times = LookTimes(0.0, seconds, chance=(chance or CHANCE).random)
+        self.sampler.awaits(times.due)
         stretch = seconds
         while times.due < self.turns[-1][1]:
             self.go_to(times.due)
             dues = times.take(self.now)
-            busy, moved = self.sampler.look(self.now, dues, times.begin)
+            busy, moved = self.sampler.look(self.now, dues, times.earliest(self.now))
             if adapts:
                 still = max(seconds, min(2 * stretch, STILL_SECONDS))
                 stretch = seconds if moved or not busy else still
                 times.stretch(stretch, self.now)
+                self.sampler.awaits(times.due)
         self.go_to(self.turns[-1][1])
         return self.found()
 
@@ -587,17 +604,14 @@ class Turns:
         while self.place + 1 < len(turns) and turns[self.place + 1][0] <= now:
             before = turns[self.place] if self.place >= 0 else (0.0, 0.0, None)
             begin, end, turn = before
-            if turn is not None and executor.watched:
-                executor.watched = False
-                executor.ended = (begin, end, self.cpu(end), self.waited(end))
+            if turn is not None:
+                executor.tells(end, self.cpu(end), self.waited(end))
             self.place += 1
             was_idle = turn is None
             begin, _, turn = turns[self.place]
             if turn is None or self.busy_since_each:
                 executor.idle_since = end
             if turn is None:
-                if not was_idle:
-                    executor.last_row = before[2].row
                 executor.path = [(None, None)]
                 continue
             executor.path = [turn]
@@ -687,8 +701,8 @@ def test_each_state_has_the_samples_of_its_time_however_looks_and_tasks_fall_tog
     true = Counter[tuple[int, int]]()
     for is_a, step, share in pattern * 100:
         row = A if is_a else B
+        executor.tells(now, cpu)
         executor.path = [(row, None)]
-        executor.ended = (executor.began, now, cpu, 0.0)
         executor.began, executor.began_cpu = now, cpu
         now += step
         cpu += share * step

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import isnan
+from collections import deque
+from math import inf, isnan
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from spanwise.graph.template import Part, Template
 from spanwise.measure import steps
 from spanwise.measure.opened import Opened
 from spanwise.measure.scopes import Heard
+from spanwise.measure.steps import End
 from spanwise.processes import forks
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16
 from spanwise.wire.rows import (
@@ -41,24 +43,18 @@ class Clocks:
         self.asked: list[tuple[int, int, float, float]] = []
         #: The sampler looks during parts of these names.
         self.looked_at: set[str] = set()
-        self.watched = False
-        self._ended: list[tuple[float, float, float, float]] = []
-
-    @property
-    def ended(self) -> list[tuple[float, float, float, float]]:
-        """All that the thread has told of what was looked at."""
-        return self._ended
-
-    @ended.setter
-    def ended(self, told: tuple[float, float, float, float]) -> None:
-        self._ended.append(told)
+        #: When the next look is due.
+        self.due = self.next_due = inf
+        self.busy_since = 99.0
+        self.ends = deque[End]()
 
     def part_of(self, name: str, seconds: float, cpu: float, **options):
         def run(*values):
             self.now += seconds
             self.cpu += cpu
             self.told.append((self.part[4].name, self.part[3]))
-            self.watched = name in self.looked_at
+            if name in self.looked_at:
+                self.due = -inf
             if seconds < 0:
                 raise ValueError(name)
             return (name, *values)
@@ -212,9 +208,26 @@ def test_parts_tell_when_they_end_if_somebody_looked(monkeypatch: pytest.MonkeyP
     seconds = {"one": 0.5, "two": 0.25, "three": -0.125, "four": 1.0}
     parts = [clocks.part_of(name, each, each / 2, order=()) for name, each in seconds.items()]
     clocks.run(monkeypatch, *parts)
-    # (began, end, CPU at the end, waited for a core); also of one that fails.
-    assert clocks.ended == [(100.5, 100.75, 7.375, 3.0), (100.75, 100.625, 7.3125, 3.0)]
-    assert not clocks.watched
+    # Also of one that fails.
+    assert [(*each[:-1], each[-1][4].name) for each in clocks.ends] == [
+        (100.5, 7.25, 99.0, 100.75, 7.375, 3.0, None, "two"),
+        (100.75, 7.375, 99.0, 100.625, 7.3125, 3.0, None, "three"),
+    ]
+    assert clocks.due == inf
+
+
+def test_a_part_tells_when_it_ends_if_a_look_was_due_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The look is late, and finds what follows: until it comes all that end tell."""
+    clocks = Clocks()
+    clocks.due = clocks.next_due = 100.6
+    parts = [clocks.part_of(name, 0.25, 0.125, order=()) for name in ("one", "two", "three")]
+    clocks.run(monkeypatch, *parts)
+    assert [each[-1][4].name for each in clocks.ends] == ["three"]
+    clocks = Clocks()
+    clocks.due = clocks.next_due = 100.4
+    parts = [clocks.part_of(name, 0.25, 0.125, order=()) for name in ("one", "two", "three")]
+    clocks.run(monkeypatch, *parts)
+    assert [each[-1][4].name for each in clocks.ends] == ["two", "three"]
 
 
 @pytest.mark.parametrize("tells", ["seconds", "events"])

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import deque
 from collections.abc import Sequence
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,14 @@ from spanwise.measure.meters import Metered, MeteredValues, take_metered, withou
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
 from spanwise.measure.scopes import Heard, listen
-from spanwise.measure.steps import LONG_SECONDS, UNMARKED_SECONDS, run_parts, tell_end
+from spanwise.measure.steps import (
+    LONG_SECONDS,
+    MOST_ENDS,
+    UNMARKED_SECONDS,
+    End,
+    run_parts,
+    tell_end,
+)
 from spanwise.measure.waits import Waits
 from spanwise.processes import forks
 from spanwise.records.enumerations import (
@@ -123,12 +131,11 @@ class Executor(threading.Thread):
         #: For the sampler, as `Sampled` says.
         self.began = 0.0
         self.began_cpu = 0.0
-        self.watched = False
-        self.ended = (0.0, 0.0, 0.0, 0.0)
-        #: Since when the thread has not been idle, and when it had its last task before that.
+        self.due = self.next_due = math.inf
+        self.ends: deque[End] = deque(maxlen=MOST_ENDS)
+        #: Since when the thread has not been idle, and since when it was before that.
         self.busy_since = 0.0
         self.idle_since = 0.0
-        self.last_row: Row | None = None
         self.core_wait: CoreWait | None = None
         #: What the task measures itself, and what of it belongs to parts that have ended.
         self.heard = Heard()
@@ -201,7 +208,7 @@ class Executor(threading.Thread):
     def _idle(self) -> Entry | None:
         worker = self.worker
         self.idle_since = idle_since = self.clock
-        self.last_row, self.row = self.row, None
+        self.row = None
         self._tell_reads()
         while True:
             worker.flush()
@@ -371,8 +378,8 @@ class Executor(threading.Thread):
 
         self.clock = stop
         self.cpu = stop_cpu
-        if self.watched:
-            tell_end(self, stop, stop_cpu)
+        if stop >= self.due:
+            tell_end(self, stop, stop_cpu, row)
         heard = self.heard
         meters: Sequence[MeteredValues] | None = None
         if heard.seconds or heard.events or self.metered:
@@ -584,8 +591,8 @@ class Executor(threading.Thread):
         stop = perf_counter()
         self.clock = stop
         self.cpu = stop_cpu
-        if self.watched:
-            tell_end(self, stop, stop_cpu)
+        if stop >= self.due:
+            tell_end(self, stop, stop_cpu, row)
         heard = self.heard
         meters: Sequence[MeteredValues] | None = None
         if heard.seconds or heard.events or self.metered:

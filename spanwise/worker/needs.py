@@ -32,6 +32,8 @@ from spanwise.worker.transfer_log import TransferLog, Transfers
 class Lane(Sampled, Protocol):
     """A thread that runs tasks, as the rest of the worker sees it."""
 
+    #: Since when it was idle before it was busy last (`busy_since`), or is.
+    idle_since: float
     #: Held while the thread is parked; releasing it wakes the thread.
     wakeup: threading.Lock
     #: Its run waits for other tasks; it goes on beside the worker's threads.

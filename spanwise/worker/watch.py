@@ -122,6 +122,7 @@ class Watch(threading.Thread):
         self._look_seconds = LOOK_SECONDS * sample_seconds / INTERVAL if recording else 0.0
         longest = max(LONGEST, 4 * sample_seconds)
         self.times = LookTimes(perf_counter(), self._look_seconds or LOOK_SECONDS, longest)
+        self._await()
         #: Of the looks of this thread.
         self.budget = LookBudget()
         self._cycle_seconds = cycle_seconds
@@ -249,11 +250,12 @@ class Watch(threading.Thread):
     def _look_if_due(self, now: float) -> tuple[int, bool] | None:
         """As :meth:`ThreadSampler.look`, if a look is due; the lock is held."""
         dues = self.times.take(now) if self._look_seconds else []
-        return self.sampler.look(now, dues, self.times.begin) if dues else None
+        return self.sampler.look(now, dues, self.times.earliest(now)) if dues else None
 
     def _stretch(self, seconds: float, now: float) -> None:
         with self._lock:
             self.times.stretch(seconds, now)
+            self._await()
 
     def _rest(self, until: float) -> bool:
         """Wait until then, or for a task; return whether something has ended the wait."""
@@ -269,7 +271,13 @@ class Watch(threading.Thread):
         self._was_begun = began < inf
         with self._lock:
             self.times.skip(min(began, perf_counter()))
+            self._await()
         return woken
+
+    def _await(self) -> None:
+        """Have threads tell what ends after the next look is due; the lock is held."""
+        if self._look_seconds:
+            self.sampler.awaits(self.times.due)
 
     def _busy_since(self) -> float:
         """When the first of the threads that have tasks now began to."""

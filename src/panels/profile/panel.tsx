@@ -123,7 +123,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
                   'Dask’s workers sample threads while they run tasks, and tell it some seconds later.'
                 )
               : trans.__(
-                  'Threads are sampled up to 100 times a second while they run tasks, at least 20 times; few of the shortest runs get a sample.'
+                  'Threads are sampled at moments that are drawn, while they run tasks; few of the shortest runs get a sample.'
                 )
         };
   }
