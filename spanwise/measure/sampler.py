@@ -404,7 +404,7 @@ class ThreadSampler:
         self._lanes: list[_Lane] = []
         self._facts: list[_Fact] = []
         self._samples: dict[_SampleKey, int] = {}
-        #: Looks at a busy thread: the true rate.
+        #: Looks that were due while a thread was busy: the true rate.
         self.looks = 0
         #: How many of them there were when the budget was told of them.
         self._worked_out = 0
@@ -496,6 +496,7 @@ class ThreadSampler:
                 busy.append((lane, its, stood, row, part, stamps, ends))
         count = standing + len(busy)
         if not count:
+            self.looks += passed > 0
             return passed, moved or passed > 0
         frames = sys._current_frames() if busy else {}
         try:
