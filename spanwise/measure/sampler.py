@@ -507,7 +507,7 @@ class ThreadSampler:
                 if executor.row is row and executor.part is part:
                     moved |= self._look_at(lane, now, ends, stood, frames, row, part, *stamps)
                 else:
-                    lane.left = its
+                    lane.left += its
                     if ends:
                         self._facts.append((lane, now, None, ends, None, _NOTHING))
                     moved = True
@@ -539,6 +539,12 @@ class ThreadSampler:
                 call = None if called is None else call_of(called)
             here = _Point(end, cpu, waited)
             ends.append(_Ended(began, began_cpu, since, here, _whose(row, part), seconds, call))
+        if lane.pending:
+            # Their ends are told already, though the next look was not due in this one's view:
+            # the thread got on since it began. What was due in them waits with them.
+            first, last = lane.pending[0], lane.pending[-1]
+            since = max(first[0], first[2], lane.until)
+            lane.left += [each for each in dues if since <= each[0] < last[3]]
         return ends
 
     def settle(self, now: float) -> None:

@@ -122,6 +122,8 @@ class Machine:
         CPU seconds of a look at A, and how many times as much one at B takes.
     late
         Seconds by which the thread wakes up late.
+    pause
+        Seconds between its reading of the clock and of what runs.
     """
 
     def __init__(
@@ -132,6 +134,7 @@ class Machine:
         seed: int,
         times: float = 1.0,
         late: Callable[[], float] = lambda: 0.0,
+        pause: float = 0.0,
     ) -> None:
         self.turns = turns
         self.late = late
@@ -176,6 +179,9 @@ class Machine:
         look = watch.sampler.look
 
         def count(*arguments: Any) -> tuple[int, bool]:
+            if pause:
+                self.now += pause
+                turns.go_to(self.now)
             busy, moved = look(*arguments)
             if busy:
                 self.looks.append(self.now)
@@ -327,6 +333,17 @@ def test_a_thread_that_is_never_idle_has_its_time_and_no_more(
     found = machine.run()
     # Each function is owed less than a sample, and begins with less than one.
     assert sum(found.values()) == pytest.approx(whole, abs=LOOK_SECONDS + 2 * INTERVAL)
+
+
+@pytest.mark.parametrize("pause", [0.001, 0.003, 0.01])
+def test_what_ends_while_a_look_begins_has_its_time(
+    monkeypatch: pytest.MonkeyPatch, pause: float
+) -> None:
+    stays: list[Any] = [(Turn(A if each % 3 else B), SAMPLE_ON_CORE, 0.006) for each in range(500)]
+    stays.append((None, SAMPLE_BLOCKED, 1.0))
+    machine = Machine(monkeypatch, Turns(stays), 0.00005, seed=9, pause=pause)
+    found = machine.run()
+    assert sum(found.values()) == pytest.approx(3.0, abs=LOOK_SECONDS + 2 * INTERVAL + pause)
 
 
 @pytest.mark.parametrize("burst", [0.01, 0.03])
