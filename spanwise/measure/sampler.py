@@ -413,7 +413,9 @@ class ThreadSampler:
     def add(self, executor: Sampled) -> None:
         """Look at this thread too; it lives."""
         executor.due = executor.next_due = self._next_due
-        self._lanes = [*self._lanes, _Lane(executor, self._interval)]
+        lane = _Lane(executor, self._interval)
+        # (nothing is called in between: another thread may add one)
+        self._lanes = [*self._lanes, lane]
 
     def awaits(self, due: float) -> None:
         """The next look is due then: threads tell of what has ended after that."""

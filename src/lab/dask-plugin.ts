@@ -72,12 +72,15 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
       panel.disposed.connect(() => clusters.forget(path));
     });
 
-    /** Attaches; then the panels show the cluster, opened if `opens`. */
+    /** Attaches; then the panels show the cluster, opened if `opens`, unless they have been meanwhile. */
     const attach = async (
       notebook: string,
       address: string,
       opens: boolean,
-      tls?: TlsFiles
+      {
+        tls,
+        areOpen = () => false
+      }: { tls?: TlsFiles | undefined; areOpen?: () => boolean } = {}
     ) => {
       // The observer may have to start, and charts are loaded: beside the kernel, which imports and connects.
       feed.reconnect();
@@ -90,7 +93,7 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
         return attached;
       }
       feed.reconnect();
-      if (opens) {
+      if (opens && !areOpen()) {
         // The notebook may have begun another cluster since this one: which one is meant can be told when the page knows both.
         await heardOf(feed, attached.cluster);
         await app.commands.execute(CommandIDs.openLayout, {
@@ -101,11 +104,21 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
       return attached;
     };
     const show = (notebook: string, address: string) => {
-      void attach(notebook, address, true);
-      // Once the kernel has been asked: the panels open while it connects, and say that it does.
+      if (clusters.isUnderWay(notebook, address)) {
+        return;
+      }
+      let areOpen = false;
+      void attach(notebook, address, true, { areOpen: () => areOpen });
+      // Once the kernel has been asked: the panels open while it connects, and say that it does. They follow the notebook.
       setTimeout(() => {
-        const args = { notebook, withoutCluster: true };
-        void app.commands.execute(CommandIDs.openLayout, args);
+        if (clusters.isUnderWay(notebook, address)) {
+          const args = { notebook, withoutCluster: true };
+          void app.commands
+            .execute(CommandIDs.openLayout, args)
+            .then(isDone => {
+              areOpen = isDone === true;
+            });
+        }
       });
     };
 
@@ -173,9 +186,9 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
             'in-progress',
             { autoClose: false }
           );
-          const attached = await attach(notebook, address, true, tls).finally(
-            () => Notification.dismiss(notice)
-          );
+          const attached = await attach(notebook, address, true, {
+            tls
+          }).finally(() => Notification.dismiss(notice));
           if (attached === null || !('problem' in attached)) {
             return;
           }

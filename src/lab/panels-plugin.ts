@@ -199,13 +199,14 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
           (args['withoutCluster'] === true &&
             contexts.get(target).cluster.current !== null)
         ) {
-          return;
+          return false;
         }
         const front =
           notebooks?.find(({ context }) => context.path === target.notebook) ??
           notebooks?.currentWidget ??
           null;
         opener.layOut(target, front);
+        return true;
       }
     });
 
