@@ -21,6 +21,7 @@ import spanwise
 from spanwise.dask_bridge import outage, viewer
 from spanwise.dask_bridge.attach import attached_clusters, shown
 from spanwise.dask_bridge.in_kernel import attach_here, let_go_here
+from spanwise.dask_bridge.pulled import VERSION
 from spanwise.dask_bridge.sample_pull import SamplePull
 from spanwise.dask_bridge.ship import NAME
 from spanwise.tests.dask_processes import DaskProcesses
@@ -276,7 +277,7 @@ def test_a_scheduler_that_answers_badly_is_not_said_to_be_silent(
         viewer._readable({"version": 1})
     assert re.fullmatch(
         rf"The scheduler has answered nothing of use since {clock}: its answer cannot be read: it "
-        rf"is of version 1, this reads 2\. It is tried again until {clock}\.",
+        rf"is of version 1, this reads {VERSION}\. It is tried again until {clock}\.",
         problem(bad.value),
     )
     assert problem(TimeoutError()).startswith("The scheduler has not answered since")
