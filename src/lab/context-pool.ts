@@ -94,12 +94,7 @@ export class ContextPool extends Disposing {
   /** The context of that target; of one run until it is released. */
   of(info: ClusterInfo, stay: Stay, near?: ClusterTarget): PanelContext {
     const target = this.targetOf(info, stay, near);
-    if (stay !== 'run') {
-      return this.get(target);
-    }
-    const entry = this._entry(target);
-    entry.users++;
-    return entry.context;
+    return stay === 'run' ? this.lend(target) : this.get(target);
   }
 
   clearFilter(target: ClusterTarget): void {

@@ -197,7 +197,7 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
         if (
           target === null ||
           (args['withoutCluster'] === true &&
-            contexts.get(target).cluster.current !== null)
+            contexts.clusterOf(target) !== null)
         ) {
           return false;
         }
