@@ -58,14 +58,17 @@ def tags() -> st.SearchStrategy[str]:
     return st.text("abcdefgh 0123456789", min_size=1, max_size=90).filter(str.strip)
 
 
-@given(
-    st.dictionaries(
-        st.lists(tags(), min_size=1, max_size=9).map(tuple),
+def tables(deepest: int) -> st.SearchStrategy[dict[tuple[str, ...], tuple[int, ...]]]:
+    """The rows of a table, whose names have so many tags at most."""
+    return st.dictionaries(
+        st.lists(tags(), min_size=1, max_size=deepest).map(tuple),
         st.tuples(st.integers(0, 99_999), *[st.integers(0, 9_999)] * 6),
         min_size=1,
         max_size=6,
     )
-)
+
+
+@given(tables(9))
 def test_the_table_fits_80_columns_with_each_figure_below_its_word(
     example: ModuleType, rows: dict[tuple[str, ...], tuple[int, ...]]
 ) -> None:
@@ -98,14 +101,7 @@ def test_a_long_name_stands_above_its_figures(example: ModuleType) -> None:
     assert lines[4].split()[-7:] == ["1", "2.00", "3.00", "4.00", "5.00", "6.00", "7.00"]
 
 
-@given(
-    st.dictionaries(
-        st.lists(tags(), min_size=1, max_size=4).map(tuple),
-        st.tuples(st.integers(0, 99_999), *[st.integers(0, 9_999)] * 6),
-        min_size=1,
-        max_size=6,
-    )
-)
+@given(tables(4))
 def test_a_notebook_shows_the_same_figures(
     example: ModuleType, rows: dict[tuple[str, ...], tuple[int, ...]]
 ) -> None:
