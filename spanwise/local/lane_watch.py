@@ -62,9 +62,8 @@ class LaneWatch(ThreadSampler):
         if not dues:
             return sum(lane.executor.row is not None for lane in self._lanes)
         busy, moved = self._look_for(now, dues)
-        least = self.budget.stretch(LOOK_SECONDS)
-        still = min(2 * self._stretch, STILL_SECONDS)
-        self._stretch = least if moved or not busy else max(still, least)
+        stands = bool(busy) and not moved
+        self._stretch = self.budget.next_stretch(LOOK_SECONDS, self._stretch, stands)
         times.stretch(self._stretch, now)
         self.awaits(times.due)
         waited, self._waited = self._waited, None

@@ -146,6 +146,11 @@ class LookBudget:
         """Seconds of a stretch: those that are asked for, or more."""
         return max(asked, min(self.mean / self.share, MOST_STRETCH_SECONDS))
 
+    def next_stretch(self, asked: float, last: float, stands: bool) -> float:
+        """The same; twice the last one, up to a bound, while all that is busy stands still."""
+        least = self.stretch(asked)
+        return max(least, min(2 * last, STILL_SECONDS)) if stands else least
+
 
 def _robust_mean(values: deque[float]) -> float:
     if not values:

@@ -188,9 +188,7 @@ class Watch(threading.Thread):
             if is_due:
                 if busy and waited is not None:
                     self.budget.looked(thread_time() - waited)
-                least = self.budget.stretch(looks)
-                still = max(least, min(2 * stretch, STILL_SECONDS))
-                stretch = least if moved or not busy else still
+                stretch = self.budget.next_stretch(looks, stretch, bool(busy) and not moved)
                 self._stretch(stretch, now)
             works = self.machinery.look(now)
             if busy:
