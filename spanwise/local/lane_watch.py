@@ -12,7 +12,6 @@ from spanwise.measure.looks import (
     LOOK_SECONDS,
     RUNNING_SECONDS,
     STILL_SECONDS,
-    Due,
     LookBudget,
     LookTimes,
 )
@@ -43,7 +42,7 @@ class LaneWatch(ThreadSampler):
         #: Lane → its number and the task that was said to run on it.
         self._said: dict[Lane, tuple[int, Any]] = {}
         self.times = LookTimes(perf_counter(), LOOK_SECONDS)
-        self.awaits(self.times.due)
+        self._await()
         self.budget = LookBudget()
         self._stretch = LOOK_SECONDS
         #: Looks at busy threads when ends were taken down last.
@@ -61,30 +60,31 @@ class LaneWatch(ThreadSampler):
         dues = times.take(now)
         if not dues:
             return sum(lane.executor.row is not None for lane in self._lanes)
-        busy, moved = self._look_for(now, dues)
+        busy, moved = self.look(now, dues, times.earliest(now))
         stands = bool(busy) and not moved
         self._stretch = self.budget.next_stretch(LOOK_SECONDS, self._stretch, stands)
-        times.stretch(self._stretch, now)
-        self.awaits(times.due)
+        # (Now: what has ended since the look began was told by the length until now.)
+        times.stretch(self._stretch, perf_counter())
+        self._await()
         waited, self._waited = self._waited, None
         if busy and waited is not None:
             self.budget.looked(thread_time() - waited)
         return busy
 
-    def _look_for(self, now: float, dues: list[Due]) -> tuple[int, bool]:
-        """As `look`. A thread may end meanwhile, and its clock goes with it."""
-        try:
-            return self.look(now, dues, self.times.earliest(now))
-        except OSError:
-            return 1, True
+    def _await(self) -> None:
+        self.awaits(self.times.due, self.times.plan())
+
+    def _look_late(self, now: float) -> None:
+        """Look if it was time to, and the thread that looks has had no core yet."""
+        dues = self.times.take(now)
+        if dues:
+            self.look(now, dues, self.times.earliest(now))
+            self._await()
 
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
         """As ThreadSampler's, with looks that were due and with the ends of tasks, up to now."""
         now = perf_counter()
-        dues = self.times.take(now)
-        if dues:
-            # The thread that looks has had no core yet.
-            self._look_for(now, dues)
+        self._look_late(now)
         if self.looks > self._settled:
             if all(lane.executor.row is None for lane in self._lanes):
                 self._settled = self.looks
@@ -96,7 +96,7 @@ class LaneWatch(ThreadSampler):
         """No thread had a task before that, unless it has one now."""
         began = (lane.executor.busy_since for lane in self._lanes if lane.executor.row is not None)
         self.times.skip(min(at, *began, at))
-        self.awaits(self.times.due)
+        self._await()
 
     def pause(self) -> float:
         """Begin to wait for the next look; return for how many seconds.
@@ -126,9 +126,18 @@ class LaneWatch(ThreadSampler):
 
     def forget_ended(self) -> None:
         """Forget threads that have ended, once the end of their tasks was reported."""
-        for each in list(self._lanes):
+        ended = []
+        for each in self._lanes:
             lane = each.executor
             assert isinstance(lane, Lane)
             if not lane.thread.is_alive() and lane not in self._said:
-                # One by one: threads add themselves meanwhile.
-                self._lanes.remove(each)
+                ended.append(each)
+        if not ended:
+            return
+        # Looks that were due in their last tasks may be still to come.
+        now = perf_counter()
+        self._look_late(now)
+        self.settle(now)
+        for each in ended:
+            # One by one: threads add themselves meanwhile.
+            self._lanes.remove(each)

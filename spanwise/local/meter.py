@@ -22,6 +22,7 @@ from typing import Any
 
 from spanwise.local.work import Work
 from spanwise.measure.clocks import CoreWait
+from spanwise.measure.looks import Plan
 from spanwise.measure.meters import Metered, MeteredValues, take_metered, without_seconds
 from spanwise.measure.parts import Part
 from spanwise.measure.scopes import Heard, Hearing
@@ -63,6 +64,7 @@ class Lane:
         "next_due",
         "number",
         "part",
+        "plan",
         "row",
         "thread",
     )
@@ -82,6 +84,7 @@ class Lane:
         self.began = 0.0
         self.began_cpu = 0.0
         self.due = self.next_due = inf
+        self.plan: Plan | None = None
         self.ends: deque[End] = deque(maxlen=MOST_ENDS)
         #: When the wait for a core was last read.
         self.marked = 0.0

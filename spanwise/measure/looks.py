@@ -16,6 +16,9 @@ This holds as long as a stretch's length is decided before it begins. The looks 
 which nobody is busy would see nothing, so they are left out; where somebody begins in the middle
 of one, its moment is drawn all the same, and may have been before.
 
+Moments are drawn ahead. So while a look is late, a thread knows by itself in which of its tasks
+the next ones are due, and tells the ends of these alone (:func:`due_after`).
+
 A look takes a core 50 to 300 us, most of it for waking up and for what no cache holds. Where looks
 of 9 ms would take more than a hundredth of a core, stretches are longer (:class:`LookBudget`).
 """
@@ -23,7 +26,7 @@ of 9 ms would take more than a hundredth of a core, stretches are longer (:class
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from statistics import median
 
@@ -48,8 +51,25 @@ _AGAIN = 8
 #: A look that took more than so many times the median met something else: a collection of garbage.
 _MOST_TIMES = 4.0
 
+#: Beyond the rounding error of a moment.
+_ROUNDING_SECONDS = 1e-6
+
 #: A moment at which a look was due, and the seconds that it stands for.
 Due = tuple[float, float]
+#: Stretches behind that of the next look: the begin of the first one, how long each is, its number,
+#: and the moments of all, as shares of a stretch, in turn.
+Plan = tuple[float, float, int, Sequence[float]]
+
+
+def due_after(plan: Plan, t: float) -> float:
+    """When the first look after `t` is due, by a plan; a microsecond early."""
+    begin, seconds, first, moments = plan
+    number = max(0, int((t - begin) // seconds))
+    due = begin + (number + moments[(first + number) % len(moments)]) * seconds
+    if due + _ROUNDING_SECONDS <= t:
+        number += 1
+        due = begin + (number + moments[(first + number) % len(moments)]) * seconds
+    return due - _ROUNDING_SECONDS
 
 
 class LookTimes:
@@ -78,14 +98,30 @@ class LookTimes:
         #: Of the stretches that begin from now on.
         self._seconds = seconds
         self._longest = longest
-        self._cut(begin)
+        #: Moments of stretches, each as a share of its own: of as many as one look may stand for.
+        self._moments = [self._chance() for _ in range(int(longest / seconds) + 4)]
+        #: Those of stretches before this one have been drawn anew.
+        self._drawn = 0
+        self._cut(begin, 0)
 
-    def _cut(self, begin: float) -> None:
+    def _cut(self, begin: float, number: int) -> None:
         #: Where the stretch begins whose look comes next.
         self.begin = begin
+        self._number = number
         self._length = self._seconds
         #: When that look is due.
-        self.due = begin + self._chance() * self._length
+        self.due = begin + self._moments[number % len(self._moments)] * self._length
+
+    def plan(self) -> Plan:
+        """When looks are due behind the next one, unless another length is asked for.
+
+        To be called when no thread goes by the plan before this one any more.
+        """
+        moments, number = self._moments, self._number
+        for used in range(max(self._drawn, number - len(moments) + 1), number):
+            moments[used % len(moments)] = self._chance()
+        self._drawn = number
+        return self.begin + self._length, self._seconds, number + 1, moments
 
     def earliest(self, now: float) -> float:
         """The next look is not due before, whatever lengths are asked for at `now` or later."""
@@ -98,23 +134,24 @@ class LookTimes:
             self.skip(now - self._longest)
         while self.due <= now:
             dues.append((self.due, self._length))
-            self._cut(self.begin + self._length)
+            self._cut(self.begin + self._length, self._number + 1)
         return dues
 
     def skip(self, until: float) -> None:
         """Leave out looks before `until`: until then nobody was busy."""
         end = self.begin + self._length
         if end <= until:
-            self._cut(end + (until - end) // self._seconds * self._seconds)
+            count = int((until - end) // self._seconds)
+            self._cut(end + count * self._seconds, self._number + 1 + count)
         while self.due < until:
-            self._cut(self.begin + self._length)
+            self._cut(self.begin + self._length, self._number + 1)
 
     def stretch(self, seconds: float, now: float) -> None:
         """Have stretches of so many seconds, from the first one on that begins after `now`."""
         if seconds != self._seconds:
             self._seconds = seconds
             if self.begin > now:
-                self._cut(self.begin)
+                self._cut(self.begin, self._number)
 
 
 class LookBudget:

@@ -47,8 +47,8 @@ turns their samples into waiting ones if they have not been sent::
 
 The lock is free while a thread sends its results or reads its inputs, so many looks come
 there, after the task. Those that were due before its end count for the function (whose inner
-frames nobody saw), those that were due during sending for the worker, if it has not ended, and a
-look during reading, which takes some microseconds, for the function::
+frames nobody saw), those that were due during sending for the worker, whose end is told like that
+of a task, and a look during reading, which takes some microseconds, for the function::
 
     due    run ends   look
      ┴─ function ┴─ send ─┴─    owed: function 0.9
@@ -74,9 +74,16 @@ from typing import Any, NamedTuple, Protocol
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.measure.clocks import CoreWait, ThreadClock
-from spanwise.measure.looks import LONGEST, MOST_STRETCH_SECONDS, STILL_SECONDS, Due, LookBudget
+from spanwise.measure.looks import (
+    LONGEST,
+    MOST_STRETCH_SECONDS,
+    STILL_SECONDS,
+    Due,
+    LookBudget,
+    Plan,
+)
 from spanwise.measure.stacks import Frame, StackTree, built_in_of, call_of
-from spanwise.measure.steps import MOST_ENDS, End
+from spanwise.measure.steps import SENT, End
 from spanwise.records.enumerations import LARGEST_U16, SAMPLE_BLOCKED, SAMPLE_WAITING
 from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 
@@ -164,7 +171,7 @@ class _Ended(NamedTuple):
     seconds
         Of the looks that were due in it.
     call
-        What it calls, if `seconds`.
+        What it calls, if `seconds`; None: it was not run, but sent.
     """
 
     began: float
@@ -245,6 +252,8 @@ class Sampled(Protocol):
     due: float
     #: ... and from then on once one has been told.
     next_due: float
+    #: When looks are due behind that; None: at any time.
+    plan: Plan | None
     #: What was told, the oldest first (:func:`spanwise.measure.steps.tell_end`).
     ends: deque[End]
     #: `row` has ended, at `clock`, and is being sent.
@@ -294,13 +303,14 @@ class _Lane:
         self.doubts: deque[tuple[_SampleKey, int]] = deque(maxlen=_MOST_DOUBTS)
 
     def read(self, now: float) -> _Clocks:
-        """What the thread's clocks say.
+        """What the thread's clocks say; NaN of one that has ended, and its clocks with it."""
+        try:
+            return self._read(now)
+        except OSError:
+            here = self.looked = (now, _NAN, _NAN)
+            return here
 
-        Raises
-        ------
-        OSError
-            The thread has ended, and its clocks with it.
-        """
+    def _read(self, now: float) -> _Clocks:
         cpu = self.clock.read()
         t, cpu_then, waited = self.looked
         off_core = (now - t) - (cpu - cpu_then)
@@ -321,16 +331,19 @@ class _Lane:
     ) -> _Taken | None:
         """Return its task as the last look saw it, if the thread has not run since: so it is."""
         task = self.task
-        if (
-            task is not None
-            and stop is None
-            # (true of no NaN, an unknown clock)
-            and self.clock.read() == self.looked[1]
-            and task[0] == began
-            and task[2] == busy_since
-            and self.row_and_part == (id(row), id(part))
-        ):
-            return task
+        try:
+            if (
+                task is not None
+                and stop is None
+                # (true of no NaN, an unknown clock)
+                and self.clock.read() == self.looked[1]
+                and task[0] == began
+                and task[2] == busy_since
+                and self.row_and_part == (id(row), id(part))
+            ):
+                return task
+        except OSError:
+            return None  # it has ended
         return None
 
     def stand(self, now: float) -> _Clocks:
@@ -413,16 +426,20 @@ class ThreadSampler:
     def add(self, executor: Sampled) -> None:
         """Look at this thread too; it lives."""
         executor.due = executor.next_due = self._next_due
+        executor.plan = None
         lane = _Lane(executor, self._interval)
         # (nothing is called in between: another thread may add one)
         self._lanes = [*self._lanes, lane]
 
-    def awaits(self, due: float) -> None:
-        """The next look is due then: threads tell of what has ended after that."""
+    def awaits(self, due: float, plan: Plan) -> None:
+        """The next look is due then: threads tell of what has ended after that.
+
+        If it is late, of that alone in which further looks are due by the plan.
+        """
         self._next_due = due
         for lane in self._lanes:
             executor = lane.executor
-            executor.next_due = due
+            executor.next_due, executor.plan = due, plan
             if executor.due != _SEEN:
                 executor.due = due
 
@@ -463,13 +480,14 @@ class ThreadSampler:
                 lane_dues, lane.left = [*lane.left, *dues], []
             if row is None:
                 executor.next_due = executor.due = next_due
+                executor.plan = None
                 lane.task = None
                 ends = self._ends_of(lane, lane_dues, next_due)
                 passed += any(each.seconds for each in ends)
                 self._rest(lane, now, ends)
                 continue
             # All of one moment: nothing is called between them, so no thread has a turn.
-            executor.next_due, executor.due = next_due, _SEEN
+            executor.next_due, executor.due, executor.plan = next_due, _SEEN, None
             stamps = (
                 executor.began,
                 executor.began_cpu,
@@ -530,13 +548,12 @@ class ThreadSampler:
             # What ends twice has its time once.
             since = max(began, busy_since, lane.until)
             lane.until = max(lane.until, end)
-            # (of more than are kept the oldest that is left stands for those before)
-            least = since if ends or len(told) < MOST_ENDS else -inf
-            seconds = sum([each for due, each in dues if least <= due < end])
+            seconds = sum([each for due, each in dues if since <= due < end])
             call = None
-            if part is None:
+            is_sent = part is SENT
+            if part is None or is_sent:
                 part = self.last_part(row)
-            if seconds:
+            if seconds and not is_sent:
                 called = part[4].function if part is not None else self.called(row)
                 call = None if called is None else call_of(called)
             here = _Point(end, cpu, waited)
@@ -569,13 +586,7 @@ class ThreadSampler:
 
     def _rest(self, lane: _Lane, now: float, ends: list[_Ended]) -> None:
         """The thread is idle."""
-        try:
-            here = lane.read(now)
-        except OSError:
-            # It will have no task.
-            lane.looked = (now, *lane.looked[1:])
-            here = (now, _NAN, _NAN)
-        self._facts.append((lane, now, here, ends, None, _NOTHING))
+        self._facts.append((lane, now, lane.read(now), ends, None, _NOTHING))
 
     def _look_at(
         self,

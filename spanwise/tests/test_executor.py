@@ -19,7 +19,7 @@ from spanwise.measure.fine import Ledger
 from spanwise.measure.looks import RUNNING_SECONDS
 from spanwise.measure.names import Names
 from spanwise.measure.parts import Part
-from spanwise.measure.steps import run_parts
+from spanwise.measure.steps import SENT, run_parts
 from spanwise.measure.waits import Waits
 from spanwise.records.enumerations import (
     KIND_COMPUTE,
@@ -147,6 +147,62 @@ def test_a_run_that_has_ended_is_not_told_as_running(
     slow.go_on.set()
     executor.join(LIMIT_SECONDS)
     assert not executor.is_alive()
+
+
+# ── what the sampler is told ──────────────────────────────────────────────
+
+
+def due_now(executor: Executor) -> None:
+    """A look is due, and late."""
+    executor.due = executor.next_due = time.perf_counter()
+
+
+def test_what_is_spilled_after_a_run_is_not_told_as_the_run_s(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = Executor(worker, 0)
+    executor.core_wait = Waits(worker.ledger)
+    opened = SimpleNamespace(run=lambda _literals, _inputs: 1, parts=None, quick=False)
+    worker.library.templates[1] = opened  # type: ignore[assignment]
+    began: list[float] = []
+
+    def make_room(*_: Any) -> Spent:
+        began.append(time.perf_counter())
+        return Spent(0.0, 0.0, 0)
+
+    monkeypatch.setattr(worker.spill, "target", 0.0)
+    monkeypatch.setattr(worker.spill, "make_room", make_room)
+    entry = entry_of(1)
+    row = (*entry[2][:3], NONE_U32, *entry[2][4:])
+    worker.table.running[row[0]] = row[1]
+    executor._stamp()
+    due_now(executor)
+    executor._run((*entry[:2], row, *entry[3:]))  # type: ignore[arg-type]
+    (spilling,) = began
+    (told,) = executor.ends
+    assert told[6] is row
+    assert told[3] <= spilling <= executor.clock
+
+
+def test_what_a_thread_sends_after_a_run_is_told_as_sent(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[float] = []
+    monkeypatch.setattr(worker, "flush", lambda: sent.append(time.perf_counter()))
+    executor = Executor(worker, 0)
+    executor.core_wait = Waits(worker.ledger)
+    row = executor.row = entry_of(1)[2]
+    executor._stamp()
+    run_end = executor.clock
+    executor._flush()
+    assert not executor.ends  # no look was due
+    sending = executor.clock
+    due_now(executor)
+    executor._flush()
+    (told,) = executor.ends
+    assert (told[0], told[2], told[6:]) == (sending, sending, (row, SENT))
+    assert run_end <= sent[0] <= sending <= sent[1] <= told[3] == executor.clock
+    assert executor.due == executor.next_due
 
 
 # ── what a part waited for ────────────────────────────────────────────────

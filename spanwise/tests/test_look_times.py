@@ -8,6 +8,7 @@ from functools import partial
 from itertools import pairwise
 from math import inf, sqrt
 from random import Random
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from spanwise.local import lane_watch as lane_watching
 from spanwise.local.lane_watch import LaneWatch
+from spanwise.local.meter import Lane
 from spanwise.measure import sampler as sampling
 from spanwise.measure.looks import (
     LONGEST,
@@ -25,9 +27,11 @@ from spanwise.measure.looks import (
     MOST_STRETCH_SECONDS,
     LookBudget,
     LookTimes,
+    due_after,
 )
+from spanwise.measure.names import Names
 from spanwise.measure.sampler import INTERVAL
-from spanwise.records.enumerations import SAMPLE_BLOCKED, SAMPLE_ON_CORE
+from spanwise.records.enumerations import SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_UNKNOWN
 from spanwise.tests.test_sampler import FUNCTION, FakeExecutor, Turn, Turns, row
 from spanwise.worker import watch as watching
 from spanwise.worker.watch import OVERDUE_SECONDS, Watch
@@ -71,6 +75,49 @@ def test_a_look_after_a_standstill_stands_for_a_second_at_most():
     times = LookTimes(0.0, LOOK_SECONDS)
     dues = times.take(3600.0)
     assert sum(seconds for _, seconds in dues) == pytest.approx(LONGEST, abs=2 * LOOK_SECONDS)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["take", "skip"]), st.floats(0.0, 2.5), st.floats(0.009, 0.05)),
+        max_size=20,
+    ),
+    st.floats(0.0, 3.0),
+    st.integers(0, 2**32),
+)
+def test_looks_are_due_as_planned(steps, late, seed):
+    """Whatever came before, and however late the next look is."""
+    times = LookTimes(0.0, LOOK_SECONDS, chance=Random(seed).random)
+    now = 0.0
+    for what, step, stretch in steps:
+        now += step
+        if what == "take":
+            times.take(now)
+        else:
+            times.skip(now)
+        times.stretch(stretch, now)
+        times.plan()
+    plan = times.plan()
+    first = times.due
+    dues = [due for due, _ in times.take(first + late)]
+    for a, b in pairwise(dues):
+        # (a microsecond may be on either side)
+        for t in (a + 1e-5, (a + b) / 2, b - 1e-5):
+            if a < t < b:
+                assert b - 2e-6 <= due_after(plan, t) <= b
+
+
+def test_of_what_ends_before_a_late_look_that_is_told_in_which_looks_were_due():
+    """Ten thousand tasks, the first half of them of one function."""
+    turns = Turns([(Turn(A if n < 5000 else B), SAMPLE_ON_CORE, 0.0001) for n in range(10_000)])
+    times = LookTimes(0.0, LOOK_SECONDS, chance=Random(1).random)
+    turns.sampler.awaits(times.due, times.plan())
+    turns.go_to(0.95)
+    assert len(turns.executor.ends) < 120
+    turns.sampler.look(turns.now, times.take(turns.now), times.earliest(turns.now))
+    found = turns.found()
+    assert found[A[FUNCTION], SAMPLE_ON_CORE] == pytest.approx(50, abs=3)
+    assert found[B[FUNCTION], SAMPLE_ON_CORE] == pytest.approx(45, abs=3)
 
 
 # ── what that costs ───────────────────────────────────────────────────────────
@@ -399,10 +446,16 @@ def test_looks_are_as_far_apart_as_the_budget_has_them(monkeypatch: pytest.Monke
     assert max(b - a for a, b in pairwise(late)) <= 2 * MOST_STRETCH_SECONDS
 
 
-def test_rows_of_short_tasks_do_not_wait_for_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looks are 50 ms apart; rows that wait are sent as soon as where looks cost nothing."""
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_short_tasks_do_not_wait_for_looks(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Looks are 50 ms apart; rows that wait are sent as soon as where looks cost nothing.
+
+    Also if a look comes when they have not waited for long.
+    """
     turns = Turns([(Turn(A), SAMPLE_ON_CORE, 3.0), (None, SAMPLE_BLOCKED, 0.1)])
-    machine = Machine(monkeypatch, turns, 0.05, seed=6)
+    machine = Machine(monkeypatch, turns, 0.05, seed)
     machine.rows = [1.0, 1.4, 2.0013, 2.0613, 2.9]
     left = [*machine.rows]
     machine.run()
@@ -428,7 +481,33 @@ def test_a_thread_that_ends_while_rows_are_asked_for_ends_no_recording(
     now = 0.05
     assert watch.look_if_due(now) == 1
     now = 0.1
-    assert watch.rows() == []
+    # Of the time for which it seems to run a task it is not known what it did.
+    assert {state for *_, state, _ in watch.rows()} <= {SAMPLE_UNKNOWN}
+
+
+def test_a_thread_that_has_ended_is_forgotten_when_its_last_task_has_its_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Looks were due in it, and the thread that looks has had no core meanwhile."""
+    now = 0.0
+    monkeypatch.setattr(lane_watching, "perf_counter", lambda: now)
+    watch = LaneWatch(Names(), 0.0)
+    watch.times = LookTimes(0.0, LOOK_SECONDS, chance=Random(8).random)
+
+    def run() -> None:
+        lane = Lane(0)
+        watch.add(lane)
+        columns = list(A)
+        columns[1] = None  # (the work of a task that has ended)
+        lane.ends.append((0.0, 0.0, 0.0, 0.1, 0.1, 0.0, tuple(columns), None))
+
+    thread = Thread(target=run)
+    thread.start()
+    thread.join()
+    now = 0.11
+    watch.forget_ended()
+    assert not watch._lanes
+    assert [(function, n) for _, _, _, function, _, _, n in watch.rows()] == [(A[FUNCTION], 10)]
 
 
 @pytest.mark.parametrize("kind", ["worker", "process"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 import threading
 import time
@@ -25,6 +24,7 @@ from spanwise.measure.clocks import ThreadClock
 from spanwise.measure.looks import LOOK_SECONDS, STILL_SECONDS, LookTimes
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sampler import INTERVAL
+from spanwise.measure.steps import MOST_ENDS, SENT, told_from
 from spanwise.records.enumerations import NONE_U32, SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_WAITING
 from spanwise.tests.processes import wait_until
 from spanwise.worker.executor_sampler import Sampler
@@ -59,7 +59,8 @@ class FakeExecutor:
         self.busy_since = self.began = self.began_cpu = self.clock = 0.0
         self.idle_since = -1.0
         self.due = self.next_due = inf
-        self.ends = deque()
+        self.plan = None
+        self.ends = deque(maxlen=MOST_ENDS)
         self.reporting = False
         self.path = list(path)
         self.part = None
@@ -71,7 +72,7 @@ class FakeExecutor:
         """What it runs has ended then."""
         row, part = self.path[0]
         if end >= self.due:
-            self.due = self.next_due
+            self.due = told_from(self, end)
             began, began_cpu, busy_since = self.began, self.began_cpu, self.busy_since
             self.ends.append((began, began_cpu, busy_since, end, cpu, waited, row, part))
 
@@ -152,10 +153,57 @@ def test_a_look_that_fails_lets_go_of_the_frames(monkeypatch):
     frames = {1: object()}
     monkeypatch.setattr(sampling.sys, "_current_frames", lambda: frames)
     sampler = sampler_of(FakeExecutor((A, None)))
-    sampler._lanes[0].clock = SimpleNamespace(read=lambda: os.kill(2**30, 0))
-    with pytest.raises(OSError, match="No such process"):
+    sampler._lanes[0].clock = SimpleNamespace(read=lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
         look(sampler, 100.0, INTERVAL)
     assert not frames
+
+
+def gone() -> float:
+    raise OSError("No such process")
+
+
+@pytest.mark.parametrize("ended_row", [A, None])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_thread_that_has_ended_takes_nothing_from_the_others(ended_row, place):
+    """Its clocks went with it. Another thread ended a task in which the same look was due."""
+    ended, other = FakeExecutor((ended_row, None)), FakeExecutor((B, None))
+    ended.began = ended.busy_since = 100.0
+    sampler = sampler_of(other)
+    sampler.add(ended)
+    sampler._lanes[1].clock = SimpleNamespace(read=gone)
+    sampler._lanes[1].executor.core_wait = FakeWait(gone)
+    sampler._lanes[:] = [sampler._lanes[1 - place], sampler._lanes[place]]
+    end = 100.0 + 3.5 * INTERVAL
+    other.ends.append((100.0, 0.0, 100.0, end, 0.0, 0.0, A, None))
+    other.busy_since = other.began = end
+    busy, _ = sampler.look(end + 0.001, [(100.02, 3.5 * INTERVAL)], end + 0.01)
+    assert busy == (1 if ended_row is None else 2)
+    # (what the ended one did of the look is not known, but it ran)
+    assert booked(sampler) == {(1, 7): 3 if ended_row is None else 6}
+
+
+def test_what_was_sent_before_a_look_came_is_the_worker_s():
+    """The look was due while its thread sent, and found the next task."""
+    executor = FakeExecutor((B, None))
+    template = SimpleNamespace(template=SimpleNamespace(function=abs), parts=None)
+    sampler = sampler_of(executor, {1: template})
+    executor.busy_since = 100.0
+    executor.ends.append((100.0, 0.0, 100.0, 100.2, 0.0, 0.0, A, None))
+    executor.ends.append((100.2, 0.0, 100.2, 100.25, 0.0, 0.0, A, SENT))
+    executor.began = 100.25
+    sampler.look(100.26, [(100.1, 10 * INTERVAL), (100.23, 5 * INTERVAL)], 100.27)
+    rows = sampler.rows()
+    stacks, frames = sampler.stacks.rows()
+    names = executor.names.announcement()["names"]
+    function = {number: names[name & ~OWN] for number, name, _, _ in frames}
+    found = {function[frame]: 0 for _, _, frame in stacks}
+    top = {stack: function[frame] for stack, _, frame in stacks}
+    for _, _, span, number, stack, _, n in rows:
+        assert (span, number) == (1, 7)
+        found[top[stack]] += n
+    # (A task of over 0.1 s has its own time.)
+    assert found == {"abs": 20, "(worker)": 5}
 
 
 class Still:
@@ -583,7 +631,7 @@ class Turns:
             Looks at a thread that stands still are less frequent.
         """
         times = LookTimes(0.0, seconds, chance=(chance or CHANCE).random)
-        self.sampler.awaits(times.due)
+        self.sampler.awaits(times.due, times.plan())
         stretch = seconds
         while times.due < self.turns[-1][1]:
             self.go_to(times.due)
@@ -593,7 +641,7 @@ class Turns:
                 still = max(seconds, min(2 * stretch, STILL_SECONDS))
                 stretch = seconds if moved or not busy else still
                 times.stretch(stretch, self.now)
-                self.sampler.awaits(times.due)
+                self.sampler.awaits(times.due, times.plan())
         self.go_to(self.turns[-1][1])
         return self.found()
 

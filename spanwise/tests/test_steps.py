@@ -45,6 +45,7 @@ class Clocks:
         self.looked_at: set[str] = set()
         #: When the next look is due.
         self.due = self.next_due = inf
+        self.plan = None
         self.busy_since = 99.0
         self.ends = deque[End]()
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.errors import Reschedule
 from spanwise.measure.clocks import CoreWait
+from spanwise.measure.looks import Plan
 from spanwise.measure.meters import Metered, MeteredValues, take_metered, without_seconds
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
@@ -36,6 +37,7 @@ from spanwise.measure.steps import (
     End,
     run_parts,
     tell_end,
+    tell_sent,
 )
 from spanwise.measure.waits import Waits
 from spanwise.processes import forks
@@ -132,6 +134,7 @@ class Executor(threading.Thread):
         self.began = 0.0
         self.began_cpu = 0.0
         self.due = self.next_due = math.inf
+        self.plan: Plan | None = None
         self.ends: deque[End] = deque(maxlen=MOST_ENDS)
         #: Since when the thread has not been idle, and since when it was before that.
         self.busy_since = 0.0
@@ -192,13 +195,19 @@ class Executor(threading.Thread):
                 entry = self._failed(row, None, self.clock, self.cpu, None, error)
 
     def _flush(self) -> None:
-        begin = self.clock
+        begin, begin_cpu = self.clock, self.cpu
         self.reporting = True
         self._tell_reads()
         self.worker.flush()
-        self._stamp()
+        self.core_wait.mark()  # type: ignore[union-attr]
+        cpu = thread_time()
+        end = perf_counter()
+        if end >= self.due and self.row is not None:
+            # (before `clock` is set: a look must not take this for the run's end)
+            tell_sent(self, self.row, begin, begin_cpu, end, cpu)
+        self.cpu, self.clock = cpu, end
         self.reporting = False
-        self.worker.ledger.add(self.clock, "report", "serialize", "seconds", self.clock - begin)
+        self.worker.ledger.add(end, "report", "serialize", "seconds", end - begin)
 
     def _stamp(self) -> None:
         self.core_wait.mark()  # type: ignore[union-attr]
@@ -370,6 +379,8 @@ class Executor(threading.Thread):
             if parts is None:
                 parts = [self._compute(row, start, begin, stop, stop_cpu - begin_cpu)]
             stop, stop_cpu = self._make_room(row, nbytes, start, stop, stop_cpu, parts)
+        elif stop >= self.due:
+            tell_end(self, stop, stop_cpu, row)
         duration = stop - start
         if parts is None and duration >= LONG_SECONDS:
             parts = [self._compute(row, start, begin, stop, stop_cpu - begin_cpu)]
@@ -378,8 +389,6 @@ class Executor(threading.Thread):
 
         self.clock = stop
         self.cpu = stop_cpu
-        if stop >= self.due:
-            tell_end(self, stop, stop_cpu, row)
         heard = self.heard
         meters: Sequence[MeteredValues] | None = None
         if heard.seconds or heard.events or self.metered:
@@ -520,6 +529,8 @@ class Executor(threading.Thread):
         worker = self.worker
         # The task no longer runs, and the sampler sees nothing: it shows the user's code
         # only.
+        if begin >= self.due:
+            tell_end(self, begin, begin_cpu, row)
         self.row = None
         spent = worker.spill.make_room(worker, nbytes)
         if worker.spill.failing and worker.watch is not None:

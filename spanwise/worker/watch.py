@@ -189,7 +189,7 @@ class Watch(threading.Thread):
                 if busy and waited is not None:
                     self.budget.looked(thread_time() - waited)
                 stretch = self.budget.next_stretch(looks, stretch, bool(busy) and not moved)
-                self._stretch(stretch, now)
+                self._stretch(stretch)
             works = self.machinery.look(now)
             if busy:
                 last_task = now
@@ -219,7 +219,7 @@ class Watch(threading.Thread):
             if rests:
                 if looks:
                     stretch = self.budget.stretch(looks)
-                    self._stretch(stretch, now)
+                    self._stretch(stretch)
                 if self._rest(next_memory):
                     now = perf_counter()
                     next_memory = min(next_memory, now + self.memory_seconds)
@@ -250,9 +250,10 @@ class Watch(threading.Thread):
         dues = self.times.take(now) if self._look_seconds else []
         return self.sampler.look(now, dues, self.times.earliest(now)) if dues else None
 
-    def _stretch(self, seconds: float, now: float) -> None:
+    def _stretch(self, seconds: float) -> None:
         with self._lock:
-            self.times.stretch(seconds, now)
+            # (Now: what has ended since the look began was told by the length until now.)
+            self.times.stretch(seconds, perf_counter())
             self._await()
 
     def _rest(self, until: float) -> bool:
@@ -275,7 +276,7 @@ class Watch(threading.Thread):
     def _await(self) -> None:
         """Have threads tell what ends after the next look is due; the lock is held."""
         if self._look_seconds:
-            self.sampler.awaits(self.times.due)
+            self.sampler.awaits(self.times.due, self.times.plan())
 
     def _busy_since(self) -> float:
         """When the first of the threads that have tasks now began to."""
@@ -287,7 +288,8 @@ class Watch(threading.Thread):
         self.ticks, self.rows_wait = self.rows_wait, False
         if self.rows_wait:  # just now, by a thread that saw `ticks`
             self.ticks = True
-        return self.ticks
+        # (a look may have come before they were overdue)
+        return self.ticks or bool(self._worker.report.runs)
 
     def _next_memory(self, last: float, now: float, rests: bool) -> float:
         """When memory is measured again."""
@@ -335,6 +337,7 @@ class Watch(threading.Thread):
                 # (whoever asks is told of looks for which this thread has had no core yet)
                 now = perf_counter()
                 self._look_if_due(now)
+                self._await()
                 self.sampler.settle(now)
                 tables["samples"] = self.sampler.rows()
                 tables["stacks"], tables["frames"] = self.sampler.stacks.rows()
