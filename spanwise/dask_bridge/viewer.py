@@ -57,8 +57,9 @@ LEASE_SECONDS = 60.0
 #: The pause between pulls while something happens; while nothing does, it doubles each time, up to
 #: the second.
 _BUSY_SECONDS, _QUIET_SECONDS = 0.5, 2.0
-#: The pause after the first pull: who has just attached waits for figures.
-_FIRST_REST = 0.1
+#: The pauses after the first pulls: who has just attached waits for figures, and a line of memory
+#: needs the second heartbeat of a worker.
+_FIRST_RESTS = (0.1, 0.25, 0.25, 0.25)
 #: Rows of an answer.
 _LIMIT = 4_000
 #: The time limit of questions to Dask itself, which may ask its workers.
@@ -386,8 +387,9 @@ class Viewer:
             raise
         self._begun.set_result(None)
         beside = [asyncio.ensure_future(each) for each in (self._sample(), self._listen())]
-        pause, rest = _FIRST_PAUSE, _FIRST_REST
-        await self._rest(rest)
+        pause, rest = _FIRST_PAUSE, _BUSY_SECONDS
+        soon = iter(_FIRST_RESTS)
+        await self._rest(next(soon))
         try:
             while not self._closing:
                 self._wake.clear()
@@ -397,7 +399,7 @@ class Viewer:
                         break
                     pause = _FIRST_PAUSE
                     rest = _BUSY_SECONDS if busy else min(2 * rest, _QUIET_SECONDS)
-                    await self._rest(rest)
+                    await self._rest(next(soon, rest))
                 except (OSError, TimeoutError, ClusterError) as error:
                     if self._closed_at or self._is_closed() or self._is_out_for_long(error):
                         break
