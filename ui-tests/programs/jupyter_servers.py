@@ -6,13 +6,12 @@ To import it takes four seconds of a core, which each server would need for itse
     python jupyter_servers.py CONFIG
 
 Prints that all servers answer as soon as they do. They end with this process, and this one with
-that which started it, however that ends; each writes `<name>.log` in the folder in which it is
-started.
+that which started it, however that ends and whenever; each writes `<name>.log` in the folder in
+which it is started.
 """
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import http.client
 import importlib
@@ -21,14 +20,15 @@ import os
 import runpy
 import signal
 import sys
+import threading
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
 # Less than Playwright has with this process (`gracefulShutdown`).
 PATIENCE_SECONDS = 45
-# From linux/prctl.h: the signal that comes when the parent has died.
-PR_SET_PDEATHSIG = 1
+# Between two looks whether a parent lives.
+LOOK_SECONDS = 1
 
 
 def main(config: str, servers: list[dict[str, Any]]) -> None:
@@ -48,6 +48,8 @@ def main(config: str, servers: list[dict[str, Any]]) -> None:
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         while not all(answers(server) for server in servers):
+            if os.getppid() != owner:
+                return
             sleep(0.2)
             for pid, server in running.items():
                 if os.waitpid(pid, os.WNOHANG) != (0, 0):
@@ -56,18 +58,18 @@ def main(config: str, servers: list[dict[str, Any]]) -> None:
         sys.stdout.write("All servers answer.\n")
         sys.stdout.flush()
         while os.getppid() == owner:
-            sleep(1)
+            sleep(LOOK_SECONDS)
     finally:
         end(list(running))
 
 
 def fork(config: str, server: dict[str, Any]) -> int:
     """Start a server, and give its process."""
+    parent = os.getpid()
     pid = os.fork()
     if pid:
         return pid
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    threading.Thread(target=end_after, args=(parent,), daemon=True).start()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     out = os.open(f"{server['name']}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -77,6 +79,18 @@ def fork(config: str, server: dict[str, Any]) -> int:
     sys.argv = ["jupyter-lab", "--config", config, "--allow-root"]
     runpy.run_module("jupyterlab", run_name="__main__", alter_sys=True)
     sys.exit()
+
+
+def end_after(parent: int) -> None:
+    """In a server: end it when its parent has gone, were it before this began."""
+    while os.getppid() == parent:
+        sleep(LOOK_SECONDS)
+    patience = monotonic() + PATIENCE_SECONDS
+    while True:
+        # Again and again: Jupyter sees a signal that comes just before its loop sleeps at the next
+        # event only.
+        os.kill(os.getpid(), signal.SIGTERM if monotonic() < patience else signal.SIGKILL)
+        sleep(LOOK_SECONDS)
 
 
 def answers(server: dict[str, Any]) -> bool:
@@ -93,7 +107,7 @@ def answers(server: dict[str, Any]) -> bool:
 
 
 def end(pids: list[int]) -> None:
-    """Jupyter sees a signal that comes just before its loop sleeps at the next event only."""
+    """Again and again, as :func:`end_after`."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     patience = monotonic() + PATIENCE_SECONDS
     while pids:
