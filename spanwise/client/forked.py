@@ -25,10 +25,9 @@ def stay_out_of_forks(session: Session) -> None:
 def _refuse_from_now_on(session: Session) -> None:
     session.__class__ = ForkedSession
     # A thread of the parent may have held these locks; it does not exist here to release them.
-    session.sending = threading.Lock()
-    session._packing = None
+    session.sending = threading.RLock()
     session.scattering = threading.RLock()
-    session.lock = threading.Lock()
+    session.lock = threading.RLock()
     session._changed = threading.Condition(session.lock)
     # The parent closes the spans that are open here.
     session._closing = True
@@ -49,6 +48,7 @@ class ForkedSession(Session):
         )
 
     check_turn: Any = _refuse
+    check_wait: Any = _refuse
     submit_graph: Any = _refuse
     let_go: Any = _refuse
     send_submit: Any = _refuse

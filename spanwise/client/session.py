@@ -8,6 +8,10 @@ Two locks, taken in this order:
   reach the scheduler in the order in which they were given out;
 * `lock`: guards the tables, held for moments only. The reader needs just this one: it
   must always be able to empty the socket, or both sides could wait to send.
+
+Code of the user may run in a thread that holds them: it pickles objects for a graph, and
+wherever Python collects objects it calls their ``__del__``. So both know their owner
+(:meth:`Session.check_turn`, :meth:`Session.check_wait`).
 """
 
 from __future__ import annotations
@@ -112,10 +116,16 @@ _LOOK_SECONDS = 0.25
 _MOST_SAID = 8
 _RECENT_SECONDS = 600.0
 _MOST_COMPARED = 1000
-_WHILE_PICKLED = (
-    "An object submits, scatters or cancels tasks while it is pickled for a graph (in its "
-    "__reduce__ or __getstate__), but the client is sending that graph. Do this before, and pass "
-    "its result."
+_SENDS = (
+    "An object submits, scatters or cancels tasks while this thread is sending for the same "
+    "client: in its __reduce__ or __getstate__, for which it is pickled (do this before, and pass "
+    "its result), or in its __del__, which Python calls at any moment (do this in a method or a "
+    "with block, or leave it to another thread)."
+)
+_IS_BUSY = (
+    "An object uses a client in its __del__, which Python calls at any moment: now its thread is "
+    "in the middle of something for the same client. Do this in a method or a with block, or "
+    "leave it to another thread."
 )
 _WAS_CLOSED = "The client was closed; make a new one with Client()."
 
@@ -218,12 +228,11 @@ class Session:
         self._changing_watchers = threading.Lock()
         self._link = link
         self._clock = ClockFollower(link.clock, self.send)
-        self.sending = threading.Lock()
-        #: The thread that packs a graph, with that lock: pickling runs code of the user.
-        self._packing: int | None = None
+        # (typeshed does not know `_is_owned`)
+        self.sending: Any = threading.RLock()
         #: Around whole scatters, taken before the others; pickling may scatter again.
         self.scattering = threading.RLock()
-        self.lock = threading.Lock()
+        self.lock: Any = threading.RLock()
         self._changed = threading.Condition(self.lock)
         self.by_key: dict[Key, Entry] = {}
         self._by_id: dict[int, Entry] = {}
@@ -434,7 +443,6 @@ class Session:
         mark = self.packer.mark()
         spans: set[int] = set()
         try:
-            self._packing = threading.get_ident()
             for message in messages:
                 sent = message  # even if Ctrl-C comes while it is sent: it arrives all the same
                 self.send_submit(message)
@@ -453,20 +461,28 @@ class Session:
                 ids = array("I", range(first_id, unheard))
                 self.send("cancel", {"force": True}, {"ids": {"id": ids}})
             raise
-        finally:
-            self._packing = None
 
     def check_turn(self) -> None:
-        """Raise in place of waiting for what this very thread does.
+        """Raise if code of the user wants to send while this very thread sends.
 
         Raises
         ------
         ClusterError
-            The thread packs a graph, and what an object does while it is pickled needs the
-            same connection.
         """
-        if self._packing == threading.get_ident():
-            raise ClusterError(_WHILE_PICKLED)
+        if self.sending._is_owned():
+            raise ClusterError(_SENDS)
+        if self.lock._is_owned():
+            raise ClusterError(_IS_BUSY)
+
+    def check_wait(self) -> None:
+        """Raise if this very thread would have to bring what code of the user waits for in it.
+
+        Raises
+        ------
+        ClusterError
+        """
+        if self.lock._is_owned() or threading.current_thread() is self._reader:
+            raise ClusterError(_IS_BUSY)
 
     def withdraw(self, made: list[Entry], error: BaseException) -> None:
         """Fail entries whose tasks the scheduler was not told of.
@@ -656,9 +672,9 @@ class Session:
             return
         # A generator that is collected leaves its spans wherever its thread happens to be,
         # perhaps holding the very locks that sending needs: another thread sends then. So does
-        # it for an object that closes a span while it is pickled.
-        packs = self._packing == threading.get_ident()
-        if packs or isinstance(sys.exception(), GeneratorExit):
+        # it for an object that closes a span while it is pickled or collected.
+        is_busy = self.sending._is_owned() or self.lock._is_owned()
+        if is_busy or isinstance(sys.exception(), GeneratorExit):
             self._dropped.put(row)
         else:
             self._send_span(row)
@@ -689,6 +705,7 @@ class Session:
         `notify` runs under a lock, in any thread; it must neither wait nor raise. A caller
         that stops waiting earlier calls :meth:`unwatch`.
         """
+        self.check_wait()
         self.wait_in_loop()
         waiter = Waiter(1, notify)
         with self.lock:
@@ -730,6 +747,7 @@ class Session:
         ------
         TimeoutError
         """
+        self.check_wait()
         waiter = Waiter(0)
         with self.lock:
             if self._watch(entries, waiter):
@@ -758,6 +776,7 @@ class Session:
 
     def wait_first(self, entries: Sequence[Entry], timeout: float | None) -> bool:
         """Sleep until at least one entry is done."""
+        self.check_wait()
         waiter = Waiter(1)
         with self.lock:
             if not self._watch_first(entries, waiter):
@@ -941,6 +960,7 @@ class Session:
 
     def open_request(self, answer: str, number: int | None = None) -> tuple[int, SimpleQueue[Any]]:
         """A request number and the queue that its answers come into, messages of type `answer`."""
+        self.check_wait()
         request = next(self._requests) if number is None else number
         answers: SimpleQueue[Any] = SimpleQueue()
         with self.lock:

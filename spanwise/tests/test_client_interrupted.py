@@ -338,7 +338,7 @@ def test_what_is_submitted_while_a_graph_is_packed_is_refused(
         "scatter": lambda: client.scatter(5),
         "cancel": lambda: client.cancel([held]),
     }
-    with pytest.raises(ClusterError, match="while it is pickled"):
+    with pytest.raises(ClusterError, match="while this thread is sending"):
         client.get({"x": (increment, _ActsWhilePickled(acts[act]))}, "x")
     assert client.submit(increment, 3).result(60) == 4
 
@@ -369,10 +369,105 @@ def test_who_scatters_while_a_graph_is_packed_does_not_wait_for_who_scatters(
     # (a daemon: the test ends though it hangs)
     other = threading.Thread(target=scatter_meanwhile, daemon=True)
     other.start()
-    with pytest.raises(ClusterError, match="while it is pickled"):
+    with pytest.raises(ClusterError, match="while this thread is sending"):
         client.get({"x": (increment, _ActsWhilePickled(scatter_too))}, "x")
     other.join(60)
     assert client.gather(scattered) == [1, 2, 3]
+
+
+class _ActsWhenCollected:
+    """Does something when the garbage is collected that it belongs to."""
+
+    def __init__(self, act: Callable[[], Any], raised: list[str]) -> None:
+        self._act = act
+        self._raised = raised
+        self._circle = self
+
+    def __del__(self) -> None:
+        try:
+            self._act()
+        except ClusterError as error:
+            self._raised.append(str(error))
+
+
+def _collect_in(
+    monkeypatch: pytest.MonkeyPatch, place: Any, name: str, act: Callable[[], Any]
+) -> list[str]:
+    """Have garbage collected, once, where a method is called; give what was raised by then."""
+    own = getattr(place, name)
+    raised: list[str] = []
+    acts = iter([act])
+
+    def collecting(*args: Any, **options: Any) -> Any:
+        for each in acts:
+            _ActsWhenCollected(each, raised)
+            gc.collect()
+        return own(*args, **options)
+
+    monkeypatch.setattr(place, name, collecting)
+    return raised
+
+
+@pytest.mark.parametrize("act", ["submit", "get", "scatter", "cancel"])
+@pytest.mark.parametrize("within", ["scatter", "submit", "get"])
+def test_what_a_collected_object_submits_while_its_thread_sends_is_refused(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch, within: str, act: str
+) -> None:
+    held = client.submit(increment, 7)
+    acts: dict[str, Callable[[], Any]] = {
+        "submit": lambda: client.submit(increment, 2),
+        "get": lambda: client.get({"y": (increment, 2)}, "y"),
+        "scatter": lambda: client.scatter(5),
+        "cancel": lambda: client.cancel([held]),
+    }
+    session = client._session
+    # The first with one lock held, the others with both.
+    place = {"scatter": (session.packer, "mark"), "submit": (session, "new_entries")}
+    raised = _collect_in(monkeypatch, *place.get(within, (session, "_new_entry")), acts[act])
+    if within == "scatter":
+        assert client.scatter(3).result(60) == 3
+    elif within == "submit":
+        assert client.submit(increment, 3).result(60) == 4
+    else:
+        assert client.get({"x": (increment, 3)}, "x") == 4
+    assert len(raised) == 1 and "in its __del__" in raised[0]
+    assert held.result(60) == 8
+
+
+def test_a_span_of_a_collected_object_closes_while_its_thread_sends(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = span("outer")
+    with opened:
+        assert client.submit(increment, 1).result(60) == 2
+        raised = _collect_in(
+            monkeypatch, client._session.packer, "mark", lambda: opened.__exit__(None, None, None)
+        )
+        assert client.scatter(3).result(60) == 3
+    assert raised == []
+    until(
+        lambda: any(
+            row["tag"] == "outer" and row["closed"] is not None
+            for row in client.fake.spans.values()
+        )
+    )
+
+
+@pytest.mark.parametrize("is_reader", [False, True])
+def test_what_a_collected_object_waits_for_where_nobody_would_bring_it_is_refused(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch, is_reader: bool
+) -> None:
+    """In a thread that has the tables, and in the one that reads what the scheduler sends."""
+    client.fake.hold.clear()
+    pending = client.submit(increment, 7)
+    session = client._session
+    place = (session._failures, "learn") if is_reader else (session, "_new_entry")
+    raised = _collect_in(monkeypatch, *place, pending.result)
+    another = client.submit(increment, 3)
+    client.fake.hold.set()
+    assert another.result(60) == 4
+    assert len(raised) == 1 and "in its __del__" in raised[0]
+    assert pending.result(60) == 8
 
 
 class _Unpicklable:

@@ -102,6 +102,26 @@ def test_threads_send_at_the_same_time(door):
     calling.close()
 
 
+def test_what_a_collected_object_sends_while_its_thread_begins_to_send(door, monkeypatch):
+    opened, secret, links = door
+    calling = dial(opened.address, secret, "peer")
+    accepted = links.get(timeout=LIMIT)
+    is_closed = Link.closed.fget
+    numbers = iter([2])
+
+    def send_once(link):
+        # (where the lock is held, as in a `__del__`)
+        for number in numbers:
+            calling.send("put", {"request": number}, {}, [b"x"])
+        return is_closed(link)
+
+    monkeypatch.setattr(Link, "closed", property(send_once))
+    calling.send("put", {"request": 1}, {}, [b"x"])
+    assert {accepted.read().fields["request"] for _ in range(2)} == {1, 2}
+    calling.close()
+    accepted.close()
+
+
 def press_ctrl_c_until(heard: threading.Event) -> threading.Thread:
     def press():
         while not heard.wait(0.2):

@@ -95,7 +95,8 @@ class Link:
         self._stall: float | None = None
         self._reader = FrameReader(sock, BODY_LIMIT["unauthenticated"])
         self._arrived: deque[Message] = deque()
-        self._lock = threading.Lock()
+        # Taken again within: Python collects objects at any moment, and their `__del__` may send.
+        self._lock = threading.RLock()
         self._queue_shrank = threading.Condition(self._lock)
         # Guarded by _lock: frames not yet given to the socket, and whether some thread is at it.
         self._queue: list[Buffer] = []
