@@ -6,10 +6,20 @@ export function offersOf({
   clusters,
   show
 }: Pick<IDaskClusters, 'clusters' | 'show'>): IClusterOffers {
+  /** What the user has asked for, and what came of it, before what else there is. */
+  const interest = (notebook = '', address: string) =>
+    clusters.isUnderWay(notebook, address)
+      ? 2
+      : Number(clusters.problemOf(notebook, address) !== undefined);
   return {
     changed: clusters.changed,
     of: ({ notebook }) => {
-      const [offer] = clusters.offers(notebook);
+      const [offer] = clusters
+        .offers(notebook)
+        .toSorted(
+          (a, b) =>
+            interest(notebook, b.address) - interest(notebook, a.address)
+        );
       if (notebook === undefined || offer === undefined) {
         return null;
       }

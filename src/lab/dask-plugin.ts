@@ -21,7 +21,7 @@ import { CommandIDs } from './command-ids';
 import { type AttachWay, readAttachWay } from './dask-settings';
 import { KernelClusters } from './kernel-clusters';
 import { askKernelOf } from './kernel-of-notebook';
-import type { TlsFiles } from './kernel-snippet';
+import type { Attached, TlsFiles } from './kernel-snippet';
 import { IDaskClustersToken, type IDaskClusters, IFeedToken } from './tokens';
 
 export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
@@ -72,54 +72,44 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
       panel.disposed.connect(() => clusters.forget(path));
     });
 
-    /** Attaches; then the panels show the cluster, opened if `opens`, unless they have been meanwhile. */
+    /** Panels of the notebook that are open turn to the cluster by themselves. */
     const attach = async (
       notebook: string,
       address: string,
-      opens: boolean,
-      {
-        tls,
-        areOpen = () => false
-      }: { tls?: TlsFiles | undefined; areOpen?: () => boolean } = {}
+      tls?: TlsFiles
     ) => {
-      // The observer may have to start, and charts are loaded: beside the kernel, which imports and connects.
+      // The observer may have to start: beside the kernel, which imports and connects.
       feed.reconnect();
-      if (opens) {
-        // A chart tries again, and says why not.
-        loadPlotly().catch(() => undefined);
-      }
       const attached = await clusters.attach(notebook, address, tls);
-      if (attached === null || 'problem' in attached) {
-        return attached;
-      }
-      feed.reconnect();
-      if (opens && !areOpen()) {
-        // The notebook may have begun another cluster since this one: which one is meant can be told when the page knows both.
-        await heardOf(feed, attached.cluster);
-        await app.commands.execute(CommandIDs.openLayout, {
-          notebook,
-          cluster: attached.cluster
-        });
+      if (attached !== null && 'cluster' in attached) {
+        feed.reconnect();
       }
       return attached;
     };
-    const show = (notebook: string, address: string) => {
+    const openPanels = async (notebook: string, cluster: string) => {
+      // The notebook may have begun another cluster since this one: which one is meant can be told when the page knows both.
+      await heardOf(feed, cluster);
+      await app.commands.execute(CommandIDs.openLayout, { notebook, cluster });
+    };
+    const show = async (notebook: string, address: string) => {
       if (clusters.isUnderWay(notebook, address)) {
         return;
       }
-      let areOpen = false;
-      void attach(notebook, address, true, { areOpen: () => areOpen });
-      // Once the kernel has been asked: the panels open while it connects, and say that it does. They follow the notebook.
-      setTimeout(() => {
-        if (clusters.isUnderWay(notebook, address)) {
-          const args = { notebook, withoutCluster: true };
-          void app.commands
-            .execute(CommandIDs.openLayout, args)
-            .then(isDone => {
-              areOpen = isDone === true;
-            });
-        }
-      });
+      const attaching = attach(notebook, address);
+      loadCharts();
+      // A notebook whose kernel cannot be asked has said so after this.
+      await new Promise(resolve => setTimeout(resolve));
+      // The panels open while the kernel connects, and say that it does. They follow the notebook.
+      const areOpen =
+        clusters.isUnderWay(notebook, address) &&
+        (await app.commands.execute(CommandIDs.openLayout, {
+          notebook,
+          withoutCluster: true
+        })) === true;
+      const attached = await attaching;
+      if (!areOpen && attached !== null && 'cluster' in attached) {
+        await openPanels(notebook, attached.cluster);
+      }
     };
 
     clusters.changed.connect(() => {
@@ -128,7 +118,7 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
         return;
       }
       for (const { address } of clusters.firstOffers(notebook)) {
-        void attach(notebook, address, false);
+        void attach(notebook, address);
       }
     });
     void settings?.load(daskPlugin.id).then(
@@ -186,10 +176,17 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
             'in-progress',
             { autoClose: false }
           );
-          const attached = await attach(notebook, address, true, {
-            tls
-          }).finally(() => Notification.dismiss(notice));
-          if (attached === null || !('problem' in attached)) {
+          loadCharts();
+          let attached: Attached | null;
+          try {
+            attached = await attach(notebook, address, tls);
+            if (attached !== null && 'cluster' in attached) {
+              await openPanels(notebook, attached.cluster);
+            }
+          } finally {
+            Notification.dismiss(notice);
+          }
+          if (attached === null || 'cluster' in attached) {
             return;
           }
           const { problem } = attached;
@@ -235,17 +232,22 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
             );
             return;
           }
-          show(notebook, found.address);
+          void show(notebook, found.address);
         }
       });
     });
     return {
       clusters,
-      show,
+      show: (notebook, address) => void show(notebook, address),
       attach: () => void app.commands.execute(CommandIDs.attach)
     };
   }
 };
+
+/** Beside what takes its time. A chart tries again, and says why not. */
+function loadCharts(): void {
+  loadPlotly().catch(() => undefined);
+}
 
 /** To the user who clicked. */
 function say(sentence: string): void {

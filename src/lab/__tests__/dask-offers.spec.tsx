@@ -2,6 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { act } from 'react';
 import { createRoot } from 'react-dom/client';
 import * as React from 'react';
+import { offersOf } from '../cluster-offers';
 import { DaskOffers } from '../dask-offers';
 import { type AskKernel, KernelClusters } from '../kernel-clusters';
 
@@ -16,16 +17,24 @@ const answer = (told: unknown) =>
     user_expressions: { answer: { data: { 'application/json': told } } }
   }) as unknown as Content;
 
-/** The clusters of a kernel that knows one, and fails to attach to it. */
-async function clustersAt(address: string) {
+/** The clusters of a kernel that knows these, and fails to attach to them. */
+async function clustersAt(...addresses: readonly string[]) {
   const clusters = new KernelClusters({
     trans,
     ask: (_, expression) =>
       Promise.resolve(
         answer(
           expression.includes('attach_here')
-            ? { problem: `Nobody listens at ${address}.` }
-            : { clusters: [{ address, workers: 1, threads: 8 }] }
+            ? {
+                problem: `Nobody listens at ${addresses.find(each => expression.includes(each))}.`
+              }
+            : {
+                clusters: addresses.map(address => ({
+                  address,
+                  workers: 1,
+                  threads: 8
+                }))
+              }
         )
       )
   });
@@ -81,5 +90,24 @@ it('shows what a kernel says as text, and why a cluster is not shown', async () 
   expect(node.querySelector('[role=alert]')!.textContent).toContain(
     `Nobody listens at ${HOSTILE}.`
   );
+  clusters.dispose();
+});
+
+it('a panel speaks of the cluster that was asked for, while it is attached to and when that fails', async () => {
+  const [one, other] = ['tcp://10.0.0.1:8786', 'tcp://10.0.0.2:8786'] as const;
+  const clusters = await clustersAt(one, other);
+  const { of } = offersOf({ clusters, show: jest.fn() });
+  const target = { notebook: 'a.ipynb' };
+  expect(of(target)?.address).toBe(one);
+  const attaching = clusters.attach('a.ipynb', other);
+  expect(of(target)).toMatchObject({ address: other, isUnderWay: true });
+  await attaching;
+  expect(of(target)).toMatchObject({
+    address: other,
+    isUnderWay: false,
+    problem: `Nobody listens at ${other}.`
+  });
+  expect(of({ notebook: 'b.ipynb' })).toBeNull();
+  expect(of({})).toBeNull();
   clusters.dispose();
 });
