@@ -16,7 +16,8 @@ const PLOTLY_CONFIG = {
   displayModeBar: false,
   showSendToCloud: false,
   scrollZoom: false,
-  doubleClick: 'reset',
+  // Plotly's own goes back to what was drawn first.
+  doubleClick: false,
   showTips: false
 };
 /** A figure that looks like the drawn one is drawn when no other has come for so long. */
@@ -98,16 +99,27 @@ export class PlotlyDrawing {
   }
 
   private _listen(): void {
-    const { target, onHover } = this._options;
-    if (this._hasListeners || onHover === undefined) {
+    if (this._hasListeners) {
       return;
     }
     this._hasListeners = true;
-    target.on?.('plotly_hover', ((event: {
-      xvals?: number[];
-      event: MouseEvent;
-    }) => onHover(event.xvals?.[0] ?? null, event.event)) as never);
-    target.on?.('plotly_unhover', (() => onHover(null, null)) as never);
+    const { target, onHover, onZoom } = this._options;
+    if (onHover !== undefined) {
+      target.on?.('plotly_hover', ((event: {
+        xvals?: number[];
+        event: MouseEvent;
+      }) => onHover(event.xvals?.[0] ?? null, event.event)) as never);
+      target.on?.('plotly_unhover', (() => onHover(null, null)) as never);
+    }
+    if (onZoom !== undefined) {
+      target.on?.('plotly_relayout', ((change: Record<string, unknown>) => {
+        const [from, to] = [0, 1].map(end => change[`xaxis.range[${end}]`]);
+        if (typeof from === 'number' && typeof to === 'number') {
+          onZoom([from, to]);
+        }
+      }) as never);
+      target.on?.('plotly_doubleclick', (() => onZoom(null)) as never);
+    }
   }
 }
 
@@ -121,5 +133,8 @@ export namespace PlotlyDrawing {
     /** The x under the pointer, null when it leaves. */
     readonly onHover:
       ((x: number | null, event: MouseEvent | null) => void) | undefined;
+    /** The x from and to which the user wants to look; null: all of it. The next figure is to have that. */
+    readonly onZoom?:
+      ((range: readonly [number, number] | null) => void) | undefined;
   }
 }

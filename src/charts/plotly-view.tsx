@@ -20,6 +20,8 @@ type PlotlyViewProps = {
   readonly loading: React.ReactNode;
   /** The x under the pointer, null when it leaves. */
   onHover?(x: number | null, event: MouseEvent | null): void;
+  /** The x from and to which the user wants to look; null: all of it. */
+  onZoom?(range: readonly [number, number] | null): void;
 };
 
 export function PlotlyView(props: PlotlyViewProps): JSX.Element {
@@ -29,6 +31,8 @@ export function PlotlyView(props: PlotlyViewProps): JSX.Element {
   const [problem, setProblem] = React.useState<string | null>(null);
   const onHover = React.useRef(props.onHover);
   onHover.current = props.onHover;
+  const onZoom = React.useRef(props.onZoom);
+  onZoom.current = props.onZoom;
   const latest = React.useRef(figure);
   latest.current = figure;
   const drawing = React.useRef<PlotlyDrawing | null>(null);
@@ -55,7 +59,8 @@ export function PlotlyView(props: PlotlyViewProps): JSX.Element {
       theme,
       figure: latest.current,
       onProblem: error => setProblem(error.message),
-      onHover: onHover.current && ((x, event) => onHover.current?.(x, event))
+      onHover: onHover.current && ((x, event) => onHover.current?.(x, event)),
+      onZoom: onZoom.current && (range => onZoom.current?.(range))
     });
     drawing.current = own;
     return () => {

@@ -136,8 +136,10 @@ function isSameTrace(
     return false;
   }
   const [was, is] = [shapeOf(drawn, frame), shapeOf(next, frame)];
+  const right = frame.width + PIXEL;
+  // A line that left the picture leaves it still.
   return (
-    is.reach <= frame.width + PIXEL &&
+    (is.reach <= right || was.reach > right) &&
     covers(is, was, was.end, by) &&
     covers(was, is, was.end + 1, by) &&
     goesOnFlat(was, is, by)

@@ -169,6 +169,27 @@ test.describe('by the setting', () => {
     await noteFillTimes(lab.page, 'simulate');
     await notebook.run(1);
     await filled(lab, info, 'without a click, since the cell was run');
+    await test.step('a part of the time is looked at, until a double click', async () => {
+      const memory = lab.page.getByRole('region', {
+        name: /^Memory Sampler, /
+      });
+      const all = memory.getByRole('button', { name: 'Show all' });
+      const chart = memory.locator('.nsewdrag').first();
+      // The chart may be drawn again within, and the two clicks of a busy page be too far apart.
+      await expect(async () => {
+        const { x, y, width, height } = (await chart.boundingBox())!;
+        const middle = y + height / 2;
+        await lab.page.mouse.move(x + 0.2 * width, middle);
+        await lab.page.mouse.down();
+        await lab.page.mouse.move(x + 0.6 * width, middle, { steps: 5 });
+        await lab.page.mouse.up();
+        await expect(all).toBeVisible({ timeout: 5000 });
+      }).toPass();
+      await expect(async () => {
+        await chart.dblclick();
+        await expect(all).toHaveCount(0, { timeout: 5000 });
+      }).toPass();
+    });
     await notebook.restartKernel();
     const card = lab.sidebar.root.getByRole('group', { name: /^Cluster / });
     await expect(card).toContainText('ended');

@@ -53,6 +53,24 @@ describe('a figure that looks like the drawn one', () => {
     expect(same(figure(flatTo(100.5), 102.6))).toBe(false);
   });
 
+  it('is one whose lines go on beyond it, as where a part of the time is looked at', () => {
+    const part = (end: number, at?: number): Figure => {
+      const { data, layout } = figure([
+        ...flatTo(end),
+        ...(at === undefined ? [] : ([[at, 500]] as const)),
+        [end + 1, 100]
+      ]);
+      return {
+        data,
+        layout: { ...layout, xaxis: { range: [20, 30], tickvals: [25] } }
+      };
+    };
+    expect(looksSame(part(50), part(80), SIZE)).toBe(true);
+    // The line reaches the right border only now.
+    expect(looksSame(part(28), part(80), SIZE)).toBe(false);
+    expect(looksSame(part(50), part(29, 29.5), SIZE)).toBe(false);
+  });
+
   it.each([
     ['a pixel', 10, false],
     ['less', 8, true]

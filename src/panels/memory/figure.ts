@@ -49,10 +49,12 @@ export function memoryFigure(
     readonly width: number;
     /** Cluster limits do not fit lines of single workers. */
     readonly perWorker?: boolean;
+    /** What is looked at; all of it if left out. */
+    readonly range?: readonly [number, number] | undefined;
     readonly trans: Trans;
   }
 ): MemoryFigure {
-  const { trans } = options;
+  const { range, trans } = options;
   const highest = lines.reduce(
     (most, line) => Math.max(most, line.peak?.bytes ?? 0),
     0
@@ -65,8 +67,9 @@ export function memoryFigure(
     (most, line) => Math.max(most, line.t.at(-1) ?? 0),
     0
   );
-  const left = Number.isFinite(from) ? (align === 'zero' ? 0 : from) : 0;
-  const right = Math.max(to, left + 1);
+  const first = Number.isFinite(from) ? (align === 'zero' ? 0 : from) : 0;
+  const last = Math.max(to, first + 1);
+  const [left, right] = range ?? [first, last];
   const showsLimits =
     limits !== null &&
     limits.memoryLimit > 0 &&
@@ -104,11 +107,11 @@ export function memoryFigure(
       margin,
       xaxis: {
         ...timeAxis(left, right, formatOf(align), width, margin.r),
-        range: [
-          left,
+        range: range ?? [
+          first,
           align === 'zero'
-            ? right + (right - left) * ROOM
-            : withRoom(left, right)
+            ? last + (last - first) * ROOM
+            : withRoom(first, last)
         ],
         fixedrange: false,
         linecolor: '--jp-border-color1'

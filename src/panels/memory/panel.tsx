@@ -18,12 +18,20 @@ import { MemoryView } from './view';
 
 type Show = 'cluster' | 'workers';
 
+/** What of the time is looked at. Of another cluster, or by the other alignment, these seconds are others. */
+type Zoom = {
+  readonly cluster: string | undefined;
+  readonly align: Align;
+  readonly range: readonly [number, number];
+};
+
 export class MemoryPanel extends SpanwisePanel<MemoryResult> {
   private _measure: MemoryMeasure;
   private _show: Show;
   private _align: Align | null;
   private _showsBreakdown: boolean;
   private _hidden: ReadonlySet<string> = new Set();
+  private _zoom: Zoom | null = null;
 
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
@@ -165,12 +173,24 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
   }
 
   protected renderChart(result: MemoryResult): React.ReactNode {
+    const align = this._alignOf(result);
+    const cluster = this.context.cluster.current?.cluster;
+    const zoom = this._zoom;
     return (
       <MemoryView
         result={result}
-        align={this._alignOf(result)}
+        align={align}
         show={this._show}
         hidden={this._hidden}
+        range={
+          zoom?.cluster === cluster && zoom?.align === align
+            ? zoom.range
+            : undefined
+        }
+        onZoom={range => {
+          this._zoom = range && { cluster, align, range };
+          this.update();
+        }}
         showsBreakdown={this._showsBreakdown}
         context={this.context}
         trans={this.trans}

@@ -36,14 +36,17 @@ type MemoryViewProps = {
   readonly align: Align;
   readonly show: 'cluster' | 'workers';
   readonly hidden: ReadonlySet<string>;
+  /** What of the time is looked at; undefined: all of it. */
+  readonly range: readonly [number, number] | undefined;
   readonly showsBreakdown: boolean;
   readonly context: PanelContext;
   readonly trans: TranslationBundle;
   onToggle(key: string): void;
+  onZoom(range: readonly [number, number] | null): void;
 };
 
 export function MemoryView(props: MemoryViewProps): JSX.Element {
-  const { result, align, show, hidden, context, trans } = props;
+  const { result, align, show, hidden, range, context, trans } = props;
   const box = React.useRef<HTMLDivElement>(null);
   const { width } = useSize(box, 800);
   const [cursor, setCursor] = React.useState<Cursor | null>(null);
@@ -56,16 +59,26 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
       memoryFigure(lines, result.limits, align, {
         width,
         trans,
+        range,
         perWorker:
           show === 'workers' && (align === 'clock' || result.runs.length === 0)
       }),
-    [lines, result, align, width, show, trans]
+    [lines, result, align, range, width, show, trans]
   );
   const title = titleOf(result, align, show, trans);
   return (
     <div className="sw-Memory">
       <div className="sw-block-title sw-Memory-title">
         <span title={title}>{title}</span>
+        {range !== undefined && (
+          <button
+            type="button"
+            className="sw-link"
+            onClick={() => props.onZoom(null)}
+          >
+            {trans.__('Show all')}
+          </button>
+        )}
         <span className="sw-block-aside sw-wide-only">
           {subtitleOf(result, trans)}
         </span>
@@ -77,6 +90,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
           trans={trans}
           label={title}
           loading={<Loading text={trans.__('Loading the chart…')} />}
+          onZoom={wanted => props.onZoom(wanted)}
           onHover={(t, event) => {
             const rect = box.current?.getBoundingClientRect();
             setCursor(
