@@ -50,7 +50,7 @@ export class ContextPool extends Disposing {
     return entry.context;
   }
 
-  /** The same until it is released: after that the context of one run is forgotten, if no panel has it. */
+  /** The same until it is released: after that the context of one run is forgotten, if nobody else has it. */
   lend(target: ClusterTarget): PanelContext {
     const entry = this._entry(target);
     entry.isKept ||= target.cluster === undefined;
@@ -91,10 +91,9 @@ export class ContextPool extends Disposing {
     }
   }
 
-  /** The context of that target; of one run until it is released. */
+  /** The context of that target, lent. */
   of(info: ClusterInfo, stay: Stay, near?: ClusterTarget): PanelContext {
-    const target = this.targetOf(info, stay, near);
-    return stay === 'run' ? this.lend(target) : this.get(target);
+    return this.lend(this.targetOf(info, stay, near));
   }
 
   clearFilter(target: ClusterTarget): void {
@@ -121,7 +120,7 @@ export class ContextPool extends Disposing {
     }
   }
 
-  /** Of a run that others chose as well, or that is some panel's target, the context stays. */
+  /** Of a run that others have as well the context stays. */
   private _release(entry: Entry): void {
     entry.users--;
     if (entry.users === 0 && !entry.isKept) {

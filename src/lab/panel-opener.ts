@@ -137,7 +137,7 @@ export class PanelOpener {
       throw new Error(`There is no panel “${name}”.`);
     }
     const panel = description.create({
-      context: this._options.contexts.get(target),
+      context: this._options.contexts.lend(target),
       state: saved?.state
     });
     panel.id = saved?.id ?? `spanwise-${name}-${UUID.uuid4()}`;
@@ -214,7 +214,7 @@ export class PanelOpener {
     );
     const panel =
       turning.filter(({ isVisible }) => isVisible).pop() ?? turning.pop();
-    panel?.turnTo(this._options.contexts.get(target));
+    panel?.turnTo(this._options.contexts.lend(target));
     return panel;
   }
 

@@ -50,13 +50,14 @@ export type PanelContext = {
   readonly translator: ITranslator;
   /** Left out where there are no notebooks. */
   readonly offers?: IClusterOffers | undefined;
-  /** What a panel of this cluster is given; of the same notebook, if that uses the cluster too. */
+  /** What a panel of this cluster is given for a while; of the same notebook, if that uses the cluster too. */
   of(cluster: ClusterInfo, stay: Stay): PanelContext;
-  /** Who was given the context of a run needs it no more; once for each time that it was given. */
+  /** Who was given it needs it no more; once for each time that it was given. */
   release(): void;
 };
 
 export type PanelOptions = {
+  /** Given for a while: the panel releases it. */
   readonly context: PanelContext;
   /** What `savedState()` returned before a reload; may come from another version. */
   readonly state?: JSONObject;

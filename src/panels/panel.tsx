@@ -133,11 +133,17 @@ export abstract class SpanwisePanel<
     }
   }
 
-  /** Show another cluster, with the filter that it has. */
+  /**
+   * Show another cluster, with the filter that it has.
+   *
+   * @param context - of that, given for a while: the panel releases it.
+   */
   turnTo(context: PanelContext): void {
     if (context === this._context) {
+      context.release();
       return;
     }
+    const lastContext = this._context;
     const last = this._watching;
     const isListening = this._isListening;
     this._listen(false);
@@ -153,6 +159,7 @@ export abstract class SpanwisePanel<
     if (this.isVisible) {
       this._setWatching(true);
     }
+    lastContext.release();
     this.retitle();
   }
 
@@ -171,6 +178,7 @@ export abstract class SpanwisePanel<
     this._listen(false);
     Signal.clearData(this);
     super.dispose();
+    this._context.release();
   }
 
   // ------------------------------------------------------------ what a panel supplies

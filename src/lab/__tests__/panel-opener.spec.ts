@@ -1,7 +1,9 @@
 import { DockPanel, Widget } from '@lumino/widgets';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import type { ClusterTarget } from '../../feed/cluster-ref';
 import type { SpanwisePanel } from '../../panels/panel';
 import type { PanelName } from '../../panels/panel-context';
+import type { ContextPool } from '../context-pool';
 import { LAID_OUT } from '../default-layout';
 import { PanelOpener } from '../panel-opener';
 import { PANELS } from '../panel-list';
@@ -83,21 +85,25 @@ describe('of two notebooks', () => {
     startedAt: 2000,
     notebook: { path: 'b.ipynb' }
   });
+  /** One that another of its name has followed. */
+  const old = { ...inA, cluster: 'old', state: 'ended' as const, startedAt: 1 };
   const a = { notebook: 'a.ipynb' };
   const b = { notebook: 'b.ipynb' };
   let dock: DockPanel;
   let opener: PanelOpener;
+  let contexts: ContextPool;
   let shown: string[];
   const titles = () => opener.open.map(({ title }) => title.label).sort();
-  const show = (name: PanelName, target: typeof a): SpanwisePanel =>
+  const show = (name: PanelName, target: ClusterTarget): SpanwisePanel =>
     opener.show(name, target);
 
   beforeEach(() => {
     Object.assign(globalThis, { ResizeObserver: ResizeObserverStub });
     dock = new DockPanel();
     Widget.attach(dock, document.body);
-    const { feed, contexts } = labContext();
-    feed.setClusters(inA, inB);
+    const lab = labContext();
+    lab.feed.setClusters(inA, old, inB);
+    contexts = lab.contexts;
     const panels: SpanwisePanel[] = [];
     shown = [];
     opener = new PanelOpener({
@@ -110,6 +116,7 @@ describe('of two notebooks', () => {
       tracker: {
         add: panel => {
           panels.push(panel);
+          panel.disposed.connect(() => panels.splice(panels.indexOf(panel), 1));
           return Promise.resolve();
         },
         save: () => Promise.resolve(),
@@ -153,6 +160,28 @@ describe('of two notebooks', () => {
     expect(compare.cluster).toEqual(inA);
     expect(titles()).toContain('System · survey');
   });
+
+  it.each<[string, (panel: SpanwisePanel) => void]>([
+    ['turns to another', () => opener.turn(b)],
+    ['is closed', panel => panel.dispose()]
+  ])(
+    'the context of one run goes when the last panel that had it %s',
+    (_, leave) => {
+      const run = contexts.targetOf(old, 'follows');
+      expect(run.cluster).toBe('old');
+      const first = show('system', run);
+      const second = show('bandwidth', run);
+      // Given to it once more, by what it shows already.
+      first.turnTo(contexts.lend(run));
+      const { cluster, selection, release } = contexts.lend(run);
+      release();
+      second.dispose();
+      expect(cluster.isDisposed).toBe(false);
+      leave(first);
+      expect([cluster.isDisposed, selection.isDisposed]).toEqual([true, true]);
+      expect(contexts.lend(a).cluster.isDisposed).toBe(false);
+    }
+  );
 
   it('a pinned panel of the cluster is the one that is shown', () => {
     const pinned = show('system', a);

@@ -11,7 +11,7 @@ import type {
 } from '../../wire/panel-link';
 import { formatClock, type TableData } from '../format';
 import { SpanwisePanel } from '../panel';
-import type { PanelContext, PanelFace, PanelOptions } from '../panel-context';
+import type { PanelFace, PanelOptions } from '../panel-context';
 import type { PanelState } from '../state-view';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
 import {
@@ -51,8 +51,6 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _second: RunWatch | null = null;
   /** Of the second run, which has the filter of the first: no other panel needs it. */
   private _secondRun: ClusterRef | null = null;
-  /** That of the first run, if it was chosen here. */
-  private _firstContext: PanelContext | null = null;
   private _isWatching = false;
 
   constructor(face: PanelFace, options: PanelOptions) {
@@ -74,7 +72,6 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     this._second?.dispose();
     this._secondRun?.dispose();
     super.dispose();
-    this._firstContext?.release();
   }
 
   override savedState(): JSONObject {
@@ -183,7 +180,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           chosen={cluster}
           runs={runsOf(this.context.feed.clusters)}
           text={run => this._runText(run)}
-          onChoose={run => this._takeFirst(run)}
+          onChoose={run => this.turnTo(this.context.of(run, 'run'))}
         />
         <span className="sw-toolbar-note">{trans.__('with')}</span>
         <RunSelect
@@ -202,7 +199,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           onClick={() => {
             if (cluster !== null && second !== null) {
               this._take(cluster);
-              this._takeFirst(second);
+              this.turnTo(this.context.of(second, 'run'));
             }
           }}
         />
@@ -327,13 +324,6 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     ) {
       this._take(run);
     }
-  }
-
-  private _takeFirst(run: ClusterInfo): void {
-    const last = this._firstContext;
-    this._firstContext = this.context.of(run, 'run');
-    this.turnTo(this._firstContext);
-    last?.release();
   }
 
   private _take(run: ClusterInfo): void {
