@@ -5,6 +5,7 @@ from __future__ import annotations
 import copyreg
 import gc
 import linecache
+import subprocess
 import sys
 import threading
 import traceback
@@ -250,6 +251,38 @@ def test_a_traceback_shows_the_lines_of_the_cell(client: Client) -> None:
     # The output that JupyterLab shows.
     told = VerboseTB(theme_name="nocolor").text(type(error), error, error.__traceback__)
     assert 'raise Joined("one", 2) from first' in told and "raise make()" in told
+
+
+_WHILE_DASK_IS_IMPORTED = """
+import sys, types
+
+from spanwise.worker.errors import describe
+
+#: As it is while another thread imports it.
+sys.modules["dask"] = dask = types.ModuleType("dask")
+dask.__path__ = []
+
+def fail():
+    raise ValueError("no")
+
+try:
+    fail()
+except ValueError as error:
+    sys.stdout.write(describe(error).text)
+assert not [name for name in sys.modules if name.startswith("dask.")]
+"""
+
+
+def test_the_lines_of_a_task_that_fails_while_dask_is_imported() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", _WHILE_DASK_IS_IMPORTED],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert "in fail\n" in ran.stdout and ran.stdout.endswith("ValueError: no\n"), ran
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_traceback_is_an_object_with_the_task_s_frames(client: Client) -> None:

@@ -24,6 +24,8 @@ TEXT_LIMIT = 40_000
 BLOB_LIMIT = 32 * 2**20
 _HOLDS_TOO_MUCH = f"it holds more than {BLOB_LIMIT >> 20} MiB, which do not travel with it"
 
+#: The module whose frames lie below those of a task's function.
+_DASKS_CALLS = "dask._task_spec"
 _PACKAGE = Path(__file__).parent.parent
 _OWN_FOLDERS = tuple(str(_PACKAGE / name) + os.sep for name in ("graph", "measure", "worker"))
 
@@ -246,12 +248,9 @@ def _users_part(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _dasks_calls() -> str | None:
-    """Return the file in which Dask calls functions; None if this worker has not met Dask.
+    """Return the file in which Dask calls functions; None if this worker has not met it.
 
-    A worker starts without it: it takes 100 ms, and reads its settings when it is imported.
+    It is not imported for that: another thread may be importing Dask, whose modules need each
+    other, and who enters their circle elsewhere meanwhile gets half of one, as does that thread.
     """
-    if "dask" not in sys.modules:
-        return None
-    from spanwise.graph.private_dask import TASK_SPEC_FILE
-
-    return TASK_SPEC_FILE
+    return getattr(sys.modules.get(_DASKS_CALLS), "__file__", None)
