@@ -9,8 +9,13 @@ import { TABLES, type TableName } from './tables';
 
 /** Rows at which a table is sealed … */
 const SEAL_BYTES = 64 * 1024;
-/** … and the longest that a row waits. */
+/** … and how long a row waits after a rest … */
 export const SEAL_SECONDS = 0.05;
+/**
+ * … and at most: so far apart are seals that follow each other. Each wakes the observer, which costs more than the rows of short work, and no
+ * panel is drawn more than four times a second.
+ */
+export const BUSY_SEAL_SECONDS = 0.2;
 
 export type SealedBlock = {
   readonly seq: number;
@@ -28,6 +33,8 @@ export class LogWriter {
   >[];
   private _seq = 0;
   private _openSince: number | null = null;
+  /** When it was sealed last because it was time to, or because it was full. */
+  private _sealedAt = -Infinity;
 
   /** @param _emit takes blocks; seq counts 1, 2, 3 … */
   constructor(private readonly _emit: (block: SealedBlock) => void) {
@@ -76,10 +83,14 @@ export class LogWriter {
       return null;
     }
     this._openSince ??= now;
-    const due = this._openSince + SEAL_SECONDS;
+    const due = Math.max(
+      this._openSince + SEAL_SECONDS,
+      this._sealedAt + BUSY_SEAL_SECONDS
+    );
     if (fullest < SEAL_BYTES && now < due) {
       return due;
     }
+    this._sealedAt = now;
     this.seal();
     return null;
   }

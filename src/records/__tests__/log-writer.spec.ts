@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { decodeBlock } from '../block';
-import { LogWriter, SEAL_SECONDS } from '../log-writer';
+import { BUSY_SEAL_SECONDS, LogWriter, SEAL_SECONDS } from '../log-writer';
 import { TABLES, type TableName } from '../tables';
 
 const SEAL_BYTES = 64 * 1024;
@@ -46,6 +46,7 @@ describe('a log', () => {
         const expected: typeof sealed = [];
         const open = new Map<Drawn, { rows: number; bytes: number }>();
         let since: number | null = null;
+        let sealedAt = -Infinity;
         let now = 100;
         for (const { wait, rows: added } of commits) {
           now += wait / 64;
@@ -69,10 +70,14 @@ describe('a log', () => {
           }
           const isOpen = [...open.values()].some(({ rows }) => rows > 0);
           since = isOpen ? (since ?? now) : null;
+          const due =
+            since === null
+              ? null
+              : Math.max(since + SEAL_SECONDS, sealedAt + BUSY_SEAL_SECONDS);
           const isFull = [...open.values()].some(
             ({ bytes }) => bytes >= SEAL_BYTES
           );
-          if (since !== null && (isFull || now >= since + SEAL_SECONDS)) {
+          if (due !== null && (isFull || now >= due)) {
             const full = [...open]
               .filter(([, { rows }]) => rows > 0)
               .sort(([a], [b]) => TABLES[a].number - TABLES[b].number);
@@ -81,10 +86,9 @@ describe('a log', () => {
             }
             open.clear();
             since = null;
+            sealedAt = now;
           }
-          expect(writer.commit(now)).toBe(
-            since === null ? null : since + SEAL_SECONDS
-          );
+          expect(writer.commit(now)).toBe(since === null ? null : due);
           expect(sealed).toEqual(expected);
           expect(writer.seq).toBe(expected.length);
         }
@@ -116,6 +120,32 @@ describe('a log', () => {
     // Rows that come later wait from then on.
     writer.table('edges').append({ node: 2 });
     expect(writer.commit(9)).toBe(9 + SEAL_SECONDS);
+  });
+
+  it('is sealed five times a second while rows come, and soon after a rest', () => {
+    const times: number[] = [];
+    let now = 0;
+    const writer = new LogWriter(() => times.push(now));
+    let due: number | null = null;
+    const until = (end: number, isBusy: boolean): void => {
+      for (; now < end; now += 1 / 1024) {
+        if (isBusy) {
+          writer.table('edges').append({ node: 1 });
+          due = writer.commit(now);
+        } else if (due !== null && now >= due) {
+          due = writer.commit(now);
+        }
+      }
+    };
+    until(2, true);
+    const busy = times.length;
+    expect(busy).toBeGreaterThanOrEqual(9);
+    expect(busy).toBeLessThanOrEqual(11);
+    until(4, false);
+    // The last rows.
+    expect(times).toHaveLength(busy + 1);
+    writer.table('edges').append({ node: 1 });
+    expect(writer.commit(now)).toBe(now + SEAL_SECONDS);
   });
 
   it('has no other tables', () => {
