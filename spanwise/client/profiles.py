@@ -50,7 +50,7 @@ class ProfileMethods:
 
         Threads are looked at up to a hundred times a second
         (``distributed.worker.profile.interval``), less often where that would take a worker over
-        a hundredth of a core; a thread's samples are its busy time in intervals.
+        0.8 % of a core; a thread's samples are its busy time in intervals.
 
         Parameters
         ----------

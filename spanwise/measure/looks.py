@@ -20,7 +20,7 @@ Moments are drawn ahead. So while a look is late, a thread knows by itself in wh
 the next ones are due, and tells the ends of these alone (:func:`due_after`).
 
 A look takes a core 50 to 300 us, most of it for waking up and for what no cache holds. Where looks
-of 9 ms would take more than a hundredth of a core, stretches are longer (:class:`LookBudget`).
+of 9 ms would take more than 0.8 % of a core, stretches are longer (:class:`LookBudget`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ STILL_SECONDS = 0.04
 #: Tasks from here on are shown while they run.
 RUNNING_SECONDS = 0.1
 #: What looks may take of a core.
-LOOK_SHARE = 0.01
+LOOK_SHARE = 0.008
 #: The budget makes stretches no longer; two looks are at most two stretches apart.
 MOST_STRETCH_SECONDS = 0.05
 #: A look stands for at most this many seconds, or for four intervals if that is more: the process

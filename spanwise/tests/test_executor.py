@@ -29,6 +29,7 @@ from spanwise.records.enumerations import (
     RUN_OK,
 )
 from spanwise.tests.disturbance import Disturbance
+from spanwise.worker.bell import Bell
 from spanwise.worker.executor import Executor
 from spanwise.worker.report import Report
 from spanwise.worker.spill_file import Spent
@@ -147,6 +148,27 @@ def test_a_run_that_has_ended_is_not_told_as_running(
     slow.go_on.set()
     executor.join(LIMIT_SECONDS)
     assert not executor.is_alive()
+
+
+# ── what wakes the watch thread ────────────────────────────────────────────
+
+
+def test_a_bell_is_heard_once_whoever_rings_and_how_often() -> None:
+    bell = Bell()
+    assert not bell.wait(0.001)
+    assert not bell.wait(-1.0)  # (of a time that has passed)
+    bell.set()
+    bell.set()
+    assert bell.wait(LIMIT_SECONDS)
+    assert not bell.wait(0.0)
+    bell.set()
+    bell.clear()
+    bell.clear()
+    assert not bell.wait(0.0)
+    ringing = threading.Thread(target=bell.set)
+    ringing.start()
+    assert bell.wait(LIMIT_SECONDS)
+    ringing.join()
 
 
 # ── what the sampler is told ──────────────────────────────────────────────

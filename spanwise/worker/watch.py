@@ -34,6 +34,7 @@ from spanwise.measure.system import (
 )
 from spanwise.records.enumerations import NONE_U32
 from spanwise.wire.rows import TASK_FUNCTION, TASK_ID, TASK_RUN_ID, TASK_SPAN
+from spanwise.worker.bell import Bell
 from spanwise.worker.executor_sampler import Sampler
 from spanwise.worker.fetch import Fetching
 from spanwise.worker.machinery import Machinery
@@ -137,7 +138,7 @@ class Watch(threading.Thread):
         self._free = FreeMemory()
         #: Bytes of the process beside results, when they were least.
         self._least_unmanaged = inf
-        self._unpark = threading.Event()
+        self._unpark = Bell()
         #: When the task began that has woken the sampler.
         self._woken_at = inf
         self._was_begun = False
@@ -233,7 +234,6 @@ class Watch(threading.Thread):
             if wake > now:
                 waited = thread_time()
                 self._unpark.wait(wake - now)
-                self._unpark.clear()
 
     def _look(self, now: float) -> tuple[int, bool, bool]:
         """How many executors are busy, whether one was seen to move, and whether a look was due."""
