@@ -34,7 +34,7 @@ from spanwise.measure.sampler import INTERVAL
 from spanwise.records.enumerations import SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_UNKNOWN
 from spanwise.tests.test_sampler import FUNCTION, FakeExecutor, Turn, Turns, row
 from spanwise.worker import watch as watching
-from spanwise.worker.watch import OVERDUE_SECONDS, Watch
+from spanwise.worker.watch import OVERDUE_SECONDS, ROWS_SECONDS, Watch
 
 A, B = row(7, 1), row(8, 2)
 
@@ -462,7 +462,27 @@ def test_rows_of_short_tasks_do_not_wait_for_looks(
     left = [*machine.rows]
     machine.run()
     late = [sent - row for row, sent in zip(left, machine.sent, strict=True)]
-    assert max(late) <= OVERDUE_SECONDS + LOOK_SECONDS
+    assert max(late) <= OVERDUE_SECONDS + ROWS_SECONDS
+
+
+def test_rows_that_wait_wake_no_thread_that_looks_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To wake takes some 100 us of a core. With looks in each 9 ms none is for rows alone."""
+    turns = Turns([(Turn(A), SAMPLE_ON_CORE, 3.0), (None, SAMPLE_BLOCKED, 0.1)])
+    machine = Machine(monkeypatch, turns, 0.0, seed=6)
+    # As threads of tiny tasks report, each 2 ms.
+    machine.rows = [0.002 * number for number in range(1, 1500)]
+    wait = machine.wait
+    waits: list[float] = []
+
+    def count(seconds: float) -> bool:
+        waits.append(seconds)
+        return wait(seconds)
+
+    monkeypatch.setattr(machine, "wait", count)
+    machine.run()
+    assert len(machine.looks) == pytest.approx(3.0 / LOOK_SECONDS, rel=0.02)
+    # (each 0.2 s memory is measured)
+    assert len(waits) <= 1.1 * len(machine.looks)
 
 
 def test_a_thread_that_ends_while_rows_are_asked_for_ends_no_recording(

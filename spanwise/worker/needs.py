@@ -70,7 +70,7 @@ class Watching(Protocol):
     """The watch thread, as executors see it."""
 
     parked: bool
-    #: It looks each few ms whether rows wait, until none has for a while.
+    #: It looks often whether rows wait, until none has for a while.
     ticks: bool
     #: Rows have waited since it looked.
     rows_wait: bool

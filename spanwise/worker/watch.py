@@ -3,7 +3,7 @@
 Wakes for looks while there are tasks, when :class:`LookTimes` says: in each 9 ms while a task
 computes (of other intervals of the sampler nine tenths), or less often where the budget of looks
 says so; in each 40 ms while tasks only wait; and at least each 40 ms, to tell of long tasks. While
-rows of short tasks wait to be sent, also each 9 ms; while there are no tasks only to measure
+rows of short tasks wait to be sent, at least each 18 ms; while there are no tasks only to measure
 memory: every 0.2 s, and after a while every 0.8 s.
 """
 
@@ -75,6 +75,9 @@ SAMPLES_SECONDS = 1.0
 IDLE_SECONDS = 0.09
 #: Rows that an executor meant to send later leave at the latest now.
 OVERDUE_SECONDS = 0.004
+#: While some wait, this thread looks for them so often: as far as two looks at stacks lie apart at
+#: the most while these are in stretches of 9 ms, so that it mostly need not wake for this alone.
+ROWS_SECONDS = 2 * LOOK_SECONDS
 
 
 class Watch(threading.Thread):
@@ -112,6 +115,8 @@ class Watch(threading.Thread):
         self.parked = False
         self.ticks = False
         self.rows_wait = False
+        #: When some were last found to wait.
+        self._rows_at = -inf
         #: Called at each look of this thread, and again within `MEMORY_SECONDS` if it returns
         #: True. From another thread :meth:`wake` has it called soon.
         self.look_also: Callable[[], bool] = lambda: False
@@ -162,7 +167,7 @@ class Watch(threading.Thread):
         self._unpark.set()
 
     def tick(self) -> None:
-        """Look each few ms whether rows wait, as some do now."""
+        """Look in each :data:`ROWS_SECONDS` whether rows wait, as some do now."""
         self.ticks = True
         self._unpark.set()
 
@@ -228,8 +233,8 @@ class Watch(threading.Thread):
                         last_task = last_busy = now
                 continue
             wake = min(times.due if looks else inf, next_memory, now + STILL_SECONDS)
-            if self._are_rows_waiting():
-                wake = min(wake, now + LOOK_SECONDS)
+            if self._are_rows_waiting(now):
+                wake = min(wake, now + ROWS_SECONDS)
             now = perf_counter()
             if wake > now:
                 waited = thread_time()
@@ -283,9 +288,14 @@ class Watch(threading.Thread):
         executors = self._worker.executors
         return min((e.busy_since for e in executors if e.busy_since > e.idle_since), default=inf)
 
-    def _are_rows_waiting(self) -> bool:
-        """Whether rows have waited since this was asked last, for others or for this thread."""
-        self.ticks, self.rows_wait = self.rows_wait, False
+    def _are_rows_waiting(self, now: float) -> bool:
+        """Whether rows have waited lately, for others or for this thread."""
+        if self.rows_wait:
+            self.rows_wait = False
+            self._rows_at = now
+        # (not since the last look alone: two may be so close that no row came between them, and to
+        # begin again wakes this thread)
+        self.ticks = now - self._rows_at < ROWS_SECONDS
         if self.rows_wait:  # just now, by a thread that saw `ticks`
             self.ticks = True
         # (a look may have come before they were overdue)
