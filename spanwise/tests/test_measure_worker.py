@@ -52,14 +52,23 @@ def scheduler(tmp_path_factory):
         yield scheduler
 
 
+def import_sizes(dask_worker):
+    """As a client's workers do ahead: sizes of results are Dask's, and no run's to import."""
+    import dask.sizeof  # noqa: F401
+
+
 @pytest.fixture(scope="module")
 def single(scheduler):
-    return scheduler.start_worker(threads=1)
+    worker = scheduler.start_worker(threads=1)
+    worker.call(import_sizes)
+    return worker
 
 
 @pytest.fixture(scope="module")
 def double(scheduler):
-    return scheduler.start_worker(threads=2)
+    worker = scheduler.start_worker(threads=2)
+    worker.call(import_sizes)
+    return worker
 
 
 class Ids:
