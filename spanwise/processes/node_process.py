@@ -55,7 +55,7 @@ class NodeProcess:
     ) -> None:
         self.role = role
         self.secret = secret
-        program = node_program()
+        program = node_program(role)
         if folder is None:
             folder = make_private_folder()
         else:

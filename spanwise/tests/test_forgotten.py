@@ -38,7 +38,7 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script, go = tmp_path / "slow.py", tmp_path / "go"
     script.write_text(SLOW)
     command = [sys.executable, str(script), str(go)]
-    monkeypatch.setattr(node_process, "node_program", lambda: command)
+    monkeypatch.setattr(node_process, "node_program", lambda _: command)
     return go
 
 
@@ -89,7 +89,7 @@ def test_the_interpreters_end_waits(tmp_path: Path, how: str) -> None:
         import json, sys
         from spanwise.processes import node_process
         program = [sys.executable, {str(script)!r}, {str(tmp_path / "go")!r}]
-        node_process.node_program = lambda: program
+        node_process.node_program = lambda _: program
         owned = node_process.NodeProcess("observer", {{}}, bytes(32))
         print(json.dumps([owned.process.pid, str(owned.folder)]))
         {how}
@@ -110,7 +110,7 @@ def test_a_process_that_cannot_be_started_leaves_no_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(node_process, "node_program", lambda: [str(tmp_path / "nothing")])
+    monkeypatch.setattr(node_process, "node_program", lambda _: [str(tmp_path / "nothing")])
     with pytest.raises(FileNotFoundError):
         NodeProcess("observer", {"secretHex": "00"}, bytes(32))
     assert not list(tmp_path.iterdir())

@@ -52,7 +52,7 @@ def fails_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The next observers end before they listen; returns when each was started."""
     starts: list[float] = []
 
-    def program() -> list[str]:
+    def program(_role: str) -> list[str]:
         starts.append(time.monotonic())
         return [sys.executable, "-c", "import sys; sys.exit('out of luck')"]
 
