@@ -11,8 +11,7 @@ import dask
 MOST_MODULES = 1000
 
 #: Slow to import and nearly always wanted: workers do these at once, and not only while they wait.
-#: The first says how large results are that are neither numbers nor texts.
-FIRST = ("dask.sizeof", "numpy", "pandas", "dask.array", "dask.bag", "dask.dataframe")
+FIRST = ("numpy", "pandas", "dask.array", "dask.bag", "dask.dataframe")
 
 #: Packages of notebooks, debuggers and test runners, those that draw (bokeh alone has 700 modules,
 #: which would leave no room for others), and those that workers have anyway.

@@ -23,11 +23,10 @@ import pytest
 
 from spanwise import Client
 from spanwise.client import launch, session
-from spanwise.client.imported import FIRST
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
-from spanwise.tests.stages import BY_VALUE, LONGEST, STAGES, WITHOUT_DASK
+from spanwise.tests.stages import BY_VALUE, LONGEST, STAGES
 from spanwise.wire.link import Link
 
 # What runs these tests is no program whose spans have a root; those that tests start are.
@@ -132,13 +131,12 @@ def _only_its_own_imports(request: pytest.FixtureRequest) -> Iterator[None]:
     """Workers import ahead what their client has: here that is what other tests needed.
 
     With pandas and dask.dataframe each worker is 60 MiB larger after some seconds, and takes a
-    second of a core for that; with Dask alone a third of one, more than its start.
+    second of a core for that.
     """
-    module = module_of(request.node)
     with pytest.MonkeyPatch.context() as patch:
-        if module != "test_import_ahead":
+        if not request.module.__name__.endswith("test_import_ahead"):
             patch.setattr(session, "imported_modules", list)
-            patch.setattr(launch, "FIRST", () if module in WITHOUT_DASK else FIRST[:1])
+            patch.setattr(launch, "FIRST", ())
         yield
 
 

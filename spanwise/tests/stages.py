@@ -81,17 +81,12 @@ STAGES = {"alone": ALONE, "quick": QUICK}
 #: The functions of their tasks go to workers by value, see `conftest.py`.
 BY_VALUE = frozenset(
     {
-        "test_callbacks",
-        "test_cells",
         "test_cluster_control",
         "test_default_spans",
         "test_events",
         "test_faults",
-        "test_joined_cluster",
         "test_local_cluster",
         "test_meters",
-        "test_plugins",
-        "test_pressure",
         "test_profile",
         "test_progress",
         "test_resources",
@@ -99,16 +94,10 @@ BY_VALUE = frozenset(
         "test_sharing_results",
         "test_spans",
         "test_stopped",
-        "test_system",
         "test_tasks_submit",
         "test_text_snippets",
-        "test_transfer_logs",
     }
 )
-
-#: Workers of these import Dask when a task needs it, which few do; those of other files ahead, as
-#: for users: `test_pressure` counts on the memory that takes.
-WITHOUT_DASK = BY_VALUE - {"test_pressure"}
 
 #: Begun first where several processes share the files: who began one of these last would end alone.
 LONGEST = (

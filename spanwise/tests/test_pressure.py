@@ -33,7 +33,7 @@ STALL_SECONDS = 1.5
 STANDSTILL_SECONDS = STALL_SECONDS / 4
 ROUNDS = 10
 MIB = 2**20
-#: A worker takes about 45 MB before it has done anything, Dask included.
+#: A worker takes about 60 MB before it has done anything.
 MEMORY = 240 * MIB
 
 
@@ -41,7 +41,14 @@ MEMORY = 240 * MIB
 def cluster(workers: int = 1, stall: str = "60s", memory: float = MEMORY) -> Iterator[Client]:
     known = set(marked_processes())
     with (
-        dask.config.set({"spanwise.scheduler.stall-timeout": stall}),
+        dask.config.set(
+            {
+                "spanwise.scheduler.stall-timeout": stall,
+                # Modules that other tests have imported here would fill the workers
+                # first.
+                "spanwise.worker.import-ahead": False,
+            }
+        ),
         Client(n_workers=workers, threads_per_worker=1, memory_limit=memory) as client,
     ):
         yield client
