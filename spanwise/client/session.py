@@ -221,7 +221,7 @@ class Session:
         self._gathering = Gathering(self)
         self.subscriptions = Subscriptions(self)
         self.scheduler_plugins = SchedulerPlugins(self)
-        self.shared = SharedRequests(self.send)
+        self.shared = SharedRequests(self.send, check=self.check_wait)
         #: Who is told of the runs of this client's tasks.
         self._run_watchers: list[Callable[[int, Run], None]] = []
         #: Held while that is told to the scheduler.
@@ -471,18 +471,21 @@ class Session:
         """
         if self.sending._is_owned():
             raise ClusterError(_SENDS)
-        if self.lock._is_owned():
-            raise ClusterError(_IS_BUSY)
+        self.check_wait()  # (whoever sends may wait for what the reader brings)
 
     def check_wait(self) -> None:
-        """Raise if this very thread would have to bring what code of the user waits for in it.
+        """Raise if a wait could not end: this thread has the tables, or reads the answers.
 
         Raises
         ------
         ClusterError
         """
-        if self.lock._is_owned() or threading.current_thread() is self._reader:
+        if self._is_needed_here():
             raise ClusterError(_IS_BUSY)
+
+    def _is_needed_here(self) -> bool:
+        """Whether nobody is served while this thread waits."""
+        return threading.current_thread() is self._reader or bool(self.lock._is_owned())
 
     def withdraw(self, made: list[Entry], error: BaseException) -> None:
         """Fail entries whose tasks the scheduler was not told of.
@@ -673,7 +676,7 @@ class Session:
         # A generator that is collected leaves its spans wherever its thread happens to be,
         # perhaps holding the very locks that sending needs: another thread sends then. So does
         # it for an object that closes a span while it is pickled or collected.
-        is_busy = self.sending._is_owned() or self.lock._is_owned()
+        is_busy = self.sending._is_owned() or self._is_needed_here()
         if is_busy or isinstance(sys.exception(), GeneratorExit):
             self._dropped.put(row)
         else:
@@ -1352,6 +1355,7 @@ class Session:
         ------
         TimeoutError, SchedulerLost
         """
+        self.check_wait()
         with self.lock:
             enough = self._changed.wait_for(
                 lambda: self.dead is not None or self._count_at_work() >= count, timeout
@@ -1393,7 +1397,13 @@ class Session:
             Called now and then: the scheduler may have been stopped and hear nothing.
         cluster
             End the cluster too, if another program has started it.
+
+        Raises
+        ------
+        ClusterError
+            An object closes it in its ``__del__``, where nobody would hear the answer.
         """
+        self.check_wait()
         with self.lock:
             if self._closing:
                 return

@@ -60,13 +60,22 @@ class SharedRequests:
         Sends to the scheduler.
     before_waiting
         Called by a thread that is about to wait.
+    check
+        Called before anything is asked; raises where the wait could not end.
     """
 
-    def __init__(self, send: Send, before_waiting: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        send: Send,
+        before_waiting: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
         self._send = send
         self._before_waiting = before_waiting
+        self._check = check
         self._numbers = itertools.count(1)
-        self._lock = threading.Lock()
+        # Taken again within: Python collects objects at any moment, and their `__del__` may ask.
+        self._lock = threading.RLock()
         #: Request → who takes its answer.
         self._waiting: dict[int, _Take] = {}
         #: Request that was given up → what takes its answer back, should it come.
@@ -89,6 +98,7 @@ class SharedRequests:
         TimeoutError
             The scheduler does not answer.
         """
+        self._check()
         answers: SimpleQueue[Any] = SimpleQueue()
         request = self._open(answers.put)
         try:

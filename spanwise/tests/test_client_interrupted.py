@@ -7,6 +7,7 @@ import gc
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from spanwise import as_completed, span, wait
 from spanwise.client import scatter
 from spanwise.client.waiting import FIRST_COMPLETED
 from spanwise.errors import ClusterError
+from spanwise.shared.requests import Call
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import fail, increment, until
 from spanwise.tests.warned import warnings_as_errors
@@ -400,8 +402,12 @@ def _collect_in(
 
     def collecting(*args: Any, **options: Any) -> Any:
         for each in acts:
-            _ActsWhenCollected(each, raised)
-            gc.collect()
+            gc.disable()  # (another thread would collect it elsewhere)
+            try:
+                _ActsWhenCollected(each, raised)
+                gc.collect()
+            finally:
+                gc.enable()
         return own(*args, **options)
 
     monkeypatch.setattr(place, name, collecting)
@@ -409,7 +415,7 @@ def _collect_in(
 
 
 @pytest.mark.parametrize("act", ["submit", "get", "scatter", "cancel"])
-@pytest.mark.parametrize("within", ["scatter", "submit", "get"])
+@pytest.mark.parametrize("within", ["scatter", "submit", "get", "reader"])
 def test_what_a_collected_object_submits_while_its_thread_sends_is_refused(
     client: LocalClient, monkeypatch: pytest.MonkeyPatch, within: str, act: str
 ) -> None:
@@ -421,29 +427,55 @@ def test_what_a_collected_object_submits_while_its_thread_sends_is_refused(
         "cancel": lambda: client.cancel([held]),
     }
     session = client._session
-    # The first with one lock held, the others with both.
-    place = {"scatter": (session.packer, "mark"), "submit": (session, "new_entries")}
+    if within == "reader":
+        client.fake.hold.clear()
+        pending = client.submit(increment, 3)
+    # The first with one lock held, the next with both, the last with none.
+    place: dict[str, tuple[Any, str]] = {
+        "scatter": (session.packer, "mark"),
+        "submit": (session, "new_entries"),
+        "reader": (session._failures, "learn"),
+    }
     raised = _collect_in(monkeypatch, *place.get(within, (session, "_new_entry")), acts[act])
     if within == "scatter":
         assert client.scatter(3).result(60) == 3
     elif within == "submit":
         assert client.submit(increment, 3).result(60) == 4
+    elif within == "reader":
+        with session.sending:  # (which may wait for results, as an object does that is pickled)
+            client.fake.hold.set()
+            assert pending.result(60) == 4
     else:
         assert client.get({"x": (increment, 3)}, "x") == 4
     assert len(raised) == 1 and "in its __del__" in raised[0]
     assert held.result(60) == 8
 
 
+@pytest.mark.parametrize("is_reader", [False, True])
 def test_a_span_of_a_collected_object_closes_while_its_thread_sends(
-    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch, is_reader: bool
 ) -> None:
+    """Or while another one sends, and waits for what this one reads."""
     opened = span("outer")
+    session = client._session
     with opened:
         assert client.submit(increment, 1).result(60) == 2
-        raised = _collect_in(
-            monkeypatch, client._session.packer, "mark", lambda: opened.__exit__(None, None, None)
-        )
-        assert client.scatter(3).result(60) == 3
+        client.fake.hold.clear()
+        pending = client.submit(increment, 3)
+        place: tuple[Any, str] = (session.packer, "mark")
+        if is_reader:
+            place = (session._failures, "learn")
+
+        def close() -> None:
+            with suppress(ValueError):  # (of another thread's context)
+                opened.__exit__(None, None, None)
+
+        raised = _collect_in(monkeypatch, *place, close)
+        if not is_reader:
+            assert client.scatter(3).result(60) == 3
+        with session.sending:
+            client.fake.hold.set()
+            assert pending.result(60) == 4
     assert raised == []
     until(
         lambda: any(
@@ -453,16 +485,25 @@ def test_a_span_of_a_collected_object_closes_while_its_thread_sends(
     )
 
 
+@pytest.mark.parametrize("act", ["result", "wait_for_workers", "lock", "close"])
 @pytest.mark.parametrize("is_reader", [False, True])
 def test_what_a_collected_object_waits_for_where_nobody_would_bring_it_is_refused(
-    client: LocalClient, monkeypatch: pytest.MonkeyPatch, is_reader: bool
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch, is_reader: bool, act: str
 ) -> None:
     """In a thread that has the tables, and in the one that reads what the scheduler sends."""
     client.fake.hold.clear()
     pending = client.submit(increment, 7)
     session = client._session
-    place = (session._failures, "learn") if is_reader else (session, "_new_entry")
-    raised = _collect_in(monkeypatch, *place, pending.result)
+    place: tuple[Any, str] = (session, "_new_entry")
+    if is_reader:
+        place = (session._failures, "learn")
+    acts: dict[str, Callable[[], Any]] = {
+        "result": pending.result,
+        "wait_for_workers": lambda: client.wait_for_workers(9),
+        "lock": lambda: session.shared.ask(Call("lock", "acquire", "x", None)),
+        "close": session.close,
+    }
+    raised = _collect_in(monkeypatch, *place, acts[act])
     another = client.submit(increment, 3)
     client.fake.hold.set()
     assert another.result(60) == 4

@@ -102,21 +102,30 @@ def test_threads_send_at_the_same_time(door):
     calling.close()
 
 
-def test_what_a_collected_object_sends_while_its_thread_begins_to_send(door, monkeypatch):
+@pytest.mark.parametrize("place", ["closed", "_write_all"])
+def test_what_a_collected_object_sends_while_its_thread_sends(door, monkeypatch, place):
+    """Where the lock is held, and amid a send; it is more than may wait for others' sends."""
     opened, secret, links = door
     calling = dial(opened.address, secret, "peer")
     accepted = links.get(timeout=LIMIT)
-    is_closed = Link.closed.fget
+    own = getattr(Link, place)
+    own = own.fget if place == "closed" else own
     numbers = iter([2])
+    monkeypatch.setattr(wire_link, "_QUEUE_BYTES", 10)
 
-    def send_once(link):
-        # (where the lock is held, as in a `__del__`)
-        for number in numbers:
-            calling.send("put", {"request": number}, {}, [b"x"])
-        return is_closed(link)
+    def send_once(link, *arguments):
+        if link is calling:
+            for number in numbers:
+                link.send("put", {"request": number}, {}, [b"x" * 100])
+        return own(link, *arguments)
 
-    monkeypatch.setattr(Link, "closed", property(send_once))
-    calling.send("put", {"request": 1}, {}, [b"x"])
+    monkeypatch.setattr(Link, place, property(send_once) if place == "closed" else send_once)
+    send = threading.Thread(
+        target=calling.send, args=("put", {"request": 1}, {}, [b"x"]), daemon=True
+    )
+    send.start()
+    send.join(LIMIT)
+    assert not send.is_alive()
     assert {accepted.read().fields["request"] for _ in range(2)} == {1, 2}
     calling.close()
     accepted.close()

@@ -100,6 +100,8 @@ class Link:
         self._queue_shrank = threading.Condition(self._lock)
         # Guarded by _lock: frames not yet given to the socket, and whether some thread is at it.
         self._queue: list[Buffer] = []
+        #: The thread that is at it, or was.
+        self._sender = 0
         self._queued_bytes = 0
         self._sending = False
         self._closed = False
@@ -248,13 +250,19 @@ class Link:
                     self._queue += buffers
                     self._queued_bytes += sum(map(_nbytes, buffers))
                     while self._queued_bytes > _QUEUE_BYTES and not self.closed:
+                        if self._sender == threading.get_ident():
+                            break  # (a collected object sends amid a send, which goes on then)
                         self._queue_shrank.wait()
                     return
                 if self._queue:
-                    # The rest of an interrupted sender's frame goes first.
-                    buffers, self._queue = [*self._queue, *buffers], []
+                    # The rest of an interrupted sender's frame goes first. A new list may be the
+                    # moment at which Python collects an object, which sends that rest itself.
+                    nothing: list[Buffer] = []
+                    self._queue += buffers
+                    buffers, self._queue = self._queue, nothing
                     self._queued_bytes = 0
                 self._sending = mine = True
+                self._sender = threading.get_ident()
             while True:
                 self._write_all(buffers, counts, descriptors)
                 self.written_bytes += sum(counts)

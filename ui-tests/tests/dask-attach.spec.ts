@@ -361,11 +361,12 @@ test.describe('clusters that a shell has started', () => {
     await test.step('another one at its address is shown without a click', async () => {
       await clusters.have('restart');
       await expect(card).toContainText('running');
-      await noteFillTimes(lab.page, 'simulate', plain);
-      await filled(lab, info, 'after the restart');
+      // Until then they show the figures of the killed one.
       for (const { region } of lab.panels(plain)) {
         await expect(region).not.toContainText('Reconnecting');
       }
+      await noteFillTimes(lab.page, 'simulate', plain);
+      await filled(lab, info, 'after the restart');
     });
     await test.step('it is closed', async () => {
       await clusters.have('close');
