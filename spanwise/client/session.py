@@ -108,7 +108,7 @@ LET_GO_SECONDS = 10.0
 CLOSE_SECONDS = 10.0
 #: A thread that cannot send waits at most this long for the reader, which may learn why.
 _LAST_WORDS_SECONDS = 10.0
-#: While closing, time between two looks whether the scheduler was stopped.
+#: While closing, seconds between two checks whether the scheduler was stopped.
 _LOOK_SECONDS = 0.25
 
 #: For the error of a wait that was in vain: how many of the scheduler's sentences are kept, for

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 FRAME_BYTES = 32 * 2**20
 #: And so many items: who asked opens these while the next ones are packed.
 FRAME_ITEMS = 4096
-#: So many numbers are in one list: two megabytes at most, for each is short.
+#: The most numbers in one list: two megabytes, for each is short.
 MOST_TOGETHER = 65_536
 #: Integers of more bits are long.
 SHORT_BITS = 64
 #: A caller that reads memory here does so at this many bytes per second at least.
 SLOWEST_READ = 64 * 2**20
-#: So long one request waits at most for data that was put here and is no task yet.
+#: The longest that one request waits for data that was put here and is no task yet.
 ADOPTION_SECONDS = 5.0
 #: The context of what is measured here, as in Dask.
 CONTEXT = "get-data"

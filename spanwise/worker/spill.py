@@ -156,7 +156,7 @@ class SpillStore:
         return self.limit <= 0 or process < min(self._thresholds[1:]) * self.limit
 
     def beyond(self, process: float) -> float:
-        """Bytes by which the process is above that share."""
+        """Bytes by which the process is above the share from which on it spills."""
         return process - self._thresholds.spill * self.limit
 
     # ── making room ───────────────────────────────────────────────────────

@@ -11,10 +11,10 @@ import { FailureReason, holdsInputs, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
 import { blame, dropIfUnneeded, move } from './transitions';
 
-/** By how much what a task submits goes before it in the order of all: more than any graph has tasks. */
+/** How far ahead of a task, in the order of all, the tasks that it submits are: more than any graph has tasks. */
 const STEP_WITHIN = 2 ** 23;
 
-/** Users to come of a task of which nothing is said: it is kept until its graph is complete. */
+/** Counts as users to come while none was told: the task is kept until its graph is complete. */
 const UNTOLD = 2 ** 31 - 1;
 
 /**
@@ -35,7 +35,7 @@ type OpenGraph = {
   readonly boost: number;
   /** Whose turn it takes. */
   readonly turn: number;
-  /** Of those that have begun some may be forgotten, and their rows another's: all but those that have users to come. */
+  /** Once begun, a task may be forgotten and its row be another's, unless users of it are still to come. */
   readonly tasks: Int32List;
   /** How many of `tasks` have their rank and may start. */
   begun: number;

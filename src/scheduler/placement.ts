@@ -5,12 +5,12 @@ import type { TaskTable } from './task-table';
 import type { WorkerRecord } from './worker-table';
 
 /**
- * How much longer a task's transfer takes if its worker fetches for other tasks too: for each of those by this share of its own time, times
- * the number of inputs that the task lacks. Transfers from several workers run side by side, but share links: one input takes one link and
+ * A task's transfer takes longer if its worker fetches for other tasks too: for each of those tasks, and for each input that this one lacks,
+ * by this share of its own time. Transfers from several workers run side by side, but share links: one input takes one link and
  * hardly waits, many inputs take all links.
  */
 const BESIDE_PER_INPUT = 1 / 16;
-/** From eight inputs on, which come from all workers of a small cluster, the share stays: half of the others' transfers come before. */
+/** The share of all inputs together is at most this, which eight inputs reach: half of the others' transfers come before. */
 const MOST_BESIDE = 1 / 2;
 
 /** What placing reads of the scheduler's state. */

@@ -139,7 +139,7 @@ export const SHARING = {
       /** The futures in the value: whose client's, and by which of its ids. Their tasks are wanted as long as the value is there. */
       { futures: { client: 'u16', id: u32Of<ClientTaskId>() } }
     ),
-    /** What this request waits for is not wanted any more; 0: nothing is, and all leases end. What has waited is answered `late`. */
+    /** What this request waits for is not wanted any more; 0: all requests are given up, and all leases end. What has waited is answered `late`. */
     giveUp: message({ request: u32 })
   },
   down: {
