@@ -16,8 +16,9 @@ This holds as long as a stretch's length is decided before it begins. The looks 
 which nobody is busy would see nothing, so they are left out; where somebody begins in the middle
 of one, its moment is drawn all the same, and may have been before.
 
-Moments are drawn ahead. So while a look is late, a thread knows by itself in which of its tasks
-the next ones are due, and tells the ends of these alone (:func:`due_after`).
+A moment follows from its stretch's number and from a seed that is drawn once (:func:`moment`).
+So while a look is late, a thread knows by itself in which of its tasks the next ones are due, and
+tells the ends of these alone (:func:`due_after`).
 
 A look takes a core 50 to 300 us, most of it for waking up and for what no cache holds. Where looks
 of 9 ms would take more than 0.8 % of a core, stretches are longer (:class:`LookBudget`).
@@ -26,7 +27,6 @@ of 9 ms would take more than 0.8 % of a core, stretches are longer (:class:`Look
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
 from random import Random
 from statistics import median
 
@@ -57,18 +57,32 @@ _ROUNDING_SECONDS = 1e-6
 #: A moment at which a look was due, and the seconds that it stands for.
 Due = tuple[float, float]
 #: Stretches behind that of the next look: the begin of the first one, how long each is, its number,
-#: and the moments of all, as shares of a stretch, in turn.
-Plan = tuple[float, float, int, Sequence[float]]
+#: and the seed of their moments.
+Plan = tuple[float, float, int, int]
+
+_MASK = 2**64 - 1
+
+
+def moment(seed: int, number: int) -> float:
+    """The moment of the look in a stretch, as a share of it: from [0, 1), uniform.
+
+    Computed, and not drawn ahead: whoever asks, and whenever, finds the same one, however far off
+    the stretch is. (The mixing is that of SplitMix64.)
+    """
+    bits = (seed + number * 0x9E3779B97F4A7C15) & _MASK
+    bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _MASK
+    return ((bits ^ (bits >> 31)) >> 11) * 2.0**-53
 
 
 def due_after(plan: Plan, t: float) -> float:
     """When the first look after `t` is due, by a plan; a microsecond early."""
-    begin, seconds, first, moments = plan
+    begin, seconds, first, seed = plan
     number = max(0, int((t - begin) // seconds))
-    due = begin + (number + moments[(first + number) % len(moments)]) * seconds
+    due = begin + (number + moment(seed, first + number)) * seconds
     if due + _ROUNDING_SECONDS <= t:
         number += 1
-        due = begin + (number + moments[(first + number) % len(moments)]) * seconds
+        due = begin + (number + moment(seed, first + number)) * seconds
     return due - _ROUNDING_SECONDS
 
 
@@ -83,8 +97,8 @@ class LookTimes:
         How long it is.
     longest
         A look stands for at most so many seconds.
-    chance
-        Draws from [0, 1).
+    seed
+        What their moments follow from; None: drawn.
     """
 
     def __init__(
@@ -92,16 +106,12 @@ class LookTimes:
         begin: float,
         seconds: float,
         longest: float = LONGEST,
-        chance: Callable[[], float] | None = None,
+        seed: int | None = None,
     ) -> None:
-        self._chance = chance or Random().random
+        self._seed = Random().getrandbits(64) if seed is None else seed
         #: Of the stretches that begin from now on.
         self._seconds = seconds
         self._longest = longest
-        #: Moments of stretches, each as a share of its own: of as many as one look may stand for.
-        self._moments = [self._chance() for _ in range(int(longest / seconds) + 4)]
-        #: Those of stretches before this one have been drawn anew.
-        self._drawn = 0
         self._cut(begin, 0)
 
     def _cut(self, begin: float, number: int) -> None:
@@ -110,18 +120,11 @@ class LookTimes:
         self._number = number
         self._length = self._seconds
         #: When that look is due.
-        self.due = begin + self._moments[number % len(self._moments)] * self._length
+        self.due = begin + moment(self._seed, number) * self._length
 
     def plan(self) -> Plan:
-        """When looks are due behind the next one, unless another length is asked for.
-
-        To be called when no thread goes by the plan before this one any more.
-        """
-        moments, number = self._moments, self._number
-        for used in range(max(self._drawn, number - len(moments) + 1), number):
-            moments[used % len(moments)] = self._chance()
-        self._drawn = number
-        return self.begin + self._length, self._seconds, number + 1, moments
+        """When looks are due behind the next one, unless another length is asked for."""
+        return self.begin + self._length, self._seconds, self._number + 1, self._seed
 
     def earliest(self, now: float) -> float:
         """The next look is not due before, whatever lengths are asked for at `now` or later."""

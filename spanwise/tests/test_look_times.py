@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
@@ -28,6 +29,7 @@ from spanwise.measure.looks import (
     LookBudget,
     LookTimes,
     due_after,
+    moment,
 )
 from spanwise.measure.names import Names
 from spanwise.measure.sampler import INTERVAL
@@ -52,7 +54,7 @@ A, B = row(7, 1), row(8, 2)
 )
 def test_looks_and_what_is_left_out_are_all_of_the_time(steps, seed):
     """No stretch is lost, and none counts twice, whatever lengths are asked for meanwhile."""
-    times = LookTimes(0.0, LOOK_SECONDS, chance=Random(seed).random)
+    times = LookTimes(0.0, LOOK_SECONDS, seed=seed)
     now = 0.0
     for what, step, stretch in steps:
         begin, now = times.begin, now + step
@@ -83,11 +85,15 @@ def test_a_look_after_a_standstill_stands_for_a_second_at_most():
         max_size=20,
     ),
     st.floats(0.0, 3.0),
+    st.lists(st.floats(0.0, 2.5), max_size=3),
     st.integers(0, 2**32),
 )
-def test_looks_are_due_as_planned(steps, late, seed):
-    """Whatever came before, and however late the next look is."""
-    times = LookTimes(0.0, LOOK_SECONDS, chance=Random(seed).random)
+def test_looks_are_due_as_planned(steps, late, rests, seed):
+    """Whatever came before, and however late the next look is.
+
+    Also after rests, of which a thread that begins a task before the next look does not know.
+    """
+    times = LookTimes(0.0, LOOK_SECONDS, seed=seed)
     now = 0.0
     for what, step, stretch in steps:
         now += step
@@ -96,10 +102,17 @@ def test_looks_are_due_as_planned(steps, late, seed):
         else:
             times.skip(now)
         times.stretch(stretch, now)
-        times.plan()
     plan = times.plan()
     first = times.due
-    dues = [due for due, _ in times.take(first + late)]
+    for rest in rests:
+        now += rest
+        times.skip(now)
+        times.plan()
+    rested = times.due
+    dues = [due for due, _ in times.take(rested + late)]
+    if first != rested == dues[0]:
+        # In a stretch behind that of the look that was to come next.
+        dues = [max(now, first), *dues]
     for a, b in pairwise(dues):
         # (a microsecond may be on either side)
         for t in (a + 1e-5, (a + b) / 2, b - 1e-5):
@@ -107,10 +120,23 @@ def test_looks_are_due_as_planned(steps, late, seed):
                 assert b - 2e-6 <= due_after(plan, t) <= b
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2**63, 4711])
+@pytest.mark.parametrize("apart", [1, 2, 23, 89, 115])
+def test_moments_are_even_and_have_nothing_to_do_with_each_other(seed: int, apart: int) -> None:
+    """Also those of stretches that follow each other, or that a periodic program meets."""
+    drawn = [moment(seed, number) for number in range(20_000)]
+    assert all(0.0 <= each < 1.0 for each in drawn)
+    pairs = Counter((int(10 * a), int(10 * b)) for a, b in zip(drawn, drawn[apart:], strict=False))
+    expected = (len(drawn) - apart) / 100
+    chi = sum((pairs[a, b] - expected) ** 2 / expected for a in range(10) for b in range(10))
+    # Of 99 degrees of freedom: six standard deviations.
+    assert chi < 99 + 6 * sqrt(2 * 99)
+
+
 def test_of_what_ends_before_a_late_look_that_is_told_in_which_looks_were_due():
     """Ten thousand tasks, the first half of them of one function."""
     turns = Turns([(Turn(A if n < 5000 else B), SAMPLE_ON_CORE, 0.0001) for n in range(10_000)])
-    times = LookTimes(0.0, LOOK_SECONDS, chance=Random(1).random)
+    times = LookTimes(0.0, LOOK_SECONDS, seed=1)
     turns.sampler.awaits(times.due, times.plan())
     turns.go_to(0.95)
     assert len(turns.executor.ends) < 120
@@ -214,7 +240,7 @@ class Machine:
         # What the looked at thread's stack is is no matter here.
         monkeypatch.setattr(sampling.sys, "_current_frames", dict)
         watch: Any = Watch(worker, SimpleNamespace(), 0.0, print)  # type: ignore[arg-type]
-        watch.times = LookTimes(0.0, LOOK_SECONDS, chance=Random(seed).random)
+        watch.times = LookTimes(0.0, LOOK_SECONDS, seed=seed)
         watch.sampler._lanes[0].clock = turns.sampler._lanes[0].clock
         watch._await()
         watch.machinery = SimpleNamespace(look=lambda at: False)
@@ -267,21 +293,20 @@ class Machine:
             if self.is_woken:
                 self.turns.go_to(self.now)
                 return True
+        begin = inf
         if self.watch.parked:
             begins = (turn[0] for turn in turns.turns[turns.place + 1 :] if turn[2] is not None)
             begin = next(begins, inf)
-            if begin <= until:
-                self.now = begin
-                self.turns.go_to(begin)
-                self.watch.wake(begin)
-                return True
-        else:
-            until += self.late()
+        is_begun = begin <= until
+        until = min(begin, until) + self.late()
+        if begin <= until:
+            turns.go_to(begin)
+            self.watch.wake(begin)
         if until > turns.turns[-1][1]:
             raise Ended
         self.now = until
-        self.turns.go_to(until)
-        return False
+        turns.go_to(until)
+        return is_begun
 
     def run(self) -> dict[int, float]:
         """Function to seconds."""
@@ -392,6 +417,58 @@ def test_what_ends_while_a_look_begins_has_its_time(
     machine = Machine(monkeypatch, Turns(stays), 0.00005, seed=9, pause=pause)
     found = machine.run()
     assert sum(found.values()) == pytest.approx(3.0, abs=LOOK_SECONDS + 2 * INTERVAL + pause)
+
+
+@pytest.mark.parametrize("kind", ["worker", "process"])
+@pytest.mark.parametrize("late", [0.0, 0.03, 0.05])
+def test_bursts_that_are_over_before_anybody_looks_have_their_time(
+    monkeypatch: pytest.MonkeyPatch, late: float, kind: str
+) -> None:
+    """The thread that looks rests for longer than a look stands for, and wakes up late.
+
+    Meanwhile the tasks' thread decides by itself in which of them looks are due.
+    """
+    burst, bursts = 0.05, 60
+    stays: list[Any] = []
+    for _ in range(bursts):
+        stays.append((None, SAMPLE_BLOCKED, 2.0))
+        stays += [(Turn(A), SAMPLE_ON_CORE, 0.001) for _ in range(round(burst / 0.001))]
+    stays.append((None, SAMPLE_BLOCKED, 2.0))
+    turns = Turns(stays)
+    if kind == "worker":
+        machine = Machine(monkeypatch, turns, 0.00005, seed=3, late=lambda: late)
+        # It wakes for nothing else.
+        machine.watch.memory_seconds = 3600.0
+        found = machine.run()[A[FUNCTION]]
+    else:
+        found = rest_and_look(monkeypatch, turns, late)
+    # At both ends of a burst its stretch counts or does not.
+    error = 4 * LOOK_SECONDS / 2 * sqrt(bursts) + 2 * INTERVAL
+    assert error < 0.15 * burst * bursts
+    assert found == pytest.approx(burst * bursts, abs=error)
+
+
+def rest_and_look(monkeypatch: pytest.MonkeyPatch, turns: Turns, late: float) -> float:
+    """Look as `observe()` does, and rest between bursts; return the seconds that were found."""
+    monkeypatch.setattr(lane_watching, "perf_counter", lambda: turns.now)
+    executor: Any = turns.executor
+    watch: Any = LaneWatch(executor.names, 0.0)
+    watch.times = LookTimes(0.0, LOOK_SECONDS, seed=3)
+    watch.called = lambda row: None
+    watch._await()
+    watch.add(executor)
+    watch._lanes[0].clock = turns.sampler._lanes[0].clock
+    turns.sampler = watch
+    begins = [begin for begin, _, turn in turns.turns if turn is not None]
+    for before, begin in pairwise([-inf, *begins]):
+        if begin - before < 1.0:
+            continue
+        turns.go_to(begin + late)
+        watch.rests_until(begin)
+        while turns.now < begin + 1.0:
+            watch.look_if_due(turns.now)
+            turns.go_to(watch.times.due + late)
+    return sum(turns.found().values()) * INTERVAL
 
 
 @pytest.mark.parametrize("burst", [0.01, 0.03])
@@ -514,7 +591,7 @@ def test_a_thread_that_has_ended_is_forgotten_when_its_last_task_has_its_samples
     now = 0.0
     monkeypatch.setattr(lane_watching, "perf_counter", lambda: now)
     watch = LaneWatch(Names(), 0.0)
-    watch.times = LookTimes(0.0, LOOK_SECONDS, chance=Random(8).random)
+    watch.times = LookTimes(0.0, LOOK_SECONDS, seed=8)
 
     def run() -> None:
         lane = Lane(0)
@@ -560,7 +637,7 @@ def test_who_asks_is_told_of_looks_that_were_due(
         executor.ends.append((*ended[:6], tuple(columns), None))
         monkeypatch.setattr(lane_watching, "perf_counter", lambda: machine.now)
         watch = LaneWatch(executor.names, 0.0)
-        watch.times = LookTimes(0.0, LOOK_SECONDS, chance=Random(8).random)
+        watch.times = LookTimes(0.0, LOOK_SECONDS, seed=8)
         watch.add(executor)
         rows = watch.rows()
     assert sum(n for *_, n in rows) == 10

@@ -630,7 +630,7 @@ class Turns:
         adapts
             Looks at a thread that stands still are less frequent.
         """
-        times = LookTimes(0.0, seconds, chance=(chance or CHANCE).random)
+        times = LookTimes(0.0, seconds, seed=(chance or CHANCE).getrandbits(64))
         self.sampler.awaits(times.due, times.plan())
         stretch = seconds
         while times.due < self.turns[-1][1]:
