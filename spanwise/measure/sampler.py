@@ -421,14 +421,16 @@ class ThreadSampler:
         self.looks = 0
         #: How many of them there were when the budget was told of them.
         self._worked_out = 0
+        #: When the next look is due, and those behind it: what new threads are told.
         self._next_due = inf
+        self._plan: Plan | None = None
 
     def add(self, executor: Sampled) -> None:
         """Look at this thread too; it lives."""
-        executor.due = executor.next_due = self._next_due
-        executor.plan = None
         lane = _Lane(executor, self._interval)
-        # (nothing is called in between: another thread may add one)
+        # (nothing is called from here on: another thread may look, or add one)
+        executor.due = executor.next_due = self._next_due
+        executor.plan = self._plan
         self._lanes = [*self._lanes, lane]
 
     def awaits(self, due: float, plan: Plan) -> None:
@@ -436,7 +438,7 @@ class ThreadSampler:
 
         If it is late, of that alone in which further looks are due by the plan.
         """
-        self._next_due = due
+        self._next_due, self._plan = due, plan
         for lane in self._lanes:
             executor = lane.executor
             executor.next_due, executor.plan = due, plan
@@ -468,7 +470,7 @@ class ThreadSampler:
         next_due
             The next one is not due before.
         """
-        self._next_due = next_due
+        self._next_due, self._plan = next_due, None
         busy = []
         passed = standing = 0
         moved = False

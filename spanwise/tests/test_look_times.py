@@ -133,11 +133,19 @@ def test_moments_are_even_and_have_nothing_to_do_with_each_other(seed: int, apar
     assert chi < 99 + 6 * sqrt(2 * 99)
 
 
-def test_of_what_ends_before_a_late_look_that_is_told_in_which_looks_were_due():
-    """Ten thousand tasks, the first half of them of one function."""
+@pytest.mark.parametrize("is_new", [False, True])
+def test_of_what_ends_before_a_late_look_that_is_told_in_which_looks_were_due(is_new: bool) -> None:
+    """Ten thousand tasks, the first half of them of one function; `is_new`: of a new thread."""
     turns = Turns([(Turn(A if n < 5000 else B), SAMPLE_ON_CORE, 0.0001) for n in range(10_000)])
     times = LookTimes(0.0, LOOK_SECONDS, seed=1)
-    turns.sampler.awaits(times.due, times.plan())
+    sampler, executor = turns.sampler, turns.executor
+    clock = sampler._lanes[0].clock
+    if is_new:
+        sampler.remove(executor)
+    sampler.awaits(times.due, times.plan())
+    if is_new:
+        sampler.add(executor)
+        sampler._lanes[0].clock = clock
     turns.go_to(0.95)
     assert len(turns.executor.ends) < 120
     turns.sampler.look(turns.now, times.take(turns.now), times.earliest(turns.now))
