@@ -36,8 +36,8 @@ SENT = object()
 _NAN = float("nan")
 
 #: What has ended: its begin, its CPU clock then, since when its thread was busy, its end, what the
-#: clocks said then (CPU, wait for a core), and whose it was: row of the task, or (behind it, or in
-#: its place) part of one.
+#: clocks said then (CPU, wait for a core), and whose it was: the row of the task (None: a part has
+#: ended) and the part (None: the task has ended), or :data:`SENT` in its place.
 End = tuple[float, float, float, float, float, float, Any, Any]
 
 

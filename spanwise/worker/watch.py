@@ -75,8 +75,8 @@ SAMPLES_SECONDS = 1.0
 IDLE_SECONDS = 0.09
 #: Rows that an executor meant to send later leave at the latest now.
 OVERDUE_SECONDS = 0.004
-#: While some wait, this thread looks for them so often: as far as two looks at stacks lie apart at
-#: the most while these are in stretches of 9 ms, so that it mostly need not wake for this alone.
+#: While some wait, this thread looks for them so often. Two looks in stretches of 9 ms are at most
+#: so far apart: so this thread mostly need not wake for rows alone.
 ROWS_SECONDS = 2 * LOOK_SECONDS
 
 
@@ -293,8 +293,7 @@ class Watch(threading.Thread):
         if self.rows_wait:
             self.rows_wait = False
             self._rows_at = now
-        # (not since the last look alone: two may be so close that no row came between them, and to
-        # begin again wakes this thread)
+        # (Two looks may be so close that no row came between; to begin again wakes this thread.)
         self.ticks = now - self._rows_at < ROWS_SECONDS
         if self.rows_wait:  # just now, by a thread that saw `ticks`
             self.ticks = True
