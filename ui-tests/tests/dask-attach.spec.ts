@@ -168,7 +168,7 @@ test.describe('by the setting', () => {
     await notebook.run(0);
     await noteFillTimes(lab.page, 'simulate');
     await notebook.run(1);
-    await filled(lab, info, 'without a click, since the cell was run');
+    await filled(lab, info, 'without a click');
     await test.step('a part of the time is looked at, until a double click', async () => {
       const memory = lab.page.getByRole('region', {
         name: /^Memory Sampler, /
