@@ -329,19 +329,25 @@ def test_a_span_closes_while_a_graph_is_packed(client: LocalClient) -> None:
     )
 
 
-@pytest.mark.parametrize("act", ["submit", "get", "scatter", "cancel"])
-def test_what_is_submitted_while_a_graph_is_packed_is_refused(
-    client: LocalClient, act: str
-) -> None:
-    held = client.submit(increment, 7)
+def _sending_act(client: LocalClient, name: str, held: Any) -> Callable[[], Any]:
+    """What has a client send, by its name; `held` is what it may cancel."""
     acts: dict[str, Callable[[], Any]] = {
         "submit": lambda: client.submit(increment, 2),
         "get": lambda: client.get({"y": (increment, 2)}, "y"),
         "scatter": lambda: client.scatter(5),
         "cancel": lambda: client.cancel([held]),
     }
+    return acts[name]
+
+
+@pytest.mark.parametrize("act", ["submit", "get", "scatter", "cancel"])
+def test_what_is_submitted_while_a_graph_is_packed_is_refused(
+    client: LocalClient, act: str
+) -> None:
+    held = client.submit(increment, 7)
+    sends = _sending_act(client, act, held)
     with pytest.raises(ClusterError, match="while this thread is sending"):
-        client.get({"x": (increment, _ActsWhilePickled(acts[act]))}, "x")
+        client.get({"x": (increment, _ActsWhilePickled(sends))}, "x")
     assert client.submit(increment, 3).result(60) == 4
 
 
@@ -420,12 +426,6 @@ def test_what_a_collected_object_submits_while_its_thread_sends_is_refused(
     client: LocalClient, monkeypatch: pytest.MonkeyPatch, within: str, act: str
 ) -> None:
     held = client.submit(increment, 7)
-    acts: dict[str, Callable[[], Any]] = {
-        "submit": lambda: client.submit(increment, 2),
-        "get": lambda: client.get({"y": (increment, 2)}, "y"),
-        "scatter": lambda: client.scatter(5),
-        "cancel": lambda: client.cancel([held]),
-    }
     session = client._session
     if within == "reader":
         client.fake.hold.clear()
@@ -436,7 +436,8 @@ def test_what_a_collected_object_submits_while_its_thread_sends_is_refused(
         "submit": (session, "new_entries"),
         "reader": (session._failures, "learn"),
     }
-    raised = _collect_in(monkeypatch, *place.get(within, (session, "_new_entry")), acts[act])
+    sends = _sending_act(client, act, held)
+    raised = _collect_in(monkeypatch, *place.get(within, (session, "_new_entry")), sends)
     if within == "scatter":
         assert client.scatter(3).result(60) == 3
     elif within == "submit":
