@@ -72,7 +72,7 @@ class LaneWatch(ThreadSampler):
         return busy
 
     def _await(self) -> None:
-        self.awaits(self.times.due, self.times.plan())
+        self.awaits(self.times)
 
     def _look_late(self, now: float) -> None:
         """Look if it was time to, and the thread that looks has had no core yet."""

@@ -80,6 +80,7 @@ from spanwise.measure.looks import (
     STILL_SECONDS,
     Due,
     LookBudget,
+    LookTimes,
     Plan,
 )
 from spanwise.measure.stacks import Frame, StackTree, built_in_of, call_of
@@ -433,12 +434,12 @@ class ThreadSampler:
         executor.plan = self._plan
         self._lanes = [*self._lanes, lane]
 
-    def awaits(self, due: float, plan: Plan) -> None:
-        """The next look is due then: threads tell of what has ended after that.
+    def awaits(self, times: LookTimes) -> None:
+        """Have threads tell of what ends after the next look is due.
 
         If it is late, of that alone in which further looks are due by the plan.
         """
-        self._next_due, self._plan = due, plan
+        due, plan = self._next_due, self._plan = times.due, times.plan()
         for lane in self._lanes:
             executor = lane.executor
             executor.next_due, executor.plan = due, plan

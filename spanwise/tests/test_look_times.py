@@ -142,7 +142,7 @@ def test_of_what_ends_before_a_late_look_that_is_told_in_which_looks_were_due(is
     clock = sampler._lanes[0].clock
     if is_new:
         sampler.remove(executor)
-    sampler.awaits(times.due, times.plan())
+    sampler.awaits(times)
     if is_new:
         sampler.add(executor)
         sampler._lanes[0].clock = clock

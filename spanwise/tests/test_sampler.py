@@ -631,7 +631,7 @@ class Turns:
             Looks at a thread that stands still are less frequent.
         """
         times = LookTimes(0.0, seconds, seed=(chance or CHANCE).getrandbits(64))
-        self.sampler.awaits(times.due, times.plan())
+        self.sampler.awaits(times)
         stretch = seconds
         while times.due < self.turns[-1][1]:
             self.go_to(times.due)
@@ -641,7 +641,7 @@ class Turns:
                 still = max(seconds, min(2 * stretch, STILL_SECONDS))
                 stretch = seconds if moved or not busy else still
                 times.stretch(stretch, self.now)
-                self.sampler.awaits(times.due, times.plan())
+                self.sampler.awaits(times)
         self.go_to(self.turns[-1][1])
         return self.found()
 

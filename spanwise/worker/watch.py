@@ -281,7 +281,7 @@ class Watch(threading.Thread):
     def _await(self) -> None:
         """Have threads tell what ends after the next look is due; the lock is held."""
         if self._look_seconds:
-            self.sampler.awaits(self.times.due, self.times.plan())
+            self.sampler.awaits(self.times)
 
     def _busy_since(self) -> float:
         """When the first of the threads that have tasks now began to."""
