@@ -155,6 +155,16 @@ def _tasks_go_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
     cloudpickle.unregister_pickle_by_value(request.module)
 
 
+@pytest.fixture(autouse=True)
+def _no_span_left_open() -> Iterator[None]:
+    """Fail the test that leaves a span open, and not the fifty after it that are then inside."""
+    yield
+    left = dask.get_annotations()
+    if left:
+        dask.base._annotations.set(None)
+        pytest.fail(f"annotations left open: {left}")
+
+
 @pytest.fixture
 def scheduler() -> Iterator[ClientScheduler]:
     """A scheduler in this process, with workers of its own."""

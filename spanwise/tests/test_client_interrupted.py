@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -452,11 +453,8 @@ def test_what_a_collected_object_submits_while_its_thread_sends_is_refused(
     assert held.result(60) == 8
 
 
-@pytest.mark.parametrize("is_reader", [False, True])
-def test_a_span_of_a_collected_object_closes_while_its_thread_sends(
-    client: LocalClient, monkeypatch: pytest.MonkeyPatch, is_reader: bool
-) -> None:
-    """Or while another one sends, and waits for what this one reads."""
+def _close_in(client: LocalClient, monkeypatch: pytest.MonkeyPatch, is_reader: bool) -> list[str]:
+    """Close a span while its thread sends, or while that one waits for the reader's."""
     opened = span("outer")
     session = client._session
     with opened:
@@ -477,6 +475,16 @@ def test_a_span_of_a_collected_object_closes_while_its_thread_sends(
         with session.sending:
             client.fake.hold.set()
             assert pending.result(60) == 4
+    return raised
+
+
+@pytest.mark.parametrize("is_reader", [False, True])
+def test_a_span_of_a_collected_object_closes_while_its_thread_sends(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch, is_reader: bool
+) -> None:
+    """Or while another one sends, and waits for what this one reads."""
+    # Where another thread closes the span, it stays in this one's context: no later test has that.
+    raised = copy_context().run(_close_in, client, monkeypatch, is_reader)
     assert raised == []
     until(
         lambda: any(
