@@ -13,6 +13,7 @@ import * as React from 'react';
 import type { LinkStatus } from '../feed/feed-types';
 import { formatBytes, formatBytesOf, formatClock } from '../panels/format';
 import { pinIcon } from '../panels/icons';
+import { limitSentence } from '../panels/limit-sentence';
 import { MarkedText } from '../panels/marked-text';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
@@ -387,9 +388,10 @@ function MemoryMeter(props: {
   const { used, limit } = memoryOf(props.cluster);
   const text = limit > 0 ? formatBytesOf(used, limit) : formatBytes(used);
   const [figure = ''] = text.split(' of ');
+  const title = limit > 0 ? limitSentence(props.trans) : undefined;
   return (
     <>
-      <div className="sw-cluster-line sw-cluster-figures">
+      <div className="sw-cluster-line sw-cluster-figures" title={title}>
         <span>{props.trans.__('Memory')}</span>
         <span className="sw-cluster-spacer" />
         <span>
@@ -404,6 +406,7 @@ function MemoryMeter(props: {
         aria-valuemax={limit}
         aria-valuenow={used}
         aria-valuetext={text}
+        title={title}
       >
         <span
           className="sw-meter-part"

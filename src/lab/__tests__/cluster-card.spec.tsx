@@ -112,6 +112,29 @@ describe('ClusterCard', () => {
     expect(text.replace(/\s/g, ' ')).toContain('1.00 of 4.00 GiB');
   });
 
+  it.each(['embedded', 'dask'] as const)(
+    'says that the limit of a cluster (%s) is a sum, and nothing of one without',
+    kind => {
+      const GiB = 2 ** 30;
+      const meter = (memoryLimit: number) => {
+        const one = { ...here, process: GiB, memoryLimit };
+        textOf(
+          clusterInfo({ kind, workers: [one, { ...one, worker: 1 }] }),
+          atRest
+        );
+        const found = host.querySelector<HTMLElement>('[role=meter]')!;
+        const line = found.previousElementSibling as HTMLElement;
+        expect(line.title).toBe(found.title);
+        return [found.getAttribute('aria-valuetext'), found.title];
+      };
+      expect(meter(23.5 * GiB)).toEqual([
+        '2.00 of 47.0\u00a0GiB',
+        'The limit is the workers’ limits added up, which may be more memory than there is.'
+      ]);
+      expect(meter(0)).toEqual(['2.00\u00a0GiB', '']);
+    }
+  );
+
   it('names workers that are paused, and what fills them, as text', () => {
     const full = { ...here, state: 'paused', why: '<b>9 of 10 MiB' };
     expect(textOf(clusterInfo({ workers: [full, there] }))).toContain(

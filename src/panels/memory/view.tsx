@@ -4,6 +4,7 @@ import * as React from 'react';
 import { PlotlyView } from '../../charts/plotly-view';
 import type { MemoryResult } from '../../wire/panel-link';
 import { formatBytes, formatInstant, formatOffsetTick } from '../format';
+import { limitSentence } from '../limit-sentence';
 import { Loading } from '../loading';
 import { Swatch } from '../mark';
 import { MarkedText } from '../marked-text';
@@ -79,7 +80,14 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
             {trans.__('Show all')}
           </button>
         )}
-        <span className="sw-block-aside sw-wide-only">
+        <span
+          className="sw-block-aside sw-wide-only"
+          title={
+            (result.limits?.memoryLimit ?? 0) > 0
+              ? limitSentence(trans)
+              : undefined
+          }
+        >
           {subtitleOf(result, trans)}
         </span>
       </div>

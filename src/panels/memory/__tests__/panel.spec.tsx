@@ -1,0 +1,80 @@
+/** What the panel says of a limit. */
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { act } from 'react';
+import { clusterInfo } from '../../../feed/__tests__/fake-feed';
+import { labContext } from '../../../lab/__tests__/lab-context';
+import type { ClusterInfo, MemoryResult } from '../../../wire/panel-link';
+import { memoryPanel } from '..';
+import type { SpanwisePanel } from '../../panel';
+
+// The chart is not drawn.
+jest.mock('../../../charts/load-plotly', () => ({
+  loadPlotly: () => new Promise(() => undefined)
+}));
+
+const GiB = 2 ** 30;
+const RESULT: MemoryResult = {
+  view: 'memory',
+  measure: 'process',
+  series: [{ name: 'cluster', worker: null, t: [0, 1], bytes: [1, 2] }],
+  limits: {
+    memoryLimit: 47 * GiB,
+    target: 28 * GiB,
+    spill: 33 * GiB,
+    pause: 38 * GiB
+  },
+  runs: [],
+  now: null
+};
+
+let panel: SpanwisePanel | undefined;
+
+beforeAll(() => {
+  Object.assign(globalThis, {
+    IS_REACT_ACT_ENVIRONMENT: true,
+    ResizeObserver: class {
+      observe(): void {}
+      disconnect(): void {}
+    }
+  });
+});
+afterEach(() => act(async () => panel?.dispose()));
+
+/** The panel of such a cluster, once this is answered. */
+async function shown(
+  cluster: Partial<ClusterInfo>,
+  over: Partial<MemoryResult> = {}
+): Promise<HTMLElement> {
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo(cluster));
+  await act(async () => panel?.dispose());
+  const made = memoryPanel.create({
+    context: contexts.get({ name: 'first-look' }),
+    state: undefined
+  });
+  panel = made;
+  await act(async () => {
+    Widget.attach(made, document.body);
+    feed.running[0]!.answer({ ...RESULT, ...over });
+    MessageLoop.flush();
+    await made.renderPromise;
+  });
+  return made.node;
+}
+
+it.each(['embedded', 'dask'] as const)(
+  'the limit of a cluster (%s) is a sum',
+  async kind => {
+    const aside = async (over: Partial<MemoryResult>) => {
+      const node = await shown({ kind }, over);
+      const found = node.querySelector<HTMLElement>('.sw-block-aside')!;
+      return [found.textContent, found.title];
+    };
+    expect(await aside({})).toEqual([
+      'limit 47.0\u00a0GiB',
+      'The limit is the workers’ limits added up, which may be more memory than there is.'
+    ]);
+    expect(await aside({ limits: null })).toEqual(['', '']);
+  }
+);
