@@ -110,7 +110,7 @@ export class ClusterRef extends Disposing {
     return this._awaited !== null;
   }
 
-  /** If there is no current cluster: one of another target that has not ended. */
+  /** If there is no current cluster: the newest of another target, one that has ended only if all have. */
   get elsewhere(): ClusterInfo | null {
     return this._elsewhere;
   }
@@ -165,11 +165,12 @@ export class ClusterRef extends Disposing {
         ? null
         : newestOf(
             this._feed.clusters.filter(
-              ({ cluster, state }) =>
-                state !== 'ended' && cluster !== REFUSED_CLUSTER
+              ({ cluster }) => cluster !== REFUSED_CLUSTER
             )
           );
-    const isNew = elsewhere?.cluster !== this._elsewhere?.cluster;
+    const isNew =
+      elsewhere?.cluster !== this._elsewhere?.cluster ||
+      elsewhere?.state !== this._elsewhere?.state;
     this._elsewhere = elsewhere;
     const isMissing = this._missingSince !== null;
     if (

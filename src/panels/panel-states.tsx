@@ -91,10 +91,7 @@ export function clusterState(
         'No cluster of %1 is running.',
         target.notebook ?? target.name ?? ''
       ),
-      sentence: trans.__(
-        '%1 is running elsewhere: choose it in the sidebar under Cluster, then click a panel there.',
-        elsewhere.name
-      )
+      sentence: elsewhereSentence(elsewhere, trans)
     };
   }
   if (cluster === null) {
@@ -126,7 +123,10 @@ export function clusterState(
     const ready = cluster.workers.filter(isReady).length;
     return {
       icon,
-      title: trans.__('No tasks yet.'),
+      title:
+        cluster.state === 'ended'
+          ? trans.__('No task ran.')
+          : trans.__('No tasks yet.'),
       sentence:
         cluster.state === 'ended'
           ? trans.__('%1 ended before it ran a task.', cluster.name)
@@ -144,6 +144,28 @@ export function clusterState(
     };
   }
   return null;
+}
+
+/** What can be looked at, while the target itself has nothing. */
+function elsewhereSentence(
+  { name, kind, state }: ClusterInfo,
+  trans: TranslationBundle
+): string {
+  if (state !== 'ended') {
+    return trans.__(
+      '%1 is running elsewhere: choose it in the sidebar under Cluster, then click a panel there.',
+      name
+    );
+  }
+  return kind === 'local'
+    ? trans.__(
+        'The observation %1 has ended, and its history is kept: choose it in the sidebar under Cluster, then click a panel there.',
+        name
+      )
+    : trans.__(
+        '%1 has ended, and its history is kept: choose it in the sidebar under Cluster, then click a panel there.',
+        name
+      );
 }
 
 /** The notebook has a Dask cluster: it is shown by a click, here as in the sidebar. */

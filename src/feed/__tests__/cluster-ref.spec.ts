@@ -138,16 +138,29 @@ describe('ClusterRef', () => {
     expect(ref.current?.cluster).toBe('a1');
   });
 
-  it('names what runs elsewhere while nothing of its own is known', () => {
+  it('names what runs elsewhere, or has ended there, while nothing of its own is known', () => {
     const { feed, ref } = make({ notebook: 'a.ipynb' });
     const told: (string | undefined)[] = [];
-    ref.changed.connect(() => told.push(ref.elsewhere?.cluster));
-    feed.setClusters({ ...b1, state: 'ended' });
-    feed.setClusters(b1);
-    feed.setClusters({ ...b1, tasks: b1.tasks + 1 });
-    feed.setClusters(b1, a1);
-    feed.setClusters(b1, { ...a1, state: 'ended' });
-    expect(told).toEqual(['b1', undefined, undefined]);
+    ref.changed.connect(({ elsewhere }) =>
+      told.push(elsewhere?.cluster, elsewhere?.state)
+    );
+    const ended = { ...b1, state: 'ended' as const };
+    const toldOf = (...infos: ClusterInfo[]) => {
+      feed.setClusters(...infos);
+      return told.splice(0);
+    };
+    expect(toldOf(ended)).toEqual(['b1', 'ended']);
+    expect(toldOf(b1)).toEqual(['b1', 'running']);
+    expect(toldOf({ ...b1, tasks: b1.tasks + 1 })).toEqual([]);
+    const later = { ...ended, cluster: 'b2', startedAt: 9 };
+    expect(toldOf(b1, later)).toEqual([]);
+    expect(toldOf(ended, later)).toEqual(['b2', 'ended']);
+    expect(toldOf(of(REFUSED_CLUSTER, {}))).toEqual([undefined, undefined]);
+    expect(toldOf(b1, a1)).toEqual([undefined, undefined]);
+    expect(toldOf(b1, { ...a1, state: 'ended' })).toEqual([
+      undefined,
+      undefined
+    ]);
   });
 
   it('follows the next cluster of its notebook by itself', () => {

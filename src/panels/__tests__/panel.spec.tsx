@@ -200,6 +200,39 @@ describe('SpanwisePanel', () => {
     expect(text).toContain('<b>daily</b> is running elsewhere: choose it');
   });
 
+  it.each([
+    ['local', 'The observation <b>daily</b> has ended, and its history'],
+    ['embedded', '<b>daily</b> has ended, and its history'],
+    ['dask', '<b>daily</b> has ended, and its history']
+  ] as const)(
+    'says which run (%s) has ended while nothing of its notebook runs',
+    async (kind, words) => {
+      const made = setUp({ target: { notebook: 'a.ipynb' } });
+      panel = made.panel;
+      const info = clusterInfo({ name: '<b>daily</b>', kind });
+      made.feed.setClusters(info);
+      expect(await drawn(panel)).toContain('is running elsewhere: choose it');
+      made.feed.setClusters({ ...info, state: 'ended' });
+      expect(await drawn(panel)).toBe(
+        `No cluster of a.ipynb is running.${words} is kept: choose it in the sidebar under Cluster, then click a panel there.`
+      );
+    }
+  );
+
+  it('says of a cluster that has ended without a task that none ran', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    const none = { tasks: 0, running: 0 } as const;
+    made.feed.setClusters(clusterInfo(none));
+    expect(await drawn(panel)).toContain('No tasks yet.');
+    made.feed.setClusters(clusterInfo({ ...none, state: 'ended' }));
+    const text = await drawn(panel);
+    expect(text).toContain(
+      'No task ran.first-look ended before it ran a task.'
+    );
+    expect(text).not.toContain('yet');
+  });
+
   it('says of an observation without tasks what it will show', async () => {
     const made = setUp({});
     panel = made.panel;
