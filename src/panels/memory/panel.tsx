@@ -117,13 +117,7 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
               : trans.__('Stop “%1”', recording.label)
           }
           icon={recordIcon}
-          disabledBecause={
-            recording === undefined
-              ? trans.__(
-                  'a run is recorded from a cell: with MemorySampler().sample("A"):'
-                )
-              : trans.__('it ends with the cell that records it')
-          }
+          disabledBecause={this._whyNot(recording !== undefined)}
           onClick={() => undefined}
         />
         <ToolSelect<MemoryMeasure>
@@ -229,6 +223,20 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
         run: () => this._toggleBreakdown()
       }
     ];
+  }
+
+  /** Why a click neither begins a run nor ends one: code does both. */
+  private _whyNot(isRecording: boolean): string {
+    const { trans } = this;
+    const { cluster } = this;
+    if (cluster?.state === 'ended') {
+      return trans.__('%1 has ended', cluster.name);
+    }
+    return isRecording
+      ? trans.__('it ends with the block of code that is sampled')
+      : trans.__(
+          'a run is a block of code; write “with MemorySampler().sample("A"):” above it in a cell'
+        );
   }
 
   private _setShow(show: Show): void {

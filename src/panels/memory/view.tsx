@@ -326,6 +326,11 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
   const lines = new Map(
     memoryLines(result, 'zero', trans).map(line => [line.key, line])
   );
+  if (rows.length === 0 && context.cluster.current?.state === 'ended') {
+    return (
+      <div className="sw-Memory-none">{trans.__('No run was recorded.')}</div>
+    );
+  }
   if (rows.length === 0) {
     return (
       <div className="sw-Memory-none">

@@ -1,4 +1,4 @@
-/** What the panel says of a limit. */
+/** What the panel says of a limit, and of a button that begins and ends no run. */
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { act } from 'react';
@@ -76,5 +76,56 @@ it.each(['embedded', 'dask'] as const)(
       'The limit is the workers’ limits added up, which may be more memory than there is.'
     ]);
     expect(await aside({ limits: null })).toEqual(['', '']);
+  }
+);
+
+const RUN: MemoryResult['runs'][number] = {
+  run: 1,
+  label: 'load',
+  measure: 'process',
+  intervalSeconds: 1,
+  start: 0,
+  stopped: null,
+  t: [0],
+  bytes: [1],
+  samples: 1,
+  first: 1,
+  last: 1,
+  peak: 1,
+  peakAt: 0,
+  mean: 1,
+  area: 0
+};
+
+it.each<[string, Partial<ClusterInfo>, MemoryResult['runs'], string, string]>([
+  [
+    'runs',
+    {},
+    [],
+    'Record: a run is a block of code; write “with MemorySampler().sample("A"):” above it in a cell',
+    'No run is recorded yet. Write with MemorySampler().sample("A"): in a cell.'
+  ],
+  [
+    'is sampled',
+    {},
+    [RUN],
+    'Stop “load”: it ends with the block of code that is sampled',
+    'recording'
+  ],
+  [
+    'has ended',
+    { state: 'ended' },
+    [],
+    'Record: first-look has ended',
+    'No run was recorded.'
+  ]
+])(
+  'Record says why it does nothing while a cluster %s',
+  async (_, cluster, runs, title, words) => {
+    const node = await shown(cluster, { runs });
+    const button = node.querySelector<HTMLElement>('[role=toolbar] button')!;
+    expect(button.title).toBe(title);
+    expect(button.getAttribute('aria-disabled')).toBe('true');
+    expect(node.textContent).toContain(words);
   }
 );
