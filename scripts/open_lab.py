@@ -2,6 +2,8 @@
 
 The token is Jupyter's own; it is read from the file that the server writes for its
 user alone, so it stands in no command line and in no environment.
+
+What JupyterLab says goes into a file: it has addresses of its own, which open no panels.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import time
 import webbrowser
 from pathlib import Path
 from types import FrameType
+from typing import BinaryIO
 from urllib.parse import quote, urlencode
 
 from jupyter_core.paths import jupyter_runtime_dir
@@ -25,7 +28,11 @@ from jupyter_core.paths import jupyter_runtime_dir
 START_LIMIT_SECONDS = 120
 
 
-def start_server(root: Path) -> subprocess.Popen[bytes]:
+#: Of the log, when JupyterLab has ended by itself.
+LAST_LINES = 20
+
+
+def start_server(root: Path, log: Path) -> subprocess.Popen[bytes]:
     """Start ``jupyter lab`` in ``root``; Jupyter picks a free port."""
     command = [
         sys.executable,
@@ -36,8 +43,8 @@ def start_server(root: Path) -> subprocess.Popen[bytes]:
         "--ServerApp.port=8888",
         "--ServerApp.port_retries=200",
         f"--ServerApp.root_dir={root}",
-        # Where this script's output goes into a file, Jupyter would start login shells, which
-        # forget the environment that has the command `spanwise`.
+        # As its output goes into a file, Jupyter would start login shells, which forget the
+        # environment that has the command `spanwise`.
         f"--ServerApp.terminado_settings=shell_command={shlex.quote(find_shell())}",
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
@@ -45,7 +52,31 @@ def start_server(root: Path) -> subprocess.Popen[bytes]:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
     commands = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    return subprocess.Popen(command, cwd=root, env=os.environ | {"PATH": commands})
+    with open_log(log) as lines:
+        return subprocess.Popen(
+            command,
+            cwd=root,
+            env=os.environ | {"PATH": commands},
+            stdout=lines,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def open_log(log: Path) -> BinaryIO:
+    """Begin a new file that only its user can read: Jupyter writes its token there.
+
+    A JupyterLab that still runs here goes on with the file that it had.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
+    return os.fdopen(os.open(log, flags, 0o600), "wb", buffering=0)
+
+
+def show_end_of(log: Path) -> None:
+    """Print the last lines of the log."""
+    lines = log.read_text("utf8", errors="replace").splitlines()
+    print("\n".join(lines[-LAST_LINES:]), file=sys.stderr)
 
 
 def find_shell() -> str:
@@ -65,7 +96,7 @@ def wait_for_server(server: subprocess.Popen[bytes]) -> dict[str, str]:
     limit = time.monotonic() + START_LIMIT_SECONDS
     while time.monotonic() < limit:
         if server.poll() is not None:
-            raise RuntimeError(f"JupyterLab ended with {server.returncode}; see its lines above")
+            raise RuntimeError(f"JupyterLab ended with {server.returncode}; its last lines:")
         try:
             return dict(json.loads(runtime_file.read_text("utf8")))
         except (FileNotFoundError, json.JSONDecodeError):
@@ -77,13 +108,19 @@ def main() -> int:
     """Run until JupyterLab ends; Ctrl-C ends it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, required=True)
+    parser.add_argument("--log", type=Path, required=True, help="below the root")
     parser.add_argument("--notebook", required=True)
     parser.add_argument("--open", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
 
-    server = start_server(options.root)
+    print(f"   JupyterLab starts; what it and kernels say goes into {options.log}", flush=True)
+    log = options.root / options.log
+    server = start_server(options.root, log)
+    is_ended_here = False
 
     def end(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal is_ended_here
+        is_ended_here = True
         server.terminate()
 
     signal.signal(signal.SIGTERM, end)
@@ -94,6 +131,7 @@ def main() -> int:
     except RuntimeError as error:
         server.terminate()
         print(error, file=sys.stderr)
+        show_end_of(log)
         return 1
     query = urlencode({"spanwise": "default-layout", "token": found["token"]})
     address = f"{found['url']}lab/tree/{quote(options.notebook)}?{query}"
@@ -103,7 +141,11 @@ def main() -> int:
     )
     if options.open and has_display:
         webbrowser.open(address)
-    return server.wait()
+    status = server.wait()
+    if status != 0 and not is_ended_here:
+        print(f"JupyterLab ended with {status}; its last lines:", file=sys.stderr)
+        show_end_of(log)
+    return status
 
 
 if __name__ == "__main__":

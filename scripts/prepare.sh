@@ -245,6 +245,7 @@ make_venv() {
     return 0
   fi
   python=$(find_python)
+  echo "   makes the environment $(basename "$folder") of $python"
   rm -rf "$folder"
   if ! "$python" -m venv "$folder" >"$state/venv.log" 2>&1; then
     # Debian's python3 comes without ensurepip.
@@ -298,6 +299,7 @@ prepare_node_modules() {
     return 0
   fi
   cd "$root"
+  echo "   yarn downloads and installs; what it says is in .build/yarn.log"
   retry download "$state/yarn.log" install_node_modules
   # A new file: copies of the checkout may share its packages by hard links.
   rm -f "$root/node_modules/.spanwise-stamp"
@@ -320,6 +322,7 @@ prepare_javascript() {
   fi
   rm -f "$state/javascript.stamp"
   cd "$root"
+  echo "   builds the labextension and the Node bundle; what the build says is in .build/javascript.log"
   if ! limited 900 jlpm build:prod >"$state/javascript.log" 2>&1; then
     tail -40 "$state/javascript.log"
     return 1
@@ -342,6 +345,7 @@ prepare_wheel() {
   fi
   rm -rf "$state/wheel" "$state/wheel.stamp"
   cd "$root"
+  echo "   builds the wheel; what the build says is in .build/wheel.log"
   if ! SPANWISE_JAVASCRIPT=built limited 900 "$tools/bin/python" -m hatchling build -t wheel \
     -d "$state/wheel" >"$state/wheel.log" 2>&1; then
     tail -40 "$state/wheel.log"
@@ -399,9 +403,12 @@ install_wheel() {
   wheel=$(echo "$state"/wheel/*.whl)
   if ! is_ready "$folder/wheel.stamp" "$(cat "$state/wheel.stamp")"; then
     rm -f "$folder/wheel.stamp"
+    echo "   pip installs $(basename "$wheel")"
     "$folder/bin/python" -m pip install --quiet --no-deps --no-index --force-reinstall "$wheel"
     # Fails if the wheel asks for something that is not installed.
     "$folder/bin/python" -m pip install --quiet --no-index "$wheel[$extras]"
     cp "$state/wheel.stamp" "$folder/wheel.stamp"
+  else
+    echo "   $(basename "$wheel") is installed"
   fi
 }

@@ -1,4 +1,4 @@
-"""Users of `scripts/run` see which download fails and what may help, while it goes on."""
+"""Users of `scripts/run` see what it does, which download fails and what may help, meanwhile."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ set -euo pipefail
 source "$CHECKOUT/scripts/prepare.sh"
 root=$FOLDER state=$FOLDER tools=$FOLDER retry_pause=0 download_pause=$PAUSE
 give_up() {{ exit 1; }}
+javascript_stamp() {{ echo new; }}
+wheel_stamp() {{ echo new; }}
 need "JavaScript packages" "nothing" {command}
 echo over
 """
@@ -150,3 +152,21 @@ def test_packages_that_have_come_take_their_time(run: Callable[..., Run]) -> Non
     # Before the first look at that line, yarn may have said nothing for long.
     _, *since = begun.printed().split("Link step")
     assert "PIP_CERT" not in "".join(since)
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("prepare_node_modules", "yarn downloads and installs"),
+        ("prepare_javascript", "builds the labextension and the Node bundle"),
+        ("prepare_wheel", "builds the wheel"),
+        ('pip_install "$FOLDER" dask', "pip downloads and installs"),
+    ],
+)
+def test_a_step_says_what_it_does_before_it_is_silent_for_long(
+    run: Callable[..., Run], command: str, sentence: str
+) -> None:
+    begun = run(command, 0)
+    wait_until("the program", lambda: begun.tries() == 1)
+    assert f"\n   {sentence}" in begun.printed()
+    assert begun.go_on() == 0
