@@ -1,5 +1,5 @@
 /**
- * `…/lab/tree/examples/first-look.ipynb?spanwise=default-layout` opens the notebook with the four panels beside it; `scripts/run` prints
+ * `…/lab/tree/playground/first-look.ipynb?spanwise=default-layout` opens the notebook with the four panels beside it; `scripts/run` prints
  * such an address.
  */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
