@@ -35,6 +35,7 @@ from spanwise.records.enumerations import (
     CAPACITY_GONE,
     CAPACITY_PAUSED,
     CAPACITY_RUNNING,
+    CLOCK_MEASURED,
     KIND_COMPUTE,
     KIND_DESERIALIZE,
     KIND_DISK_READ,
@@ -99,6 +100,10 @@ _NO_LANE = "no lane was left"
 _MORE_SUMS = "more sums than are kept"
 #: What tasks did.
 _OF_TASKS = "execute"
+#: By how much the scheduler's clock must have moved, or be known better, to be told anew.
+_CLOCK_SECONDS = 0.05
+#: What the observer believes of times.
+_MOST_APART = 1e9
 
 
 class DaskLog:
@@ -135,6 +140,8 @@ class DaskLog:
         told = [] if sampled is None else [sampled]
         self.epoch = min([_earliest(first, since), *told])
         self.now = first.now
+        #: Seconds that the scheduler's clock is ahead of this machine's, as it was told last.
+        self._clock_ahead = 0.0
         self.lock = threading.RLock()
         self._versions = {"python": first.python, "distributed": first.distributed}
         self._writer = LogWriter(lambda block: emit(block, max(0.0, self.now - self.epoch)))
@@ -206,6 +213,7 @@ class DaskLog:
             "kind": "dask",
             "notebook": notebook(),
             "wallEpoch": self.epoch,
+            "clockAhead": self._clock_ahead,
             "pid": os.getpid(),
             "versions": self._versions,
             "capabilities": {
@@ -219,6 +227,15 @@ class DaskLog:
                 "taskSums": self.has_task_sums,
             },
         }
+
+    def tell_clock(self, ahead: float, within: float) -> None:
+        """The scheduler's clock is so many seconds ahead of this machine's, more or less."""
+        with self.lock:
+            if abs(ahead - self._clock_ahead) > max(_CLOCK_SECONDS, within):
+                self._clock_ahead = ahead
+                if abs(ahead) <= _MOST_APART:
+                    row = NONE_U16, ahead, within, _NAN, CLOCK_MEASURED
+                    self._writer.add("clocks", self.since(self.now), *row)
 
     # -- an answer --------------------------------------------------------
 

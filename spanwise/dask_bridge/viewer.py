@@ -240,7 +240,13 @@ class Viewer:
     @property
     def clock_offset(self) -> float:
         """Seconds that the scheduler's clock is ahead of this process's, by the quickest answer."""
-        return min(self._offsets)[1] if self._offsets else 0.0
+        return self._clock[0]
+
+    @property
+    def _clock(self) -> tuple[float, float]:
+        """The offset, and by how much it may be wrong."""
+        seconds, offset = min(self._offsets, default=(0.0, 0.0))
+        return offset, seconds / 2
 
     def flush(self) -> int:
         """Pull all that the scheduler has now; returns the log's place.
@@ -638,6 +644,7 @@ class Viewer:
             if before is None or problem not in before.problems:
                 tell(f"The answer of the scheduler at {self.address} is not whole: {problem}")
         log.write(pulled)
+        log.tell_clock(*self._clock)
         log.commit()
         for section, sentence in _NOT_TOLD.items():
             more = pulled.states_more.get(section, 0)
@@ -753,6 +760,7 @@ class Viewer:
         self._offsets.extend(newest)
         host = host_of(pulled.address)
         log = self.log = DaskLog(self.name, pulled, self._push, sampled, host, since)
+        log.tell_clock(*self._clock)
         self._link = ObserverLink(self._observer, log.description, self._gaps)
 
     def _push(self, block: Any, at: float) -> None:

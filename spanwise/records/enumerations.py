@@ -48,6 +48,11 @@ CAPACITY_CLOSING: Final = 2
 CAPACITY_GONE: Final = 3
 CAPACITY_STOPPED: Final = 4
 
+# ClockChange: log `clocks.why`
+CLOCK_MEASURED: Final = 0
+CLOCK_SLEWED: Final = 1
+CLOCK_STEPPED: Final = 2
+
 # SpanOrigin: log `spans.origin`, `spans[].origin`
 SPAN_USER: Final = 0
 SPAN_CELL: Final = 1

@@ -35,7 +35,12 @@ def client(tmp_path: Path) -> Iterator[distributed.Client]:
 
 
 def missing(attached: Any, what: str) -> re.Match[str]:
-    """What the cluster card says to be missing."""
+    """What is said above the panels to be missing."""
+    return said(attached, "dropped", what)
+
+
+def said(attached: Any, where: str, what: str) -> re.Match[str]:
+    """Wait until a field of what the page knows of the cluster says something."""
     attached._viewer.flush()
     observer = attached._viewer.observer
     link = dial(observer.address_to_ask(), observer.secret, "panel")
@@ -44,7 +49,7 @@ def missing(attached: Any, what: str) -> re.Match[str]:
         while True:
             message = link.read(end)
             for each in message.fields.get("clusters", ()) if message.type == "clusters" else ():
-                found = re.search(what, each.get("dropped", "").replace("\u00a0", " "))
+                found = re.search(what, each.get(where, "").replace("\u00a0", " "))
                 if each["cluster"] == attached.cluster_id and found:
                     return found
     finally:

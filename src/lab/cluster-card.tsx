@@ -118,6 +118,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       </div>
       <Users {...props} cluster={cluster} />
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
+      {cluster.clock && <div className="sw-cluster-why">{cluster.clock}</div>}
       {props.beside && <Beside {...props} beside={props.beside} />}
       {pausesOf(cluster, trans).map(line => (
         <div key={line} className="sw-cluster-why" role="status">

@@ -254,6 +254,7 @@ export const ENUMERATIONS = {
   ClockChange: described({
     members: ClockChange,
     columns: ['log `clocks.why`'],
+    python: 'CLOCK',
     means: {
       measured: 'it is known for the first time, or more or less exactly',
       slewed: 'it follows a clock that is faster or slower',

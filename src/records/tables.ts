@@ -406,7 +406,7 @@ export const TABLES = {
   /**
    * What a worker adds to its clock from `t` on to get the scheduler's, which `within` may be wrong by; both are told when they change by
    * more than matters. drift: seconds a second by which its clock falls behind, NaN: not known yet. A worker without a row has the
-   * scheduler's clock.
+   * scheduler's clock. worker: none is the machine of the process that writes the log, if the scheduler has another one.
    */
   clocks: {
     number: 29,

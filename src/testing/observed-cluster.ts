@@ -8,6 +8,7 @@ export function emptyCluster(): ObservedCluster {
     name: 'test',
     kind: 'embedded',
     wallEpoch: 0,
+    clockAhead: 0,
     pid: 1,
     versions: {},
     capabilities: {},

@@ -242,7 +242,7 @@ export type ClusterInfo = {
   readonly state: ClusterState;
   /** When ended or reconnecting: a sentence, without the title. */
   readonly why?: string;
-  /** Wall clock seconds. */
+  /** Wall clock seconds of the observer's machine, as all here. */
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly notebook?: { readonly kernelId?: string; readonly path?: string };
@@ -266,6 +266,8 @@ export type ClusterInfo = {
   readonly capabilities: Readonly<Record<string, boolean>>;
   /** e.g. "1.25 M tasks before 4.10 s are kept only as totals." */
   readonly dropped?: string;
+  /** A sentence, if the log's clock is another one. */
+  readonly clock?: string;
 };
 
 export type ClusterClient = {

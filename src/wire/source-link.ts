@@ -3,6 +3,7 @@
  * resume from, and a source never waits for it.
  */
 import * as v from 'valibot';
+import type { Seconds } from '../base/brand';
 import { count, map, message, seconds, text, u32 } from './describe';
 
 export const SOURCE_LINK = {
@@ -18,7 +19,10 @@ export const SOURCE_LINK = {
           v.object({ kernelId: v.optional(text), path: v.optional(text) })
         )
       ),
+      /** Second 0 of the log, by the log's own wall clock. */
       wallEpoch: seconds,
+      /** Seconds that this clock is ahead of the machine's on which the source runs: the log of a Dask cluster has the scheduler's. */
+      clockAhead: v.optional(seconds, 0 as Seconds),
       pid: u32,
       versions: v.optional(map, {}),
       capabilities: v.optional(v.record(text, v.boolean()), {}),

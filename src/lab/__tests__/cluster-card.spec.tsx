@@ -276,6 +276,11 @@ describe('ClusterCard', () => {
     expect(onAttach).toHaveBeenCalledTimes(1);
   });
 
+  it('says if its clock is another one', () => {
+    const clock = 'The scheduler’s clock is 40.0 s behind JupyterLab’s: …';
+    expect(textOf(clusterInfo({ kind: 'dask', clock }))).toContain(clock);
+  });
+
   it('lets go of Dask’s cluster, and says why it cannot', () => {
     const letGo = jest.fn();
     const click = (cluster: ClusterInfo, isUnderWay = false) => {

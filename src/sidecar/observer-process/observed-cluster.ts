@@ -12,6 +12,7 @@ import { blockRows } from '../../observer/store/block-rows';
 import { LogStore } from '../../observer/store/log-store';
 import type { StoreBounds } from '../../observer/store/store-bounds';
 import { decodeBlock } from '../../records/block';
+import { NONE_U16 } from '../../records/enumerations';
 import type {
   ClusterClient,
   ClusterInfo,
@@ -22,6 +23,7 @@ import type { Fields } from '../../wire/schema';
 import { newestProcessMemory } from '../../observer/folds/task-stream';
 import {
   beforeSentence,
+  clockSentence,
   droppedSentence,
   endedSentence,
   lostSentence,
@@ -38,6 +40,8 @@ export type OpenFields = Fields<'source', 'up', 'open'>;
 
 /** Compiled filters, and the pyramids of tiles under them. */
 const FILTERS_KEPT = 5;
+/** Clocks that are further apart are told of: closer ones show the same times of day. */
+const TOLD_SECONDS = 1;
 
 export class ObservedCluster {
   readonly store: LogStore;
@@ -46,10 +50,10 @@ export class ObservedCluster {
   private _endedAt: number | undefined;
   private _open: OpenFields;
   /**
-   * Seconds of the log when it was opened, and what the steady clock said, in milliseconds: the log's clock does not jump when the wall clock
-   * is set, and stands still while the machine sleeps.
+   * When the log was opened by this machine's wall clock, and by the steady one, in milliseconds: the log's clock does not jump when the wall
+   * clock is set, and stands still while the machine sleeps.
    */
-  private readonly _openedAt: number;
+  private readonly _openedAt = Date.now() / 1000;
   private readonly _opened = performance.now();
   private _process: SourceProcess;
   private readonly _filters = new BoundedMap<
@@ -61,7 +65,6 @@ export class ObservedCluster {
 
   constructor(open: OpenFields, bounds: StoreBounds = {}) {
     this._open = open;
-    this._openedAt = Date.now() / 1000 - open.wallEpoch;
     this._process = new SourceProcess(open.pid);
     this.store = new LogStore(open.logId, bounds);
   }
@@ -90,8 +93,20 @@ export class ObservedCluster {
       ? this.store.now
       : Math.max(
           this.store.now,
-          this._openedAt + (performance.now() - this._opened) / 1000
+          this._openedAt -
+            this._wallClock(0) +
+            (performance.now() - this._opened) / 1000
         );
+  }
+
+  /** Seconds that the log's clock is ahead of this machine's, on which its source runs too. */
+  private get _clockAhead(): number {
+    return this.store.clocks.get(NONE_U16)?.offset ?? this._open.clockAhead;
+  }
+
+  /** This machine's wall clock at a time of the log. */
+  private _wallClock(at: number): number {
+    return this._open.wallEpoch - this._clockAhead + at;
   }
 
   /** `listener` is called after rows came in or the state changed; returns a function that unsubscribes it. */
@@ -137,10 +152,9 @@ export class ObservedCluster {
   private _goOn(): void {
     const { outage, shape, now } = this.store;
     if (outage !== null) {
-      const { wallEpoch } = this._open;
       this.state = 'reconnecting';
-      const since = wallEpoch + outage.since;
-      const until = wallEpoch + outage.until;
+      const since = this._wallClock(outage.since);
+      const until = this._wallClock(outage.until);
       this._why = unreachableSentence({ ...outage, since, until }, now);
     } else {
       this.state = shape.workers.size > 0 ? 'running' : 'starting';
@@ -164,7 +178,7 @@ export class ObservedCluster {
   /** `at`: seconds since the cluster's start. */
   end(why: EndWhy, at: number, told = ''): void {
     this.state = 'ended';
-    this._endedAt = this._open.wallEpoch + at;
+    this._endedAt = this._wallClock(at);
     this._why = endedSentence(why, this._endedAt, this._open.kind, told);
     this.store.shape.running.clear();
     this._changed();
@@ -206,7 +220,7 @@ export class ObservedCluster {
       kind: this._open.kind,
       logId: this._open.logId,
       state: this.state,
-      startedAt: this._open.wallEpoch,
+      startedAt: this._wallClock(0),
       workers: [...shape.workers.values()].map(worker => ({
         worker: worker.worker,
         name: worker.name,
@@ -227,23 +241,25 @@ export class ObservedCluster {
         ? {}
         : { environment: this._open.environment }),
       clients: store.clients.listed().map(row => this._client(row)),
+      ...this._clock(),
       ...this._dropped()
     };
   }
 
   private _client(row: ClientRow): ClusterClient {
-    const { wallEpoch } = this._open;
     const { client, name, kernel, path } = row;
     const notebook = {
       ...(kernel === '' ? {} : { kernelId: kernel }),
       ...(path === '' ? {} : { path })
     };
     // Whoever was connected at the end of the cluster has left with it.
-    const left = Number.isNaN(row.left) ? this._endedAt : wallEpoch + row.left;
+    const left = Number.isNaN(row.left)
+      ? this._endedAt
+      : this._wallClock(row.left);
     return {
       client,
       name,
-      joined: wallEpoch + row.joined,
+      joined: this._wallClock(row.joined),
       ...(kernel === '' && path === '' ? {} : { notebook }),
       ...(left === undefined ? {} : { left })
     };
@@ -258,6 +274,14 @@ export class ObservedCluster {
       events.has(row) &&
       shape.stateOf(worker) === 'paused';
     return isSaid && !this.ended ? { why: events.text('text', row) } : {};
+  }
+
+  /** What is to be known of its clock. */
+  private _clock(): { readonly clock?: string } {
+    const ahead = this._clockAhead;
+    return Math.abs(ahead) > TOLD_SECONDS
+      ? { clock: clockSentence(ahead) }
+      : {};
   }
 
   /** What is missing in the figures. */

@@ -78,6 +78,12 @@ export function beforeSentence(attachedSeconds: number): string {
   return `The first ${formatDuration(attachedSeconds)} were before Spanwise was attached: of these only what Dask had recorded is shown.`;
 }
 
+/** @param ahead - seconds; less than 0: behind. */
+export function clockSentence(ahead: number): string {
+  const apart = `${formatDuration(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'}`;
+  return `The scheduler’s clock is ${apart} JupyterLab’s: times of day are JupyterLab’s here, the scheduler’s in Python.`;
+}
+
 export function forgottenSentence(name: string): string {
   return `The history of ${name} was dropped: the observer keeps the newest clusters within its memory.`;
 }

@@ -50,6 +50,7 @@ export class ObservedPage {
       name: 'first-look',
       kind: 'embedded',
       wallEpoch: liveAt === undefined ? STARTED : Date.now() / 1000 - liveAt,
+      clockAhead: 0,
       pid: 0,
       versions: {},
       capabilities: {},

@@ -1,0 +1,103 @@
+"""The clock of a Dask scheduler may be another one than that of the machine that watches it."""
+
+from __future__ import annotations
+
+import time
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import distributed
+import pytest
+
+import spanwise
+from spanwise.dask_bridge.dask_log import DaskLog
+from spanwise.dask_bridge.pulled import Pulled
+from spanwise.records.block import decode_block
+from spanwise.records.enumerations import CLOCK_MEASURED, NONE_U16
+from spanwise.tests.dask_processes import DaskProcesses
+from spanwise.tests.processes import LIMIT_SECONDS
+from spanwise.tests.test_dask_attach import until
+from spanwise.tests.test_dask_history import said
+from spanwise.tests.test_dask_running import running, stream, submitted
+
+#: More than any test takes.
+APART_SECONDS = 3600.0
+#: Loaded by the scheduler: sets its clock.
+SET_CLOCK = """
+import sys, time as clocks
+def time(true=clocks.time):
+    return true() + {ahead}
+if not hasattr(clocks, "is_set"):  # (it is loaded twice)
+    clocks.is_set, true = True, clocks.time
+    for module in [*sys.modules.values()]:
+        if vars(module).get("time") is true:
+            module.time = time
+"""
+
+
+@pytest.mark.parametrize("ahead", [-APART_SECONDS, APART_SECONDS], ids=["behind", "ahead"])
+def test_figures_are_right_by_the_schedulers_clock(tmp_path: Path, ahead: float) -> None:
+    (tmp_path / "set_clock.py").write_text(SET_CLOCK.format(ahead=ahead))
+    options = ("--preload", str(tmp_path / "set_clock.py"))
+    processes = DaskProcesses(tmp_path, workers=1, scheduler_options=options)
+    began = time.time() + ahead
+    try:
+        with (
+            distributed.Client(processes.address, set_as_default=False) as client,
+            spanwise.attach(client) as attached,
+        ):
+            first, _second = submitted(client, tmp_path, "first", "second")
+            until(lambda: running(attached) == ["first", "second"], "both are shown")
+            (tmp_path / "first").touch()
+            first.result(timeout=LIMIT_SECONDS)
+            until(lambda: running(attached) == ["second"], "one has ended")
+            figures = stream(attached)
+            epoch = attached._viewer.log.epoch
+            (record,) = attached.get_task_stream()
+            lived = time.time() + ahead - began
+            times = [figures["now"] + epoch, figures["running"][0]["started"] + epoch]
+            times += [record["startstops"][0]["start"], record["startstops"][0]["stop"]]
+            # (workers look at the scheduler's clock with each heartbeat)
+            most = lived + 60.0
+            assert all(-60.0 < each - began < most for each in times), (began, lived, times)
+            assert figures["to"] - figures["from"] < most
+            assert sum(each["capacity"] for each in figures["workers"]) < 2 * most
+            word = "behind" if ahead < 0 else "ahead of"
+            said(attached, "clock", rf"^The scheduler’s clock is [^ ]+ min .* {word} JupyterLab’s:")
+    finally:
+        for name in ("first", "second"):
+            (tmp_path / name).touch()
+        processes.close()
+
+
+def test_the_log_says_how_far_the_clock_is_ahead() -> None:
+    head = {"plugin": "p", "scheduler": "s", "address": "a", "python": "3", "distributed": "2"}
+    first = Pulled(**head, now=1e9 + 9, attached=1e9, started=1e9, viewers=1)  # type: ignore[arg-type]
+    blocks: list[Any] = []
+    log = DaskLog("some", first, lambda block, _: blocks.append(block.data))
+
+    def told(ahead: float, within: float) -> float:
+        log.tell_clock(ahead, within)
+        found: float = log.description()["clockAhead"]
+        return found
+
+    # (as far as is known it may be the same clock)
+    assert told(0.7, 0.8) == 0.0
+    assert told(40.0, 0.8) == 40.0
+    assert told(40.4, 0.8) == 40.0
+    assert told(40.3, 0.001) == 40.3
+    assert told(40.31, 0.001) == 40.3
+    # (no log lasts so long, and an observer would refuse the row)
+    assert told(-1.7e9, 0.001) == -1.7e9
+    log.seal()
+    rows = []
+    for block in map(decode_block, blocks):
+        if block.table.name == "clocks":
+            names = ("t", "worker", "offset", "within", "drift", "why")
+            rows += zip(*map(block.column, names), strict=True)
+    assert [row[:4] for row in rows] == [
+        (9.0, NONE_U16, 40.0, 0.8),
+        (9.0, NONE_U16, 40.3, 0.001),
+    ]
+    assert all(isnan(row[4]) and row[5] == CLOCK_MEASURED for row in rows)
