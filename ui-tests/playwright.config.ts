@@ -67,6 +67,8 @@ export default defineConfig({
         '--no-sandbox',
         '--disable-gpu',
         '--disable-quic',
+        // Pages of one server and one window share a process, which compiles JupyterLab once and not for each.
+        '--process-per-site',
         '--no-first-run',
         '--disable-background-networking',
         '--disable-component-update',

@@ -1,8 +1,8 @@
 /**
  * The browser tests' `test`: a page of JupyterLab on the real server, in a workspace and a folder of its own, with the settings that it
  * asks for, and a record of everything that went wrong in it. All these pages are tabs of one browser window, whose cache has JupyterLab's
- * files, and what the browser has compiled of them, from the second page on. Nothing between page and server is caught: that would switch the
- * cache off.
+ * files from the second page on, and of one process (`--process-per-site`), which keeps what it has compiled of them. Nothing between page and
+ * server is caught: that would switch the cache off.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
@@ -201,21 +201,25 @@ export class Lab {
 /** The window of all tests in this process. */
 let shared: BrowserContext | null = null;
 
-/** Its first tab stays empty: with the last one a window would close, and the next one takes a second of a core. */
-async function openWindow(browser: Browser): Promise<BrowserContext> {
+/** Its first tab stays, with an answer of the server: with the last one the window would close, and the process of the server's pages end. */
+async function openWindow(
+  browser: Browser,
+  root: string
+): Promise<BrowserContext> {
   const context = await browser.newContext();
-  await context.newPage();
+  const first = await context.newPage();
+  await first.goto(`${root}api`);
   return context;
 }
 
 export const test = base.extend<{ lab: Lab; settings: Settings }>({
   settings: [{}, { option: true }],
-  context: async ({ browser }, use) => {
-    shared ??= await openWindow(browser);
+  context: async ({ browser, baseURL }, use) => {
+    shared ??= await openWindow(browser, rootOf(baseURL));
     await use(shared);
   },
   lab: async ({ page, context, settings, baseURL }, use, info) => {
-    const root = new URL('/', baseURL).href;
+    const root = rootOf(baseURL);
     const folder = path.basename(info.outputDir);
     const place = path.join(notebookFolder('laptop'), folder);
     mkdirSync(place, { recursive: true });
@@ -235,6 +239,11 @@ export const test = base.extend<{ lab: Lab; settings: Settings }>({
     }
   }
 });
+
+/** With a slash at the end. */
+function rootOf(baseURL: string | undefined): string {
+  return new URL('/', baseURL).href;
+}
 
 /** In place of what the test before has set. */
 function writeSettings(settings: Settings): void {
