@@ -988,11 +988,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             if gone:
                 states["gone"] = _column_lists("gone", gone)
         if "executing" in want:
-            rows = list(islice(self._executing(texts), _EXECUTING_ROWS))
-            states["executing"] = _column_lists("executing", rows)
-            if len(rows) == _EXECUTING_ROWS:
-                running = sum(len(each.executing) for each in self.scheduler.workers.values())
-                more["executing"] = running - len(rows)
+            states["executing"], left = await self._executing(texts)
+            if left > 0:
+                more["executing"] = left
         if "tasks" in want and since < 0:
             states["tasks"] = await self._tasks(texts)
             left = len(self.scheduler.tasks) - _STATE_ROWS
@@ -1231,12 +1229,22 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             ),
         )
 
-    def _executing(self, texts: Texts) -> Iterator[tuple]:
-        for address, worker in self.scheduler.workers.items():
-            for task, seconds in worker.executing.items():
-                group = task.group
-                key, name, _, span = named(task.key, group, texts)
-                yield texts(address), key, name, span, amount(seconds), float(worker.last_seen)
+    async def _executing(self, texts: Texts) -> tuple[dict[str, Any], int]:
+        """What runs, of some thousands, and how many more tasks do."""
+        rows = []
+        left = 0
+        # (one that leaves meanwhile is told as it was)
+        for address, worker in list(self.scheduler.workers.items()):
+            running = list(worker.executing.items())
+            told = running[: _EXECUTING_ROWS - len(rows)]
+            left += len(running) - len(told)
+            if told and (len(rows) + len(told)) // _AT_ONCE > len(rows) // _AT_ONCE:
+                await asyncio.sleep(0)
+            on, seen = texts(address), float(worker.last_seen)
+            for task, seconds in told:
+                key, name, _, span = named(task.key, task.group, texts)
+                rows.append((on, key, name, span, amount(seconds), seen))
+        return _column_lists("executing", rows), left
 
     async def _tasks(self, texts: Texts) -> dict[str, Any]:
         rows = []

@@ -100,11 +100,18 @@ class SamplePull:
         names = [name for name, _ in sums.most_common(_MOST_FUNCTIONS)]
         found: list[Sampled] = []
         for name in names:
-            stacks = await self._stacks(workers, asked, name, stack_of)
+            # (each that is asked costs the scheduler as much as a pull)
+            having = [worker for worker in workers if name in seconds.get(worker, ())]
+            stacks = await self._stacks(having, asked, name, stack_of)
             for worker, counts in stacks.items():
                 found += _as_many(name, worker, counts, seconds.get(worker, {}).get(name, ()))
         if len(sums) > len(names):
-            stacks = await self._stacks(workers, asked, None, stack_of)
+            having = [
+                worker
+                for worker in workers
+                if any(name not in names for name in seconds.get(worker, ()))
+            ]
+            stacks = await self._stacks(having, asked, None, stack_of)
             for sampled in found:
                 if sampled.worker in stacks:
                     stacks[sampled.worker] -= sampled.stacks
