@@ -1,6 +1,6 @@
 """What it costs a Dask scheduler to be watched, by one viewer and by five.
 
-    python -m benchmarks dask-bridge [-- --tasks 1000 --rounds 34]
+    python -m benchmarks dask-bridge [-- --tasks 1000 --rounds 100]
 
 Two things are measured:
 
@@ -8,13 +8,15 @@ Two things are measured:
   scheduler calls it, and of an answer that tells of the task;
 * a task: the CPU time of the event loop of a real scheduler for short tasks of two workers, not
   watched, watched by one viewer, and by five, in turn in one cluster. The viewers are in a process
-  of their own, and pull as `spanwise.attach` does.
+  of their own, and pull as `spanwise.attach` does. They come before a block of tasks is counted,
+  and leave after it: who watches for an hour comes and leaves once.
 
-The second is told as the median of the ratios of neighbours, for what else the machine does changes
-more slowly than they take turns. In 34 rounds of 1,000 tasks a side, differences of some hundredths
-can be seen. For smaller ones there is "what the plugin takes": its own CPU time for a task, as
-measured alone, beside that of the task. This leaves out that a watched scheduler does more at a
-time, and so the rest for less.
+The second is told as the median of ratios, each of a watched block to the mean of the unwatched
+ones before and after it, for what else the machine does changes more slowly than they take turns.
+100 rounds of 1,000 tasks, 100,000 a side, take 25 minutes and show two hundredths; fewer show less.
+For small differences there is "what the plugin takes": its own CPU time for a task, as measured
+alone, beside that of the task. This leaves out that a watched scheduler does more at a time, and so
+the rest for less.
 
 Wall time is told too. On few cores it is longer for what the viewers take from clients and workers.
 """
@@ -24,6 +26,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -53,11 +56,14 @@ LIMIT_US = 10.0
 LIMITS = {"one viewer": 1.03, "five viewers": 1.15}
 #: Of a task, until it is forgotten.
 TRANSITIONS = 5
-#: Between two blocks of tasks: those before are forgotten.
-_REST_SECONDS = 0.3
+#: Until tasks of a block are forgotten, and until the next block.
+_FORGOTTEN_SECONDS, _REST_SECONDS = 0.1, 0.2
 #: For processes that start slowly.
 _START_SECONDS = 60.0
-SIDES = {"not watched": 0, "one viewer": 1, "five viewers": 5}
+SIDES = {"one viewer": 1, "five viewers": 5}
+#: Has viewers pull what is left, and leave.
+LEAVE = "leave"
+NONE = "not watched"
 
 
 def increment(number: int) -> int:
@@ -128,51 +134,64 @@ async def plugin(tasks: int) -> Plugin:
 # -- viewers, in a process of their own ------------------------------------
 
 
-async def view(address: str, name: str, begun: asyncio.Event, stop: asyncio.Event) -> int:
-    """Pull as a viewer does, until told to stop; returns how many rows came."""
-    scheduler = rpc(address, deserialize=False)
-    request: dict[str, Any] = {"viewer": name, "plugin": "", "cursor": -1, "state": -1}
-    request |= {"limit": viewer._LIMIT, "lease": 30.0, "want": viewer._WANT}
-    rows = 0
-    try:
-        while True:
-            # An answer that was on its way when all was done may lack the last tasks.
-            is_last = stop.is_set()
-            pulled = read_answer(await getattr(scheduler, OPERATION)(**request))
-            request |= {"plugin": pulled.plugin, "cursor": pulled.cursor, "state": pulled.state}
-            rows += len(pulled.rows.get("done", {"n": []})["n"])
-            if pulled.has_more:
-                continue
-            if is_last:
-                break
-            begun.set()
-            with suppress(TimeoutError, asyncio.TimeoutError):
-                await asyncio.wait_for(stop.wait(), viewer._BUSY_SECONDS)
-        await getattr(scheduler, OPERATION)(**request | {"lease": 0})
-    finally:
-        await scheduler.close_rpc()
-    return rows
+class Watcher:
+    """A viewer: it pulls as `spanwise.attach` does, and once more when it is called."""
+
+    def __init__(self) -> None:
+        self._calls: asyncio.Queue[str] = asyncio.Queue()
+        self._answers: asyncio.Queue[int] = asyncio.Queue()
+
+    async def call(self, word: str) -> int:
+        """Have it pull what there is, and leave then for ``leave``; how many tasks it was told."""
+        self._calls.put_nowait(word)
+        return await self._answers.get()
+
+    async def view(self, address: str, name: str) -> None:
+        """Watch until called to leave."""
+        scheduler = rpc(address, deserialize=False)
+        request: dict[str, Any] = {"viewer": name, "plugin": "", "cursor": -1, "state": -1}
+        request |= {"limit": viewer._LIMIT, "lease": 30.0, "want": viewer._WANT}
+        rows, called = 0, ""
+        try:
+            while called != LEAVE:
+                called = ""
+                with suppress(TimeoutError, asyncio.TimeoutError):
+                    called = await asyncio.wait_for(self._calls.get(), viewer._BUSY_SECONDS)
+                has_more = True
+                while has_more:
+                    pulled = read_answer(await getattr(scheduler, OPERATION)(**request))
+                    request |= {"plugin": pulled.plugin, "cursor": pulled.cursor}
+                    request |= {"state": pulled.state}
+                    rows += len(pulled.rows.get("done", {"n": []})["n"])
+                    has_more = pulled.has_more
+                if called:
+                    self._answers.put_nowait(rows)
+            await getattr(scheduler, OPERATION)(**request | {"lease": 0})
+        finally:
+            await scheduler.close_rpc()
 
 
 async def view_as_told(address: str) -> None:
-    """Be as many viewers as each line says, until the next line."""
+    """Be as many viewers as a line says; each line after it calls them, until they have left."""
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
-        viewers = int(line)
+        watchers = [Watcher() for _ in range(int(line))]
         scheduler = rpc(address, deserialize=False)
         await ship(scheduler)
         await scheduler.close_rpc()
-        stop = asyncio.Event()
-        begun = [asyncio.Event() for _ in range(viewers)]
         watching = [
-            asyncio.create_task(view(address, f"viewer-{number}", each, stop))
-            for number, each in enumerate(begun)
+            asyncio.create_task(each.view(address, f"viewer-{number}"))
+            for number, each in enumerate(watchers)
         ]
-        await asyncio.gather(*(each.wait() for each in begun))
-        print("they watch", flush=True)
-        await loop.run_in_executor(None, sys.stdin.readline)
-        stop.set()
-        print(min(await asyncio.gather(*watching)), flush=True)
+        word = "begin"
+        while True:
+            told = await asyncio.gather(*(each.call(word) for each in watchers))
+            if word == LEAVE:
+                await asyncio.gather(*watching)
+            print(min(told), flush=True)
+            if word == LEAVE:
+                break
+            word = (await loop.run_in_executor(None, sys.stdin.readline)).strip() or LEAVE
 
 
 class Viewers:
@@ -230,39 +249,46 @@ async def run_tasks(
     cluster: DaskProcesses, client: Client, viewers: Viewers, count: int, tasks: int
 ) -> Block:
     """Have tasks run, while some viewers watch."""
-    if count:
-        await viewers.ask(str(count))
-    begin, before = time.perf_counter(), _cpu(cluster.scheduler)
+    before = int(await viewers.ask(str(count))) if count else 0
+    begin, spent = time.perf_counter(), -_cpu(cluster.scheduler)
     futures = client.map(increment, range(tasks), pure=False)
     await client.gather(futures)
     wall = time.perf_counter() - begin
-    if count:
-        rows = int(await viewers.ask("stop"))
-        assert rows >= tasks, f"{rows} of {tasks} tasks were told"
     for future in futures:
         future.release()
-    spent = _cpu(cluster.scheduler) - before
+    await asyncio.sleep(_FORGOTTEN_SECONDS)
+    if count:
+        rows = int(await viewers.ask("look")) - before
+        assert rows >= tasks, f"{rows} of {tasks} tasks were told"
+    spent += _cpu(cluster.scheduler)
+    if count:
+        await viewers.ask(LEAVE)
     await asyncio.sleep(_REST_SECONDS)
     return Block(spent / tasks * 1e6, wall / tasks * 1e6)
 
 
 async def measure(tasks: int, rounds: int) -> tuple[list[Plugin], dict[str, list[Block]]]:
-    """What the plugin takes, and blocks of tasks by side."""
+    """What the plugin takes, and blocks of tasks by side.
+
+    Each watched block is between two that are not::
+
+        none  one  none  five  none  one  …  five  none
+    """
     alone = [await plugin(tasks) for _ in range(rounds)]
-    found: dict[str, list[Block]] = {side: [] for side in SIDES}
+    found: dict[str, list[Block]] = {side: [] for side in (NONE, *SIDES)}
     with tempfile.TemporaryDirectory() as folder:
         cluster = DaskProcesses(Path(folder), threads=1)
         try:
             async with Client(cluster.address, asynchronous=True, set_as_default=False) as client:
                 await client.wait_for_workers(2, timeout=_START_SECONDS)
                 viewers = await Viewers.start(cluster.address)
-                sides = [*SIDES.items()]
-                for number in range(-1, rounds):
-                    for place in range(len(sides)):
-                        side, count = sides[(number + place) % len(sides)]
-                        block = await run_tasks(cluster, client, viewers, count, tasks)
-                        if number >= 0:  # (the first are warm after it)
-                            found[side].append(block)
+                for count in SIDES.values():  # (what comes after it is warm)
+                    await run_tasks(cluster, client, viewers, count, tasks)
+                found[NONE].append(await run_tasks(cluster, client, viewers, 0, tasks))
+                for _ in range(rounds):
+                    for side, count in SIDES.items():
+                        found[side].append(await run_tasks(cluster, client, viewers, count, tasks))
+                        found[NONE].append(await run_tasks(cluster, client, viewers, 0, tasks))
                 await viewers.end()
         finally:
             cluster.close()
@@ -270,16 +296,21 @@ async def measure(tasks: int, rounds: int) -> tuple[list[Plugin], dict[str, list
 
 
 def ratios(found: dict[str, list[Block]], side: str, what: str) -> tuple[float, ...]:
-    """Of each round, watched over not watched."""
-    pairs = zip(found[side], found["not watched"], strict=True)
-    return tuple(getattr(block, what) / getattr(bare, what) for block, bare in pairs)
+    """Of each watched block, over the mean of its two neighbours."""
+    bare = [getattr(block, what) for block in found[NONE]]
+    first = [*SIDES].index(side)
+    pairs = zip(bare[first :: len(SIDES)], bare[first + 1 :: len(SIDES)], strict=False)
+    watched = (getattr(block, what) for block in found[side])
+    return tuple(
+        own * 2 / (before + after) for own, (before, after) in zip(watched, pairs, strict=False)
+    )
 
 
 def main() -> int:
     """Measure, print, hand over."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=1_000)
-    parser.add_argument("--rounds", type=int, default=34)
+    parser.add_argument("--rounds", type=int, default=100)
     records.add_option(parser)
     parser.add_argument("--view", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -287,7 +318,8 @@ def main() -> int:
         asyncio.run(view_as_told(options.view))
         return 0
     alone, found = asyncio.run(measure(options.tasks, options.rounds))
-    bare = tuple(each.cpu for each in found["not watched"])
+    bare = tuple(each.cpu for each in found[NONE])
+    task = statistics.median(bare)
     hooks = tuple(each.transition for each in alone)
     told = tuple(each.told for each in alone)
     figures = [
@@ -301,8 +333,7 @@ def main() -> int:
             samples = ratios(found, side, what)
             figures.append(Figure("a task", name, "x", "lower", samples, limit=bound))
         parts = tuple(
-            1 + (TRANSITIONS * each.transition + SIDES[side] * each.told) / own
-            for each, own in zip(alone, bare, strict=True)
+            1 + (TRANSITIONS * each.transition + SIDES[side] * each.told) / task for each in alone
         )
         name = f"what the plugin takes, {side} over none"
         figures.append(Figure("a task", name, "x", "lower", parts, limit=limit))
