@@ -8,8 +8,8 @@ Two things are measured:
   scheduler calls it, and of an answer that tells of the task;
 * a task: the CPU time of the event loop of a real scheduler for short tasks of two workers, not
   watched, watched by one viewer, and by five, in turn in one cluster. The viewers are in a process
-  of their own, and pull as `spanwise.attach` does. They come before a block of tasks is counted,
-  and leave after it: who watches for an hour comes and leaves once.
+  of their own, and pull as `spanwise.attach` does, samples too. They come before a block of tasks
+  is counted, and leave after it: who watches for an hour comes and leaves once.
 
 The second is told as the median of ratios, each of a watched block to the mean of the unwatched
 ones before and after it, for what else the machine does changes more slowly than they take turns.
@@ -47,6 +47,7 @@ from benchmarks.verdicts import Figure
 from spanwise.dask_bridge import viewer
 from spanwise.dask_bridge.plugin_source import Bridge
 from spanwise.dask_bridge.pulled import read_answer
+from spanwise.dask_bridge.sample_pull import SamplePull
 from spanwise.dask_bridge.ship import OPERATION, ship
 from spanwise.tests.dask_processes import DaskProcesses
 
@@ -61,6 +62,8 @@ _FORGOTTEN_SECONDS, _REST_SECONDS = 0.1, 0.2
 #: For processes that start slowly.
 _START_SECONDS = 60.0
 SIDES = {"one viewer": 1, "five viewers": 5}
+#: When samples are taken after a viewer has come, and how far back.
+_SAMPLED_AFTER_SECONDS, _SAMPLED_SECONDS = 1.0, 4.0
 #: Has viewers pull what is left, and leave.
 LEAVE = "leave"
 NONE = "not watched"
@@ -140,6 +143,7 @@ class Watcher:
     def __init__(self) -> None:
         self._calls: asyncio.Queue[str] = asyncio.Queue()
         self._answers: asyncio.Queue[int] = asyncio.Queue()
+        self.workers: list[str] = []
 
     async def call(self, word: str) -> int:
         """Have it pull what there is, and leave then for ``leave``; how many tasks it was told."""
@@ -152,6 +156,8 @@ class Watcher:
         request: dict[str, Any] = {"viewer": name, "plugin": "", "cursor": -1, "state": -1}
         request |= {"limit": viewer._LIMIT, "lease": 30.0, "want": viewer._WANT}
         rows, called = 0, ""
+        samples = SamplePull(address, None, _START_SECONDS)
+        sampling = asyncio.create_task(self._sample(samples))
         try:
             while called != LEAVE:
                 called = ""
@@ -162,13 +168,31 @@ class Watcher:
                     pulled = read_answer(await getattr(scheduler, OPERATION)(**request))
                     request |= {"plugin": pulled.plugin, "cursor": pulled.cursor}
                     request |= {"state": pulled.state}
+                    self.workers += pulled.states.get("workers", {}).get("worker", ())
                     rows += len(pulled.rows.get("done", {"n": []})["n"])
                     has_more = pulled.has_more
                 if called:
                     self._answers.put_nowait(rows)
             await getattr(scheduler, OPERATION)(**request | {"lease": 0})
         finally:
+            sampling.cancel()
+            await samples.close()
             await scheduler.close_rpc()
+
+    async def _sample(self, samples: SamplePull) -> None:
+        """Take the samples of a second once in a block of tasks: more often than an attached one.
+
+        Those of the block before: those of this one are not there yet.
+        """
+        await asyncio.sleep(_SAMPLED_AFTER_SECONDS)
+        since = time.time() - _SAMPLED_SECONDS
+        known: dict[Any, int] = {}
+        await samples.take(
+            self.workers,
+            since,
+            since + 1.0,
+            lambda caller, frame: known.setdefault((caller, frame), len(known)),
+        )
 
 
 async def view_as_told(address: str) -> None:
