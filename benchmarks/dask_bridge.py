@@ -38,7 +38,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import psutil
-from distributed import Client
+from distributed import Client, Security
 from distributed.core import rpc
 from distributed.protocol import dumps
 
@@ -156,7 +156,7 @@ class Watcher:
         request: dict[str, Any] = {"viewer": name, "plugin": "", "cursor": -1, "state": -1}
         request |= {"limit": viewer._LIMIT, "lease": 30.0, "want": viewer._WANT}
         rows, called = 0, ""
-        samples = SamplePull(address, None, _START_SECONDS)
+        samples = SamplePull(address, Security(), _START_SECONDS)
         sampling = asyncio.create_task(self._sample(samples))
         try:
             while called != LEAVE:
@@ -176,6 +176,8 @@ class Watcher:
             await getattr(scheduler, OPERATION)(**request | {"lease": 0})
         finally:
             sampling.cancel()
+            with suppress(asyncio.CancelledError):  # (the block was shorter)
+                await sampling
             await samples.close()
             await scheduler.close_rpc()
 
