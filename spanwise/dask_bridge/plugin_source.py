@@ -59,6 +59,8 @@ _PAIRS = 50_000
 _TEXT_LENGTH = 4_096
 #: Rows between two moments in which the scheduler may do something else.
 _AT_ONCE = 500
+#: Of what has happened no more is kept unsorted.
+_UNSORTED = 256
 
 _SHORTEST_LEASE = 5.0
 _LONGEST_LEASE = 120.0
@@ -71,7 +73,7 @@ FAREWELL_SECONDS = 2.0
 _VIEWERS = 64
 #: A section is looked at no more often, and takes at most this share of the scheduler's time: there
 #: are eight of them.
-_STATE_SECONDS = 0.25
+_STATE_SECONDS = 0.45
 _STATE_SHARE = 0.004
 #: After so long the scheduler may do something else; the clock is read once in so many rows.
 _STRETCH_SECONDS = 0.003
@@ -168,6 +170,8 @@ class Ring:
         self._bytes = 0
         #: Numbers and times of chunks that have gone, the newest.
         self._gone: list[tuple[int, float]] = []
+        #: Where answers have ended: runs before that.
+        self._runs_before: dict[int, int] = {}
 
     def add(self, row: tuple, size: int) -> None:
         """Append a row: its kind, its time, and what belongs to it."""
@@ -207,8 +211,17 @@ class Ring:
 
     def runs(self, number: int) -> int:
         """How many rows before a number told of runs; it is there, or the next."""
+        known = self._runs_before.get(number)
+        if known is not None:
+            return known
         start, runs, rows = self._chunk(number)
         return runs + sum(map(is_run, islice(rows, number - start)))
+
+    def ended_at(self, number: int, runs: int) -> None:
+        """An answer has ended before a row, where the next begins: what `runs` are before it."""
+        if len(self._runs_before) >= 2 * _VIEWERS:
+            self._runs_before.clear()
+        self._runs_before[number] = runs
 
     def _chunk(self, number: int) -> tuple[int, int, list[tuple]]:
         """The chunk of a row that is there: its first number, runs before it, its rows."""
@@ -236,6 +249,7 @@ class Ring:
         """Let go of all rows."""
         self._chunks = []
         self._bytes = 0
+        self._runs_before = {}
         self._begin_chunk()
         self.first, self.first_runs = self._open_first, self._open_runs
 
@@ -289,13 +303,13 @@ class Told:
             self._groups[id(group)] = found
         return found[1]
 
-    def add(self, n: int, row: tuple) -> None:
-        """A row of the ring, and its number."""
+    def add(self, n: int, row: tuple) -> bool:
+        """A row of the ring, and its number; returns whether it `is_run`."""
         texts, flat = self._texts, self._flat
         kind, t = row[0], row[1]
         if kind == DONE:
-            self.add_done(n, row)
-        elif kind == ENDED:
+            return self.add_done(n, row)
+        if kind == ENDED:
             _, _, key, group, state, why = row
             named = self._named(key, group)
             flat["ended"] += (n, t, texts(key), *named, texts(state), texts(why))
@@ -316,22 +330,29 @@ class Told:
             flat["restart"] += (n, t)
         else:
             flat["event"] += (n, t, texts(row[2]), texts(row[3]))
+        return False
 
-    def add_done(self, n: int, row: tuple) -> None:
-        """A row of a task that has ended, and its number."""
+    def add_done(self, n: int, row: tuple) -> bool:
+        """A row of a task that has ended, and its number; returns whether it `is_run`."""
         texts = self._texts
         _, t, key, group, worker, thread, erred, nbytes, typename, given, parts, text = row
         flat = self._flat["parts"]
         told = 0
+        has_computed = False
         for part in parts:
             try:
-                action, start, stop = part["action"], part["start"], part["stop"]
-                source = part.get("source")
-                flat += (texts(action), float(start), float(stop), texts(source))
+                action = part["action"]
+                has_computed = has_computed or action == "compute"
+                start, stop = part["start"], part["stop"]
+                flat += (texts(action), float(start), float(stop), texts(part.get("source")))
             except (AttributeError, KeyError, TypeError, ValueError):
                 continue
             told += 1
-        name, prefix, span = self._named(key, group)
+        found = self._groups.get(id(group))
+        if found is None or group is None:
+            name, prefix, span = self._named(key, group)
+        else:
+            name, prefix, span = found[1]
         self._flat["done"] += (
             n,
             t,
@@ -348,6 +369,7 @@ class Told:
             told,
             texts(text),
         )
+        return has_computed
 
 
 def plain(text: str) -> str:
@@ -467,8 +489,10 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self.scheduler = scheduler
         self.id = uuid.uuid4().hex[:16]
         self.attached = time()
-        self.ring = Ring()
+        self._ring = Ring()
         self._given: dict[Any, float] = {}
+        #: What has happened and is in neither of them yet (`_sort`).
+        self._unsorted: list[tuple] = []
         self._joined: dict[str, float] = {}
         #: The span that Dask kept when the newest graph came. The same object at the next one:
         #: that one has said none (`_written_in`).
@@ -518,23 +542,59 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
 
     # -- hooks: called for everything that happens ---------------------------
 
+    @property
+    def ring(self) -> Ring:
+        """All that has happened until now."""
+        if self._unsorted:
+            self._sort()
+        return self._ring
+
     def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-        """A task has another state."""
+        """A task has another state.
+
+        The scheduler does other things before and after, so that here each step takes several
+        times as long as in a loop: what can be done later is.
+        """
         if start == "processing":
-            given = self._given.pop(key, 0.0)
             if "startstops" in kwargs and "worker" in kwargs and finish in _FINISHED:
-                self._note_done(key, finish, given, time(), kwargs)
+                task = self.scheduler.tasks.get(key)
+                group = None if task is None else task.group
+                self._unsorted.append((time(), key, group, finish, kwargs))
+                # (an exception is not kept for longer than it takes to write it down)
+                if finish == "erred" or len(self._unsorted) >= _UNSORTED:
+                    self._sort()
             else:
                 self._note_ended(key, start, finish, kwargs)
         elif finish == "processing":
-            self._given[key] = time()
+            self._unsorted.append((time(), key))
+            if len(self._unsorted) >= _UNSORTED:
+                self._sort()
         elif finish == "erred":
             self._note_ended(key, start, finish, kwargs)
 
+    def _sort(self) -> None:
+        """Write down what has happened, in its order."""
+        unsorted, self._unsorted = self._unsorted, []
+        given = self._given
+        for row in unsorted:
+            if len(row) == 2:
+                given[row[1]] = row[0]
+            else:
+                now, key, group, finish, kwargs = row
+                self._note_done(key, group, finish, given.pop(key, 0.0), now, kwargs)
+
     def _note_done(
-        self, key: Any, finish: str, given: float, now: float, kwargs: dict[str, Any]
+        self,
+        key: Any,
+        group: Any,
+        finish: str,
+        given: float,
+        now: float,
+        kwargs: dict[str, Any],
     ) -> None:
-        parts = kwargs["startstops"] or ()
+        parts = kwargs["startstops"]
+        if not isinstance(parts, (list, tuple)):
+            parts = ()
         size = _ROW_BYTES + _PART_BYTES * len(parts)
         if type(key) is str:
             size += len(key)
@@ -543,13 +603,12 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         if erred:
             text = failure_text(kwargs)
             size += len(text)
-        task = self.scheduler.tasks.get(key)
-        self.ring.add(
+        self._ring.add(
             (
                 DONE,
                 now,
                 key,
-                None if task is None else task.group,
+                group,
                 kwargs.get("worker"),
                 kwargs.get("thread"),
                 erred,
@@ -563,13 +622,16 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         )
 
     def _note_ended(self, key: Any, start: str, finish: str, kwargs: dict[str, Any]) -> None:
+        ring = self.ring
+        if start == "processing":
+            self._given.pop(key, None)
         task = self.scheduler.tasks.get(key)
         group = None if task is None else task.group
         why = finish
         if finish == "erred":
             blamed = getattr(getattr(task, "exception_blame", None), "key", None)
             why = "lost" if start == "processing" else str(blamed)[:_ERROR_LENGTH]
-        self.ring.add((ENDED, time(), key, group, finish, why), _ROW_BYTES + len(why))
+        ring.add((ENDED, time(), key, group, finish, why), _ROW_BYTES + len(why))
 
     def update_graph(self, scheduler: Any, *args: Any, **kwargs: Any) -> None:
         """A client has submitted tasks."""
@@ -661,8 +723,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
 
     def restart(self, scheduler: Any) -> None:
         """All tasks were dropped."""
+        ring = self.ring
         self._given.clear()
-        self.ring.add((RESTART, time()), _ROW_BYTES)
+        ring.add((RESTART, time()), _ROW_BYTES)
 
     def log_event(self, topic: str, msg: Any) -> None:
         """Something was published."""
@@ -700,7 +763,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 parts = record["startstops"]
                 stopped = max(float(part["stop"]) for part in parts)
                 finish = "erred" if record.get("status") == "error" else "memory"
-                self._note_done(record["key"], finish, 0.0, stopped, record)
+                task = self.scheduler.tasks.get(record["key"])
+                group = None if task is None else task.group
+                self._note_done(record["key"], group, finish, 0.0, stopped, record)
             except (KeyError, TypeError, ValueError):
                 continue
 
@@ -796,6 +861,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         # (counted on from here: the ring may lose the rows of this answer meanwhile)
         runs = ring.runs(cursor)
         rows, cursor, ran = await self._rows(cursor, limit, texts)
+        ring.ended_at(cursor, runs + ran)
         said.update(
             cursor=cursor,
             runs=runs + ran,
@@ -895,9 +961,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 size = _size_of(row)
                 if told and told + size > limit:
                     return out.columns(), cursor, runs
-                out.add(cursor, row)
+                runs += out.add(cursor, row)
                 cursor += 1
-                runs += is_run(row)
                 told += size
             if told - paused >= _AT_ONCE:
                 paused = told
@@ -1302,10 +1367,13 @@ def is_run(row: tuple) -> bool:
     """Whether a row tells of a run: of a task that has computed."""
     if row[0] != DONE:
         return False
-    try:
-        return any(part["action"] == "compute" for part in row[10])
-    except (KeyError, TypeError):
-        return False
+    for part in row[10]:
+        try:
+            if part["action"] == "compute":
+                return True
+        except (KeyError, TypeError):
+            continue
+    return False
 
 
 def _size_of(row: tuple) -> int:

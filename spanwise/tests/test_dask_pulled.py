@@ -216,7 +216,11 @@ def test_a_ring_gives_the_newest_rows_and_no_others(
     while number < ring.newest:
         for row in ring.rows(number):
             assert row == row_of(number)
-            assert number % 100 or ring.runs(number) == len(range(0, number, kinds))
+            if number % 100 == 0:
+                runs = ring.runs(number)
+                assert runs == len(range(0, number, kinds))
+                ring.ended_at(number, runs)
+                assert ring.runs(number) == runs
             number += 1
     assert ring.runs(ring.newest) == len(range(0, len(sizes), kinds))
     assert ring.rows(ring.newest) == []
@@ -235,6 +239,57 @@ def test_a_graph_does_not_empty_the_ring_for_nothing() -> None:
     assert ring.first == 0
     ring.add((1, 5_000.0), 9_000_000)
     assert ring.newest - ring.first >= 1_000
+
+
+_STEPS = ("assigned", "done", "erred", "lost", "failed before", "restart")
+
+
+@given(st.lists(st.tuples(st.sampled_from(_STEPS), st.integers(0, 3)), max_size=400))
+def test_what_has_happened_is_told_in_its_order(steps: list[tuple[str, int]]) -> None:
+    """Also where some of it is written down later than the rest."""
+    group = SimpleNamespace(name="inc", prefix=SimpleNamespace(name="inc"), span_id=None)
+    tasks = {f"inc-{n}": SimpleNamespace(group=group, exception_blame=None) for n in range(4)}
+    bridge = Bridge()
+    bridge._ring, bridge._given, bridge._unsorted = Ring(), {}, []
+    bridge.scheduler = SimpleNamespace(tasks=tasks)
+    expected: list[tuple[int, str, bool]] = []
+    assigned: set[str] = set()
+    told = {"startstops": [], "worker": "w", "exception_text": "x"}
+    for step, number in steps:
+        key = f"inc-{number}"
+        was = key in assigned
+        if step == "assigned":
+            bridge.transition(key, "waiting", "processing", stimulus_id="s")
+            assigned.add(key)
+            continue
+        if step == "restart":
+            assigned = set()
+        elif step != "failed before":
+            assigned.discard(key)
+        if step == "done":
+            bridge.transition(key, "processing", "memory", stimulus_id="s", **told)
+            expected.append((plugin_source.DONE, key, was))
+        elif step == "erred":
+            bridge.transition(key, "processing", "erred", stimulus_id="s", **told)
+            expected.append((plugin_source.DONE, key, was))
+        elif step == "lost":
+            bridge.transition(key, "processing", "released", stimulus_id="s")
+            expected.append((plugin_source.ENDED, key, False))
+        elif step == "failed before":
+            bridge.transition(key, "waiting", "erred", stimulus_id="s")
+            expected.append((plugin_source.ENDED, key, False))
+        else:
+            bridge.restart(bridge.scheduler)
+            expected.append((plugin_source.RESTART, "", False))
+        assert len(bridge._unsorted) < 300
+    found = []
+    times = []
+    for row in bridge.ring.rows(0):
+        times.append(row[1])
+        key = "" if row[0] == plugin_source.RESTART else row[2]
+        found.append((row[0], key, row[0] == plugin_source.DONE and row[9] > 0.0))
+    assert found == expected
+    assert times == sorted(times)
 
 
 def test_a_scheduler_that_stood_still_does_not_end_leases() -> None:
