@@ -23,6 +23,7 @@ from dask.utils import key_split
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.dask_bridge.left_out import LeftOut
+from spanwise.dask_bridge.not_told import not_told
 from spanwise.dask_bridge.pulled import Columns, Pulled
 from spanwise.dask_bridge.running_tasks import SHOWN_SECONDS, RunningTasks
 from spanwise.dask_bridge.sample_pull import Sampled
@@ -188,6 +189,7 @@ class DaskLog:
         self._left_out: dict[tuple[str, str], LeftOut] = {}
         #: Whether the scheduler tells what it adds up of its tasks.
         self.has_task_sums = "fine" not in first.cannot
+        self._knows_spans = "spans" not in first.cannot
         default = self.names.id_of("default")
         self._writer.add("spans", 0, 0, default, 0, 0.0, _NAN, SPAN_DEFAULT, "", 0, "")
         before = _before(first)
@@ -196,6 +198,7 @@ class DaskLog:
             "attached": self.since(first.attached),
             "before": before,
             "host": host,
+            "notTold": not_told(first.cannot),
         }
         self._writer.add("header", 0.0, json.dumps(header))
         self._event("attached", self.since(first.attached), None, json.dumps(before))
@@ -220,7 +223,7 @@ class DaskLog:
                 "waits": False,
                 "cpu": False,
                 "lanes": True,
-                "spans": True,
+                "spans": self._knows_spans,
                 "samples": True,
                 "memory": True,
                 "managed": True,
@@ -476,7 +479,12 @@ class DaskLog:
         group_id, suffix = self.names.group(head, key[len(head) :])
         # (of a group that nobody saw coming, no one knows what its tasks were written in)
         is_inferred = group is None or self._inferred.get(group) is not False
-        origin = ORIGIN_DEFAULT if span is None else ORIGIN_INFERRED if is_inferred else ORIGIN_USER
+        if not self._knows_spans:
+            origin = ORIGIN_INFERRED
+        elif span is None:
+            origin = ORIGIN_DEFAULT
+        else:
+            origin = ORIGIN_INFERRED if is_inferred else ORIGIN_USER
         self._writer.add(
             "nodes",
             number,

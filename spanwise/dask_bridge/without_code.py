@@ -33,7 +33,10 @@ _HISTORY_TASKS = 20_000
 #: A record may come so much later than another that ended after it.
 _LATE_SECONDS = 10.0
 _IDENTITY_SECONDS = 0.5
-_LACKING = "the scheduler takes no plugins, and does not tell it otherwise"
+_LACKING = (
+    "the scheduler takes no plugins: its distributed.scheduler.blocked-handlers has "
+    "register_scheduler_plugin"
+)
 
 
 class WithoutCode:

@@ -32,6 +32,7 @@ from spanwise.errors import ClusterError
 from spanwise.records.block import decode_block
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of
+from spanwise.tests.test_dask_history import missing
 
 
 @pytest.fixture(scope="module")
@@ -405,13 +406,13 @@ class TestProblems:
 def test_a_scheduler_that_stands_still_is_watched_again(
     cluster: DaskProcesses, client: distributed.Client
 ) -> None:
-    missing = "What came after that is missing in the block's figures."
+    lacking = "What came after that is missing in the block's figures."
     with spanwise.attach(client) as attached:
         watching, seconds = attached._viewer, attached._viewer._seconds
         try:
             # A block ends while it stands still, and has what was there before.
             with (
-                pytest.warns(RuntimeWarning, match=re.escape(missing)) as warned,
+                pytest.warns(RuntimeWarning, match=re.escape(lacking)) as warned,
                 spanwise.get_task_stream(attached) as stream,
             ):
                 before = client.submit(part, 1, pure=False)
@@ -470,6 +471,14 @@ def test_a_scheduler_that_takes_no_plugins_is_watched_in_part(tmp_path: Path) ->
                 theirs = {each["key"]: each for each in client.get_task_stream()}
                 ours = {each["key"]: each for each in attached.get_task_stream()}
                 assert ours.keys() == theirs.keys()
+                missing(
+                    attached,
+                    r"Not known here: spans, tasks that run, .*, clients.* \(the scheduler takes "
+                    r"no plugins: its distributed\.scheduler\.blocked-handlers has ",
+                )
+                (default,) = attached.spans()
+                # (what is in no span may be in any)
+                assert (default.tasks, default.inferred, default.exact) == (10, 10, 0)
                 for key, our in ours.items():
                     their = theirs[key]
                     assert (our["worker"], our["thread"]) == (their["worker"], their["thread"])

@@ -18,9 +18,13 @@ from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.pulled import Pulled
 from spanwise.dask_bridge.ship import NAME
 from spanwise.records.block import decode_block
+from spanwise.records.enumerations import ORIGIN_INFERRED
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.wire.link import dial
+
+#: Of an answer.
+_HEAD = {"plugin": "p", "scheduler": "s", "address": "a", "python": "3", "distributed": "2"}
 
 
 @pytest.fixture
@@ -88,8 +92,7 @@ def test_what_the_ring_has_lost_is_told(client: distributed.Client) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 30.0])
 def test_the_log_says_what_was_there(seconds: float) -> None:
-    head = {"plugin": "p", "scheduler": "s", "address": "a", "python": "3", "distributed": "2"}
-    first = Pulled(**head, now=1e9 + 40, attached=1e9 + 30, started=1e9, viewers=1, live=4)
+    first = Pulled(**_HEAD, now=1e9 + 40, attached=1e9 + 30, started=1e9, viewers=1, live=4)
     start = first.attached - seconds
     first.rows["parts"] = {"start": [start], "stop": [start], "action": ["x"], "source": [None]}
     first.states["tasks"] = {"state": ["memory", "memory", "x" * 4_000]}
@@ -103,3 +106,24 @@ def test_the_log_says_what_was_there(seconds: float) -> None:
     assert header["before"] == {"recorded": 4, "tasks": {"memory": 2, "x" * 40: 1}, "more": 7}
     assert tables["events"].column("t") == [seconds]
     assert [*map(json.loads, tables["events"].column("text"))] == [header["before"]]
+
+
+def test_the_log_says_what_it_does_not_get_to_know() -> None:
+    first = Pulled(**_HEAD, now=1e9 + 9, attached=1e9, started=1e9, viewers=1)  # type: ignore[arg-type]
+    first.cannot = {"spans": "it has none", "<b>": "?", "fine": "it has none", "loop": "a" * 200}
+    blocks: list[bytes] = []
+    log = DaskLog("some", first, lambda block, _: blocks.append(block.data))
+    first.rows["graphs"] = {"t": [1e9], "tasks": [1]}
+    submitted = {"key": "k", "group": "k", "prefix": "k", "span": None, "inferred": 0}
+    first.rows["submitted"] = {name: [value] for name, value in submitted.items()}
+    log.write(first)
+    log.seal()
+    tables = {block.table.name: block for block in map(decode_block, blocks)}
+    (header,) = map(json.loads, tables["header"].column("json"))
+    assert header["notTold"] == (
+        "Not known here: spans, fine performance metrics but the seconds of tasks (it has none). "
+        f"Not known here: the scheduler's event loop ({'a' * 200})."
+    )
+    assert header["capabilities"]["spans"] is False
+    # (it may have been written in any span)
+    assert [*tables["nodes"].column("origin")] == [ORIGIN_INFERRED]

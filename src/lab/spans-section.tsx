@@ -107,6 +107,13 @@ export function SpansSection(props: {
             {foldedSentence(spans?.folded ?? 0, trans)}
           </div>
         )}
+        {spans?.areNotTold === true && (
+          <div className="sw-spans-note">
+            {trans.__(
+              'The scheduler does not tell in which spans its tasks are.'
+            )}
+          </div>
+        )}
         {spans?.inferredShare !== undefined && (
           <div className="sw-spans-note">
             {trans.__(

@@ -320,6 +320,8 @@ export type SpansResult = {
   readonly folded?: number;
   /** Of the time of all tasks: in spans that are inferred, on a cluster that gives spans itself. Left out: none is, or nobody opened any span. */
   readonly inferredShare?: number;
+  /** The scheduler does not tell in which spans its tasks are: what is in none may be in any. */
+  readonly areNotTold?: true;
   /** The rows (by `span`) in which spans of these numbers are counted. */
   readonly countedIn?: readonly (readonly [number: number, span: number])[];
   /** What the clients of the rows are called; one may have had several numbers. */

@@ -46,4 +46,11 @@ describe('below the tree', () => {
       '31,268 more spans are counted in these rows'
     );
   });
+
+  it('is said if spans are not told', () => {
+    const sentence =
+      'The scheduler does not tell in which spans its tasks are.';
+    expect(textOf(spans)).not.toContain(sentence);
+    expect(textOf({ ...spans, areNotTold: true })).toContain(sentence);
+  });
 });

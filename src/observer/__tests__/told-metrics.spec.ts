@@ -1,7 +1,7 @@
 /** Fine metrics of a cluster that itself adds up what its tasks took, as Dask does. */
 import { TaskOrigin } from '../../records/enumerations';
 import { rowsToBlock, type Row } from '../../testing/rows-to-block';
-import type { Filter } from '../../wire/panel-link';
+import type { Filter, SpansResult } from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
 import { answer, ask } from './ask';
@@ -47,9 +47,13 @@ function told(text: string, value: number, second = 0): Row {
 }
 
 /** A worker of two threads, on which f of span a and g of span b run for a second each, and a half of f is transfer. */
-function logOf(fine: readonly Row[], origins: readonly number[] = [1, 1]) {
+function logOf(
+  fine: readonly Row[],
+  origins: readonly number[] = [1, 1],
+  capabilities: Readonly<Record<string, boolean>> = { taskSums: true }
+) {
   const log = new LogStore('told');
-  const header = { kind: 'dask', capabilities: { taskSums: true } };
+  const header = { kind: 'dask', capabilities };
   const tables = [
     ['header', [{ t: 0, json: JSON.stringify(header) }]],
     ['names', NAMES.map((text, i) => ({ id: i, text }))],
@@ -252,4 +256,23 @@ it('says how much of the time of chosen spans is inferred', () => {
     filter: inA
   });
   expect(stream.honoured.why).toMatch(/^100 % /);
+});
+
+it('says that spans are not known where a scheduler does not tell them', () => {
+  const { Inferred } = TaskOrigin;
+  const of = (capabilities: Readonly<Record<string, boolean>>) => {
+    const log = logOf([], [Inferred, Inferred], capabilities);
+    const filter: Filter = { spans: { any: [{ tag: 'a' }] } };
+    const { result } = answer(log, 'spans');
+    return {
+      ...answer(log, 'task-stream', { filter }).honoured,
+      areNotTold: (result as SpansResult).areNotTold
+    };
+  };
+  expect(of({ spans: false })).toEqual({
+    how: 'approximate',
+    why: 'The scheduler does not tell in which spans its tasks are.',
+    areNotTold: true
+  });
+  expect(of({ spans: true }).areNotTold).toBeUndefined();
 });

@@ -245,7 +245,9 @@ export function honouredBy(
   const gone = goneRows(view, context, conditions.length > 0);
   const inferred = HONOURED[view].span === WHOLLY ? inferredShare(context) : 0;
   const rules: readonly Rule[] = [
-    ...(inferred > 0 ? [ofInferred(inferred)] : []),
+    ...(inferred === 0
+      ? []
+      : [context.log.knowsSpans ? ofInferred(inferred) : spansNotTold]),
     ...conditions.map(condition => HONOURED[view][condition]),
     ...[...gone, ...exceptions].map(name => EXCEPTIONS[name])
   ];
@@ -268,6 +270,10 @@ function inferredShare({ log, filter }: FoldContext): number {
     ? log.inferredTime.share(span => filter.spans[span] === 1)
     : 0;
 }
+
+const spansNotTold = approximate(
+  'The scheduler does not tell in which spans its tasks are.'
+);
 
 function ofInferred(share: number): Rule {
   const percent =

@@ -154,6 +154,7 @@ export function* foldSpans(
       }),
       ...(page.folded > 0 && { folded: page.folded }),
       ...inferredOf(context.log),
+      ...(!context.log.knowsSpans && { areNotTold: true as const }),
       totalThreadSeconds: context.log.totalNanoseconds / 1e9,
       totalTasks: context.log.runCount
     },

@@ -233,9 +233,7 @@ export class LogStore {
 
   /** The cluster itself tells what it adds up of its tasks: rows of `fine` have all that the runs would be added up to. */
   get hasTaskSums(): boolean {
-    const told = this.header['capabilities'] as
-      Readonly<Record<string, unknown>> | null | undefined;
-    return told?.['taskSums'] === true;
+    return this._capabilities?.['taskSums'] === true;
   }
 
   /** Tasks are in the spans that Dask gave them, which may be others than those that they were written in. */
@@ -257,6 +255,17 @@ export class LogStore {
       this.transfers,
       this.events
     ];
+  }
+
+  /** A Dask scheduler may not tell in which spans its tasks are. */
+  get knowsSpans(): boolean {
+    return this._capabilities?.['spans'] !== false;
+  }
+
+  private get _capabilities():
+    Readonly<Record<string, unknown>> | null | undefined {
+    return this.header['capabilities'] as
+      Readonly<Record<string, unknown>> | null | undefined;
   }
 
   name(id: number): string {

@@ -287,12 +287,13 @@ export class ObservedCluster {
   /** What is missing in the figures. */
   private _dropped(): { readonly dropped?: string } {
     const { droppedRuns, droppedBefore, lostRuns, lostBefore } = this.store;
-    const { attached } = this.store.header;
+    const { attached, notTold } = this.store.header;
     const { lostSums, unwatched } = this.store;
     const sentences = [
       ...(typeof attached === 'number' && attached > 0
         ? [beforeSentence(attached)]
         : []),
+      ...(typeof notTold === 'string' && notTold !== '' ? [notTold] : []),
       ...(droppedRuns > 0 ? [droppedSentence(droppedRuns, droppedBefore)] : []),
       ...(lostBefore > -Infinity ? [lostSentence(lostRuns, lostBefore)] : []),
       ...(lostSums === null
