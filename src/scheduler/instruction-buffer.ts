@@ -30,6 +30,8 @@ export class InstructionBuffer {
   release(worker: WorkerRecord, task: number, isHeld: boolean): void {
     worker.releaseTasks.push(task);
     worker.releaseHeld.push(Number(isHeld));
+    // Of a task that is forgotten with its result nobody knows them later.
+    worker.releaseBytes.push(isHeld ? this._tasks.nbytes[task]! : 0);
     this._tell(worker);
   }
 
@@ -115,7 +117,8 @@ export class InstructionBuffer {
           type: 'release',
           worker: worker.id,
           taskIds: tasksOf(worker.releaseTasks),
-          held: Uint8Array.from(worker.releaseHeld.toArray())
+          held: Uint8Array.from(worker.releaseHeld.toArray()),
+          nbytes: Float64Array.from(worker.releaseBytes)
         });
       }
     }
@@ -202,6 +205,7 @@ function clearWorker(worker: WorkerRecord): void {
   worker.assignRuns.clear();
   worker.releaseTasks.clear();
   worker.releaseHeld.clear();
+  worker.releaseBytes.length = 0;
   worker.takeBackTasks.clear();
   worker.takeBackRuns.clear();
   worker.begunTasks.clear();

@@ -222,9 +222,8 @@ export class InstructionPerformer {
     );
   }
 
-  private _release({ worker, taskIds, held }: Release): void {
-    const { core, rows, workers, log } = this._cluster;
-    const { nbytes } = core.tasks;
+  private _release({ worker, taskIds, held, nbytes }: Release): void {
+    const { rows, workers, log } = this._cluster;
     workers
       .get(worker)
       ?.link.send(
@@ -235,7 +234,7 @@ export class InstructionPerformer {
     for (let i = 0; i < taskIds.length; i++) {
       const task = taskIds[i]!;
       if (held[i] === 1) {
-        log.stored(worker, task, rows, StoredKind.Released, -nbytes[task]!);
+        log.stored(worker, task, rows, StoredKind.Released, -nbytes[i]!);
       } else {
         // If a thread has begun it, its run is reported when it ends, however long that takes.
         log.givenUp.keep(rows.ids.outer(task), {

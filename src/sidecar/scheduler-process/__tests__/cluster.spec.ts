@@ -219,6 +219,25 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect(told).toContainEqual({ isA: false, held: 0 });
   });
 
+  it('logs as many bytes released as were stored, also of tasks that it forgets then', async () => {
+    client.submit('a -> b', { want: 'a b' });
+    await client.outcome('b');
+    client.release('a b');
+    await waitFor('both are dropped', () =>
+      workers().every(worker => worker.store.size === 0)
+    );
+    client.link.send('flush', { request: 4 });
+    const { fields } = await client.message('flushed');
+    await waitFor('the observer has it', () =>
+      observer.blocks.some(block => block.seq === fields.seq)
+    );
+    const changes = observer
+      .rows('stored')
+      .flatMap(({ columns: { change } }) => Array.from(change));
+    expect(changes.some(each => each > 0)).toBe(true);
+    expect(changes.reduce((sum, each) => sum + each, 0)).toBe(0);
+  });
+
   it('logs that a result is gone only where it counted on one', async () => {
     client.submit('a', { want: 'a' });
     const { taskId, worker: maker } = await client.outcome('a');
