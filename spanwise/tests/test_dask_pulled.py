@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import copy
 import dataclasses
 import hashlib
 import json
+from pathlib import Path
 from time import monotonic
 from types import SimpleNamespace
 from typing import Any
@@ -132,6 +134,14 @@ def test_other_columns_or_fields_are_another_version() -> None:
     said = json.dumps([ROW_COLUMNS, STATE_COLUMNS, fields], sort_keys=True)
     assert (VERSION, hashlib.sha256(said.encode()).hexdigest()[:16]) == (3, SUM_OF_3)
     assert plugin_source.VERSION == VERSION
+
+
+def test_the_oldest_python_of_a_scheduler_can_read_the_plugin() -> None:
+    """The oldest release of `distributed` that is watched runs on Python 3.9."""
+    text = Path(plugin_source.__file__).read_text("utf-8")
+    ast.parse(text, feature_version=(3, 9))
+    with pytest.raises(SyntaxError):
+        ast.parse(text + "\nmatch 1:\n    case 1: pass\n", feature_version=(3, 9))
 
 
 @given(place=st.sampled_from(PLACES), value=_ANYTHING)
