@@ -250,6 +250,67 @@ def test_nothing_is_left_on_the_cluster(client: distributed.Client) -> None:
     until(lambda: not processes_of("observer", others), "its observer ends")
 
 
+def things(client: distributed.Client) -> dict[str, list[tuple[str, int]]]:
+    """What a scheduler and its workers have, by name and identity; what is ours is left out."""
+
+    def named(found: Any) -> list[tuple[str, int]]:
+        return sorted((str(name), id(found[name])) for name in found if "spanwise" not in str(name))
+
+    def of_scheduler(dask_scheduler: Any) -> dict[str, list[tuple[str, int]]]:
+        # (Dask makes that topic when a worker steals, which may be at any time)
+        topics = sorted({*map(str, dask_scheduler.get_events())} - {"stealing"})
+        return {
+            # (a bound method is made anew each time)
+            "handlers": [(name, 0) for name, _ in named(dask_scheduler.handlers)],
+            "streams": [(name, 0) for name, _ in named(dask_scheduler.stream_handlers)],
+            "plugins": named(dask_scheduler.plugins),
+            "extensions": named(dask_scheduler.extensions),
+            "callbacks": named(dask_scheduler.periodic_callbacks),
+            "topics": [(topic, 0) for topic in topics],
+            "subscribers": [
+                (f"{topic} {each}", 0)
+                for topic in topics
+                for each in sorted(dask_scheduler._broker._topics[topic].subscribers)
+            ],
+        }
+
+    def of_worker(dask_worker: Any) -> list[tuple[str, int]]:
+        return [*named(dask_worker.plugins), *named(dask_worker.extensions)]
+
+    found: dict[str, list[tuple[str, int]]] = client.run_on_scheduler(of_scheduler)
+    return found | client.run(of_worker)
+
+
+def test_what_dask_has_itself_is_left_as_it_is(client: distributed.Client) -> None:
+    def recorded() -> dict[str, Any]:
+        return {each["key"]: each for each in client.get_task_stream()}
+
+    def ran(name: str) -> set[str]:
+        futures = client.map(part, range(5), key=name, pure=False)
+        client.gather(futures)
+        return {each.key for each in futures}
+
+    # The plugin of the dashboard's Task Stream; the first question puts it there.
+    recorded()
+    keys = ran("before-viewer")
+    before, things_before = recorded(), things(client)
+    assert {"task-stream"} < {name for name, _ in things_before["plugins"]}
+    with spanwise.attach(client) as attached:
+        assert [*map(len, traces(client))] == [1, 1]
+        keys |= ran("while-viewer")
+        assert keys <= {each["key"] for each in attached.get_task_stream()}
+        attached.profile()
+        assert things(client) == things_before
+    until(lambda: traces(client) == ([], []), "the plugin leaves")
+    keys |= ran("after-viewer")
+    assert things(client) == things_before
+    after = client.get_task_stream()
+    # (it has each run once, and what it had before)
+    counted = Counter(each["key"] for each in after)
+    assert {key: counted[key] for key in keys} == dict.fromkeys(keys, 1)
+    assert {key: recorded()[key] for key in before} == before
+
+
 def test_who_attaches_at_the_same_moment_has_one_handle(cluster: DaskProcesses) -> None:
     with ThreadPoolExecutor(4) as pool:
         handles = [*pool.map(lambda _: spanwise.attach(cluster.address), range(4))]
