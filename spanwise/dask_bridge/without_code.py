@@ -68,6 +68,8 @@ class WithoutCode:
         self._live: int | None = None
         #: What was asked of Dask's recorder so far: by its index, or by time.
         self._index: int | None = None
+        #: A release that has none logs each question for it, with a traceback.
+        self._has_index = True
         self._newest_stop = 0.0
         self._seen: dict[tuple[Any, Any], float] = {}
         self._identity: Mapping[str, Any] = {}
@@ -162,15 +164,16 @@ class WithoutCode:
     # -- tasks that have ended ------------------------------------------------
 
     async def _take_tasks(self) -> None:
-        index = await self._ask(self.scheduler.get_task_stream_index())
-        if type(index) is int:
+        if self._has_index:
+            index = await self._ask(self.scheduler.get_task_stream_index())
+            self._has_index = type(index) is int
+        if self._has_index:
             begin = max(0, index - _HISTORY_TASKS) if self._index is None else self._index
             records = await self._ask(self.scheduler.get_task_stream(start_index=begin))
             lost = max(0, index - begin - len(records))
             self._lost += lost
             self._index = begin + lost + len(records)
         else:
-            # (a release that has no index)
             if self._seen:
                 start = self._newest_stop - _LATE_SECONDS
                 records = await self._ask(self.scheduler.get_task_stream(start=start))
