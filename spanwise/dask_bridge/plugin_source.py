@@ -78,6 +78,8 @@ _STATE_SHARE = 0.004
 #: After so long the scheduler may do something else; the clock is read once in so many rows.
 _STRETCH_SECONDS = 0.003
 _STRETCH_ROWS = 64
+#: A larger number is refused by who reads an answer.
+_LARGEST = 2**62
 #: How much of a text that failed is told.
 _ERROR_LENGTH = 2_000
 _GONE = 10_000
@@ -522,6 +524,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._known_groups: dict[int, tuple[Any, float]] = {}
         #: Span → its sums as they were looked at last, and their rows.
         self._fine_seen: dict[Any, tuple[dict[Any, Any], list[tuple[Any, tuple]]]] = {}
+        #: Span → how many of its sums cannot be told, if there are any.
+        self._fine_untold: dict[Any, int] = {}
         #: Emptied when it leaves: Dask keeps each handler in a cache.
         cell: list[Any] = [self]
 
@@ -807,6 +811,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._sections = {}
         self._known_groups = {}
         self._fine_seen = {}
+        self._fine_untold = {}
         self._given = {}
         forget = getattr(getattr(distributed_core, "_expects_comm", None), "cache_clear", None)
         if forget is not None:
@@ -1065,6 +1070,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         if pairs > _PAIRS:
             more["bandwidth"] = pairs - _PAIRS
         out = {"state": until, "state_newest": newest, "states": states, "cannot": cannot}
+        if "fine" in wanted:
+            more["fine"] = sum(self._fine_untold.values())
         more = {name: count for name, count in more.items() if count > 0}
         if more:
             out["states_more"] = more
@@ -1204,6 +1211,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 yield None
             for number in self._fine_seen.keys() - extension.spans.keys() - {None}:
                 del self._fine_seen[number]
+                self._fine_untold.pop(number, None)
         # What spans have is there once more, without them.
         rest = {
             key: value
@@ -1218,9 +1226,14 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         if known is not None and known[0] == metrics:
             return known[1]
         rows = []
+        untold = 0
         for key, value in metrics.items():
             if not isinstance(key, tuple) or len(key) < 3:
                 continue  # (a figure of the worker's own loop, such as its latency)
+            if not can_be_told(value):
+                # (users measure whatever they like: a loss that is not finite, FLOPs)
+                untold += 1
+                continue
             context, unit = str(key[0]), str(key[-1])
             middle = key[1:-1]
             function = None
@@ -1230,6 +1243,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             values = (context, span, function, activity, unit, float(value))
             rows.append(((span, key), values))
         self._fine_seen[span] = (dict(metrics), rows)
+        self._fine_untold.pop(span, None)
+        if untold:
+            self._fine_untold[span] = untold
         return rows
 
     def _memory(self) -> Iterator[tuple[Any, tuple]]:
@@ -1348,6 +1364,14 @@ def amount(value: Any) -> float:
     if isinstance(value, (int, float)) and math.isfinite(value):
         return float(value)
     return -1.0
+
+
+def can_be_told(value: Any) -> bool:
+    """Whether a sum can be told: it is a number, finite, and not too large for who reads it."""
+    try:
+        return -_LARGEST <= value <= _LARGEST
+    except (TypeError, ValueError):
+        return False
 
 
 def fused(task: Any) -> bool:

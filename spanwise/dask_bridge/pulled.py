@@ -1,7 +1,8 @@
 """Reads what the plugin on a scheduler answered: columns of the right kinds, or one sentence.
 
 A scheduler may be anybody's, so nothing it says is believed: each list's length, each number, each
-text. A kind that is not as it must be is left out, and said.
+text. A row that is not as it must be is left out, and so is a kind of which that is not known; both
+are said.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ MOST_ROWS = 250_000
 MOST_TEXTS = 1_000_000
 TEXT_LENGTH = 4_096
 _LARGEST = 2**62
+#: A kind with more bad rows is left out.
+_MOST_BAD = 1_000
 
 _INT, _FLOAT, _TEXT, _NEEDED = "int", "float", "text", "needed text"
 
@@ -70,6 +73,8 @@ STATES = _kinds(
 )
 #: Rows that belong to rows of another kind, and the column that says how many.
 _BELONG = {"parts": ("done", "parts"), "submitted": ("graphs", "tasks")}
+#: Without one row of these nobody knows which ones belong together.
+_TOGETHER = frozenset((*_BELONG, *(owner for owner, _ in _BELONG.values())))
 
 
 class UnreadableAnswer(Exception):
@@ -85,7 +90,7 @@ class Pulled:
     rows, states
         Columns by kind; texts as texts, None: there is none.
     problems
-        What was left out, a sentence each.
+        What was left out: a sentence for each kind.
     """
 
     plugin: str
@@ -116,7 +121,7 @@ class Pulled:
     states: dict[str, Columns] = field(default_factory=dict)
     states_more: dict[str, int] = field(default_factory=dict)
     cannot: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
 
     @property
     def waiting(self) -> int:
@@ -179,19 +184,26 @@ def _read(
     described: Mapping[str, Mapping[str, str]],
     texts: list[str],
     into: dict[str, Columns],
-    problems: list[str],
+    problems: dict[str, str],
 ) -> None:
     if not isinstance(said, dict):
         raise UnreadableAnswer("it has no rows")
     for kind, columns in described.items():
         if kind in said:
             try:
-                into[kind] = _columns(said[kind], columns, texts)
+                bad: dict[int, str] = {}
+                found = _columns(said[kind], columns, texts, bad)
+                if bad:
+                    found = _well(found, bad, kind, problems)
+                into[kind] = found
             except UnreadableAnswer as error:
-                problems.append(f"Its {kind} cannot be read: {error}.")
+                problems[kind] = f"Its {kind} cannot be read: {error}."
 
 
-def _columns(said: Any, described: Mapping[str, str], texts: list[str]) -> Columns:
+def _columns(
+    said: Any, described: Mapping[str, str], texts: list[str], bad: dict[int, str]
+) -> Columns:
+    """Columns of one length; in which rows of them is what cannot be, goes into `bad`."""
     if not isinstance(said, dict):
         raise UnreadableAnswer("no columns")
     found: dict[str, list[Any]] = {}
@@ -206,11 +218,45 @@ def _columns(said: Any, described: Mapping[str, str], texts: list[str]) -> Colum
                 raise UnreadableAnswer(f"{length} rows")
         elif len(column) != length:
             raise UnreadableAnswer(f"column {name} has {len(column)} rows of {length}")
-        if kind in (_TEXT, _NEEDED):
-            found[name] = _looked_up(column, texts, name, kind == _NEEDED)
-        else:
-            found[name] = _numbers(column, kind, name)
+        try:
+            found[name] = _values(column, kind, name, texts)
+        except UnreadableAnswer:
+            found[name] = _values_one_by_one(column, kind, name, texts, bad)
     return found
+
+
+def _values(column: Any, kind: str, name: str, texts: list[str]) -> list[Any]:
+    if kind in (_TEXT, _NEEDED):
+        return _looked_up(column, texts, name, kind == _NEEDED)
+    return _numbers(column, kind, name)
+
+
+def _values_one_by_one(
+    column: Any, kind: str, name: str, texts: list[str], bad: dict[int, str]
+) -> list[Any]:
+    found: list[Any] = []
+    for row, value in enumerate(column):
+        try:
+            found += _values([value], kind, name, texts)
+        except UnreadableAnswer as error:
+            bad.setdefault(row, str(error))
+            if len(bad) > _MOST_BAD:
+                raise
+            found.append(None)
+    return found
+
+
+def _well(columns: Columns, bad: Mapping[int, str], kind: str, problems: dict[str, str]) -> Columns:
+    """The rows that are well, if there are some that can do without the others."""
+    because = next(iter(bad.values()))
+    length = len(next(iter(columns.values())))
+    if kind in _TOGETHER or len(bad) == length:
+        raise UnreadableAnswer(because)
+    problems[kind] = f"{len(bad)} of its {length} rows of {kind} cannot be read: {because}."
+    return {
+        name: [value for row, value in enumerate(column) if row not in bad]
+        for name, column in columns.items()
+    }
 
 
 def _numbers(column: Any, kind: str, name: str) -> list[Any]:
@@ -239,7 +285,8 @@ def _belong(pulled: Pulled, kind: str, owner: str, column: str) -> None:
     if any(count < 0 for count in owners) or sum(owners) != there:
         for each in (kind, owner):
             pulled.rows.pop(each, None)
-        pulled.problems.append(f"Its {owner} cannot be read: they do not have {there} {kind}.")
+        said = f"Its {owner} cannot be read: they do not have {there} {kind}."
+        pulled.problems.setdefault(owner, said)
 
 
 def _texts(said: Any) -> list[str]:

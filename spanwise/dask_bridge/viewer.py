@@ -95,6 +95,7 @@ _SOON_SECONDS = 1.5
 _NOT_TOLD = {
     "bandwidth": "Of {} pairs of workers at {} the bandwidths are not told.",
     "executing": "{} tasks that run at {} are not shown until they have ended.",
+    "fine": "{} fine metrics of tasks at {} are not shown: they are not finite, or above 4.6e18.",
 }
 _WANT = ["workers", "clients", "spans", "fine", "memory", "executing", "bandwidth", "loop"]
 
@@ -188,6 +189,7 @@ class Viewer:
         #: The scheduler did not answer the last question for samples.
         self._had_no_samples = False
         self._said_of_more: set[str] = set()
+        self._said_of_problems: set[str] = set()
         self._claim: Callable[[str], bool] | None = None
         self._begun: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="spanwise-dask", daemon=True)
@@ -640,8 +642,10 @@ class Viewer:
         if outage is not None and outage is self._outage:
             log.reached(pulled.now)
         self._outage = None
-        for problem in pulled.problems:
-            if before is None or problem not in before.problems:
+        for kind, problem in pulled.problems.items():
+            # (which says what stood there: with each pull something else)
+            if kind not in self._said_of_problems:
+                self._said_of_problems.add(kind)
                 tell(f"The answer of the scheduler at {self.address} is not whole: {problem}")
         log.write(pulled)
         log.tell_clock(*self._clock)

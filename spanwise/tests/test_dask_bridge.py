@@ -65,7 +65,7 @@ class Viewer:
         answer = await getattr(self.scheduler, OPERATION)(**self.request | changes)
         assert answer is not None, "the plugin is not there"
         pulled = read_answer(answer)
-        assert pulled.problems == []
+        assert pulled.problems == {}
         self.request |= {"plugin": pulled.plugin, "cursor": pulled.cursor, "state": pulled.state}
         return pulled
 

@@ -294,11 +294,13 @@ def test_what_the_plugin_does_not_tell_is_said_once(monkeypatch: pytest.MonkeyPa
     said: list[str] = []
     monkeypatch.setattr(viewer, "tell", said.append)
     seen = viewer_with_log(monkeypatch)
-    for more in ({"tasks": 5}, {"executing": 7}, {"executing": 9, "bandwidth": 3}):
+    for more in ({"tasks": 5}, {"executing": 7}, {"executing": 9, "bandwidth": 3}, {"fine": 2}):
         seen._write(replace(first_answer(), states_more=more))
     assert said == [
         "7 tasks that run at tcp://127.0.0.1:1 are not shown until they have ended.",
         "Of 3 pairs of workers at tcp://127.0.0.1:1 the bandwidths are not told.",
+        "2 fine metrics of tasks at tcp://127.0.0.1:1 are not shown: they are not finite, or above "
+        "4.6e18.",
     ]
 
 

@@ -338,7 +338,7 @@ def test_sums_of_a_span_come_after_it() -> None:
         extensions={"spans": SimpleNamespace(spans={"id": span})},
         cumulative_worker_metrics=dict(metrics),
     )
-    bridge._fine_seen = {}
+    bridge._fine_seen, bridge._fine_untold = {}, {}
     bridge._sections = {"spans": Section(bridge._spans), "fine": Section(bridge._fine)}
     bridge._sections["spans"].due = 1e9
     bridge._sections["fine"].look(1)
@@ -360,7 +360,7 @@ def test_sums_of_a_span_come_after_it() -> None:
 )
 def test_each_change_of_a_sum_is_seen(before: dict[str, float], after: dict[str, float]) -> None:
     bridge = Bridge()
-    bridge._fine_seen = {}
+    bridge._fine_seen, bridge._fine_untold = {}, {}
 
     def rows(sums: dict[str, float]) -> Any:
         metrics = {("execute", "f", name, "seconds"): value for name, value in sums.items()}

@@ -108,7 +108,7 @@ PLACES = places(answer())
 
 def test_an_answer_is_read_whole() -> None:
     pulled = read_answer(answer())
-    assert pulled.problems == []
+    assert pulled.problems == {}
     assert pulled.waiting == 1 and pulled.has_more
     assert (pulled.runs, pulled.first_runs, pulled.state_newest) == (9, 0, 4)
     assert {*pulled.rows} == {*ROWS}
@@ -176,17 +176,33 @@ def test_anything_at_all_is_refused(value: Any) -> None:
 
 def test_what_is_wrong_leaves_the_rest() -> None:
     said = answer()
-    said["rows"]["joined"]["worker"] = [7, 0]
+    said["rows"]["joined"]["worker"] = [7, 8]
     said["rows"]["parts"]["start"] = [float("inf"), 0.0]
     pulled = read_answer(said)
     assert "joined" not in pulled.rows
     assert "done" not in pulled.rows  # (whose parts cannot be told apart any more)
     assert "graphs" in pulled.rows
-    assert [problem.split(" cannot")[0] for problem in pulled.problems] == [
+    assert [problem.split(" cannot")[0] for problem in pulled.problems.values()] == [
         "Its parts",
         "Its joined",
         "Its done",
     ]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("-inf"), 2.0**63, "much", None])
+def test_a_bad_row_takes_no_others_with_it(bad: Any) -> None:
+    said = answer()
+    said["states"]["fine"]["value"] = [bad, 2.5]
+    said["states"]["memory"]["worker"] = [0, 7]
+    pulled = read_answer(said)
+    whole = read_answer(answer()).states
+    for kind, row in (("fine", 1), ("memory", 0)):
+        assert pulled.states[kind] == {name: [each[row]] for name, each in whole[kind].items()}
+    problems = [each.partition(" cannot be read: column ")[0] for each in pulled.problems.values()]
+    assert problems == ["1 of its 2 rows of fine", "1 of its 2 rows of memory"]
+    # Of a list of tasks that run, nothing left would say that none does.
+    said["states"]["executing"]["t"] = [bad, bad]
+    assert "executing" not in read_answer(said).states
 
 
 def test_huge_texts_are_cut() -> None:

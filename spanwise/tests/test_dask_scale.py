@@ -69,7 +69,7 @@ class Viewer:
     async def pull(self) -> Pulled:
         answer = await self._bridge.answer(self._request)
         pulled = read_answer(answer)
-        assert pulled.problems == [] and pulled.cannot == {}
+        assert pulled.problems == {} and pulled.cannot == {}
         self._request |= {"plugin": pulled.plugin, "cursor": pulled.cursor, "state": pulled.state}
         self.has_more = pulled.has_more
         for name, columns in pulled.states.items():
@@ -157,7 +157,7 @@ def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
     bridge = Bridge()
     fine = Section(bridge._fine)
     bridge.scheduler = SimpleNamespace(extensions={"spans": SimpleNamespace(spans=spans)})
-    bridge._fine_seen = {}
+    bridge._fine_seen, bridge._fine_untold = {}, {}
     bridge._sections = {"spans": Section(bridge._spans), "fine": fine}
     bridge._state = 0
     for number in range(100):
@@ -186,6 +186,50 @@ def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
     look(lambda: None)
     assert bridge._fine_seen.keys() - {None} == spans.keys()
     assert fine.rows.keys() == {(name, ("execute", "f", "cpu", "seconds")) for name in spans}
+
+
+def test_sums_that_cannot_be_told_are_counted_and_the_others_told() -> None:
+    """Dask adds up whatever users measure: a loss may be no number, FLOPs more than 4.6e18."""
+
+    async def told() -> None:
+        async with watched() as (scheduler, bridge):
+            loaded = SimpleNamespace(id="id", name=("load",), parent=None, done=False, groups=())
+            loaded.enqueued = loaded.start = loaded.stop = loaded.nbytes_total = 0.0
+            of_span = loaded._cumulative_worker_metrics = {}
+            scheduler.extensions["spans"].spans["id"] = loaded
+            total = scheduler.cumulative_worker_metrics
+            request = {"viewer": "v", "plugin": "", "cursor": -1, "state": -1, "limit": 100}
+            request |= {"lease": 120.0, "want": ["spans", "fine"], "fresh": True}
+
+            async def pulled() -> tuple[dict[str, float], int]:
+                said = read_answer(await bridge.answer(request))
+                assert said.problems == {} and said.cannot == {}
+                request.update(plugin=said.plugin, cursor=said.cursor, state=said.state)
+                fine = said.states.get("fine", {"activity": [], "value": []})
+                sums = zip(fine["activity"], fine["value"], strict=True)
+                return dict(sums), said.states_more.get("fine", 0)
+
+            def measured(metrics: Any, *key: str, **sums: Any) -> None:
+                for activity, value in sums.items():
+                    metrics[(*key, activity, "x")] = value
+
+            measured(total, "get-data", many=2.0**62, more=2**63, most=10**400, odd="odd")
+            measured(of_span, "execute", "f", loss=1.5, cpu=2.5, infinite=math.inf)
+            known: dict[str, float] = {}
+            # (the first answer may tell the span alone)
+            for _ in range(2):
+                sums, untold = await pulled()
+                known |= sums
+            assert (known, untold) == ({"many": 2.0**62, "loss": 1.5, "cpu": 2.5}, 4)
+            measured(of_span, "execute", "f", loss=math.nan, cpu=3.5)
+            assert await pulled() == ({"cpu": 3.5}, 5)
+            measured(of_span, "execute", "f", loss=-1.5, infinite=0.5)
+            assert await pulled() == ({"loss": -1.5, "infinite": 0.5}, 3)
+            del scheduler.extensions["spans"].spans["id"]
+            measured(total, "get-data", more=0)
+            assert (await pulled())[1] == 2
+
+    asyncio.run(told())
 
 
 def test_a_look_that_is_asked_for_amid_another_one_comes() -> None:
@@ -408,7 +452,7 @@ class Account:
         if self._log is None:
             self._begin = min(self._noted.bridge.live, self._noted.bridge.ring.first)
         pulled = read_answer(await self._noted.bridge.answer(self._request | {"limit": limit}))
-        assert pulled.problems == []
+        assert pulled.problems == {}
         self._request |= {"plugin": pulled.plugin, "cursor": pulled.cursor}
         if self._log is None:
             self._log = DaskLog("account", pulled, lambda block, _: self._blocks.append(block))
