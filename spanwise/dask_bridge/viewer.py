@@ -559,15 +559,26 @@ class Viewer:
         return busy
 
     async def _pull_all(self) -> None:
-        """Pull until all is here that was there at the first answer."""
+        """Pull until all is here that was there at the first answer, or nobody waits for it.
+
+        Of a plugin that was shipped meanwhile, whose numbers are others: at its first answer.
+        """
         assert self._turn is not None
+        # (a pull that is cancelled breaks the connection: so it is not, and no other one follows)
+        end = monotonic() + _FLUSH_SECONDS
         async with self._turn:
-            pulled = await self._pull(fresh=True)
+            first = pulled = await self._pull(fresh=True)
             self._write(pulled)
-            until, state = pulled.newest, pulled.state_newest
-            while pulled.cursor < until or pulled.state < state:
+            while pulled.cursor < first.newest or pulled.state < first.state_newest:
+                if self._closing or monotonic() >= end:
+                    return
+                before = pulled
                 pulled = await self._pull()
                 self._write(pulled)
+                if pulled.plugin != first.plugin:
+                    first = pulled
+                elif pulled.cursor <= before.cursor and pulled.state <= before.state:
+                    return  # (it tells of rows that it does not give)
 
     async def _pull_heartbeats(self, told: Callable[[float], None]) -> None:
         log = self.log

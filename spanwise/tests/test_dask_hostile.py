@@ -17,6 +17,7 @@ from spanwise.dask_bridge import viewer
 from spanwise.dask_bridge.ship import OPERATION
 from spanwise.dask_bridge.viewer import Viewer
 from spanwise.tests.processes import LIMIT_SECONDS
+from spanwise.tests.test_dask_attach import until
 from spanwise.tests.test_dask_pulled import answer
 
 Say = Callable[[int], dict[str, Any]]
@@ -135,6 +136,35 @@ def watching(address: str) -> Viewer:
     seen = Viewer(address, Security(), "stand-in", find, LIMIT_SECONDS)
     seen.begin()
     return seen
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda n: {"cursor": 0, "newest": 10 + n},
+        lambda n: {"cursor": n, "newest": 2**60},
+        lambda n: {"cursor": 0, "newest": 10, "plugin": f"p-{n}"},
+        lambda n: {"state": 3, "state_newest": 10 + n},
+        lambda n: {"state": n, "state_newest": 2**60},
+    ],
+    ids=["stands-still", "never-ends", "is-another", "state-stands-still", "state-never-ends"],
+)
+def test_who_watches_rows_without_end_may_close(say: Say) -> None:
+    scheduler = StandIn(say)
+    with scheduler.listening() as address:
+        seen = watching(address)
+        # A question waits for all that is there.
+        asking = threading.Thread(target=seen.flush, daemon=True)
+        asking.start()
+        until(lambda: any(each["fresh"] for each in scheduler.asked), "it is asked for all")
+        before = len(scheduler.asked)
+        until(lambda: len(scheduler.asked) > before + 5, "it is asked for more")
+        seen.close()
+        assert seen.status == "closed"
+        for thread in (seen._thread, asking):
+            thread.join(LIMIT_SECONDS)
+            assert not thread.is_alive()
+        assert scheduler.has_been_left
 
 
 def test_of_each_kind_that_cannot_be_read_one_sentence_is_said(
