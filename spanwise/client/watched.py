@@ -155,6 +155,7 @@ class WatchedDask:
         why = self.handle._viewer.why_not_watched()
         if why and not self.missing:
             self.missing = f"{why} What came after that is missing in the block's figures."
+            self.handle._said_missing = why
             tell(self.missing)
 
     def let_go(self) -> None:

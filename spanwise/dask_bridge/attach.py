@@ -16,6 +16,7 @@ from spanwise.dask_bridge.own_answers import own_profile
 from spanwise.dask_bridge.reach import security_of
 from spanwise.dask_bridge.viewer import AlreadyWatched, Viewer
 from spanwise.errors import ClusterError
+from spanwise.notices import tell
 from spanwise.observed.asked_handle import AskedHandle
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
@@ -42,6 +43,8 @@ class AttachedCluster(AskedHandle):
         self.name = viewer.name
         self.address = viewer.address
         self._questions: tuple[str, Questions] | None = None
+        #: Why something is missing in figures, as it was said last.
+        self._said_missing = ""
         self._uses = 1
 
     @property
@@ -107,6 +110,7 @@ class AttachedCluster(AskedHandle):
 
     def _asked(self) -> Questions:
         """Of the log that is written now."""
+        self._tell_missing()
         log = self._viewer.log
         assert log is not None
         if self._questions is None or self._questions[0] != log.cluster_id:
@@ -115,6 +119,13 @@ class AttachedCluster(AskedHandle):
             viewed = ViewedLog(self._viewer, log.cluster_id, log.epoch)
             self._questions = log.cluster_id, Questions(viewed, lambda: self._viewer.observer)
         return self._questions[1]
+
+    def _tell_missing(self) -> None:
+        """Warn who asks, once, if nobody writes the log."""
+        why = self._viewer.why_not_watched()
+        if why and why != self._said_missing:
+            self._said_missing = why
+            tell(f"{why} What came after that is missing in these figures.")
 
     def _take_sums(self) -> None:
         self._viewer.flush_sums()
@@ -214,6 +225,7 @@ class AttachedCluster(AskedHandle):
             ``total``: bytes a second; ``types``: by the type of the result; ``workers``: a list
             of ``source``, ``destination`` and ``bandwidth``. Dask tells no bytes and counts.
         """
+        self._tell_missing()
         self._viewer.flush()
         said = self._viewer.bandwidths
         return {

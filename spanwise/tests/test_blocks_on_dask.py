@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
@@ -105,6 +106,33 @@ def test_a_cluster_that_is_let_go_of_within_a_block_is_said(
         assert read(tmp_path / "report.html")["Task Stream"]["records"]["key"] == [before.key]
         told = dict(report.page.content["facts"])
         assert told["Missing"].endswith(missing)
+
+
+def test_who_asks_a_cluster_that_was_let_go_of_is_told_so_once(
+    cluster: distributed.LocalCluster,
+) -> None:
+    def asked() -> list[str]:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert [each["key"] for each in client.get_task_stream()] == [before.key]
+            client.spans()
+            client.bandwidth()
+        return [str(each.message) for each in told]
+
+    with spanwise.Client(cluster, set_as_default=False) as client:
+        before = client.submit(square, 1, pure=False)
+        before.result()
+        assert asked() == []
+        client.attached.let_go()
+        client.submit(square, 2, pure=False).result()
+        assert asked() == [
+            f"The Dask cluster at {cluster.scheduler_address} was let go of. What came after that "
+            "is missing in these figures."
+        ]
+        assert asked() == []
+        # (why changes when a scheduler is away again)
+        client.attached._viewer.problem = "Another cause."
+        assert asked() == ["Another cause. What came after that is missing in these figures."]
 
 
 def test_without_any_client_it_says_so() -> None:
