@@ -305,6 +305,17 @@ def _forget(attached: AttachedCluster) -> None:
         del _ATTACHED[address]
 
 
+def _forget_ended() -> None:
+    """Hold no more what has ended by itself: who has its handle may go on asking."""
+    with _LOCK:
+        ended = {each for each in _ATTACHED.values() if each.status == "closed"}
+        for each in ended:
+            _forget(each)
+    for each in ended:
+        if each._questions is not None:
+            each._questions[1].close()
+
+
 def attach(
     where: Any = None, *, security: Any = None, name: str | None = None, timeout: float = 10.0
 ) -> AttachedCluster:
@@ -335,6 +346,7 @@ def attach(
     >>> with attach("tcp://127.0.0.1:8786") as cluster:          # doctest: +SKIP
     ...     cluster.fine_metrics().by_activity()
     """
+    _forget_ended()
     if where is None:
         where = _only_client()
     security = security_of(security if security is not None else _security_at(where))

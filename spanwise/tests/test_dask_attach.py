@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import re
 import signal
 import socket
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -318,6 +320,23 @@ def test_who_attaches_at_the_same_moment_has_one_handle(cluster: DaskProcesses) 
         assert each is handles[0] and each.status == "watching"
         each.close()
     assert handles[0].status == "closed" and attached_clusters() == {}
+
+
+def test_a_cluster_that_has_ended_is_held_no_more(cluster: DaskProcesses) -> None:
+    """Who shows one after another keeps the log of the last alone."""
+    attached = spanwise.attach(cluster.address)
+    attached.spans()
+    held = [weakref.ref(each) for each in (attached, attached._viewer, attached._viewer.log)]
+    # (as by itself, when the cluster is closed)
+    attached._viewer.close()
+    assert attached.status == "closed" and attached in attached_clusters().values()
+    with spanwise.attach(cluster.address.replace("127.0.0.1", "localhost")) as other:
+        assert [*attached_clusters().values()] == [other]
+        assert attached.spans() is not None  # (who has the handle may go on asking)
+        attached.close()
+        del attached
+        gc.collect()
+        assert [each() for each in held] == [None] * 3
 
 
 def test_a_fork_ends_nothing_of_its_parent(cluster: DaskProcesses) -> None:
