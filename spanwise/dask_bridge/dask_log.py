@@ -389,8 +389,11 @@ class DaskLog:
             self._rows_of_workers[worker] = row
             self._writer.add("workers", *row)
         places = self._places.setdefault(worker, ThreadPlaces())
-        place, is_new = places.of(thread, start, stop)
-        self._running.ran(worker, key, place)
+        found = places.of(thread, start, stop)
+        self._running.ran(worker, key, None if found is None else found[0])
+        if found is None:
+            return None
+        place, is_new = found
         lane = self._lanes.get((worker, place))
         if lane is None:
             if len(self._lanes) >= _MOST_LANES:

@@ -22,6 +22,8 @@ _SAME_SECONDS = 0.2
 #: A task is shown to begin this long after the end of what ran at its place before: longer than the
 #: error by which times are rounded.
 _ROOM_SECONDS = 1e-3
+#: As many as the plugin on the scheduler tells; who says more is not believed.
+_MOST_SHOWN = 5_000
 
 #: Worker, place, key of the task (None: nothing runs there), when it began.
 Say = Callable[[int, int, "str | None", float], None]
@@ -43,10 +45,10 @@ class RunningTasks:
         #: Worker → place → key.
         self._taken: dict[int, dict[int, str]] = {}
 
-    def ran(self, worker: int, key: str, place: int) -> None:
-        """A run of a task has ended at a place."""
+    def ran(self, worker: int, key: str, place: int | None) -> None:
+        """A run of a task has ended at a place; None: at none that is shown."""
         self._end(worker, key)
-        other = self._taken.get(worker, {}).get(place)
+        other = None if place is None else self._taken.get(worker, {}).get(place)
         if other is not None:
             self._end(worker, other)  # (it runs elsewhere)
 
@@ -60,6 +62,8 @@ class RunningTasks:
         for (worker, key), start in sorted(listed.items(), key=_by_start):
             shown = self._shown.get((worker, key))
             if shown is None:
+                if len(self._shown) >= _MOST_SHOWN:
+                    continue
                 self._begin(worker, key, start, places.get(worker))
             elif start < shown[1] - _SAME_SECONDS:
                 # (the heartbeat before had taken longer)

@@ -9,8 +9,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
+from heapq import heappush, heapreplace
 from math import inf
+
+#: Of a worker: a scheduler that says more is not believed.
+MOST_PLACES = 4_096
 
 
 class ThreadPlaces:
@@ -24,12 +28,17 @@ class ThreadPlaces:
 
     def __init__(self) -> None:
         self.threads = 1
-        #: By thread: its place, and when it last did something.
         self._places: dict[int, int] = {}
+        #: By place: its thread, and until when it was seen to do something.
+        self._threads: list[int | None] = []
         self._until: list[float] = []
+        #: The places by when they have ended, as far as that was looked at.
+        self._ended: list[tuple[float, int]] = []
 
-    def of(self, thread: int, start: float, stop: float) -> tuple[int, bool]:
+    def of(self, thread: int, start: float, stop: float) -> tuple[int, bool] | None:
         """The place of a thread that ran a task from `start` to `stop`, and whether it is new.
+
+        None: there are too many.
 
         Parameters
         ----------
@@ -40,32 +49,61 @@ class ThreadPlaces:
         is_new = place is None
         if place is None:
             place = self._free(start)
-            self._places = {each: at for each, at in self._places.items() if at != place}
+            if place is None:
+                return None
+            before = self._threads[place]
+            if before is not None:
+                del self._places[before]
             self._places[thread] = place
+            self._threads[place] = thread
         self._until[place] = max(self._until[place], stop)
         return place, is_new
 
-    def likely(self, start: float, taken: Container[int]) -> tuple[int, float] | None:
+    def likely(self, start: float, taken: Collection[int]) -> tuple[int, float] | None:
         """Where a task may run that began at `start`, and since when that place is free.
 
         That is where the run before has ended last; a thread takes up the next task at once. None:
         all places are taken.
         """
-        until = self._until + [-inf] * (self.threads - len(self._until))
-        free = [(since <= start, since, -place) for place, since in enumerate(until)]
-        free = [each for each in free if -each[2] not in taken]
-        if not free:
+        until = self._until
+        there = max(len(until), self._threads_shown)
+        if len(taken) >= there:
             return None
-        fits = [each for each in free if each[0]]
-        _, since, place = max(fits) if fits else min(free)
-        return -place, since
+        free = [place for place in range(len(until)) if place not in taken]
+        fits = [place for place in free if until[place] <= start]
+        if fits:
+            place = max(fits, key=until.__getitem__)
+            return place, until[place]
+        for place in range(len(until), there):
+            if place not in taken:
+                return place, -inf
+        place = min(free, key=until.__getitem__)
+        return place, until[place]
 
-    def _free(self, start: float) -> int:
+    @property
+    def _threads_shown(self) -> int:
+        return min(self.threads, MOST_PLACES)
+
+    def _free(self, start: float) -> int | None:
         """A place that nobody has; when all are taken, that of who has ended longest ago."""
-        if len(self._until) >= self.threads:
-            place = min(range(len(self._until)), key=self._until.__getitem__)
+        if len(self._until) >= self._threads_shown:
+            place = self._ended_first()
             if self._until[place] <= start:
                 self._until[place] = -inf
                 return place
+        place = len(self._until)
+        if place >= MOST_PLACES:
+            return None
         self._until.append(-inf)
-        return len(self._until) - 1
+        self._threads.append(None)
+        heappush(self._ended, (-inf, place))
+        return place
+
+    def _ended_first(self) -> int:
+        """The place whose last task has ended longest ago."""
+        while True:
+            until, place = self._ended[0]
+            if until == self._until[place]:
+                return place
+            # (it has run something since)
+            heapreplace(self._ended, (self._until[place], place))

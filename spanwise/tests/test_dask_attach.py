@@ -679,7 +679,9 @@ def test_a_lane_is_one_thread_at_a_time(threads: int, runs: list[tuple[int, floa
             generation[at] += 1  # (this thread has ended; another takes its place)
         start, stop = free[at], free[at] + seconds
         free[at] = stop
-        place, _ = places.of(100 * at + generation[at], start, stop)
+        found = places.of(100 * at + generation[at], start, stop)
+        assert found is not None
+        place, _ = found
         assert all(stop <= a or start >= b for a, b in taken.get(place, []))
         taken.setdefault(place, []).append((start, stop))
     assert len(taken) <= threads

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spanwise
+from spanwise.dask_bridge import running_tasks, thread_places
 from spanwise.dask_bridge.running_tasks import RunningTasks
 from spanwise.dask_bridge.thread_places import ThreadPlaces
 from spanwise.tests.dask_processes import DaskProcesses
@@ -141,7 +143,9 @@ def test_a_task_runs_at_one_place_and_a_place_runs_one_task(
     for what, key, thread, count in steps:
         time_ += 1.0
         if what == "r":
-            place, _ = places.of(thread, time_ - 0.5, time_)
+            found = places.of(thread, time_ - 0.5, time_)
+            assert found is not None
+            place, _ = found
             tasks.ran(0, key, place)
             assert key not in said.running() and (0, place) not in said.now
         else:
@@ -174,3 +178,63 @@ def test_a_task_runs_where_the_last_one_has_ended() -> None:
     # A start that a slow heartbeat had told is set right; trifles are not.
     tasks.list({(0, "a"): 3.01, (0, "b"): 0.1, (0, "c"): 0.9}, {0: places})
     assert said.now == {(0, 1): ("a", 3.1), (0, 2): ("b", 0.1), (0, 0): ("c", 1.001)}
+
+
+class Taken(dict[int, str]):
+    """Places, and how often one asks for one of them."""
+
+    asked = 0
+
+    def __contains__(self, place: object) -> bool:
+        self.asked += 1
+        return super().__contains__(place)
+
+
+def test_threads_and_tasks_without_end_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_places, "MOST_PLACES", 8)
+    monkeypatch.setattr(running_tasks, "_MOST_SHOWN", 5)
+    places = ThreadPlaces()
+    places.threads = 60_000
+    taken = Taken({0: "a"})
+    assert places.likely(1.0, taken) == (1, -inf)
+    # All run at the same time, each on a thread of its own: after eight there is no lane.
+    for thread in range(50):
+        assert places.of(thread, 1.0, 2.0) == ((thread, True) if thread < 8 else None)
+    assert places.of(3, 2.0, 3.0) == (3, False)
+    assert places.of(99, 2.0, 2.5) == (0, True) and places.of(0, 2.0, 2.5) == (1, True)
+    assert places.likely(2.0, taken) == (2, 2.0)
+    assert taken.asked <= 2 + 8
+    assert places.likely(2.0, dict.fromkeys(range(8), "b")) is None
+    said = Said()
+    tasks = RunningTasks(said)
+    for worker in range(2):
+        tasks.list({(worker, f"k-{each}"): 5.0 for each in range(50)}, {worker: places})
+        assert len(said.now) == 5 and {at for at, _ in said.now} == {worker}
+
+
+@given(
+    threads=st.integers(1, 5),
+    runs=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9), st.integers(1, 9))),
+)
+def test_a_new_thread_has_the_place_that_was_free_for_longest(
+    threads: int, runs: list[tuple[int, int, int]]
+) -> None:
+    places = ThreadPlaces()
+    places.threads = threads
+    known: dict[int, int] = {}
+    until: list[float] = []
+    now = 0.0
+    for thread, later, seconds in runs:
+        now += later
+        place = known.get(thread)
+        if place is None:
+            place = min(range(len(until)), key=until.__getitem__, default=0)
+            if len(until) < threads or until[place] > now:
+                place = len(until)
+                until.append(-inf)
+            known = {each: at for each, at in known.items() if at != place} | {thread: place}
+            until[place] = -inf
+            assert places.of(thread, now, now + seconds) == (place, True)
+        else:
+            assert places.of(thread, now, now + seconds) == (place, False)
+        until[place] = max(until[place], now + seconds)
