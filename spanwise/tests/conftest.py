@@ -23,10 +23,12 @@ import pytest
 
 from spanwise import Client
 from spanwise.client import launch, session
+from spanwise.observed import find_observer
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
-from spanwise.tests.stages import BY_VALUE, LONGEST, STAGES
+from spanwise.tests.shared_observer import SharedObserver
+from spanwise.tests.stages import BY_VALUE, LONGEST, ONE_OBSERVER, STAGES
 from spanwise.wire.link import Link
 
 # What runs these tests is no program whose spans have a root; those that tests start are.
@@ -153,6 +155,24 @@ def _tasks_go_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
     cloudpickle.register_pickle_by_value(request.module)
     yield
     cloudpickle.unregister_pickle_by_value(request.module)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _clusters_have_one_observer(
+    request: pytest.FixtureRequest, _nothing_left_running: None
+) -> Iterator[None]:
+    """In some files all clusters and observations have one observer, which ends with the file.
+
+    To start another, a program of Node, takes 0.4 s of a core, a third of a small cluster.
+    """
+    if module_of(request.node) not in ONE_OBSERVER:
+        yield
+        return
+    shared = SharedObserver()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(find_observer, "OwnObserver", shared)
+        yield
+    shared.close()
 
 
 @pytest.fixture(autouse=True)

@@ -35,6 +35,11 @@ def not_left_over(pid: int) -> None:
     _shared.add(pid)
 
 
+def left_over_again(pid: int) -> None:
+    """Count it as left over from now on, if it lives."""
+    _shared.discard(pid)
+
+
 def marked_processes() -> dict[int, psutil.Process]:
     """Return the living processes that this one's children started, by pid."""
     found = {}

@@ -99,6 +99,24 @@ BY_VALUE = frozenset(
     }
 )
 
+#: Their clusters share an observer, see `conftest.py`: each has a cluster, or an observation, for
+#: some of its tests, and the start, end and loss of observers are not what they are about.
+ONE_OBSERVER = frozenset(
+    {
+        "test_cluster_control",
+        "test_default_spans",
+        "test_executions",
+        "test_idle",
+        "test_local_cluster",
+        "test_observe",
+        "test_observe_memory",
+        "test_observe_pools",
+        "test_observe_unchanged",
+        "test_pressure",
+        "test_task_forks",
+    }
+)
+
 #: Begun first where several processes share the files: who began one of these last would end alone.
 LONGEST = (
     "test_default_cluster",

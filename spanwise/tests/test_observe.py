@@ -97,6 +97,15 @@ def seen() -> Iterator[Observation]:
     seen.close()
 
 
+def test_observations_of_this_file_have_one_observer(seen: Observation) -> None:
+    """`ONE_OBSERVER` of `stages.py`: to start one each takes most of what these tests take."""
+    with spanwise.observe("another") as other:
+        assert seen._observer is not None and other._observer is not None
+        assert other._observer.address == seen._observer.address and not other._observer.is_own
+    other.close()
+    assert seen.spans() == []
+
+
 def computed(record: dict[str, Any]) -> tuple[float, float]:
     """Start and stop of a task, wall clock."""
     return record["startstops"][0]["start"], max(each["stop"] for each in record["startstops"])

@@ -6,13 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from spanwise.tests.stages import ALONE, LONGEST, NEWEST, QUICK, STAGES, VERSIONS
+from spanwise.tests.stages import (
+    ALONE,
+    BY_VALUE,
+    LONGEST,
+    NEWEST,
+    ONE_OBSERVER,
+    QUICK,
+    STAGES,
+    VERSIONS,
+)
 
 
 @pytest.mark.parametrize(
     "modules",
-    [*STAGES.values(), VERSIONS, NEWEST, frozenset(LONGEST)],
-    ids=[*STAGES, "versions", "newest", "longest"],
+    [*STAGES.values(), VERSIONS, NEWEST, frozenset(LONGEST), BY_VALUE, ONE_OBSERVER],
+    ids=[*STAGES, "versions", "newest", "longest", "by value", "one observer"],
 )
 def test_each_module_of_a_stage_exists(modules: frozenset[str]) -> None:
     there = {path.stem for path in Path(__file__).parent.glob("test_*.py")}
