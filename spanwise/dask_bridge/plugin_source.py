@@ -19,7 +19,7 @@ import math
 import platform
 import uuid
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from time import monotonic
 from typing import Any
@@ -271,6 +271,21 @@ class Texts(dict):
         self.texts.append(text if is_plain else plain(text))
         return number
 
+    def of_all(self, several: Iterable[Any]) -> list[int]:
+        """The numbers of many texts, most of which are new."""
+        found = []
+        known, texts = self.get, self.texts
+        for text in several:
+            number = known(text)
+            if number is None:
+                if type(text) is str and text.isascii() and len(text) <= _TEXT_LENGTH:
+                    number = self[text] = len(texts)
+                    texts.append(text)
+                else:
+                    number = self[text]
+            found.append(number)
+        return found
+
     def __call__(self, text: Any) -> int:
         """The number of a text, or of that of anything else."""
         return self[text if type(text) is str or text is None else str(text)]
@@ -304,6 +319,73 @@ class Told:
             found = group, named(key, group, self._texts)[1:]
             self._groups[id(group)] = found
         return found[1]
+
+    def add_all(self, n: int, rows: list[tuple]) -> int:
+        """Rows of the ring, and the number of the first; returns how many of them `is_run`."""
+        numbers = []
+        done = []
+        for number, row in enumerate(rows, n):
+            if row[0] == DONE:
+                numbers.append(number)
+                done.append(row)
+            else:
+                self.add(number, row)
+        if not done:
+            return 0
+        try:
+            return self._add_all_done(numbers, done)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            # (a part of one of them is not as it must be)
+            return sum(map(self.add_done, numbers, done))
+
+    def _add_all_done(self, numbers: list[int], rows: list[tuple]) -> int:
+        """As `add_done` for each, column by column, which takes two thirds of the time.
+
+        Raises
+        ------
+        AttributeError, KeyError, TypeError, ValueError
+            A part or a value is not as it must be; then nothing was added.
+        """
+        texts = self._texts
+        columns = zip(*rows)
+        _, times, keys, groups, workers, threads, erred, sizes, types, given, parts, why = columns
+        flat = [part for some in parts for part in some]
+        told = [
+            [texts[part["action"]] for part in flat],
+            [float(part["start"]) for part in flat],
+            [float(part["stop"]) for part in flat],
+            [texts[part.get("source")] for part in flat],
+        ]
+        runs = 0
+        for some in parts:
+            for part in some:
+                if part["action"] == "compute":
+                    runs += 1
+                    break
+        known = self._groups
+        named = []
+        for key, group in zip(keys, groups):
+            names = known.get(id(group)) if group is not None else None
+            named.append(self._named(key, group) if names is None else names[1])
+        done = zip(
+            numbers,
+            times,
+            texts.of_all(keys),
+            [name for name, _, _ in named],
+            [prefix for _, prefix, _ in named],
+            [span for _, _, span in named],
+            [texts[worker] for worker in workers],
+            [thread if type(thread) is int else -1 for thread in threads],
+            map(int, erred),
+            [size if type(size) is int else -1 for size in sizes],
+            [texts[each] for each in types],
+            given,
+            map(len, parts),
+            [texts[each] for each in why],
+        )
+        self._flat["done"].extend([value for row in done for value in row])
+        self._flat["parts"].extend([value for row in zip(*told) for value in row])
+        return runs
 
     def add(self, n: int, row: tuple) -> bool:
         """A row of the ring, and its number; returns whether it `is_run`."""
@@ -962,13 +1044,18 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             some = self.ring.rows(cursor)[: newest - cursor]
             if not some:
                 break  # (it has left the ring meanwhile: the next pull tells so)
-            for row in some[:_AT_ONCE]:
+            fitting = 0
+            some = some[:_AT_ONCE]
+            for row in some:
                 size = _size_of(row)
                 if told and told + size > limit:
-                    return out.columns(), cursor, runs
-                runs += out.add(cursor, row)
-                cursor += 1
+                    break
                 told += size
+                fitting += 1
+            runs += out.add_all(cursor, some[:fitting])
+            cursor += fitting
+            if fitting < len(some):
+                break
             if told - paused >= _AT_ONCE:
                 paused = told
                 await asyncio.sleep(0)

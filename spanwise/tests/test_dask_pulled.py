@@ -24,6 +24,7 @@ from spanwise.dask_bridge.plugin_source import (
     Bridge,
     Ring,
     Texts,
+    Told,
     _event_text,
 )
 from spanwise.dask_bridge.pulled import (
@@ -265,6 +266,69 @@ def test_a_graph_does_not_empty_the_ring_for_nothing() -> None:
     assert ring.first == 0
     ring.add((1, 5_000.0), 9_000_000)
     assert ring.newest - ring.first >= 1_000
+
+
+_GROUPS = [None] + [
+    SimpleNamespace(name=name, prefix=SimpleNamespace(name=name[:1]), span_id=span)
+    for name, span in (("inc", "span"), ("ä" * 9, None))
+]
+_PARTS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "action": st.sampled_from(["compute", "transfer", "disk-read"]),
+            "start": st.floats(0, 9),
+            "stop": st.integers(0, 9),
+        },
+        optional={"source": st.sampled_from(["w", None])},
+    ),
+    max_size=3,
+)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["inc-1", "é-2", ("x", 0)]),
+            st.sampled_from(_GROUPS),
+            st.sampled_from(["w", None]),
+            st.sampled_from([1, None, 2.5]),
+            _PARTS | st.lists(_ANYTHING, max_size=3),
+        ),
+        max_size=9,
+    ),
+    st.integers(1, 4),
+)
+def test_rows_told_together_are_those_told_one_by_one(
+    drawn: list[tuple[Any, ...]], every: int
+) -> None:
+    rows: list[tuple[Any, ...]] = []
+    for n, (key, group, worker, number, parts) in enumerate(drawn):
+        if n % every:
+            rows.append((plugin_source.ENDED, float(n), key, group, "released", "why"))
+        row = (plugin_source.DONE, float(n), key, group, worker, number, n % 2 == 0)
+        rows.append((*row, number, "int", 1.0, parts, None))
+    together, apart = Told(Texts()), Told(Texts())
+    runs = together.add_all(7, rows)
+    assert runs == sum([apart.add(n, row) for n, row in enumerate(rows, 7)])
+    assert runs == sum(map(plugin_source.is_run, rows))
+    assert _as_texts(together) == _as_texts(apart)
+
+
+def _as_texts(told: Told) -> dict[str, dict[str, list[Any]]]:
+    """Columns, of texts not the numbers, which may differ."""
+    texts = told._texts.texts
+    return {
+        kind: {
+            name: [
+                texts[value]
+                if ROWS[kind][name] in ("text", "needed text") and value >= 0
+                else value
+                for value in column
+            ]
+            for name, column in columns.items()
+        }
+        for kind, columns in told.columns().items()
+    }
 
 
 _STEPS = ("assigned", "done", "erred", "lost", "failed before", "restart")
