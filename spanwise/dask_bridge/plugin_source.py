@@ -1399,7 +1399,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
 
     async def _executing(self, texts: Texts) -> tuple[dict[str, Any], int]:
         """What runs, of some thousands, and how many more tasks do."""
-        rows = []
+        rows: list[tuple] = []
         left = 0
         # (one that leaves meanwhile is told as it was)
         for address, worker in list(self.scheduler.workers.items()):

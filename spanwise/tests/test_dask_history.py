@@ -92,7 +92,7 @@ def test_what_the_ring_has_lost_is_told(client: distributed.Client) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 30.0])
 def test_the_log_says_what_was_there(seconds: float) -> None:
-    first = Pulled(**_HEAD, now=1e9 + 40, attached=1e9 + 30, started=1e9, viewers=1, live=4)
+    first = Pulled(**_HEAD, now=1e9 + 40, attached=1e9 + 30, started=1e9, viewers=1, live=4)  # type: ignore[arg-type]
     start = first.attached - seconds
     first.rows["parts"] = {"start": [start], "stop": [start], "action": ["x"], "source": [None]}
     first.states["tasks"] = {"state": ["memory", "memory", "x" * 4_000]}
