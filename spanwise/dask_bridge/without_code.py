@@ -7,12 +7,14 @@ nothing switches it off again.
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import uuid
 from collections.abc import Iterator, Mapping
 from time import monotonic, time
 from typing import Any
 
+from spanwise.dask_bridge.heartbeat_clock import HeartbeatClock
 from spanwise.dask_bridge.plugin_source import (
     DONE,
     JOINED,
@@ -33,6 +35,9 @@ _HISTORY_TASKS = 20_000
 #: A record may come so much later than another that ended after it.
 _LATE_SECONDS = 10.0
 _IDENTITY_SECONDS = 0.5
+#: The scheduler's clock is known once a worker was heard between two looks: so long that is waited
+#: for, since all times of the log are by that clock, and the pause between these looks.
+_CLOCK_SECONDS, _CLOCK_PAUSE = 3.0, 0.1
 _LACKING = (
     "the scheduler takes no plugins: its distributed.scheduler.blocked-handlers has "
     "register_scheduler_plugin"
@@ -61,6 +66,7 @@ class WithoutCode:
     def _begin_anew(self) -> None:
         self._id = uuid.uuid4().hex[:16]
         self._attached = 0.0
+        self._clock = HeartbeatClock()
         self._rows: list[tuple[Any, ...]] = []
         #: The number of the first of them.
         self._first = 0
@@ -111,7 +117,7 @@ class WithoutCode:
             "live": self._live,
             "lost": lost,
             "lost_from": self._attached if lost else 0.0,
-            "lost_to": time() if lost else 0.0,
+            "lost_to": self._now() if lost else 0.0,
             "rows": rows,
             **self._states(request["state"] if same else -1, request["want"], texts),
             "texts": texts.texts,
@@ -129,11 +135,34 @@ class WithoutCode:
             "address": str(identity.get("address", "")),
             "python": platform.python_version(),
             "distributed": "",
-            "now": time(),
+            "now": self._now(),
             "attached": self._attached,
             "started": amount(identity.get("started")),
             "viewers": 1,
         }
+
+    def _now(self) -> float:
+        """By the scheduler's clock."""
+        return time() + self._clock.ahead
+
+    async def _identified(self) -> Mapping[str, Any]:
+        """Ask who is there, which says when they were heard."""
+        asked = time()
+        identity = await self._ask(self.scheduler.identity())
+        answered = time()
+        if not isinstance(identity, dict) or not isinstance(identity.get("workers"), dict):
+            raise ValueError("the scheduler does not say who it is")
+        if self._identity and identity.get("id") != self._identity.get("id"):
+            self._begin_anew()
+        self._identity = identity
+        heard = {
+            str(address): amount(worker.get("last_seen"))
+            for address, worker in identity["workers"].items()
+            if isinstance(worker, dict)
+        }
+        known = {address: t for address, t in heard.items() if t > 0}
+        self._clock.answered(asked, answered, known)
+        return identity
 
     async def _ask(self, asked: Any) -> Any:
         return await ask(asked, self._seconds)
@@ -143,20 +172,20 @@ class WithoutCode:
         now = monotonic()
         if not fresh and now < self._asked_at + _IDENTITY_SECONDS:
             return
-        identity = await self._ask(self.scheduler.identity())
-        if not isinstance(identity, dict) or not isinstance(identity.get("workers"), dict):
-            raise ValueError("the scheduler does not say who it is")
+        identity = await self._identified()
+        if self._attached == 0.0:
+            end = monotonic() + min(_CLOCK_SECONDS, self._seconds / 2)
+            while identity["workers"] and not self._clock.is_known and monotonic() < end:
+                await asyncio.sleep(_CLOCK_PAUSE)
+                identity = await self._identified()
+            self._attached = self._now()
         self._asked_at = now
-        if self._identity and identity.get("id") != self._identity.get("id"):
-            self._begin_anew()
-        self._identity = identity
-        self._attached = self._attached or time()
         workers = {str(address) for address in identity["workers"]}
         if self._workers is not None:
             for address in sorted(workers - self._workers):
-                self._rows.append((JOINED, time(), address))
+                self._rows.append((JOINED, self._now(), address))
             for address in sorted(self._workers - workers):
-                self._rows.append((LEFT, time(), address, -1))
+                self._rows.append((LEFT, self._now(), address, -1))
         self._workers = workers
         for section in self._sections.values():
             self._state = section.look(self._state + 1)

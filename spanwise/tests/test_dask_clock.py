@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from math import isnan
 from pathlib import Path
@@ -9,10 +10,14 @@ from typing import Any
 
 import distributed
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import spanwise
 from spanwise.dask_bridge.dask_log import DaskLog
+from spanwise.dask_bridge.heartbeat_clock import HeartbeatClock
 from spanwise.dask_bridge.pulled import Pulled
+from spanwise.dask_bridge.without_code import WithoutCode
 from spanwise.records.block import decode_block
 from spanwise.records.enumerations import CLOCK_MEASURED, NONE_U16
 from spanwise.tests.dask_processes import DaskProcesses
@@ -91,7 +96,7 @@ def test_the_log_says_how_far_the_clock_is_ahead() -> None:
     # (no log lasts so long, and an observer would refuse the row)
     assert told(-1.7e9, 0.001) == -1.7e9
     log.seal()
-    rows = []
+    rows: list[Any] = []
     for block in map(decode_block, blocks):
         if block.table.name == "clocks":
             names = ("t", "worker", "offset", "within", "drift", "why")
@@ -101,3 +106,68 @@ def test_the_log_says_how_far_the_clock_is_ahead() -> None:
         (9.0, NONE_U16, 40.3, 0.001),
     ]
     assert all(isnan(row[4]) and row[5] == CLOCK_MEASURED for row in rows)
+
+
+class Silent:
+    """A scheduler that takes no plugins, and hears its one worker forty times a second."""
+
+    def __init__(self, ahead: float) -> None:
+        self._ahead = ahead
+
+    async def identity(self) -> dict[str, Any]:
+        heard = int((time.time() + self._ahead) * 40) / 40
+        return {"id": "s", "address": "a", "workers": {"w": {"last_seen": heard}}}
+
+    async def get_task_stream_index(self) -> int:
+        return 0
+
+    async def get_task_stream(self, start_index: int) -> list[Any]:
+        return []
+
+
+@pytest.mark.parametrize("ahead", [-APART_SECONDS, 0.0, APART_SECONDS])
+def test_a_scheduler_without_the_plugin_has_its_own_clock(ahead: float) -> None:
+    request = {"plugin": "", "cursor": -1, "state": -1, "limit": 9, "lease": 60.0, "want": []}
+    began = time.time() + ahead
+    answer = asyncio.run(WithoutCode(Silent(ahead), LIMIT_SECONDS).spanwise_pull_3(**request))
+    most = time.time() + ahead - began + 60.0
+    assert -60.0 < answer["now"] - began < most
+    assert -60.0 < answer["attached"] - began < most
+
+
+@given(
+    ahead=st.floats(-1e4, 1e4),
+    looks=st.lists(st.tuples(*3 * [st.floats(0.001, 9.0)]), min_size=2, max_size=12),
+    workers=st.integers(1, 3),
+)
+def test_heartbeats_tell_the_clock(
+    ahead: float, looks: list[tuple[float, float, float]], workers: int
+) -> None:
+    clock, same = HeartbeatClock(), HeartbeatClock()
+    now, heard, widest = 1e6, dict.fromkeys("abc"[:workers], 1e6), 0.0
+    for pause, there, back in looks:
+        before = now
+        # (one after another is heard in a pause)
+        for number, worker in enumerate(heard):
+            heard[worker] = now + pause * number / workers
+        now += pause + there + back
+        for each, offset in ((clock, ahead), (same, 0.0)):
+            told = {worker: t + offset for worker, t in heard.items()}
+            each.answered(now - there - back, now, told)
+        widest = max(widest, now - before)
+    assert clock.is_known and same.ahead == 0.0
+    # (of two looks, and what passed between them)
+    assert abs(clock.ahead - ahead) <= 2 * widest
+
+
+def test_a_clock_that_is_set_is_found_again() -> None:
+    clock = HeartbeatClock()
+    for second in range(4):
+        clock.answered(second, second + 0.1, {"w": second - 0.5 + 40})
+    assert abs(clock.ahead - 40) < 1
+    for second in range(4, 7):
+        clock.answered(second, second + 0.1, {"w": second - 0.5 - 40})
+    assert abs(clock.ahead + 40) < 1
+    # (nobody is heard: nothing is learnt)
+    clock.answered(99.0, 99.1, {"w": 5.5 - 40})
+    assert abs(clock.ahead + 40) < 1
