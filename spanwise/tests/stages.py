@@ -112,7 +112,11 @@ ONE_OBSERVER = frozenset(
         "test_observe_memory",
         "test_observe_pools",
         "test_observe_unchanged",
+        "test_plugins",
         "test_pressure",
+        "test_scattered_segments",
+        "test_scheduler_plugins",
+        "test_scheduler_profile",
         "test_task_forks",
     }
 )
