@@ -16,7 +16,8 @@ class Opened:
     def __init__(self, template: Any, names: TextIds) -> None:
         self.template = template
         self.run: Run = bound(template)
-        #: Its last run took less than QUICK_SECONDS: finished rows may wait behind it.
+        #: Its last run took less than QUICK_SECONDS, but for those that had to wait for the
+        #: interpreter lock: finished rows may wait behind it.
         self.quick = False
         #: For fused tasks: (run, drops, function id, span, part) each; else None.
         self.parts: list[tuple[Any, tuple[int, ...], int, int, Any]] | None = None

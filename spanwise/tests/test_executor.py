@@ -30,7 +30,7 @@ from spanwise.records.enumerations import (
 )
 from spanwise.tests.disturbance import Disturbance
 from spanwise.worker.bell import Bell
-from spanwise.worker.executor import Executor
+from spanwise.worker.executor import FLUSH_SECONDS, QUICK_SECONDS, Executor
 from spanwise.worker.report import Report
 from spanwise.worker.spill_file import Spent
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Row
@@ -225,6 +225,50 @@ def test_what_a_thread_sends_after_a_run_is_told_as_sent(
     assert (told[0], told[2], told[6:]) == (sending, sending, (row, SENT))
     assert run_end <= sent[0] <= sending <= sent[1] <= told[3] == executor.clock
     assert executor.due == executor.next_due
+
+
+# ── which runs are expected to be short ───────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cpu", "quick"),
+    [
+        (0.9 * QUICK_SECONDS, 0.9 * QUICK_SECONDS, True),
+        # It waited for a core, or for the interpreter lock: None, as before.
+        (0.9 * FLUSH_SECONDS, 0.9 * QUICK_SECONDS, None),
+        (0.9 * FLUSH_SECONDS, 1.1 * QUICK_SECONDS, False),
+        # However little it computes: the rows before it have waited for long enough.
+        (1.1 * FLUSH_SECONDS, 0.0, False),
+    ],
+)
+@pytest.mark.parametrize("before", [True, False])
+def test_a_run_that_had_to_wait_is_no_long_one(
+    worker: Worker,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    cpu: float,
+    quick: bool | None,
+    before: bool,
+) -> None:
+    """Else the rows before it were sent for nothing, and the answer had the next run wait."""
+    wall, thread = [100.0], [10.0]
+
+    def run(_literals: Any, _inputs: Any) -> int:
+        wall[0] += seconds
+        thread[0] += cpu
+        return 1
+
+    opened = SimpleNamespace(run=run, parts=None, quick=before)
+    worker.library.templates[1] = opened  # type: ignore[assignment]
+    monkeypatch.setattr("spanwise.worker.executor.perf_counter", lambda: wall[0])
+    monkeypatch.setattr("spanwise.worker.executor.thread_time", lambda: thread[0])
+    executor = Executor(worker, 0)
+    executor.clock, executor.cpu = wall[0], thread[0]
+    executor.core_wait = Waits(worker.ledger)
+    row: Row = (1, 1, 1, NONE_U32, 0, 5, 6, 0, 0.0, 0.0, 0)
+    worker.table.running[1] = 1
+    executor._run((0.0, 0, row, (), None))
+    assert opened.quick is (before if quick is None else quick)
 
 
 # ── what a part waited for ────────────────────────────────────────────────

@@ -385,7 +385,13 @@ class Executor(threading.Thread):
         if parts is None and duration >= LONG_SECONDS:
             parts = [self._compute(row, start, begin, stop, stop_cpu - begin_cpu)]
         if opened.quick is not (duration < QUICK_SECONDS):
-            opened.quick = not opened.quick
+            # A run that has waited for a core or for the interpreter lock, as one in some hundred
+            # does, says nothing of the next. Taken for long, it had rows sent, whose answer had the
+            # next run wait for the lock.
+            if not opened.quick:
+                opened.quick = True
+            elif duration >= FLUSH_SECONDS or stop_cpu - cpu >= QUICK_SECONDS:
+                opened.quick = False
 
         self.clock = stop
         self.cpu = stop_cpu
