@@ -103,21 +103,31 @@ BY_VALUE = frozenset(
 #: some of its tests, and the start, end and loss of observers are not what they are about.
 ONE_OBSERVER = frozenset(
     {
+        "test_blocks_on_dask",
+        "test_client_on_dask",
         "test_cluster_control",
+        "test_dask_attach",
+        "test_dask_fine_metrics",
+        "test_dask_running",
         "test_default_spans",
         "test_executions",
         "test_idle",
         "test_local_cluster",
+        "test_memory_measures",
         "test_observe",
         "test_observe_memory",
         "test_observe_pools",
         "test_observe_unchanged",
         "test_plugins",
         "test_pressure",
+        "test_record_fields",
+        "test_run_functions",
         "test_scattered_segments",
         "test_scheduler_plugins",
         "test_scheduler_profile",
+        "test_shared_state",
         "test_task_forks",
+        "test_task_options",
     }
 )
 
