@@ -178,7 +178,21 @@ test('panels of two clusters are pinned, titled and compared', async ({
     await expect(other.tab).toBeVisible();
     await expect(own.tab).toBeVisible();
 
-    await lab.reloadOnceSaved('"isPinned": true');
+    // The pins were saved long ago: what came last is waited for.
+    await expect
+      .poll(async () => {
+        const { data } = JSON.parse(await lab.savedWorkspace()) as {
+          data: Record<string, unknown>;
+        };
+        return JSON.stringify(data['layout-restorer:data']);
+      })
+      .toContain('spanwise-compare-');
+    await expect
+      .poll(() => lab.savedWorkspace())
+      .toMatch(
+        /"panel": "fine-metrics", "id": "[^"]*", "target": \{[^}]*"name": "here"/u
+      );
+    await lab.reload();
     await expect(own.tab).toHaveAttribute('title', /Pinned to here\./u);
     await expect(other.tab).toBeVisible();
     await expect(metrics.tab).toBeVisible();
