@@ -91,20 +91,21 @@ export function clusterState(
         'No cluster of %1 is running.',
         target.notebook ?? target.name ?? ''
       ),
-      sentence: elsewhereSentence(elsewhere, trans)
+      sentence:
+        elsewhere.state === 'ended' ? (
+          <>
+            {elsewhereSentence(elsewhere, trans)} {startSentence(trans)}
+          </>
+        ) : (
+          elsewhereSentence(elsewhere, trans)
+        )
     };
   }
   if (cluster === null) {
     return {
       icon,
       title: trans.__('No cluster is running.'),
-      sentence: (
-        <MarkedText
-          text={trans.__('Run %1 in a notebook.', START)}
-          piece={START}
-          as="code"
-        />
-      )
+      sentence: startSentence(trans)
     };
   }
   if (cluster.state === 'starting') {
@@ -144,6 +145,17 @@ export function clusterState(
     };
   }
   return null;
+}
+
+/** What to do where nothing runs. */
+function startSentence(trans: TranslationBundle): JSX.Element {
+  return (
+    <MarkedText
+      text={trans.__('Run %1 in a notebook.', START)}
+      piece={START}
+      as="code"
+    />
+  );
 }
 
 /** What can be looked at, while the target itself has nothing. */

@@ -211,10 +211,15 @@ describe('SpanwisePanel', () => {
       panel = made.panel;
       const info = clusterInfo({ name: '<b>daily</b>', kind });
       made.feed.setClusters(info);
-      expect(await drawn(panel)).toContain('is running elsewhere: choose it');
+      const runs = await drawn(panel);
+      expect(runs).toContain('is running elsewhere: choose it');
+      expect(runs).not.toContain('client = Client()');
       made.feed.setClusters({ ...info, state: 'ended' });
       expect(await drawn(panel)).toBe(
-        `No cluster of a.ipynb is running.${words} is kept: choose it in the sidebar under Cluster, then click a panel there.`
+        `No cluster of a.ipynb is running.${words} is kept: choose it in the sidebar under Cluster, then click a panel there. Run client = Client() in a notebook.`
+      );
+      expect(get(panel, '.sw-state-sentence code').textContent).toBe(
+        'client = Client()'
       );
     }
   );
