@@ -8,7 +8,7 @@ from collections.abc import Mapping
 _WHAT = {
     "spans": "spans",
     "executing": "tasks that run",
-    "fine": "fine performance metrics but the seconds of tasks",
+    "fine": "fine performance metrics except the seconds of tasks",
     "bandwidth": "bandwidths",
     "clients": "clients",
     "workers": "workers",

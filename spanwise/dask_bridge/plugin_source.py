@@ -1400,15 +1400,17 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
     async def _executing(self, texts: Texts) -> tuple[dict[str, Any], int]:
         """What runs, of some thousands, and how many more tasks do."""
         rows: list[tuple] = []
-        left = 0
+        left = paused = 0
         # (one that leaves meanwhile is told as it was)
         for address, worker in list(self.scheduler.workers.items()):
-            running = list(worker.executing.items())
+            if paused + _AT_ONCE <= len(rows) < _EXECUTING_ROWS:
+                paused = len(rows)
+                await asyncio.sleep(0)
+            # (the seconds are those until the worker was seen: both as they are now)
+            running, seen = list(worker.executing.items()), float(worker.last_seen)
             told = running[: _EXECUTING_ROWS - len(rows)]
             left += len(running) - len(told)
-            if told and (len(rows) + len(told)) // _AT_ONCE > len(rows) // _AT_ONCE:
-                await asyncio.sleep(0)
-            on, seen = texts(address), float(worker.last_seen)
+            on = texts(address)
             for task, seconds in told:
                 key, name, _, span = named(task.key, task.group, texts)
                 rows.append((on, key, name, span, amount(seconds), seen))

@@ -95,7 +95,8 @@ _SOON_SECONDS = 1.5
 _NOT_TOLD = {
     "bandwidth": "Of {} pairs of workers at {} the bandwidths are not told.",
     "executing": "{} tasks that run at {} are not shown until they have ended.",
-    "fine": "{} fine metrics of tasks at {} are not shown: they are not finite, or above 4.6e18.",
+    "fine": "{} fine metrics of tasks at {} are not told, or as they were before: they are not "
+    "finite, or above 4.6e18.",
 }
 _WANT = ["workers", "clients", "spans", "fine", "memory", "executing", "bandwidth", "loop"]
 

@@ -121,7 +121,8 @@ def test_the_log_says_what_it_does_not_get_to_know() -> None:
     tables = {block.table.name: block for block in map(decode_block, blocks)}
     (header,) = map(json.loads, tables["header"].column("json"))
     assert header["notTold"] == (
-        "Not known here: spans, fine performance metrics but the seconds of tasks (it has none). "
+        "Not known here: spans, fine performance metrics except the seconds of tasks "
+        "(it has none). "
         f"Not known here: the scheduler's event loop ({'a' * 200})."
     )
     assert header["capabilities"]["spans"] is False

@@ -268,6 +268,35 @@ def test_a_graph_does_not_empty_the_ring_for_nothing() -> None:
     assert ring.newest - ring.first >= 1_000
 
 
+def test_what_runs_is_told_as_of_one_moment() -> None:
+    """A worker that is heard while others are told has later seconds with its later time."""
+    group = SimpleNamespace(name="inc", prefix=SimpleNamespace(name="inc"), span_id=None)
+
+    class Running:
+        def __init__(self, number: int) -> None:
+            self.key, self.group = f"inc-{number}", group
+
+    tasks = [*map(Running, range(600))]
+    workers = {
+        name: SimpleNamespace(executing=dict.fromkeys(tasks_of, 1.0), last_seen=100.0)
+        for name, tasks_of in (("a", tasks[:500]), ("b", tasks[500:]))
+    }
+    bridge = Bridge()
+    bridge.scheduler = SimpleNamespace(workers=workers)
+
+    async def heard() -> None:
+        workers["b"].executing, workers["b"].last_seen = dict.fromkeys(tasks[500:], 1.5), 100.5
+
+    async def tell() -> None:
+        (columns, left), _ = await asyncio.gather(bridge._executing(Texts()), heard())
+        assert left == 0 and len(columns["t"]) == 600
+        begun = [t - seconds for t, seconds in zip(columns["t"], columns["seconds"], strict=True)]
+        assert {*begun} == {99.0}
+        assert {*columns["t"]} == {100.0, 100.5}  # (it was heard between the two)
+
+    asyncio.run(tell())
+
+
 _GROUPS = [None] + [
     SimpleNamespace(name=name, prefix=SimpleNamespace(name=name[:1]), span_id=span)
     for name, span in (("inc", "span"), ("ä" * 9, None))

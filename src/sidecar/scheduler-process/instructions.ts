@@ -25,7 +25,7 @@ const UNHURRIED: ReadonlySet<Instruction['type']> = new Set([
   'forgotten'
 ] as const);
 const NO_REPORTS: ReadonlyMap<number, ReportBuilder> = new Map();
-/** Results of together less than this stay with a worker for some milliseconds more, until it is told something else, too. */
+/** Results that one turn releases, of together less than this, stay with a worker for some milliseconds more, until it is told something else, too. */
 const SMALL_BYTES = 1 << 20;
 
 export class InstructionPerformer {
