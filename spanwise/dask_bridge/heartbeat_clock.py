@@ -34,6 +34,11 @@ class HeartbeatClock:
             return 0.0
         return (self._least + self._most) / 2 if self.is_known else self._least
 
+    @property
+    def within(self) -> float:
+        """By how much that may be wrong; infinite while it is not known."""
+        return (self._most - self._least) / 2 if self.is_known else inf
+
     def answered(self, asked: float, answered: float, heard: Mapping[str, float]) -> None:
         """Take an answer: when each worker was heard last, by the scheduler's clock."""
         least = max(heard.values(), default=-inf) - answered

@@ -127,7 +127,8 @@ class Viewer:
     Attributes
     ----------
     log
-        What is written; another one if the scheduler was restarted.
+        What is written; another one if the scheduler was restarted, or takes no plugins and its
+        clock turns out to be another one.
     status
         ``"connecting"``, ``"watching"``, ``"reconnecting"`` or ``"closed"``.
     problem
@@ -640,9 +641,9 @@ class Viewer:
         )
 
     def _write(self, pulled: Pulled) -> None:
-        """Write an answer, into a new log if the scheduler is another one."""
+        """Write an answer, into a new log if the scheduler is another one, or its clock is."""
         before, outage = self.newest, self._outage
-        if before is not None and before.scheduler != pulled.scheduler:
+        if before is not None and self._needs_new_log(pulled, before):
             self._begin_anew(pulled, before)
         elif before is not None and before.plugin != pulled.plugin:
             # What happened between nobody has seen.
@@ -753,15 +754,24 @@ class Viewer:
         with suppress(Exception):  # (it is broken)
             await self._samples.close()
 
+    def _needs_new_log(self, pulled: Pulled, before: Pulled) -> bool:
+        retold = "" if self._without_code is None else self._without_code.retold
+        is_retold = before.plugin != pulled.plugin == retold
+        return is_retold or before.scheduler != pulled.scheduler
+
     def _begin_anew(self, pulled: Pulled, before: Pulled) -> None:
-        """Another scheduler answers at the address."""
+        """Another scheduler answers at the address, or its clock turned out to be another one."""
         log, outage = self.log, self._outage
         assert log is not None
         if outage is not None:
             log.unseen(before.now, outage.noticed)
             self._outage = None
-        self._end_log("scheduler-lost", "another scheduler answers at its address")
-        self._begin_log(pulled, since=before.now)
+        if before.scheduler == pulled.scheduler:
+            self._end_log("closed", "watched anew by the clock of its scheduler")
+            self._begin_log(pulled)
+        else:
+            self._end_log("scheduler-lost", "another scheduler answers at its address")
+            self._begin_log(pulled, since=before.now)
 
     def _begin_log(
         self, pulled: Pulled, sampled: float | None = None, since: float | None = None

@@ -36,8 +36,11 @@ _HISTORY_TASKS = 20_000
 _LATE_SECONDS = 10.0
 _IDENTITY_SECONDS = 0.5
 #: The scheduler's clock is known once a worker was heard between two looks: so long that is waited
-#: for, since all times of the log are by that clock, and the pause between these looks.
-_CLOCK_SECONDS, _CLOCK_PAUSE = 3.0, 0.1
+#: for, since all times of the log are by that clock, and the pause between these looks. It should
+#: be known that well.
+_CLOCK_SECONDS, _CLOCK_PAUSE, _CLOCK_WITHIN = 3.0, 0.1, 0.5
+#: If it is known only later, and so much another one than what was told by, all is told again.
+_APART_SECONDS = 1.0
 _LACKING = (
     "the scheduler takes no plugins: its distributed.scheduler.blocked-handlers has "
     "register_scheduler_plugin"
@@ -56,17 +59,23 @@ class WithoutCode:
     ----------
     scheduler
         A `distributed.core.rpc` to it; may be another one after the connection broke.
+    retold
+        The `plugin` of those answers that tell all again, since the times before were by another
+        clock than the scheduler's; ``""``: none do.
     """
 
     def __init__(self, scheduler: Any, seconds: float) -> None:
         self.scheduler = scheduler
+        self.retold = ""
         self._seconds = seconds
-        self._begin_anew()
+        self._begin_anew(HeartbeatClock())
 
-    def _begin_anew(self) -> None:
+    def _begin_anew(self, clock: HeartbeatClock) -> None:
         self._id = uuid.uuid4().hex[:16]
         self._attached = 0.0
-        self._clock = HeartbeatClock()
+        self._clock = clock
+        #: What that said when `_attached` was told, and whether it was known by then.
+        self._ahead, self._had_clock = 0.0, False
         self._rows: list[tuple[Any, ...]] = []
         #: The number of the first of them.
         self._first = 0
@@ -153,7 +162,7 @@ class WithoutCode:
         if not isinstance(identity, dict) or not isinstance(identity.get("workers"), dict):
             raise ValueError("the scheduler does not say who it is")
         if self._identity and identity.get("id") != self._identity.get("id"):
-            self._begin_anew()
+            self._begin_anew(HeartbeatClock())
         self._identity = identity
         heard = {
             str(address): amount(worker.get("last_seen"))
@@ -173,11 +182,9 @@ class WithoutCode:
         if not fresh and now < self._asked_at + _IDENTITY_SECONDS:
             return
         identity = await self._identified()
+        if self._attached == 0.0 or (self._clock.is_known and not self._had_clock):
+            identity = await self._look_for_clock(identity)
         if self._attached == 0.0:
-            end = monotonic() + min(_CLOCK_SECONDS, self._seconds / 2)
-            while identity["workers"] and not self._clock.is_known and monotonic() < end:
-                await asyncio.sleep(_CLOCK_PAUSE)
-                identity = await self._identified()
             self._attached = self._now()
         self._asked_at = now
         workers = {str(address) for address in identity["workers"]}
@@ -189,6 +196,24 @@ class WithoutCode:
         self._workers = workers
         for section in self._sections.values():
             self._state = section.look(self._state + 1)
+
+    async def _look_for_clock(self, identity: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Look until the clock is known well, if workers tell it; returns the last answer."""
+        end = monotonic() + min(_CLOCK_SECONDS, self._seconds / 2)
+        while identity["workers"] and self._clock.within > _CLOCK_WITHIN and monotonic() < end:
+            await asyncio.sleep(_CLOCK_PAUSE)
+            identity = await self._identified()
+        wrong = self._clock.ahead - self._ahead
+        if self._attached > 0.0 and abs(wrong) > _APART_SECONDS:
+            # (without workers, or while none was heard, it was taken for this machine's)
+            attached, ahead = self._attached + wrong, self._clock.ahead
+            self._begin_anew(self._clock)
+            self._attached, self._ahead, self._identity = attached, ahead, identity
+            self.retold = self._id
+        if self._attached == 0.0:
+            self._ahead = self._clock.ahead
+        self._had_clock = self._clock.is_known
+        return identity
 
     # -- tasks that have ended ------------------------------------------------
 

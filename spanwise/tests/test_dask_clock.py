@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from math import isnan
+from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spanwise
+from spanwise.dask_bridge import viewer, without_code
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.heartbeat_clock import HeartbeatClock
 from spanwise.dask_bridge.pulled import Pulled
@@ -25,6 +26,7 @@ from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_dask_attach import until
 from spanwise.tests.test_dask_history import said
 from spanwise.tests.test_dask_running import running, stream, submitted
+from spanwise.tests.unreached_viewer import unreached_viewer
 
 #: More than any test takes.
 APART_SECONDS = 3600.0
@@ -109,20 +111,40 @@ def test_the_log_says_how_far_the_clock_is_ahead() -> None:
 
 
 class Silent:
-    """A scheduler that takes no plugins, and hears its one worker forty times a second."""
+    """A scheduler that takes no plugins, and hears its one worker forty times a second.
 
-    def __init__(self, ahead: float) -> None:
+    Parameters
+    ----------
+    mute
+        Answers before the worker is heard: it has not come (then it is not there), or says nothing.
+    """
+
+    def __init__(self, ahead: float, mute: float = 0, is_there: bool = True) -> None:
         self._ahead = ahead
+        self.mute = mute
+        self._is_there = is_there
+        self.records: list[Any] = []
+        self._last = self.now()
+
+    def now(self) -> float:
+        return self.time() + self._ahead
+
+    def time(self) -> float:
+        return time.time()
 
     async def identity(self) -> dict[str, Any]:
-        heard = int((time.time() + self._ahead) * 40) / 40
-        return {"id": "s", "address": "a", "workers": {"w": {"last_seen": heard}}}
+        if self.mute <= 0:
+            self._last = int(self.now() * 40) / 40
+            self._is_there = True
+        self.mute -= 1
+        workers = {"w": {"last_seen": self._last, "nthreads": 1}} if self._is_there else {}
+        return {"id": "s", "address": "a", "workers": workers}
 
     async def get_task_stream_index(self) -> int:
-        return 0
+        return len(self.records)
 
     async def get_task_stream(self, start_index: int) -> list[Any]:
-        return []
+        return self.records[start_index:]
 
 
 @pytest.mark.parametrize("ahead", [-APART_SECONDS, 0.0, APART_SECONDS])
@@ -133,6 +155,87 @@ def test_a_scheduler_without_the_plugin_has_its_own_clock(ahead: float) -> None:
     most = time.time() + ahead - began + 60.0
     assert -60.0 < answer["now"] - began < most
     assert -60.0 < answer["attached"] - began < most
+
+
+class Stepped(Silent):
+    """Its clock, and that of who watches, move on with each look, and when the test says so."""
+
+    at = 1e9
+
+    def time(self) -> float:
+        self.at += 0.001
+        return self.at
+
+
+class Kept:
+    """In place of the link of a log: keeps what would be sent."""
+
+    def __init__(self, observer: Any, describe: Any, gaps: Any) -> None:
+        self.describe = describe
+        self.blocks: list[bytes] = []
+        self.ended: tuple[Any, ...] = ()
+
+    def push(self, block: Any, at: float) -> None:
+        self.blocks.append(block.data)
+
+    def end(self, *said: Any) -> None:
+        self.ended = said
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["no-worker", "unheard"])
+@pytest.mark.parametrize("ahead", [-APART_SECONDS, 0.0, APART_SECONDS])
+def test_what_was_told_by_another_clock_is_told_again(
+    monkeypatch: pytest.MonkeyPatch, ahead: float, is_there: bool
+) -> None:
+    links: list[Kept] = []
+
+    def linked(*given: Any) -> Kept:
+        links.append(Kept(*given))
+        return links[-1]
+
+    monkeypatch.setattr(viewer, "ObserverLink", linked)
+    monkeypatch.setattr(without_code, "_CLOCK_SECONDS", 0.0)
+    scheduler = Stepped(ahead, mute=inf, is_there=is_there)
+    for module in (viewer, without_code):
+        monkeypatch.setattr(module, "time", scheduler.time)
+    attached = scheduler.now()
+    seen = unreached_viewer()
+    seen._seconds, seen._observer = LIMIT_SECONDS, object()
+    seen._rpc = seen._without_code = WithoutCode(scheduler, LIMIT_SECONDS)
+
+    async def watched() -> None:
+        seen._begin_log(await seen._pull())
+        seen._write(await seen._pull(fresh=True))
+        scheduler.at += 5.0
+        seen._write(await seen._pull(fresh=True))
+        # A worker comes, or is heard at last, and has begun to run a task.
+        scheduler.mute = 0
+        start = scheduler.now()
+        seen._write(await seen._pull(fresh=True))
+        scheduler.at += 3.0
+        for number in range(3):
+            times = {"start": start + number, "stop": start + number + 0.5}
+            part = {"action": "compute", **times}
+            record = {"key": f"k-{number}", "worker": "w", "thread": 1, "startstops": [part]}
+            scheduler.records.append({**record, "nbytes": 1, "typename": "int"})
+        seen._write(await seen._pull(fresh=True))
+
+    asyncio.run(watched())
+    seen.log.seal()
+    # (that a clock is ahead is seen by what was heard before)
+    is_wrong = ahead < 0 or (ahead > 0 and not is_there)
+    assert [bool(each.ended) for each in links] == ([True, False] if is_wrong else [False])
+    last = links[-1]
+    began: list[float] = []
+    lasted: list[float] = []
+    for block in map(decode_block, last.blocks):
+        if block.table.name == "runs":
+            began += block.column("start")
+            lasted += block.column("duration")
+    assert lasted == pytest.approx([0.5] * 3, abs=1e-3)
+    assert began == pytest.approx([5.0, 6.0, 7.0], abs=0.1)
+    assert seen.log.epoch == pytest.approx(attached, abs=0.1)
+    assert last.describe()["clockAhead"] == pytest.approx(ahead, abs=0.1)
 
 
 @given(
