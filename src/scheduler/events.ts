@@ -229,7 +229,7 @@ export type TasksFinished = {
   readonly worker: number;
   /** −1: a task that is not known any more. */
   readonly taskIds: DenseTaskIds;
-  /** The run that ended; one that the scheduler has given up is ignored. */
+  /** The run that ended; one that the scheduler has given up, or that is another worker's, is ignored. */
   readonly runIds: Uint32Array;
   /** {@link RunStatus} */
   readonly status: Uint8Array;

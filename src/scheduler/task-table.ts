@@ -264,6 +264,16 @@ export class TaskTable {
     );
   }
 
+  /** Whether a task is processing by this run, and at this worker: none has a say in what another runs. −1: no task. */
+  isRunOf(worker: number, task: number, run: number): boolean {
+    return (
+      task >= 0 &&
+      this.state[task] === TaskState.Processing &&
+      this.runId[task] === run &&
+      this.worker[task] === worker
+    );
+  }
+
   /** The task that was sent next to the worker of a processing one, or NONE. */
   nextProcessing(task: number): number {
     return this.runs.next[this.runRow[task]!]!;

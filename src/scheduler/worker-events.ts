@@ -198,11 +198,7 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
   }
   for (let i = 0; i < taskIds.length; i++) {
     const task = taskIds[i]!;
-    if (
-      task < 0 ||
-      tasks.state[task] !== TaskState.Processing ||
-      tasks.runId[task] !== runIds[i]
-    ) {
+    if (!tasks.isRunOf(worker.id, task, runIds[i]!)) {
       // A run that was given up: its worker has been told to drop the result.
       s.endGivenUp(runIds[i]!, worker);
       continue;
@@ -248,9 +244,7 @@ export function tasksSeceded(s: SchedulerState, event: TasksSeceded): void {
   for (let i = 0; i < event.taskIds.length; i++) {
     const task = event.taskIds[i]!;
     if (
-      task < 0 ||
-      tasks.state[task] !== TaskState.Processing ||
-      tasks.runId[task] !== event.runIds[i] ||
+      !tasks.isRunOf(worker.id, task, event.runIds[i]!) ||
       tasks.hasFlag(task, TaskFlag.Seceded) !== event.back
     ) {
       // One that was given up has no thread any more.
@@ -338,11 +332,7 @@ export function takeBackAnswered(
     if (!worker.askedBack.delete(event.runIds[i]!)) {
       continue; // nobody has asked, or it has answered before
     }
-    if (
-      task < 0 ||
-      tasks.state[task] !== TaskState.Processing ||
-      tasks.runId[task] !== event.runIds[i]
-    ) {
+    if (!tasks.isRunOf(worker.id, task, event.runIds[i]!)) {
       continue;
     }
     if (event.taken[i] === 1) {

@@ -36,6 +36,21 @@ describe('resources', () => {
     expect(s.saidOf('assign')).toEqual(['assign 0: a3']);
   });
 
+  it('are held whatever another worker says of the run', () => {
+    const s = new SchedulerFixture();
+    s.join(0, 1, [], { GPU: 1 });
+    s.join(1, 1, [], { GPU: 1 });
+    const names = 'a b c';
+    s.submit(names, { want: names, restrict: restricted(names, { GPU: 1 }) });
+    expect(s.said()).toEqual(['assign 0: a', 'assign 1: b']);
+    s.finish(1, 'a');
+    s.fail(1, 'a');
+    expect(s.said()).toEqual([]);
+    expect(s.states(names)).toBe('Processing Processing Queued');
+    s.finish(0, 'a');
+    expect(s.saidOf('assign')).toEqual(['assign 0: c']);
+  });
+
   it('keep nobody waiting who needs none', () => {
     const s = new SchedulerFixture();
     s.join(0, 1, [], { GPU: 1 });

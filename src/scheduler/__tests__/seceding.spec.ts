@@ -45,6 +45,22 @@ describe('a run that secedes', () => {
     expect(s.saidOf('assign')).toEqual(['assign 0: c']);
   });
 
+  it('secedes by the word of its own worker alone', () => {
+    const s = new SchedulerFixture(ONE_AHEAD);
+    s.join(0);
+    s.join(1);
+    s.submit('a; b; c', { want: 'a b c' });
+    expect(s.said()).toEqual(['assign 0: a', 'assign 1: b']);
+    s.secede(1, 'a');
+    expect(s.said()).toEqual([]);
+    s.secede(0, 'a');
+    expect(s.said()).toEqual(['assign 0: c']);
+    s.secede(1, 'a', true);
+    s.finish(0, 'a c');
+    s.finish(1, 'b');
+    expect(s.states('a b c')).toBe('Memory Memory Memory');
+  });
+
   it('waits for a task that no worker has memory for: that one fails, and it goes on', () => {
     const s = new SchedulerFixture();
     s.join(0);

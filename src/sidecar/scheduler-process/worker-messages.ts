@@ -184,15 +184,8 @@ function takeFinished(
   const { runs } = message.tables;
   log.workerNames(worker, message.fields.firstName, message.fields.names);
   const tasks = denseIds(rows, runs.taskId, runs.rows);
-  const { state, runId } = core.tasks;
-  const isPresent = (row: number): boolean => {
-    const task = tasks[row]!;
-    return (
-      task >= 0 &&
-      state[task] === TaskState.Processing &&
-      runId[task] === runs.runId[row]
-    );
-  };
+  const isPresent = (row: number): boolean =>
+    core.tasks.isRunOf(worker, tasks[row]!, runs.runId[row]!);
   for (const { row, type, message: what, text, blob } of message.fields
     .errors) {
     const task = tasks[row]!;

@@ -49,12 +49,21 @@ class EndlessLink {
   destroy(): void {}
 }
 
+let cluster: Cluster;
+let folder: string;
+
+// Of a failure too: jest would wait for the cluster's timers.
+afterEach(async () => {
+  await cluster.end('closed');
+  await rm(folder, { recursive: true, force: true });
+});
+
 // With the seed in its name a failure of any kind can be had again.
 it(`takes any frame from a client and from workers, seed ${SEED}`, async () => {
   const random = new SeededRandom(SEED);
-  const folder = await mkdtemp(join(tmpdir(), 'sw-'));
+  folder = await mkdtemp(join(tmpdir(), 'sw-'));
   const notes: string[] = [];
-  const cluster = await Cluster.start({
+  cluster = await Cluster.start({
     settings: drawnClusterSettings({
       nWorkers: 0,
       threadsPerWorker: 2,
@@ -205,6 +214,4 @@ it(`takes any frame from a client and from workers, seed ${SEED}`, async () => {
   // It still works.
   expect(cluster.phase).toBe('running');
   expect(process.memoryUsage().rss).toBeLessThan(2e9);
-  await cluster.end('closed');
-  await rm(folder, { recursive: true, force: true });
 }, 3_600_000);
