@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -11,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from spanwise.tests.file_module import module_of_file
 
 pytest.importorskip("pandas")
 
@@ -21,12 +22,7 @@ FIGURES = ("tasks", "elapsed", "cpu", "off", "transfer", "other", "idle")
 @pytest.fixture(scope="module")
 def example(checkout: Path) -> ModuleType:
     """Return ``examples/first_look.py`` as a module."""
-    place = checkout / "examples" / "first_look.py"
-    spec = importlib.util.spec_from_file_location("first_look_example", place)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of_file("first_look_example", checkout / "examples" / "first_look.py")
 
 
 def client_of(rows: dict[tuple[str, ...], tuple[int, ...]]) -> Any:

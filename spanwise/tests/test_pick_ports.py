@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
 import socket
 import subprocess
 import sys
@@ -13,16 +12,12 @@ from typing import Any
 
 import pytest
 
+from spanwise.tests.file_module import module_of_file
+
 
 @pytest.fixture
 def picking(checkout: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(
-        "pick_ports", checkout / "scripts" / "pick_ports.py"
-    )
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of_file("pick_ports", checkout / "scripts" / "pick_ports.py")
 
 
 def test_they_are_free_and_beside_those_that_the_system_gives_away(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -12,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from spanwise.tests.file_module import module_of_file
+
 NOTEBOOK = "first-look.ipynb"
 MODULE = "first_look.py"
 
@@ -19,13 +20,7 @@ MODULE = "first_look.py"
 @pytest.fixture(scope="module")
 def script(checkout: Path) -> ModuleType:
     """Return ``scripts/playground.py`` as a module."""
-    spec = importlib.util.spec_from_file_location(
-        "playground_script", checkout / "scripts" / "playground.py"
-    )
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of_file("playground_script", checkout / "scripts" / "playground.py")
 
 
 @pytest.fixture

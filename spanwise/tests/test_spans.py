@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import pickle
 import re
 import time
@@ -23,6 +22,7 @@ from spanwise.graph.callers import code_of_caller
 from spanwise.graph.provenance import current_annotation
 from spanwise.observed.span_info import SpanInfo, span_filter, threads_between
 from spanwise.observed.span_list import SpanList
+from spanwise.tests.file_module import module_of_file
 from spanwise.tests.processes import wait_until
 
 
@@ -385,10 +385,7 @@ def test_code_of_the_caller(client: Client, tmp_path: Path) -> None:
         "def outer(client, function):\n"
         "    return inner(client, function)\n"
     )
-    found = importlib.util.spec_from_file_location("their_program", theirs)
-    assert found is not None and found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    module = module_of_file("their_program", theirs)
     with span("not kept") as without:
         module.outer(client, add)
     kept = {
