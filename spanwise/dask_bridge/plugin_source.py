@@ -356,12 +356,6 @@ class Told:
             [float(part["stop"]) for part in flat],
             [texts[part.get("source")] for part in flat],
         ]
-        runs = 0
-        for some in parts:
-            for part in some:
-                if part["action"] == "compute":
-                    runs += 1
-                    break
         known = self._groups
         named = []
         for key, group in zip(keys, groups):
@@ -385,7 +379,7 @@ class Told:
         )
         self._flat["done"].extend([value for row in done for value in row])
         self._flat["parts"].extend([value for row in zip(*told) for value in row])
-        return runs
+        return sum(map(is_run, rows))
 
     def add(self, n: int, row: tuple) -> bool:
         """A row of the ring, and its number; returns whether it `is_run`."""
@@ -422,12 +416,9 @@ class Told:
         _, t, key, group, worker, thread, erred, nbytes, typename, given, parts, text = row
         flat = self._flat["parts"]
         told = 0
-        has_computed = False
         for part in parts:
             try:
-                action = part["action"]
-                has_computed = has_computed or action == "compute"
-                start, stop = part["start"], part["stop"]
+                action, start, stop = part["action"], part["start"], part["stop"]
                 flat += (texts(action), float(start), float(stop), texts(part.get("source")))
             except (AttributeError, KeyError, TypeError, ValueError):
                 continue
@@ -453,7 +444,7 @@ class Told:
             told,
             texts(text),
         )
-        return has_computed
+        return is_run(row)
 
 
 def plain(text: str) -> str:
