@@ -7,27 +7,40 @@ from typing import Any
 
 import pytest
 
-from spanwise import Client, TooManyTasks
+from spanwise import Client, LocalCluster, TooManyTasks
 from spanwise.client import session
 from spanwise.processes import node_process
 from spanwise.tests.processes import wait_until
-from spanwise.tests.test_client import increment
 
 LIMIT = 60.0
 #: More than the first message of a graph holds, and fewer than the first two.
 ROOM = 4_000
 
 
-@pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+def increment(x: int) -> int:
+    return x + 1
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
     give = node_process.give_settings
 
     def give_less_room(process: Any, settings: Any) -> None:
         give(process, {**settings, "mostTasks": ROOM})
 
-    monkeypatch.setattr(node_process, "give_settings", give_less_room)
-    with Client(n_workers=2, threads_per_worker=1) as client:
-        yield client
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_process, "give_settings", give_less_room)
+        made = LocalCluster(n_workers=2, threads_per_worker=1)
+    with made:
+        yield made
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Iterator[Client]:
+    """One of a cluster that has room again for as many tasks as at its start."""
+    with Client(cluster) as made:
+        wait_until("nothing is held", lambda: not made.who_has())
+        yield made
 
 
 def chain(length: int) -> tuple[dict[str, Any], str]:
@@ -83,22 +96,21 @@ def test_what_was_dropped_just_now_leaves_its_room_to_a_large_graph(
     client._session.let_go()  # which ends the last pause
 
 
-def test_who_waits_for_what_was_dropped_is_told_of_a_loss(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_waits_for_what_was_dropped_is_told_of_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait has a limit of 10 s, and needs none where nobody lets go any more."""
     waits = []
-    changed, let_go = client._session._changed, client._session.let_go
-    wait_for = changed.wait_for
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        changed, let_go = client._session._changed, client._session.let_go
+        wait_for = changed.wait_for
 
-    def watched(condition: Any, limit: float) -> bool:
-        waits.append(wait_for(condition, limit))
-        return waits[-1]
+        def watched(condition: Any, limit: float) -> bool:
+            waits.append(wait_for(condition, limit))
+            return waits[-1]
 
-    monkeypatch.setattr(changed, "wait_for", watched)
-    let_go()
-    client.close()
-    let_go()
+        monkeypatch.setattr(changed, "wait_for", watched)
+        let_go()
+        client.close()
+        let_go()
     assert waits and all(waits)
 
 
