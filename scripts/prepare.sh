@@ -14,7 +14,7 @@
 #
 # Every part can be interrupted and run again: a stamp is written last, and a part
 # without its stamp is made again. Nothing is written outside the checkout except
-# the ordinary caches of pip and yarn.
+# the ordinary caches of pip, uv and yarn.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 state=$root/.build
@@ -255,13 +255,48 @@ make_venv() {
   fi
 }
 
-# pip_install FOLDER WHAT… : into the environment FOLDER, at the locked versions. To compile all
-# that is installed takes half of the time; Python compiles what is imported, when it is.
+# pip_install FOLDER WHAT… : into the environment FOLDER, at the locked versions, by pip. To compile
+# all that is installed takes half of the time; Python compiles what is imported, when it is.
 pip_install() {
   local folder=$1
   shift
   echo "   pip downloads and installs; it says nothing meanwhile"
   retry limited 1500 "$folder/bin/python" -m pip install --quiet --no-compile \
+    --constraint "$root/scripts/constraints.txt" "$@"
+}
+
+# install_packages FOLDER WHAT… : the same by uv, which takes a seventh of pip's time; if it cannot,
+# by pip, which knows every setting of its own and says what is wrong.
+install_packages() {
+  local folder=$1 log
+  log=$state/uv-$(basename "$1").log
+  echo "   uv downloads and installs; what it says is in .build/$(basename "$log")"
+  if (uv_install "$@") >"$log" 2>&1; then
+    return 0
+  fi
+  tail -n 3 "$log"
+  pip_install "$@"
+}
+
+# In a process of its own: its settings are for uv alone.
+uv_install() {
+  local folder=$1 name value
+  shift
+  # Whether names, certificates and retries come from pip's file or from PIP_…: for pip they are one.
+  while IFS='=' read -r name value; do
+    value=${value#\'}
+    value=${value%\'}
+    case $name in
+      *.index-url) export UV_DEFAULT_INDEX=$value ;;
+      *.cert) export SSL_CERT_FILE=$value ;;
+      *.default-timeout | *.timeout) export UV_HTTP_TIMEOUT=$value ;;
+      *.retries) export UV_HTTP_RETRIES=$value ;;
+      # Elsewhere are other packages of the same names.
+      *.extra-index-url | *.no-index) return 1 ;;
+    esac
+  done < <("$tools/bin/python" -m pip config list)
+  # Copies: an environment that somebody changes must not change uv's cache.
+  limited 900 "$tools/bin/uv" pip install --quiet --link-mode copy --python "$folder/bin/python" \
     --constraint "$root/scripts/constraints.txt" "$@"
 }
 
@@ -273,7 +308,8 @@ prepare_tools() {
     return 0
   fi
   make_venv "$tools"
-  pip_install "$tools" --requirement "$root/scripts/tools.txt"
+  pip_install "$tools" uv
+  install_packages "$tools" --requirement "$root/scripts/tools.txt"
   echo "$hash" >"$tools/tools.stamp"
 }
 
@@ -392,7 +428,7 @@ install_requirements() {
   make_venv "$folder"
   # shellcheck disable=SC2086 # one argument per extra
   mapfile -t wanted < <("$folder/bin/python" "$root/scripts/list_requirements.py" ${extras//,/ })
-  pip_install "$folder" "${wanted[@]}" "$@"
+  install_packages "$folder" "${wanted[@]}" "$@"
   echo "$hash" >"$folder/requirements.stamp"
   rm -f "$folder/wheel.stamp"
 }

@@ -38,7 +38,18 @@ exit 1
 """
 
 #: As pip does, it says what failed by itself.
-_PYTHON = _YARN.replace("self-signed certificate", "no pip here")
+_PYTHON = _YARN.replace("self-signed certificate", "no pip here").replace(
+    'cd "$FOLDER"',
+    """cd "$FOLDER"
+if [ "$*" = "-m pip config list" ]; then cat pip-settings; exit 0; fi""",
+)
+
+#: Writes down with what settings it was started, and fails if it is to.
+_UV = """#!/usr/bin/env bash
+cd "$FOLDER"
+echo "$UV_DEFAULT_INDEX $SSL_CERT_FILE $UV_HTTP_RETRIES ${@: -1}" >uv
+[ -e uv-works ] || { echo "no uv here"; exit 2; }
+"""
 
 
 class Run:
@@ -51,9 +62,10 @@ class Run:
         for name in ("package.json", "yarn.lock", ".yarnrc.yml"):
             (folder / name).write_text("")
         (folder / "node_modules").mkdir()
+        (folder / "pip-settings").touch()
         programs = folder / "bin"
         programs.mkdir()
-        for name, text in {"jlpm": _YARN, "python": _PYTHON}.items():
+        for name, text in {"jlpm": _YARN, "python": _PYTHON, "uv": _UV}.items():
             (programs / name).write_text(text)
             (programs / name).chmod(0o755)
         self._printed = (folder / "printed").open("wb")
@@ -170,3 +182,38 @@ def test_a_step_says_what_it_does_before_it_is_silent_for_long(
     wait_until("the program", lambda: begun.tries() == 1)
     assert f"\n   {sentence}" in begun.printed()
     assert begun.go_on() == 0
+
+
+_SETTINGS = """global.index-url='https://index.example/simple?a=b'
+:env:.cert='/a certificate'
+:env:.retries='1'
+global.no-color='true'
+"""
+
+
+def test_packages_are_installed_by_uv_with_the_settings_of_pip(
+    run: Callable[..., Run], tmp_path: Path
+) -> None:
+    (tmp_path / "uv-works").touch()
+    (tmp_path / "pip-settings").write_text(_SETTINGS)
+    begun = run('install_packages "$FOLDER" dask', 0)
+    assert begun.go_on() == 0
+    said = (tmp_path / "uv").read_text()
+    assert said == "https://index.example/simple?a=b /a certificate 1 dask\n"
+    # pip has installed nothing.
+    assert begun.tries() == 0
+
+
+@pytest.mark.parametrize("setting", ["", ":env:.no-index='1'", "install.extra-index-url='x'"])
+def test_what_uv_cannot_install_pip_does(
+    run: Callable[..., Run], tmp_path: Path, setting: str
+) -> None:
+    if setting:
+        (tmp_path / "uv-works").touch()
+    (tmp_path / "pip-settings").write_text(f"{setting}\n")
+    begun = run('install_packages "$FOLDER" dask', 0)
+    assert begun.go_on() == 0
+    assert begun.tries() == 1
+    # (where uv does not know a setting of pip's, it is not tried)
+    assert (tmp_path / "uv").exists() == (setting == "")
+    assert ("no uv here" in begun.printed()) == (setting == "")
