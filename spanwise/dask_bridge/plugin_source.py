@@ -91,8 +91,16 @@ _LABEL_MARK = "\u2063"
 #: Contexts of fine metrics that say before the activity whose it is: a function, or a part of p2p.
 _OF_FUNCTIONS = ("execute", "p2p")
 
+#: Kinds of rows. A row is a tuple that begins with its kind and its time; one of DONE goes on::
+#:
+#:     key group worker thread nbytes typename parts text given
+#:
+#: Its parts are Dask's start/stops, its text says why it failed, None if it has not.
 DONE, ENDED, GRAPH, JOINED, LEFT, CLIENT, RESTART, EVENT = range(8)
+_PARTS_AT = 8
 _FINISHED = frozenset(("memory", "erred"))
+#: Of what the scheduler does not say of a transition.
+_NONE: Any = object()
 _TOPICS = frozenset(
     ("all", "scheduler", "transitions", "worker-fail-hard", "worker-restart-memory")
 )
@@ -179,6 +187,14 @@ class Ring:
         """Append a row: its kind, its time, and what belongs to it."""
         self._open.append(row)
         self.newest += 1
+        self._open_bytes += size
+        if len(self._open) >= _CHUNK_ROWS or self._open_bytes >= _CHUNK_BYTES:
+            self._close()
+
+    def add_all(self, rows: list[tuple], size: int) -> None:
+        """Append some rows, fewer than a chunk has; all together have that size."""
+        self._open += rows
+        self.newest += len(rows)
         self._open_bytes += size
         if len(self._open) >= _CHUNK_ROWS or self._open_bytes >= _CHUNK_BYTES:
             self._close()
@@ -300,18 +316,27 @@ class Told:
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        #: Of each kind the rows, one after another.
-        self._flat: dict[str, list[Any]] = {kind: [] for kind in ROW_COLUMNS}
+        self._columns: dict[str, list[list[Any]]] = {
+            kind: [[] for _ in names] for kind, names in ROW_COLUMNS.items()
+        }
         #: By the id of a group itself, and the numbers of its texts: its own, prefix, span.
         self._groups: dict[int, tuple[Any, tuple[int, int, int]]] = {}
 
     def columns(self) -> dict[str, dict[str, list[Any]]]:
         """Columns of the kinds of which there are rows."""
         return {
-            kind: {name: flat[place :: len(names)] for place, name in enumerate(names)}
-            for (kind, names), flat in zip(ROW_COLUMNS.items(), self._flat.values())
-            if flat
+            kind: dict(zip(ROW_COLUMNS[kind], columns))
+            for kind, columns in self._columns.items()
+            if columns[0]
         }
+
+    def _put(self, kind: str, *values: Any) -> None:
+        for column, value in zip(self._columns[kind], values):
+            column.append(value)
+
+    def _put_all(self, kind: str, *columns: Iterable[Any]) -> None:
+        for column, values in zip(self._columns[kind], columns):
+            column += values
 
     def _named(self, key: Any, group: Any) -> tuple[int, int, int]:
         found = self._groups.get(id(group))
@@ -348,96 +373,84 @@ class Told:
         """
         texts = self._texts
         columns = zip(*rows)
-        _, times, keys, groups, workers, threads, erred, sizes, types, given, parts, why = columns
+        _, times, keys, groups, workers, threads, sizes, types, parts, why, given = columns
         flat = [part for some in parts for part in some]
-        told = [
+        told: list[list[Any]] = [
             [texts[part["action"]] for part in flat],
             [float(part["start"]) for part in flat],
             [float(part["stop"]) for part in flat],
             [texts[part.get("source")] for part in flat],
         ]
-        known = self._groups
-        named = []
-        for key, group in zip(keys, groups):
-            names = known.get(id(group)) if group is not None else None
-            named.append(self._named(key, group) if names is None else names[1])
-        done = zip(
+        ran = sum(map(is_run, rows))
+        self._put_all(
+            "done",
             numbers,
             times,
             texts.of_all(keys),
-            [name for name, _, _ in named],
-            [prefix for _, prefix, _ in named],
-            [span for _, _, span in named],
+            *zip(*map(self._named, keys, groups)),
             [texts[worker] for worker in workers],
             [thread if type(thread) is int else -1 for thread in threads],
-            map(int, erred),
+            [int(text is not None) for text in why],
             [size if type(size) is int else -1 for size in sizes],
             [texts[each] for each in types],
             given,
             map(len, parts),
             [texts[each] for each in why],
         )
-        self._flat["done"].extend([value for row in done for value in row])
-        self._flat["parts"].extend([value for row in zip(*told) for value in row])
-        return sum(map(is_run, rows))
+        self._put_all("parts", *told)
+        return ran
 
     def add(self, n: int, row: tuple) -> bool:
         """A row of the ring, and its number; returns whether it `is_run`."""
-        texts, flat = self._texts, self._flat
+        texts, put = self._texts, self._put
         kind, t = row[0], row[1]
         if kind == DONE:
             return self.add_done(n, row)
         if kind == ENDED:
             _, _, key, group, state, why = row
             named = self._named(key, group)
-            flat["ended"] += (n, t, texts(key), *named, texts(state), texts(why))
+            put("ended", n, t, texts(key), *named, texts(state), texts(why))
         elif kind == GRAPH:
             _, _, client, keys, wanted, new = row
-            flat["graphs"] += (n, t, texts(client), keys, wanted, len(new))
-            submitted = flat["submitted"]
-            for key, group, inferred in new:
-                name, prefix, span = self._named(key, group)
-                submitted += (texts[key], name, prefix, span, inferred)
+            put("graphs", n, t, texts(client), keys, wanted, len(new))
+            if new:
+                added, groups, inferred = zip(*new)
+                names = zip(*map(self._named, added, groups))
+                self._put_all("submitted", texts.of_all(added), *names, inferred)
         elif kind == JOINED:
-            flat["joined"] += (n, t, texts(row[2]))
+            put("joined", n, t, texts(row[2]))
         elif kind == LEFT:
-            flat["left"] += (n, t, texts(row[2]), row[3])
+            put("left", n, t, texts(row[2]), row[3])
         elif kind == CLIENT:
-            flat["client"] += (n, t, texts(row[2]), row[3])
+            put("client", n, t, texts(row[2]), row[3])
         elif kind == RESTART:
-            flat["restart"] += (n, t)
+            put("restart", n, t)
         else:
-            flat["event"] += (n, t, texts(row[2]), texts(row[3]))
+            put("event", n, t, texts(row[2]), texts(row[3]))
         return False
 
     def add_done(self, n: int, row: tuple) -> bool:
         """A row of a task that has ended, and its number; returns whether it `is_run`."""
         texts = self._texts
-        _, t, key, group, worker, thread, erred, nbytes, typename, given, parts, text = row
-        flat = self._flat["parts"]
+        _, t, key, group, worker, thread, nbytes, typename, parts, text, given = row
         told = 0
         for part in parts:
             try:
                 action, start, stop = part["action"], part["start"], part["stop"]
-                flat += (texts(action), float(start), float(stop), texts(part.get("source")))
+                source = texts(part.get("source"))
+                self._put("parts", texts(action), float(start), float(stop), source)
             except (AttributeError, KeyError, TypeError, ValueError):
                 continue
             told += 1
-        found = self._groups.get(id(group))
-        if found is None or group is None:
-            name, prefix, span = self._named(key, group)
-        else:
-            name, prefix, span = found[1]
-        self._flat["done"] += (
+        self._put(
+            "done",
             n,
             t,
             texts[key],
-            name,
-            prefix,
-            span,
+            *self._named(key, group),
             texts(worker),
             thread if type(thread) is int else -1,
-            int(erred),
+            int(text is not None),
             nbytes if type(nbytes) is int else -1,
             texts(typename),
             given,
@@ -609,6 +622,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._cell = cell
         self._handler = spanwise_pull
         scheduler.handlers[OPERATION] = spanwise_pull
+        self.transition = self._noting()
         self._copy_history()
         self.live = self.ring.newest
         self._live_runs = self.ring.runs(self.live)
@@ -626,79 +640,80 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             self._sort()
         return self._ring
 
-    def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-        """A task has another state.
+    def _noting(self) -> Callable[..., None]:
+        """The hook for tasks that change their state: ``transition`` of a plugin.
 
         The scheduler does other things before and after, so that here each step takes several
-        times as long as in a loop: what can be done later is.
+        times as long as in a loop, and each object that is touched had left the processor's cache:
+        what can be done later is, and nothing of the plugin is touched that need not be.
         """
-        if start == "processing":
-            if "startstops" in kwargs and "worker" in kwargs and finish in _FINISHED:
-                task = self.scheduler.tasks.get(key)
+        unsorted = self._unsorted
+        append, sort, note_ended = unsorted.append, self._sort, self._note_ended
+        known = self.scheduler.tasks.get
+        now, none = time, _NONE
+
+        def transition(
+            key: Any,
+            start: str,
+            finish: str,
+            stimulus_id: Any = None,
+            startstops: Any = none,
+            worker: Any = none,
+            thread: Any = None,
+            nbytes: Any = None,
+            typename: Any = None,
+            **kwargs: Any,
+        ) -> None:
+            if start == "processing":
+                if startstops is none or worker is none or finish not in _FINISHED:
+                    note_ended(key, start, finish)
+                    return
+                task = known(key)
                 group = None if task is None else task.group
-                self._unsorted.append((time(), key, group, finish, kwargs))
-                # (an exception is not kept for longer than it takes to write it down)
-                if finish == "erred" or len(self._unsorted) >= _UNSORTED:
-                    self._sort()
+                # (an exception is not kept)
+                text = failure_text(kwargs) if finish == "erred" else None
+                append(
+                    (DONE, now(), key, group, worker, thread, nbytes, typename, startstops, text)
+                )
+            elif finish == "processing":
+                append((key, now()))
+            elif finish == "erred":
+                note_ended(key, start, finish)
+                return
             else:
-                self._note_ended(key, start, finish, kwargs)
-        elif finish == "processing":
-            self._unsorted.append((time(), key))
-            if len(self._unsorted) >= _UNSORTED:
-                self._sort()
-        elif finish == "erred":
-            self._note_ended(key, start, finish, kwargs)
+                return
+            if len(unsorted) >= _UNSORTED:
+                sort()
+
+        return transition
 
     def _sort(self) -> None:
         """Write down what has happened, in its order."""
-        unsorted, self._unsorted = self._unsorted, []
+        unsorted = [*self._unsorted]
+        # (the hook holds the list itself)
+        self._unsorted.clear()
         given = self._given
+        given_at = given.pop
+        done = []
+        size = 0
         for row in unsorted:
             if len(row) == 2:
-                given[row[1]] = row[0]
-            else:
-                now, key, group, finish, kwargs = row
-                self._note_done(key, group, finish, given.pop(key, 0.0), now, kwargs)
+                key, t = row
+                given[key] = t
+                continue
+            _, _, key, _, _, _, _, _, parts, text = row
+            if type(parts) is not list and not isinstance(parts, (list, tuple)):
+                parts = ()
+                row = (*row[:_PARTS_AT], parts, text)
+            size += _ROW_BYTES + _PART_BYTES * len(parts)
+            if type(key) is str:
+                size += len(key)
+            if text is not None:
+                size += len(text)
+            done.append((*row, given_at(key, 0.0)))
+        self._ring.add_all(done, size)
 
-    def _note_done(
-        self,
-        key: Any,
-        group: Any,
-        finish: str,
-        given: float,
-        now: float,
-        kwargs: dict[str, Any],
-    ) -> None:
-        parts = kwargs["startstops"]
-        if not isinstance(parts, (list, tuple)):
-            parts = ()
-        size = _ROW_BYTES + _PART_BYTES * len(parts)
-        if type(key) is str:
-            size += len(key)
-        text = None
-        erred = finish == "erred"
-        if erred:
-            text = failure_text(kwargs)
-            size += len(text)
-        self._ring.add(
-            (
-                DONE,
-                now,
-                key,
-                group,
-                kwargs.get("worker"),
-                kwargs.get("thread"),
-                erred,
-                kwargs.get("nbytes"),
-                kwargs.get("typename"),
-                given,
-                parts,
-                text,
-            ),
-            size,
-        )
-
-    def _note_ended(self, key: Any, start: str, finish: str, kwargs: dict[str, Any]) -> None:
+    def _note_ended(self, key: Any, start: str, finish: str) -> None:
         ring = self.ring
         if start == "processing":
             self._given.pop(key, None)
@@ -837,12 +852,15 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             return
         for record in islice(buffer, max(0, len(buffer) - _HISTORY_ROWS), None):
             try:
-                parts = record["startstops"]
+                key, parts, told = record["key"], record["startstops"], record.get
                 stopped = max(float(part["stop"]) for part in parts)
-                finish = "erred" if record.get("status") == "error" else "memory"
-                task = self.scheduler.tasks.get(record["key"])
+                text = failure_text(record) if told("status") == "error" else None
+                task = self.scheduler.tasks.get(key)
                 group = None if task is None else task.group
-                self._note_done(record["key"], group, finish, 0.0, stopped, record)
+                what = map(told, ("worker", "thread", "nbytes", "typename"))
+                self._unsorted.append((DONE, stopped, key, group, *what, parts, text))
+                if len(self._unsorted) >= _UNSORTED:
+                    self._sort()
             except (KeyError, TypeError, ValueError):
                 continue
 
@@ -872,6 +890,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         if self._cell[0] is None:
             return
         self._cell[0] = None
+        del self.transition
         if self._timer is not None:
             self._timer.cancel()
         self._wake_all()
@@ -1038,7 +1057,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             fitting = 0
             some = some[:_AT_ONCE]
             for row in some:
-                size = _size_of(row)
+                size = row_size(row)
                 if told and told + size > limit:
                     break
                 told += size
@@ -1471,7 +1490,7 @@ def is_run(row: tuple) -> bool:
     """Whether a row tells of a run: of a task that has computed."""
     if row[0] != DONE:
         return False
-    for part in row[10]:
+    for part in row[_PARTS_AT]:
         try:
             if part["action"] == "compute":
                 return True
@@ -1480,9 +1499,10 @@ def is_run(row: tuple) -> bool:
     return False
 
 
-def _size_of(row: tuple) -> int:
+def row_size(row: tuple) -> int:
+    """How many rows of an answer it is told in, which has a limit."""
     if row[0] == DONE:
-        return 1 + len(row[10])
+        return 1 + len(row[_PARTS_AT])
     return 1 + len(row[5]) if row[0] == GRAPH else 1
 
 

@@ -26,6 +26,7 @@ from spanwise.dask_bridge.plugin_source import (
     Told,
     amount,
     failure_text,
+    row_size,
     whole,
 )
 from spanwise.dask_bridge.ship import ask
@@ -265,7 +266,7 @@ class WithoutCode:
                 break
             out.add(cursor, row)
             cursor += 1
-            told += 1 + (len(row[10]) if row[0] == DONE else 0)
+            told += row_size(row)
         return out.columns(), cursor
 
     # -- states -----------------------------------------------------------------
@@ -372,6 +373,6 @@ def _done(record: Any) -> tuple[Any, ...] | None:
         erred = record.get("status") == "error"
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
-    ended = (DONE, stopped, key, None, worker, record.get("thread"), erred)
     text = failure_text(record) if erred else None
-    return (*ended, record.get("nbytes"), record.get("typename"), 0.0, parts, text)
+    what = map(record.get, ("thread", "nbytes", "typename"))
+    return (DONE, stopped, key, None, worker, *what, parts, text, 0.0)

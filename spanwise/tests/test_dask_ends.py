@@ -299,8 +299,8 @@ def test_what_the_plugin_does_not_tell_is_said_once(monkeypatch: pytest.MonkeyPa
     assert said == [
         "7 tasks that run at tcp://127.0.0.1:1 are not shown until they have ended.",
         "Of 3 pairs of workers at tcp://127.0.0.1:1 the bandwidths are not told.",
-        "2 fine metrics of tasks at tcp://127.0.0.1:1 are not told, or as they were before: they are "
-        "not finite, or above 4.6e18.",
+        "2 fine metrics of tasks at tcp://127.0.0.1:1 are not told, or as they were before: they "
+        "are not finite, or above 4.6e18.",
     ]
 
 

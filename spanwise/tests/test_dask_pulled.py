@@ -225,18 +225,27 @@ def test_an_error_is_told() -> None:
         read_answer({"version": VERSION, "error": "limit is a number from 1 on"})
 
 
-@given(st.lists(st.integers(0, 3_000), max_size=3_000), st.integers(1, 5_000), st.integers(1, 9))
+@given(
+    st.lists(st.integers(0, 3_000), max_size=3_000),
+    st.integers(1, 5_000),
+    st.integers(1, 9),
+    st.integers(1, 256),
+)
 def test_a_ring_gives_the_newest_rows_and_no_others(
-    sizes: list[int], most: int, kinds: int
+    sizes: list[int], most: int, kinds: int, together: int
 ) -> None:
     ring = Ring(most_rows=most, most_bytes=400_000)
 
     def row_of(number: int) -> tuple[Any, ...]:
         # (of kind 0 are the tasks that have ended, all of which have computed)
-        return (number % kinds, float(number), *[None] * 8, [{"action": "compute"}])
+        return (number % kinds, float(number), *[None] * 6, [{"action": "compute"}])
 
-    for number, size in enumerate(sizes):
-        ring.add(row_of(number), size)
+    for begin in range(0, len(sizes), together):
+        some = sizes[begin : begin + together]
+        if len(some) == 1:
+            ring.add(row_of(begin), some[0])
+        else:
+            ring.add_all([row_of(number) for number, _ in enumerate(some, begin)], sum(some))
     assert ring.newest == len(sizes)
     number = ring.first
     assert ring.first_runs == len(range(0, number, kinds))
@@ -252,9 +261,9 @@ def test_a_ring_gives_the_newest_rows_and_no_others(
     assert ring.runs(ring.newest) == len(range(0, len(sizes), kinds))
     assert ring.rows(ring.newest) == []
     assert ring.first == 0 or ring.rows(ring.first - 1) == []
-    # It holds a chunk more than it may.
-    assert ring.newest - ring.first <= most + 512
-    assert sum(sizes[ring.first :]) <= 400_000 + 2**20
+    # It holds a chunk more than it may, and what was added together with that.
+    assert ring.newest - ring.first <= most + 512 + together
+    assert sum(sizes[ring.first :]) <= 400_000 + 2**20 + 3_000 * together
     if ring.first:
         assert ring.time_of_lost(ring.first - 1) < ring.first
 
@@ -334,8 +343,8 @@ def test_rows_told_together_are_those_told_one_by_one(
     for n, (key, group, worker, number, parts) in enumerate(drawn):
         if n % every:
             rows.append((plugin_source.ENDED, float(n), key, group, "released", "why"))
-        row = (plugin_source.DONE, float(n), key, group, worker, number, n % 2 == 0)
-        rows.append((*row, number, "int", 1.0, parts, None))
+        row = (plugin_source.DONE, float(n), key, group, worker, number, number, "int", parts)
+        rows.append((*row, None if n % 2 else "failed", 1.0))
     together, apart = Told(Texts()), Told(Texts())
     runs = together.add_all(7, rows)
     assert runs == sum([apart.add(n, row) for n, row in enumerate(rows, 7)])
@@ -371,6 +380,7 @@ def test_what_has_happened_is_told_in_its_order(steps: list[tuple[str, int]]) ->
     bridge = Bridge()
     bridge._ring, bridge._given, bridge._unsorted = Ring(), {}, []
     bridge.scheduler = SimpleNamespace(tasks=tasks)
+    bridge.transition = bridge._noting()
     expected: list[tuple[int, str, bool]] = []
     assigned: set[str] = set()
     told = {"startstops": [], "worker": "w", "exception_text": "x"}
@@ -406,7 +416,7 @@ def test_what_has_happened_is_told_in_its_order(steps: list[tuple[str, int]]) ->
     for row in bridge.ring.rows(0):
         times.append(row[1])
         key = "" if row[0] == plugin_source.RESTART else row[2]
-        found.append((row[0], key, row[0] == plugin_source.DONE and row[9] > 0.0))
+        found.append((row[0], key, row[0] == plugin_source.DONE and row[10] > 0.0))
     assert found == expected
     assert times == sorted(times)
 
