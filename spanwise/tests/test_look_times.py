@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from math import inf, sqrt
 from random import Random
@@ -303,8 +303,9 @@ class Machine:
                 return True
         begin = inf
         if self.watch.parked:
-            begins = (turn[0] for turn in turns.turns[turns.place + 1 :] if turn[2] is not None)
-            begin = next(begins, inf)
+            # (no slice: there may be ten thousands)
+            coming = (turns.turns[at] for at in range(turns.place + 1, len(turns.turns)))
+            begin = next((turn[0] for turn in coming if turn[2] is not None), inf)
         is_begun = begin <= until
         until = min(begin, until) + self.late()
         if begin <= until:
@@ -327,10 +328,13 @@ class Machine:
         return found
 
 
+@lru_cache(maxsize=1)
 def program(
-    chance: Random, burst: float, duty: float, task: float, busy: float, exactly: bool
-) -> tuple[list[Any], dict[int, float]]:
+    burst: float, duty: float, task: float, busy: float, exactly: bool
+) -> tuple[Turns, dict[int, list[float]]]:
     """Bursts of tasks of two functions, one after the other, and rests.
+
+    The same for each way in which looks are late: those tests follow each other.
 
     Parameters
     ----------
@@ -343,26 +347,29 @@ def program(
 
     Returns
     -------
-    stays, seconds of each function
+    the thread that runs them, seconds of each task of each function
     """
+    chance = Random(20)
 
     def about(seconds: float) -> float:
         return seconds if exactly else seconds * chance.uniform(0.5, 1.5)
 
     stays: list[Any] = []
-    true = {A[FUNCTION]: 0.0, B[FUNCTION]: 0.0}
-    while sum(true.values()) < busy:
+    lengths: dict[int, list[float]] = {A[FUNCTION]: [], B[FUNCTION]: []}
+    total = 0.0
+    while total < busy:
         whole = left = about(burst or 10 ** chance.uniform(-3, 0))
         while left > 0:
             of = A if chance.random() < 0.7 else B
             seconds = min(left, about(task))
             state = SAMPLE_ON_CORE if of is A else SAMPLE_BLOCKED
             stays.append((Turn(of), state, seconds))
-            true[of[FUNCTION]] += seconds
+            lengths[of[FUNCTION]].append(seconds)
+            total += seconds
             left -= seconds
         stays.append((None, SAMPLE_BLOCKED, about(whole * (1.0 - duty) / duty)))
     stays.append((None, SAMPLE_BLOCKED, 1.0))
-    return stays, true
+    return Turns(stays), lengths
 
 
 #: Seconds of a burst (0: drawn, from 1 ms to 1 s) and of a task of it, duty, cost of a look.
@@ -507,17 +514,16 @@ def check(
 
     So many stretches are busy that an error of a fifth is seen.
     """
-    chance = Random(20)
     stretch = max(LOOK_SECONDS, min(cost / LOOK_SHARE, MOST_STRETCH_SECONDS))
-    stays, true = program(chance, burst, duty, task, 1200 * stretch, exactly)
-    found = Machine(monkeypatch, Turns(stays), cost, 21, times, late).run()
-    for function, seconds in true.items():
+    turns, lengths = program(burst, duty, task, 1200 * stretch, exactly)
+    found = Machine(monkeypatch, turns.again(), cost, 21, times, late).run()
+    for function, tasks in lengths.items():
+        seconds = sum(tasks)
         # Of a task of d seconds the stretches at its ends count or do not: of one within a
         # stretch of L with a variance of d (L - d), of a longer one with less than L² / 4.
         variance = sum(
             each * (stretch - each) if each < stretch / 2 else stretch * stretch / 4
-            for turn, _, each in stays
-            if turn is not None and turn.row[FUNCTION] == function
+            for each in tasks
         )
         error = 4 * sqrt(variance) + 2 * INTERVAL
         assert error < 0.25 * seconds

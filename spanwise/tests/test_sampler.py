@@ -8,6 +8,7 @@ import threading
 import time
 from bisect import bisect_right
 from collections import Counter, deque
+from copy import copy
 from functools import partial
 from math import inf, sqrt
 from pathlib import Path
@@ -448,7 +449,8 @@ class Scheduled:
         self._begins = [0.0]
         #: Seconds in each state at the begin of each stay.
         self._before = [(0.0, 0.0, 0.0)]
-        self._states = [state for state, _ in stays]
+        #: Of each stay; none of what comes after the last.
+        self._states = [*(state for state, _ in stays), None]
         for state, seconds in stays:
             self._begins.append(self._begins[-1] + seconds)
             before = list(self._before[-1])
@@ -457,9 +459,9 @@ class Scheduled:
 
     def spent(self, state: int, now: float, with_last: bool = True) -> float:
         """Seconds in a state until now; without the stay that has not ended by then."""
-        at = min(bisect_right(self._begins, now), len(self._begins)) - 1
+        at = bisect_right(self._begins, now) - 1
         spent = self._before[at][state]
-        if with_last and at < len(self._states) and self._states[at] == state:
+        if with_last and self._states[at] == state:
             spent += now - self._begins[at]
         return spent
 
@@ -595,6 +597,15 @@ class Turns:
             end += seconds
             self.turns[-1][1] = end
         self.busy_since_each = busy_since_each
+        self._begin()
+
+    def again(self) -> Turns:
+        """Another thread that runs the same, from the begin."""
+        made = copy(self)
+        made._begin()
+        return made
+
+    def _begin(self) -> None:
         self.now, self.place = 0.0, -1
         #: The least time between a task's begin and a look at it.
         self.nearest = 1.0
@@ -652,7 +663,7 @@ class Turns:
         while self.place + 1 < len(turns) and turns[self.place + 1][0] <= now:
             before = turns[self.place] if self.place >= 0 else (0.0, 0.0, None)
             begin, end, turn = before
-            if turn is not None:
+            if turn is not None and end >= executor.due:
                 executor.tells(end, self.cpu(end), self.waited(end))
             self.place += 1
             was_idle = turn is None
