@@ -254,7 +254,14 @@ def realistic_graphs() -> Iterator[tuple[str, dict[Any, GraphNode], list[Any]]]:
     table = pd.DataFrame({"a": range(1000), "b": range(1000)})
     frame = dd.from_pandas(table, npartitions=20)
     bag = db.from_sequence(range(100), npartitions=10)
-    with dask.config.set({"dataframe.shuffle.method": "tasks"}):
+    # Without a cluster Dask takes such methods and schedulers by itself: it imports `distributed` in
+    # each of the processes to find that out.
+    methods = {
+        "dataframe.shuffle.method": "tasks",
+        "array.rechunk.method": "tasks",
+        "scheduler": dask.get,
+    }
+    with dask.config.set(methods):
         collections = {
             "transposed sum": (x + x.T).sum(),
             "matrix product": (x @ x).mean(axis=0),
