@@ -254,8 +254,8 @@ def realistic_graphs() -> Iterator[tuple[str, dict[Any, GraphNode], list[Any]]]:
     table = pd.DataFrame({"a": range(1000), "b": range(1000)})
     frame = dd.from_pandas(table, npartitions=20)
     bag = db.from_sequence(range(100), npartitions=10)
-    # Without a cluster Dask takes such methods and schedulers by itself: it imports `distributed` in
-    # each of the processes to find that out.
+    # What Dask takes by itself without a cluster: each of the processes would import `distributed`
+    # to find that out.
     methods = {
         "dataframe.shuffle.method": "tasks",
         "array.rechunk.method": "tasks",

@@ -97,7 +97,7 @@ def test_what_calls_bring_goes_with_them(send: Callable[[Client, int], Any]) -> 
 
 
 def with_padding(i: int) -> bytes:
-    """A megabyte that is no other's, and costs nothing to make, nor to write as :func:`drawn_table`."""
+    """A megabyte that is no other's and costs little to make, and to name (:func:`drawn_table`)."""
     return i.to_bytes(8, "little") + b"." * (MEGABYTE - 8)
 
 
