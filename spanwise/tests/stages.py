@@ -95,6 +95,7 @@ BY_VALUE = frozenset(
         "test_report",
         "test_resources",
         "test_restrictions",
+        "test_scheduler_profile",
         "test_sharing_results",
         "test_spans",
         "test_stopped",
@@ -102,6 +103,7 @@ BY_VALUE = frozenset(
         "test_tasks_submit",
         "test_text_snippets",
         "test_transfer_logs",
+        "test_worker",
     }
 )
 
