@@ -13,7 +13,7 @@ import psutil
 from dask.utils import parse_bytes
 
 from spanwise.client.arguments import seconds_of, shown, whole_of
-from spanwise.client.imported import FIRST, is_wanted
+from spanwise.client.imported import ALWAYS, FIRST, is_wanted
 from spanwise.client.settings import first_setting
 from spanwise.graph.resources import amounts_of
 from spanwise.processes.this_process import versions
@@ -65,7 +65,10 @@ def launch_spec() -> dict[str, Any]:
         "cwd": str(Path.cwd()),
         "env": environment,
         "versions": versions(),
-        "modules": [name for name in FIRST if name in sys.modules] if is_wanted() else [],
+        "modules": [
+            *ALWAYS,
+            *(name for name in FIRST if is_wanted() and name in sys.modules),
+        ],
     }
 
 

@@ -28,7 +28,7 @@ from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
 from spanwise.tests.shared_observer import SharedObserver
-from spanwise.tests.stages import BY_VALUE, LONGEST, ONE_OBSERVER, STAGES
+from spanwise.tests.stages import ALONE, BY_VALUE, LONGEST, ONE_OBSERVER, STAGES
 from spanwise.wire.link import Link
 
 # What runs these tests is no program whose spans have a root; those that tests start are.
@@ -133,12 +133,16 @@ def _only_its_own_imports(request: pytest.FixtureRequest) -> Iterator[None]:
     """Workers import ahead what their client has: here that is what other tests needed.
 
     With pandas and dask.dataframe each worker is 60 MiB larger after some seconds, and takes a
-    second of a core for that.
+    second of a core for that. Dask, which sizes results, takes each 0.2 s, as long as its start;
+    most tests have results that need none. Where tasks are timed they are not to import it.
     """
+    module = module_of(request.node)
     with pytest.MonkeyPatch.context() as patch:
-        if not request.module.__name__.endswith("test_import_ahead"):
+        if module != "test_import_ahead":
             patch.setattr(session, "imported_modules", list)
             patch.setattr(launch, "FIRST", ())
+            if module not in ALONE:
+                patch.setattr(launch, "ALWAYS", ())
         yield
 
 

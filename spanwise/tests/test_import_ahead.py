@@ -67,6 +67,10 @@ def has_it(dask_worker: Any) -> bool:
         return "imported_ahead_4712.inner" in sys.modules
 
 
+def has_sizes() -> bool:
+    return "dask.sizeof" in sys.modules
+
+
 def test_an_idle_worker_has_what_the_client_imported_later(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +83,7 @@ def test_an_idle_worker_has_what_the_client_imported_later(
     )
     with Client(n_workers=2, threads_per_worker=1) as client:
         assert client.submit(abs, -1).result(timeout=60) == 1
+        until(lambda: all(client.run(has_sizes).values()))
         function = __import__(f"{NAME}.inner").inner.double
         # Any submission takes the news along, to the worker that gets no task of it as well.
         assert client.submit(abs, -2).result(timeout=60) == 2
@@ -93,6 +98,8 @@ def test_a_setting_switches_it_off(package: Path) -> None:
     assert NAME in imported_modules() and f"{NAME}.inner" in imported_modules()
     with dask.config.set({"spanwise.worker.import-ahead": False}):
         assert imported_modules() == []
+        # (what measures results is always wanted)
+        assert launch.launch_spec()["modules"] == ["dask.sizeof"]
 
 
 def test_only_what_tasks_may_want_travels(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:

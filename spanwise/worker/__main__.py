@@ -146,7 +146,7 @@ def _run(config: dict[str, Any]) -> int:
             worker.library,
             worker.is_idle,
             MemoryMonitor(worker.memory_limit).has_room_for_modules,
-            ("dask.sizeof", *config.get("modules", ())),
+            config.get("modules", ()),
             _complain,
         )
         ahead.start()
