@@ -1,5 +1,6 @@
 /**
- * What the static order costs: µs of CPU per task, once compiled, of graphs of about 100,000 tasks. `static_order.py` bundles and runs it.
+ * What the static order costs: µs of CPU per task, once compiled, of graphs of about `--tasks` tasks (100,000). `static_order.py` bundles and
+ * runs it.
  *
  * Prints one line of JSON: `[{ graph, tasks, edges, microseconds: [seven rounds] }]`.
  */
@@ -29,7 +30,7 @@ function treeWithSharedLeaf(): Needs {
   const needs: Needs = [];
   const build = (height: number): number =>
     needs.push(height === 0 ? [] : [build(height - 1), build(height - 1)]) - 1;
-  build(15);
+  build(Math.floor(Math.log2(TASKS)) - 1);
   needs[4]!.push(0);
   return needs;
 }
@@ -56,7 +57,7 @@ function foldOverLoads(): Needs {
 
 /** Blocks and their transposed ones, added up in fours. */
 function transposedSum(): Needs {
-  const side = 200;
+  const side = Math.floor(Math.sqrt(0.4 * TASKS));
   const needs: Needs = Array.from({ length: side * side }, () => []);
   let level: number[] = [];
   for (let row = 0; row < side; row++) {
@@ -76,7 +77,7 @@ function transposedSum(): Needs {
 
 /** Three steps in which each block needs its eight neighbours: almost seven edges a task. */
 function overlap(): Needs {
-  const side = 158;
+  const side = Math.floor(Math.sqrt(TASKS / 4));
   const needs: Needs = Array.from({ length: side * side }, () => []);
   const near = [-1, 0, 1];
   for (let step = 1; step < 4; step++) {
