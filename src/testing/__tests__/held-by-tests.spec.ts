@@ -15,29 +15,49 @@ const [page, truth] = ['held-by-tests.md', 'truth.md'].map(name =>
 const NAME =
   /`(test_\w+\.py)::(?:(Test\w+)::)?(test_\w+)`|`((?:src|ui-tests)\/[^`]+)` "((?:[^"\\]|\\.)+)"/g;
 
-function isThere(name: RegExpMatchArray): boolean {
-  const [, pythonFile, group, test, path, title] = name;
-  const file = join(checkout, path ?? `spanwise/tests/${pythonFile}`);
+/** By its path below the checkout. Each is named several times. */
+const files = new Map<string, ReturnType<typeof readTests>>();
+
+function readTests(path: string) {
+  const file = join(checkout, path);
   if (!existsSync(file)) {
-    return false;
+    return null;
   }
   const text = readFileSync(file, 'utf8');
+  return path.endsWith('.py')
+    ? { text, tests: [], definitions: definitionsIn(text) }
+    : { text, tests: testsOf(path, text), definitions: [] };
+}
+
+/** What begins at the margin of a module of Python, each with what it holds. */
+function definitionsIn(text: string): string[] {
+  return text.split(/^(?=class |@|(?:async )?def )/m);
+}
+
+function isThere(name: RegExpMatchArray): boolean {
+  const [, pythonFile, group, test, path, title] = name;
+  const wherever = path ?? `spanwise/tests/${pythonFile}`;
+  const found = files.get(wherever) ?? readTests(wherever);
+  files.set(wherever, found);
+  if (found === null) {
+    return false;
+  }
+  const { text, tests, definitions } = found;
   if (path === undefined) {
-    return hasPythonTest(text, group, test!);
+    return hasPythonTest(definitions, group, test!);
   }
   // It may be the title of a group.
   const wanted = title!.replaceAll('\\"', '"');
-  const named = testsOf(path, text).filter(test => test.title.includes(wanted));
-  return text.includes(wanted) && !named.some(test => test.isSkipped);
+  const named = tests.filter(each => each.title.includes(wanted));
+  return text.includes(wanted) && !named.some(each => each.isSkipped);
 }
 
 /** Whether the class, or the module where none is named, has the test. */
 function hasPythonTest(
-  text: string,
+  parts: readonly string[],
   group: string | undefined,
   test: string
 ): boolean {
-  const parts = text.split(/^(?=class |@|(?:async )?def )/m);
   const definition = new RegExp(
     `^${group === undefined ? '' : ' {4}'}(?:async )?def ${test}\\(`,
     'm'
