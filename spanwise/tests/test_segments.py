@@ -48,6 +48,13 @@ def array(mib: int, value: float = 1.0) -> Any:
     return np.full(mib * MIB // 8, value)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _only_its_own_garbage() -> None:
+    """Each count of segments looks for garbage: not among what other modules have left for good."""
+    gc.collect()
+    gc.freeze()
+
+
 def maps(pid: int | str = "self") -> int:
     """How many segments a process sees; here without those of objects that nobody holds."""
     if pid == "self":
