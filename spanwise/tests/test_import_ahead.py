@@ -67,10 +67,6 @@ def has_it(dask_worker: Any) -> bool:
         return "imported_ahead_4712.inner" in sys.modules
 
 
-def has_sizes() -> bool:
-    return "dask.sizeof" in sys.modules
-
-
 def test_an_idle_worker_has_what_the_client_imported_later(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +79,8 @@ def test_an_idle_worker_has_what_the_client_imported_later(
     )
     with Client(n_workers=2, threads_per_worker=1) as client:
         assert client.submit(abs, -1).result(timeout=60) == 1
-        until(lambda: all(client.run(has_sizes).values()))
+        # (a function of this file would have it imported)
+        until(lambda: all(client.run(lambda: "dask.sizeof" in sys.modules).values()))
         function = __import__(f"{NAME}.inner").inner.double
         # Any submission takes the news along, to the worker that gets no task of it as well.
         assert client.submit(abs, -2).result(timeout=60) == 2
