@@ -1,6 +1,6 @@
 """What it costs a Dask scheduler to be watched, by one viewer and by five.
 
-    python -m benchmarks dask-bridge [-- --tasks 3000 --rounds 34]
+    python -m benchmarks dask-bridge [-- --tasks 1000 --rounds 100]
 
 Two things are measured:
 
@@ -13,7 +13,8 @@ Two things are measured:
 
 The second is told as the median of ratios, each of a watched block to the mean of the unwatched
 ones before and after it, for what else the machine does changes more slowly than they take turns.
-34 rounds of 3,000 tasks, 100,000 a side, take 15 minutes and show two hundredths; fewer show less.
+100 rounds of 1,000 tasks, 100,000 a side, take 25 minutes and show two hundredths; fewer show less,
+and so do as many tasks in longer blocks.
 For small differences there is "what the plugin takes": its own CPU time for a task, as measured
 alone, beside that of the task. This leaves out that a watched scheduler does more at a time, and so
 the rest for less.
@@ -177,13 +178,13 @@ class Watcher:
             await getattr(scheduler, OPERATION)(**request | {"lease": 0})
         finally:
             sampling.cancel()
-            with suppress(asyncio.CancelledError):  # (the block was shorter)
+            with suppress(asyncio.CancelledError):
                 await sampling
             await samples.close()
             await scheduler.close_rpc()
 
     async def _sample(self, samples: SamplePull) -> None:
-        """Take samples as often as an attached one while work goes on, and soon after the begin.
+        """Take samples once in a block of 1,000 tasks: more often than an attached one.
 
         Those of some seconds before, when another block ran: those of this one are not there yet.
         """
@@ -338,8 +339,8 @@ def ratios(found: dict[str, list[Block]], side: str, what: str) -> tuple[float, 
 def main() -> int:
     """Measure, print, hand over."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", type=int, default=3_000)
-    parser.add_argument("--rounds", type=int, default=34)
+    parser.add_argument("--tasks", type=int, default=1_000)
+    parser.add_argument("--rounds", type=int, default=100)
     records.add_option(parser)
     parser.add_argument("--view", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -227,21 +227,34 @@ find_exactly() {
   return 1
 }
 
-# install_debian PACKAGE… : only as root; otherwise says what to run.
+# install_debian PACKAGE… : only as root; otherwise says what to run. Of PACKAGE/ANOTHER the first
+# that this Debian has.
 install_debian() {
+  local package packages=()
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-    complain "Missing: $*. Install it with your package manager; on Debian: sudo apt-get install $*"
+    complain "Missing: ${*//\// or }. Install it with your package manager; on Debian: sudo apt-get install ${*%%/*}"
     return 1
   fi
   export DEBIAN_FRONTEND=noninteractive
   retry limited 600 apt-get -q update >/dev/null
-  retry limited 1200 apt-get -q install -y --no-install-recommends "$@" >/dev/null
+  for package in "$@"; do
+    while [[ $package == */* ]] && ! apt-cache show "${package%%/*}" >/dev/null 2>&1; do
+      package=${package#*/}
+    done
+    packages+=("${package%%/*}")
+  done
+  retry limited 1200 apt-get -q install -y --no-install-recommends "${packages[@]}" >/dev/null
+}
+
+# is_whole FOLDER : no installation into this environment was interrupted.
+is_whole() {
+  [ ! -e "$1/unfinished" ]
 }
 
 # make_venv FOLDER
 make_venv() {
   local folder=$1 python
-  if "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
+  if is_whole "$folder" && "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
     return 0
   fi
   python=$(find_python)
@@ -268,47 +281,86 @@ pip_install() {
 # install_packages FOLDER WHAT… : the same by uv, which takes a seventh of pip's time; if it cannot,
 # by pip, which knows every setting of its own and says what is wrong.
 install_packages() {
-  local folder=$1 log
+  local folder=$1 log before
   log=$state/uv-$(basename "$1").log
-  echo "   uv downloads and installs; what it says is in .build/$(basename "$log")"
-  if (uv_install "$@") >"$log" 2>&1; then
-    return 0
+  if [ -x "$tools/bin/uv" ]; then
+    echo "   uv downloads and installs; what it says is in .build/$(basename "$log")"
+    before=$(installed_in "$folder")
+    touch "$folder/unfinished"
+    if (uv_install "$@") >"$log" 2>&1; then
+      rm "$folder/unfinished"
+      return 0
+    fi
+    tail -n 3 "$log"
+    # It installs when all has come: a package whose files are not all there looks installed.
+    if [ "$(installed_in "$folder")" != "$before" ]; then
+      complain "   uv has installed only a part. The same command makes the environment anew."
+      return 1
+    fi
+    rm "$folder/unfinished"
   fi
-  tail -n 3 "$log"
   pip_install "$@"
+}
+
+installed_in() {
+  ls "$1"/lib/python3*/site-packages 2>/dev/null || true
 }
 
 # In a process of its own: its settings are for uv alone.
 uv_install() {
-  local folder=$1 name value
+  local folder=$1 settings section name value cache=${UV_CACHE_DIR:-} places=()
   shift
-  # Whether names, certificates and retries come from pip's file or from PIP_…: for pip they are one.
-  while IFS='=' read -r name value; do
-    value=${value#\'}
-    value=${value%\'}
-    case $name in
-      *.index-url) export UV_DEFAULT_INDEX=$value ;;
-      *.cert) export SSL_CERT_FILE=$value ;;
-      *.default-timeout | *.timeout) export UV_HTTP_TIMEOUT=$value ;;
-      *.retries) export UV_HTTP_RETRIES=$value ;;
-      # Elsewhere are other packages of the same names.
-      *.extra-index-url | *.no-index) return 1 ;;
-    esac
-  done < <("$tools/bin/python" -m pip config list)
+  settings=$("$tools/bin/python" -m pip config list) || return 1
+  # What uv is told elsewhere could choose other packages.
+  unset "${!UV_@}"
+  [ -z "$cache" ] || export UV_CACHE_DIR=$cache
+  # As pip has it: of a name that stands in several sections the last of these holds.
+  for section in global. install. :env:.; do
+    while IFS='=' read -r name value; do
+      value=${value#\'}
+      value=${value%\'}
+      if [[ $name != "$section"* ]] || [ -z "$value" ]; then
+        continue
+      fi
+      case ${name#"$section"} in
+        index-url) export UV_DEFAULT_INDEX=$value ;;
+        cert) export SSL_CERT_FILE=$value ;;
+        proxy) export HTTPS_PROXY=$value HTTP_PROXY=$value ;;
+        timeout | default-timeout) export UV_HTTP_TIMEOUT=$value ;;
+        retries) export UV_HTTP_RETRIES=$value ;;
+        find-links) read -ra places <<<"$value" ;;
+        cache-dir | disable-pip-version-check | no-cache-dir | no-color | no-compile | no-input | \
+          progress-bar | quiet | root-user-action | verbose) ;;
+        *)
+          echo "pip has the setting $name, which uv is not given."
+          return 1
+          ;;
+      esac
+    done <<<"$settings"
+  done
+  local place found=()
+  for place in "${places[@]}"; do
+    # (pip passes over a folder that is not there)
+    if [[ $place == *://* || -d $place ]]; then
+      found+=(--find-links "$place")
+    fi
+  done
   # Copies: an environment that somebody changes must not change uv's cache.
-  limited 900 "$tools/bin/uv" pip install --quiet --link-mode copy --python "$folder/bin/python" \
-    --constraint "$root/scripts/constraints.txt" "$@"
+  limited 900 "$tools/bin/uv" pip install --quiet --no-config --link-mode copy "${found[@]}" \
+    --python "$folder/bin/python" --constraint "$root/scripts/constraints.txt" "$@"
 }
 
 prepare_tools() {
   local hash
   hash=$(stamp_of scripts/constraints.txt scripts/tools.txt)
-  if is_ready "$tools/tools.stamp" "$hash"; then
+  if is_whole "$tools" && is_ready "$tools/tools.stamp" "$hash"; then
     echo "   .venv is ready"
     return 0
   fi
   make_venv "$tools"
-  pip_install "$tools" uv
+  limited 300 "$tools/bin/python" -m pip install --quiet --no-compile --only-binary uv \
+    --constraint "$root/scripts/constraints.txt" uv ||
+    echo "   uv cannot be had here: pip takes its place, and more time."
   install_packages "$tools" --requirement "$root/scripts/tools.txt"
   echo "$hash" >"$tools/tools.stamp"
 }
@@ -421,7 +473,7 @@ install_requirements() {
   local folder=$1 extras=$2 hash wanted
   shift 2
   hash="$(stamp_of pyproject.toml scripts/constraints.txt) $extras $*"
-  if is_ready "$folder/requirements.stamp" "$hash"; then
+  if is_whole "$folder" && is_ready "$folder/requirements.stamp" "$hash"; then
     echo "   $(basename "$folder") is ready"
     return 0
   fi

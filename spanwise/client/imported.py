@@ -10,7 +10,7 @@ import dask
 #: Enough for numpy, pandas, scipy and a model's library at once; a name is some 30 bytes.
 MOST_MODULES = 1000
 
-#: Nearly every task wants it, for the size of its result: workers import it at once, and whatever
+#: Nearly every task wants it, for the size of its result: workers import it at once, whatever
 #: the setting says.
 ALWAYS = ("dask.sizeof",)
 #: Slow to import and nearly always wanted: workers do these at once, and not only while they wait.

@@ -694,7 +694,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._unsorted.clear()
         given = self._given
         given_at = given.pop
-        done = []
+        done: list[tuple] = []
         size = 0
         for row in unsorted:
             if len(row) == 2:
@@ -711,6 +711,10 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             if text is not None:
                 size += len(text)
             done.append((*row, given_at(key, 0.0)))
+            if size >= _CHUNK_BYTES:
+                # (large rows together would be a chunk that leaves the ring with all that it has)
+                self._ring.add_all(done, size)
+                done, size = [], 0
         self._ring.add_all(done, size)
 
     def _note_ended(self, key: Any, start: str, finish: str) -> None:

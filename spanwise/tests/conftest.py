@@ -28,7 +28,7 @@ from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
 from spanwise.tests.shared_observer import SharedObserver
-from spanwise.tests.stages import ALONE, BY_VALUE, LONGEST, ONE_OBSERVER, STAGES
+from spanwise.tests.stages import ALONE, BY_VALUE, DASK_AHEAD, LONGEST, ONE_OBSERVER, STAGES
 from spanwise.wire.link import Link
 
 # What runs these tests is no program whose spans have a root; those that tests start are.
@@ -105,6 +105,8 @@ def pytest_collection_finish() -> None:
     """Look for garbage only among what tests make.
 
     400,000 objects of imported modules would be walked each time, in a quarter of a second.
+    (Some files freeze again what earlier files left: who looks for garbage sees that of its own
+    file.)
     """
     gc.collect()
     gc.freeze()
@@ -134,14 +136,15 @@ def _only_its_own_imports(request: pytest.FixtureRequest) -> Iterator[None]:
 
     With pandas and dask.dataframe each worker is 60 MiB larger after some seconds, and takes a
     second of a core for that. Dask, which sizes results, takes each 0.2 s, as long as its start;
-    most tests have results that need none. Where tasks are timed they are not to import it.
+    most tests have results that need none. Where tasks are timed they are not to import it, and
+    a few files show that first tasks get on with its import.
     """
     module = module_of(request.node)
     with pytest.MonkeyPatch.context() as patch:
         if module != "test_import_ahead":
             patch.setattr(session, "imported_modules", list)
             patch.setattr(launch, "FIRST", ())
-            if module not in ALONE:
+            if module not in ALONE | DASK_AHEAD:
                 patch.setattr(launch, "ALWAYS", ())
         yield
 

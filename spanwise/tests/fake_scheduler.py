@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -383,7 +383,9 @@ class FakeScheduler:
         memory_limit: float = 0,
         path: list[str] | None = None,
         cwd: str = "",
+        modules: Sequence[str] = (),
     ) -> WorkerHandle:
+        """Start one; `modules` are those that it imports at once, as a client's workers do."""
         worker = WorkerHandle(self, len(self.workers))
         self.workers.append(worker)
         config = {
@@ -396,6 +398,7 @@ class FakeScheduler:
             "folder": str(self.folder),
             "path": path or sys.path,
             "cwd": cwd,
+            "modules": [*modules],
             "transport": self.transport,
         }
         worker.process = subprocess.Popen(

@@ -78,6 +78,10 @@ VERSIONS = frozenset({"test_core_only", "test_dask_equality", "test_living_layer
 
 STAGES = {"alone": ALONE, "quick": QUICK}
 
+#: Their workers import Dask at once, beside their first tasks, as those of users do; the others'
+#: do not, see `conftest.py`.
+DASK_AHEAD = frozenset({"test_client", "test_imports"})
+
 #: The functions of their tasks go to workers by value, see `conftest.py`.
 BY_VALUE = frozenset(
     {

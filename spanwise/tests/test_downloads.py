@@ -47,7 +47,8 @@ if [ "$*" = "-m pip config list" ]; then cat pip-settings; exit 0; fi""",
 #: Writes down with what settings it was started, and fails if it is to.
 _UV = """#!/usr/bin/env bash
 cd "$FOLDER"
-echo "$UV_DEFAULT_INDEX $SSL_CERT_FILE $UV_HTTP_RETRIES ${@: -1}" >uv
+echo "$UV_DEFAULT_INDEX $SSL_CERT_FILE $UV_HTTP_RETRIES ${UV_INDEX-} $*" >uv
+[ ! -e uv-ends-early ] || mkdir -p lib/python3.11/site-packages/half
 [ -e uv-works ] || { echo "no uv here"; exit 2; }
 """
 
@@ -184,24 +185,35 @@ def test_a_step_says_what_it_does_before_it_is_silent_for_long(
     assert begun.go_on() == 0
 
 
-_SETTINGS = """global.index-url='https://index.example/simple?a=b'
-:env:.cert='/a certificate'
-:env:.retries='1'
+#: In pip's order, of which the variables come first and hold.
+_SETTINGS = """:env:.cert='/a certificate'
+:env:.find-links='/nowhere /'
+:env:.index-url='https://index.example/simple?a=b'
+download.index-url='https://download.example'
+global.index-url='https://file.example'
 global.no-color='true'
+global.retries='1'
+install.index-url=''
 """
 
 
 def test_packages_are_installed_by_uv_with_the_settings_of_pip(
-    run: Callable[..., Run], tmp_path: Path
+    run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "uv-works").touch()
     (tmp_path / "pip-settings").write_text(_SETTINGS)
+    monkeypatch.setenv("UV_INDEX", "https://elsewhere.example")
     begun = run('install_packages "$FOLDER" dask', 0)
     assert begun.go_on() == 0
-    said = (tmp_path / "uv").read_text()
-    assert said == "https://index.example/simple?a=b /a certificate 1 dask\n"
+    index, certificate, retries, *said = (tmp_path / "uv").read_text().strip().split(" ", 4)
+    assert index == "https://index.example/simple?a=b"
+    assert f"{certificate} {retries}" == "/a certificate"
+    assert said[0] == "1" and "elsewhere" not in said[1]
+    assert said[1].endswith(" dask") and " --find-links / " in said[1]
+    assert "/nowhere" not in said[1]
     # pip has installed nothing.
     assert begun.tries() == 0
+    assert not (tmp_path / "unfinished").exists()
 
 
 @pytest.mark.parametrize("setting", ["", ":env:.no-index='1'", "install.extra-index-url='x'"])
@@ -214,6 +226,24 @@ def test_what_uv_cannot_install_pip_does(
     begun = run('install_packages "$FOLDER" dask', 0)
     assert begun.go_on() == 0
     assert begun.tries() == 1
-    # (where uv does not know a setting of pip's, it is not tried)
+    # (where uv is not given a setting of pip's, it is not tried)
     assert (tmp_path / "uv").exists() == (setting == "")
-    assert ("no uv here" in begun.printed()) == (setting == "")
+    said = f"pip has the setting {setting.partition('=')[0]}" if setting else "no uv here"
+    assert said in begun.printed()
+
+
+def test_without_uv_pip_installs(run: Callable[..., Run]) -> None:
+    begun = run("""eval 'rm "$FOLDER/bin/uv"; install_packages "$FOLDER" dask'""", 0)
+    assert begun.go_on() == 0
+    assert begun.tries() == 1
+
+
+def test_an_environment_of_which_uv_made_a_part_is_made_anew(
+    run: Callable[..., Run], tmp_path: Path
+) -> None:
+    (tmp_path / "uv-ends-early").touch()
+    begun = run('install_packages "$FOLDER" dask', 0)
+    assert begun.go_on() == 1
+    assert begun.tries() == 0
+    assert "makes the environment anew" in begun.printed()
+    assert (tmp_path / "unfinished").exists()

@@ -65,7 +65,7 @@ def test_q05_q07_server_is_what_workers_do_besides_tasks(
     by_worker = wait_until("the call to be seen", seen)
     assert set(by_worker) == {one, two}
     # By the clock of its thread, however busy the machine is. What it did after the last look at
-    # it is left; what it did before the call, unseen (it imports this module), may be the call's.
+    # it is left; what it did before the call, unseen, may be the call's.
     counted = named(by_worker[one], "burn")["count"] * INTERVAL
     assert 0.5 < counted <= called_seconds
     # neither has what the other one has.

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from spanwise.client.imported import ALWAYS
 from spanwise.graph.template import Part
 from spanwise.measure.looks import LOOK_SECONDS
 from spanwise.measure.sampler import INTERVAL
@@ -53,20 +54,20 @@ def scheduler(tmp_path_factory):
 
 
 def import_sizes(dask_worker):
-    """As a client's workers do ahead: sizes of results are Dask's, and no run's to import."""
+    """Wait for what it imports ahead: sizes of results are Dask's, and no run's to import."""
     import dask.sizeof  # noqa: F401
 
 
 @pytest.fixture(scope="module")
 def single(scheduler):
-    worker = scheduler.start_worker(threads=1)
+    worker = scheduler.start_worker(threads=1, modules=ALWAYS)
     worker.call(import_sizes)
     return worker
 
 
 @pytest.fixture(scope="module")
 def double(scheduler):
-    worker = scheduler.start_worker(threads=2)
+    worker = scheduler.start_worker(threads=2, modules=ALWAYS)
     worker.call(import_sizes)
     return worker
 

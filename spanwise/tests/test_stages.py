@@ -9,6 +9,7 @@ import pytest
 from spanwise.tests.stages import (
     ALONE,
     BY_VALUE,
+    DASK_AHEAD,
     LONGEST,
     NEWEST,
     ONE_OBSERVER,
@@ -20,8 +21,8 @@ from spanwise.tests.stages import (
 
 @pytest.mark.parametrize(
     "modules",
-    [*STAGES.values(), VERSIONS, NEWEST, frozenset(LONGEST), BY_VALUE, ONE_OBSERVER],
-    ids=[*STAGES, "versions", "newest", "longest", "by value", "one observer"],
+    [*STAGES.values(), VERSIONS, NEWEST, frozenset(LONGEST), BY_VALUE, DASK_AHEAD, ONE_OBSERVER],
+    ids=[*STAGES, "versions", "newest", "longest", "by value", "dask ahead", "one observer"],
 )
 def test_each_module_of_a_stage_exists(modules: frozenset[str]) -> None:
     there = {path.stem for path in Path(__file__).parent.glob("test_*.py")}
