@@ -17,7 +17,7 @@ ones before and after it, for what else the machine does changes more slowly tha
 and so do as many tasks in longer blocks.
 For small differences there is "what the plugin takes": its own CPU time for a task, as measured
 alone, beside that of the task. This leaves out that a watched scheduler does more at a time, and so
-the rest for less.
+the rest for less. ``benchmarks/dask_stacks.py`` divides one and the same run, by its stacks.
 
 Wall time is told too. On few cores it is longer for what the viewers take from clients and workers.
 """
