@@ -126,10 +126,12 @@ retry() {
 say_what_helps() {
   cat >&2 <<'END'
    If packages cannot be downloaded here, Ctrl-C ends the tries, and these may help:
-     a proxy           HTTPS_PROXY=URL for pip, YARN_HTTPS_PROXY=URL for yarn
+     a proxy           HTTPS_PROXY=URL for pip and uv, YARN_HTTPS_PROXY=URL for yarn
      a certificate authority of your own
-                       PIP_CERT=FILE for pip, NODE_EXTRA_CA_CERTS=FILE for yarn
-     another registry  PIP_INDEX_URL=URL for pip, YARN_NPM_REGISTRY_SERVER=URL for yarn
+                       PIP_CERT=FILE for pip and uv, NODE_EXTRA_CA_CERTS=FILE for yarn
+     another registry  PIP_INDEX_URL=URL for pip and uv, YARN_NPM_REGISTRY_SERVER=URL for yarn
+     no registry       pip says "conflicting dependencies" if PIP_NO_INDEX, or no-index in its
+                       settings, forbids it to look
    or the same in the settings of pip (pip config) and yarn (~/.yarnrc.yml).
 END
 }
@@ -258,6 +260,7 @@ make_venv() {
     return 0
   fi
   python=$(find_python)
+  is_whole "$folder" || echo "   an installation into $(basename "$folder") was interrupted: it is made anew"
   echo "   makes the environment $(basename "$folder") of $python"
   rm -rf "$folder"
   if ! "$python" -m venv "$folder" >"$state/venv.log" 2>&1; then
@@ -291,13 +294,14 @@ install_packages() {
       rm "$folder/unfinished"
       return 0
     fi
-    tail -n 3 "$log"
+    head -n 3 "$log" | sed 's/^ */   /'
     # It installs when all has come: a package whose files are not all there looks installed.
     if [ "$(installed_in "$folder")" != "$before" ]; then
       complain "   uv has installed only a part. The same command makes the environment anew."
       return 1
     fi
     rm "$folder/unfinished"
+    echo "   So pip takes the place of uv."
   fi
   pip_install "$@"
 }
@@ -332,7 +336,7 @@ uv_install() {
         cache-dir | disable-pip-version-check | no-cache-dir | no-color | no-compile | no-input | \
           progress-bar | quiet | root-user-action | verbose) ;;
         *)
-          echo "pip has the setting $name, which uv is not given."
+          echo "pip has the setting ${name#:env:.}, which uv is not given."
           return 1
           ;;
       esac
@@ -358,6 +362,7 @@ prepare_tools() {
     return 0
   fi
   make_venv "$tools"
+  echo "   pip installs uv, which installs the rest"
   limited 300 "$tools/bin/python" -m pip install --quiet --no-compile --only-binary uv \
     --constraint "$root/scripts/constraints.txt" uv ||
     echo "   uv cannot be had here: pip takes its place, and more time."

@@ -228,8 +228,9 @@ def test_what_uv_cannot_install_pip_does(
     assert begun.tries() == 1
     # (where uv is not given a setting of pip's, it is not tried)
     assert (tmp_path / "uv").exists() == (setting == "")
-    said = f"pip has the setting {setting.partition('=')[0]}" if setting else "no uv here"
-    assert said in begun.printed()
+    name = setting.partition("=")[0].removeprefix(":env:.")
+    said = f"pip has the setting {name}, which uv is not given." if setting else "no uv here"
+    assert f"\n   {said}\n   So pip takes the place of uv.\n" in begun.printed()
 
 
 def test_without_uv_pip_installs(run: Callable[..., Run]) -> None:
