@@ -33,7 +33,8 @@ import sys
 import tempfile
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -253,6 +254,21 @@ class Viewers:
         await self._process.wait()
 
 
+@asynccontextmanager
+async def cluster_and_viewers() -> AsyncIterator[tuple[DaskProcesses, Client, Viewers]]:
+    """Two workers with a thread each, their client, and viewers that do not watch yet."""
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = DaskProcesses(Path(folder), threads=1)
+        try:
+            async with Client(cluster.address, asynchronous=True, set_as_default=False) as client:
+                await client.wait_for_workers(2, timeout=_START_SECONDS)
+                viewers = await Viewers.start(cluster.address)
+                yield cluster, client, viewers
+                await viewers.end()
+        finally:
+            cluster.close()
+
+
 # -- tasks -----------------------------------------------------------------
 
 
@@ -306,22 +322,14 @@ async def measure(tasks: int, rounds: int) -> tuple[list[Plugin], dict[str, list
     """
     alone = [await plugin(tasks) for _ in range(rounds)]
     found: dict[str, list[Block]] = {side: [] for side in (NONE, *SIDES)}
-    with tempfile.TemporaryDirectory() as folder:
-        cluster = DaskProcesses(Path(folder), threads=1)
-        try:
-            async with Client(cluster.address, asynchronous=True, set_as_default=False) as client:
-                await client.wait_for_workers(2, timeout=_START_SECONDS)
-                viewers = await Viewers.start(cluster.address)
-                for count in SIDES.values():  # (what comes after it is warm)
-                    await run_tasks(cluster, client, viewers, count, tasks)
+    async with cluster_and_viewers() as (cluster, client, viewers):
+        for count in SIDES.values():  # (what comes after it is warm)
+            await run_tasks(cluster, client, viewers, count, tasks)
+        found[NONE].append(await run_tasks(cluster, client, viewers, 0, tasks))
+        for _ in range(rounds):
+            for side, count in SIDES.items():
+                found[side].append(await run_tasks(cluster, client, viewers, count, tasks))
                 found[NONE].append(await run_tasks(cluster, client, viewers, 0, tasks))
-                for _ in range(rounds):
-                    for side, count in SIDES.items():
-                        found[side].append(await run_tasks(cluster, client, viewers, count, tasks))
-                        found[NONE].append(await run_tasks(cluster, client, viewers, 0, tasks))
-                await viewers.end()
-        finally:
-            cluster.close()
     return alone, found
 
 

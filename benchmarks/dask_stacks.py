@@ -27,14 +27,13 @@ from pathlib import Path
 
 from distributed import Client
 
-from benchmarks.dask_bridge import NONE, SIDES, Viewers
+from benchmarks.dask_bridge import LEAVE, NONE, SIDES, cluster_and_viewers
 from spanwise.tests.dask_processes import DaskProcesses
 
 #: As `ship.py` names the plugin's text.
 _PLUGIN = "(<spanwise bridge>"
 _TASKS = 500
 _STACKS_A_SECOND = 200
-_START_SECONDS = 60.0
 
 
 def increment(number: int) -> int:
@@ -105,24 +104,15 @@ async def measure(py_spy: str, seconds: int, rounds: int) -> dict[str, Stacks]:
     sides = {NONE: 0, **SIDES}
     found = {side: Stacks() for side in sides}
     with tempfile.TemporaryDirectory() as folder:
-        cluster = DaskProcesses(Path(folder), threads=1)
-        try:
-            async with Client(cluster.address, asynchronous=True, set_as_default=False) as client:
-                await client.wait_for_workers(2, timeout=_START_SECONDS)
-                viewers = await Viewers.start(cluster.address)
-                for _ in range(rounds):
-                    for side, count in sides.items():
-                        if count:
-                            await viewers.ask(str(count))
-                        await _run_block(client)
-                        found[side].add(
-                            await _record(py_spy, Path(folder), seconds, cluster, client)
-                        )
-                        if count:
-                            await viewers.ask("leave")
-                await viewers.end()
-        finally:
-            cluster.close()
+        async with cluster_and_viewers() as (cluster, client, viewers):
+            for _ in range(rounds):
+                for side, count in sides.items():
+                    if count:
+                        await viewers.ask(str(count))
+                    await _run_block(client)
+                    found[side].add(await _record(py_spy, Path(folder), seconds, cluster, client))
+                    if count:
+                        await viewers.ask(LEAVE)
     return found
 
 

@@ -58,6 +58,7 @@ def launch_spec() -> dict[str, Any]:
         environment["PYTHONHASHSEED"] = HASH_SEED
     for name in ONE_THREAD:
         environment.setdefault(name, "1")
+    first = [name for name in FIRST if name in sys.modules] if is_wanted() else []
     return {
         "executable": sys.executable,
         "prefix": sys.prefix,
@@ -65,10 +66,7 @@ def launch_spec() -> dict[str, Any]:
         "cwd": str(Path.cwd()),
         "env": environment,
         "versions": versions(),
-        "modules": [
-            *ALWAYS,
-            *(name for name in FIRST if is_wanted() and name in sys.modules),
-        ],
+        "modules": [*ALWAYS, *first],
     }
 
 

@@ -185,11 +185,7 @@ class Ring:
 
     def add(self, row: tuple, size: int) -> None:
         """Append a row: its kind, its time, and what belongs to it."""
-        self._open.append(row)
-        self.newest += 1
-        self._open_bytes += size
-        if len(self._open) >= _CHUNK_ROWS or self._open_bytes >= _CHUNK_BYTES:
-            self._close()
+        self.add_all([row], size)
 
     def add_all(self, rows: list[tuple], size: int) -> None:
         """Append some rows, fewer than a chunk has; all together have that size."""
