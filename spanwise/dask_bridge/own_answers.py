@@ -67,7 +67,7 @@ def _stacks(tree: Any) -> list[tuple[tuple[Frame, ...], int]]:
             paths.append((*above, frame))
         return number
 
-    return [(paths[stack], count) for stack, count in stacks_of(tree, stack_of).items()]
+    return [(paths[stack], count) for stack, count in stacks_of([tree], [], stack_of).items()]
 
 
 def scheduler_log(viewer: Viewer, most: int) -> Lines:

@@ -6,12 +6,16 @@ sample is in the tree, and is not counted there::
     root 3                          root 3
     └ outer 3                       └ outer 3
       └ slow 0      is read as        └ slow 3     (nothing else was called)
+
+Where several were called, the samples stay with who called them; nobody called the outermost ones:
+they are of those that are there and called nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from spanwise.records.enumerations import LARGEST_U32, NONE_U32
@@ -28,28 +32,83 @@ Frame = tuple[str, str, int]
 StackOf = Callable[[int, Frame], int]
 
 
-def stacks_of(tree: Any, stack_of: StackOf) -> Counter[int]:
-    """How many samples each stack has; what is no tree has none."""
+def samples_of(tree: Any) -> int:
+    """How many samples a tree has; what is no tree has none."""
+    return _count(tree)
+
+
+def stacks_of(trees: Sequence[Any], less: Sequence[Any], stack_of: StackOf) -> Counter[int]:
+    """How many samples each stack has; what is no tree has none.
+
+    Parameters
+    ----------
+    trees
+        Their samples are counted.
+    less
+        And theirs are taken away: they are among those.
+    """
     found: Counter[int] = Counter()
-    left: list[tuple[Any, int, int]] = [(tree, NONE_U32, 0)]
+    left = [(_Nodes([*trees], [*less]), NONE_U32, 0)]
     frames = 0
     while left:
         node, stack, depth = left.pop()
-        count, children = _count(node), _children(node)
-        own = count - sum(map(_count, children))
-        if depth < _DEEPEST and frames < _MOST_FRAMES:
-            below = [(child, stack_of(stack, _frame(child)), depth + 1) for child in children]
-            frames += len(below)
-            left += below
-            if len(below) == 1:
-                # (nothing else can have been the innermost one)
-                found[below[0][1]] += max(own, 0)
-                continue
-        else:
-            own = count
-        if own > 0 and stack != NONE_U32:
+        if depth >= _DEEPEST or frames >= _MOST_FRAMES:
+            if stack != NONE_U32:
+                found[stack] += node.count
+            continue
+        children = node.children()
+        below = [stack_of(stack, _frame(child.nodes[0])) for child in children]
+        frames += len(below)
+        left += ((child, at, depth + 1) for child, at in zip(children, below, strict=True))
+        own = max(node.count - sum(child.count for child in children), 0)
+        if len(below) == 1:
+            # (nothing else can have been the innermost one)
+            found[below[0]] += own
+        elif stack != NONE_U32:
             found[stack] += own
-    return found
+        elif below:
+            called_nothing = [
+                at for child, at in zip(children, below, strict=True) if not child.count
+            ]
+            for at, share in _evenly(own, called_nothing or below):
+                found[at] += share
+    return +found
+
+
+class _Nodes:
+    """One frame in several trees.
+
+    Attributes
+    ----------
+    count
+        The samples in which it called another one, without those that are taken away.
+    """
+
+    def __init__(self, nodes: list[Any], less: list[Any]) -> None:
+        self.nodes = nodes
+        self._less = less
+        self._all = sum(map(_count, nodes))
+        self.count = max(self._all - sum(map(_count, less)), 0)
+
+    def children(self) -> list[_Nodes]:
+        """Those that may have samples left."""
+        below = [*map(_children, self.nodes)]
+        less = [*map(_children, self._less)]
+        found = [
+            _Nodes(
+                [each[name] for each in below if name in each],
+                [each[name] for each in less if name in each],
+            )
+            for name in dict.fromkeys(name for each in below for name in each)
+        ]
+        left = [each for each in found if each.count or not each._all]
+        # (the innermost frame is one of them)
+        return left or (found if self.count else [])
+
+
+def _evenly(count: int, among: Sequence[int]) -> Iterator[tuple[int, int]]:
+    for at, one in enumerate(among):
+        yield one, count * (at + 1) // len(among) - count * at // len(among)
 
 
 def _count(node: Any) -> int:
@@ -57,9 +116,9 @@ def _count(node: Any) -> int:
     return count if type(count) is int and 0 < count <= _LARGEST_COUNT else 0
 
 
-def _children(node: Any) -> list[Any]:
+def _children(node: Any) -> dict[Any, Any]:
     children = node.get("children") if isinstance(node, dict) else None
-    return [*children.values()][:_MOST_FRAMES] if isinstance(children, dict) else []
+    return dict(islice(children.items(), _MOST_FRAMES)) if isinstance(children, dict) else {}
 
 
 def _frame(node: Any) -> Frame:

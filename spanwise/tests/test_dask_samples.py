@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import distributed
+import distributed.profile as dask_profile
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import spanwise
-from spanwise.dask_bridge import sample_times, viewer
+from spanwise.dask_bridge import sample_pull, sample_times, viewer
 from spanwise.dask_bridge.dask_log import _shares
 from spanwise.dask_bridge.sample_pull import OTHERS, SamplePull, _as_many
 from spanwise.dask_bridge.sample_times import (
@@ -66,8 +68,17 @@ def node(name: str, count: int, *below: Any) -> dict[str, Any]:
 def test_the_innermost_function_has_the_samples_that_dask_does_not_count() -> None:
     stacks = Stacks()
     tree = node("root", 9, node("a", 6, node("b", 0)), node("c", 3, node("d", 0), node("e", 0)))
-    found = stacks.named(stacks_of(tree, stacks.number))
+    found = stacks.named(stacks_of([tree], [], stacks.number))
     assert found == {("a", "b"): 6, ("c",): 3}
+
+
+def test_what_nobody_called_is_of_those_that_called_nothing() -> None:
+    stacks = Stacks()
+    tree = node("root", 9, node("waits", 0), node("leaves", 2, node("ends", 0)))
+    assert stacks.named(stacks_of([tree], [], stacks.number)) == {
+        ("waits",): 7,
+        ("leaves", "ends"): 2,
+    }
 
 
 _ANY = st.recursive(
@@ -84,7 +95,7 @@ _ANY = st.recursive(
 @given(_ANY)
 def test_whatever_comes_in_place_of_a_tree_is_counted(tree: Any) -> None:
     stacks = Stacks()
-    assert all(count >= 0 for count in stacks_of(tree, stacks.number).values())
+    assert all(count >= 0 for count in stacks_of([tree], [], stacks.number).values())
 
 
 def test_a_tree_without_an_end_is_cut() -> None:
@@ -92,7 +103,7 @@ def test_a_tree_without_an_end_is_cut() -> None:
     for _ in range(5_000):
         deep = node("f", 1, deep)
     stacks = Stacks()
-    found = stacks.named(stacks_of(deep, stacks.number))
+    found = stacks.named(stacks_of([deep], [], stacks.number))
     assert sum(found.values()) == 1 and max(map(len, found)) <= 200
 
 
@@ -287,6 +298,118 @@ def test_as_many_samples_are_told_as_were_counted(
     assert found.stacks.total() == total
     for stack, count in found.stacks.items():
         assert abs(count - given[stack] * total / sum(given.values())) < 1.01
+
+
+class Frames:
+    """Of a thread: what Dask reads of them."""
+
+    def __init__(self, stack: Sequence[str]) -> None:
+        self.f_back = Frames(stack[:-1]) if len(stack) > 1 else None
+        self.f_lineno, self.f_lasti, self.f_globals = 4, 0, {}
+        self.f_code = SimpleNamespace(
+            co_name=stack[-1], co_filename="/a.py", co_firstlineno=3, co_code=b"", co_positions=list
+        )
+
+
+class SampledWorker:
+    """Takes samples and answers as Dask's worker, by its own methods.
+
+    Parameters
+    ----------
+    late
+        The samples that it takes before each of its answers, and whether a cycle ends before them.
+    """
+
+    scheduler_delay = 0.0
+
+    def __init__(self, late: Sequence[tuple[bool, Sample]]) -> None:
+        self.profile_keys: Any = defaultdict(dask_profile.create)
+        self.profile_keys_history: list[Any] = []
+        self.profile_recent = dask_profile.create()
+        self.profile_history: list[Any] = []
+        self._late = [*late]
+
+    def sample(self, key: str, stack: Sequence[str]) -> None:
+        frame: Any = Frames((key, *stack))
+        dask_profile.process(frame, True, self.profile_recent)
+        dask_profile.process(frame, True, self.profile_keys[key])
+
+    def cycle(self) -> None:
+        distributed.Worker.cycle_profile(self)  # type: ignore[arg-type]
+        recent = len(self.profile_history)
+        for history in (self.profile_history, self.profile_keys_history):
+            history[-1] = (float(recent), history[-1][1])
+
+    async def broadcast(self, msg: dict[str, Any], **_: Any) -> dict[str, Any]:
+        if self._late:
+            is_cycle, sample = self._late.pop(0)
+            if is_cycle:
+                self.cycle()
+            self.sample(*sample)
+        asked = dict(msg)
+        of_worker = distributed.Worker
+        ask = {"profile_metadata": of_worker.get_profile_metadata, "profile": of_worker.get_profile}
+        answer: Any = ask[asked.pop("op")]
+        return {"a": copy.deepcopy(await answer(self, **asked))}
+
+
+Sample = tuple[str, tuple[str, ...]]
+_SAMPLE = st.tuples(st.sampled_from("fgh"), st.lists(st.sampled_from("xyz"), max_size=4).map(tuple))
+
+
+@given(
+    cycles=st.lists(st.lists(_SAMPLE, max_size=30), min_size=3, max_size=6),
+    recent=st.lists(_SAMPLE, max_size=5),
+    late=st.lists(st.tuples(st.booleans(), _SAMPLE), max_size=12),
+    most=st.integers(1, 3),
+)
+def test_samples_of_a_range_are_those_that_its_seconds_have(
+    cycles: list[list[Sample]],
+    recent: list[Sample],
+    late: list[tuple[bool, Sample]],
+    most: int,
+) -> None:
+    """The last second of the range has ended; the one after it may still run."""
+    worker = SampledWorker(late)
+    for cycle in cycles:
+        for sample in cycle:
+            worker.sample(*sample)
+        worker.cycle()
+    for sample in recent:
+        worker.sample(*sample)
+    pull = SamplePull("tcp://127.0.0.1:1", None, 1.0)
+    pull._rpc = worker
+    stacks = Stacks()
+    start, stop = 1.5, len(cycles) + 0.5
+
+    async def next_cycle(seconds: float) -> None:
+        if seconds:
+            worker.cycle()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample_pull, "_MOST_FUNCTIONS", most)
+        patch.setattr(sample_pull, "asyncio", SimpleNamespace(sleep=next_cycle))
+        found = asyncio.run(pull.take(["a"], start, stop, stacks.number))
+    expected = Counter(key for cycle in cycles[1:] for key, _ in cycle)
+    counts: Counter[str] = Counter()
+    for each in found:
+        counts[each.function] += each.stacks.total()
+    assert counts.total() == expected.total()
+    assert all(counts[name] == expected[name] for name in {*counts} - {OTHERS})
+    assert len(counts) == min(len(expected), most + 1)
+    theirs = dask_profile.merge(
+        *(tree for t, tree in worker.profile_history if start < t < stop), dask_profile.create()
+    )
+    for path, count in flat(theirs).items():
+        if path and count:
+            names = tuple(each.partition(";")[0] for each in path)
+            own = sum(
+                n
+                for each in found
+                for stack, n in stacks.named(each.stacks).items()
+                if stack[: len(names)] == names
+            )
+            assert own >= count, (names, own, count)
 
 
 async def _many_functions() -> None:
