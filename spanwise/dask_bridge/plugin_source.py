@@ -20,7 +20,7 @@ import platform
 import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from time import monotonic
 from typing import Any
 
@@ -45,7 +45,7 @@ _CHUNK_ROWS = 512
 _CHUNK_BYTES = 2**20
 #: Bytes of a row, by estimate: without its texts and start/stops; and of one start/stop.
 _ROW_BYTES = 400
-_PART_BYTES = 280
+_PART_BYTES = 200
 #: Rows of Dask's own recorder that are copied when the plugin starts.
 _HISTORY_ROWS = 50_000
 #: Tasks of one graph that are told one by one.
@@ -60,7 +60,7 @@ _TEXT_LENGTH = 4_096
 #: Rows between two moments in which the scheduler may do something else.
 _AT_ONCE = 500
 #: Of what has happened no more is kept unsorted.
-_UNSORTED = 256
+_UNSORTED = 64
 
 _SHORTEST_LEASE = 5.0
 _LONGEST_LEASE = 120.0
@@ -74,7 +74,7 @@ _VIEWERS = 64
 #: A section is looked at no more often, and takes at most this share of the scheduler's time: there
 #: are eight of them.
 _STATE_SECONDS = 0.45
-_STATE_SHARE = 0.004
+_STATE_SHARE = 0.002
 #: After so long the scheduler may do something else; the clock is read once in so many rows.
 _STRETCH_SECONDS = 0.003
 _STRETCH_ROWS = 64
@@ -93,11 +93,14 @@ _OF_FUNCTIONS = ("execute", "p2p")
 
 #: Kinds of rows. A row is a tuple that begins with its kind and its time; one of DONE goes on::
 #:
-#:     key group worker thread nbytes typename parts text given
+#:     key names worker thread nbytes typename parts text given ran
 #:
-#: Its parts are Dask's start/stops, its text says why it failed, None if it has not.
+#: `names` are those of its group, its prefix and its span; None: Dask has forgotten them. `parts`
+#: has four values of each of Dask's start/stops: action, start, stop, source. `text` says why it
+#: failed, None if it has not; `ran` is 1 if it has computed. Of texts and numbers alone, a row is
+#: none of the objects that Python's garbage collector looks through.
 DONE, ENDED, GRAPH, JOINED, LEFT, CLIENT, RESTART, EVENT = range(8)
-_PARTS_AT = 8
+PARTS_AT, _RAN_AT = 8, 11
 _FINISHED = frozenset(("memory", "erred"))
 #: Of what the scheduler does not say of a transition.
 _NONE: Any = object()
@@ -176,6 +179,7 @@ class Ring:
         self._chunks: list[tuple[int, int, list[tuple], int]] = []
         self._open: list[tuple] = []
         self._open_first = self._open_runs = 0
+        self._runs = 0
         self._open_bytes = 0
         self._bytes = 0
         #: Numbers and times of chunks that have gone, the newest.
@@ -185,11 +189,12 @@ class Ring:
 
     def add(self, row: tuple, size: int) -> None:
         """Append a row: its kind, its time, and what belongs to it."""
-        self.add_all([row], size)
+        self.add_all([row], size, int(is_run(row)))
 
-    def add_all(self, rows: list[tuple], size: int) -> None:
-        """Append some rows, fewer than a chunk has; all together have that size."""
+    def add_all(self, rows: list[tuple], size: int, runs: int) -> None:
+        """Append some rows, fewer than a chunk has: of what size and how many runs in all."""
         self._open += rows
+        self._runs += runs
         self.newest += len(rows)
         self._open_bytes += size
         if len(self._open) >= _CHUNK_ROWS or self._open_bytes >= _CHUNK_BYTES:
@@ -212,7 +217,7 @@ class Ring:
 
     def _begin_chunk(self) -> None:
         self._open_first = self.newest
-        self._open_runs += sum(map(is_run, self._open))
+        self._open_runs = self._runs
         self._open = []
         self._open_bytes = 0
 
@@ -315,8 +320,8 @@ class Told:
         self._columns: dict[str, list[list[Any]]] = {
             kind: [[] for _ in names] for kind, names in ROW_COLUMNS.items()
         }
-        #: By the id of a group itself, and the numbers of its texts: its own, prefix, span.
-        self._groups: dict[int, tuple[Any, tuple[int, int, int]]] = {}
+        #: By the names of a group, prefix, span: the numbers of these texts.
+        self._names: dict[tuple, tuple[int, int, int]] = {}
 
     def columns(self) -> dict[str, dict[str, list[Any]]]:
         """Columns of the kinds of which there are rows."""
@@ -334,12 +339,15 @@ class Told:
         for column, values in zip(self._columns[kind], columns):
             column += values
 
-    def _named(self, key: Any, group: Any) -> tuple[int, int, int]:
-        found = self._groups.get(id(group))
-        if found is None or group is None:
-            found = group, named(key, group, self._texts)[1:]
-            self._groups[id(group)] = found
-        return found[1]
+    def _named(self, key: Any, names: Any) -> tuple[int, int, int]:
+        if names is None:
+            return named(key, None, self._texts)[1:]
+        found = self._names.get(names)
+        if found is None:
+            texts = self._texts
+            group, prefix, span = names
+            found = self._names[names] = texts(group), texts(prefix), texts(span)
+        return found
 
     def add_all(self, n: int, rows: list[tuple]) -> int:
         """Rows of the ring, and the number of the first; returns how many of them `is_run`."""
@@ -351,68 +359,52 @@ class Told:
                 done.append(row)
             else:
                 self.add(number, row)
-        if not done:
-            return 0
-        try:
-            return self._add_all_done(numbers, done)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            # (a part of one of them is not as it must be)
-            return sum(map(self.add_done, numbers, done))
+        return self._add_done(numbers, done) if done else 0
 
-    def _add_all_done(self, numbers: list[int], rows: list[tuple]) -> int:
-        """As `add_done` for each, column by column, which takes two thirds of the time.
-
-        Raises
-        ------
-        AttributeError, KeyError, TypeError, ValueError
-            A part or a value is not as it must be; then nothing was added.
-        """
+    def _add_done(self, numbers: list[int], rows: list[tuple]) -> int:
+        """Those of tasks that have ended, column by column: each is read once."""
         texts = self._texts
+        text_of = texts.__getitem__
         columns = zip(*rows)
-        _, times, keys, groups, workers, threads, sizes, types, parts, why, given = columns
-        flat = [part for some in parts for part in some]
-        told: list[list[Any]] = [
-            [texts[part["action"]] for part in flat],
-            [float(part["start"]) for part in flat],
-            [float(part["stop"]) for part in flat],
-            [texts[part.get("source")] for part in flat],
-        ]
-        ran = sum(map(is_run, rows))
+        _, times, keys, names, workers, threads, sizes, types, parts, why, given, ran = columns
+        flat = [*chain.from_iterable(parts)]
         self._put_all(
             "done",
             numbers,
             times,
             texts.of_all(keys),
-            *zip(*map(self._named, keys, groups)),
-            [texts[worker] for worker in workers],
-            [thread if type(thread) is int else -1 for thread in threads],
+            *zip(*map(self._named, keys, names)),
+            map(text_of, workers),
+            threads,
             [int(text is not None) for text in why],
-            [size if type(size) is int else -1 for size in sizes],
-            [texts[each] for each in types],
+            sizes,
+            map(text_of, types),
             given,
-            map(len, parts),
-            [texts[each] for each in why],
+            [len(some) // 4 for some in parts],
+            map(text_of, why),
         )
-        self._put_all("parts", *told)
-        return ran
+        self._put_all(
+            "parts", map(text_of, flat[::4]), flat[1::4], flat[2::4], map(text_of, flat[3::4])
+        )
+        return sum(ran)
 
-    def add(self, n: int, row: tuple) -> bool:
-        """A row of the ring, and its number; returns whether it `is_run`."""
+    def add(self, n: int, row: tuple) -> None:
+        """A row of the ring, and its number."""
         texts, put = self._texts, self._put
         kind, t = row[0], row[1]
         if kind == DONE:
-            return self.add_done(n, row)
-        if kind == ENDED:
-            _, _, key, group, state, why = row
-            named = self._named(key, group)
-            put("ended", n, t, texts(key), *named, texts(state), texts(why))
+            self._add_done([n], [row])
+        elif kind == ENDED:
+            _, _, key, names, state, why = row
+            put("ended", n, t, texts(key), *self._named(key, names), texts(state), texts(why))
         elif kind == GRAPH:
-            _, _, client, keys, wanted, new = row
+            _, _, client, keys, wanted, new, alike = row
             put("graphs", n, t, texts(client), keys, wanted, len(new))
-            if new:
-                added, groups, inferred = zip(*new)
-                names = zip(*map(self._named, added, groups))
-                self._put_all("submitted", texts.of_all(added), *names, inferred)
+            self._put_all("submitted", texts.of_all(new))
+            for names, inferred, count in alike:
+                values = (*self._named(None, names), inferred)
+                for column, value in zip(self._columns["submitted"][1:], values):
+                    column += [value] * count
         elif kind == JOINED:
             put("joined", n, t, texts(row[2]))
         elif kind == LEFT:
@@ -423,37 +415,6 @@ class Told:
             put("restart", n, t)
         else:
             put("event", n, t, texts(row[2]), texts(row[3]))
-        return False
-
-    def add_done(self, n: int, row: tuple) -> bool:
-        """A row of a task that has ended, and its number; returns whether it `is_run`."""
-        texts = self._texts
-        _, t, key, group, worker, thread, nbytes, typename, parts, text, given = row
-        told = 0
-        for part in parts:
-            try:
-                action, start, stop = part["action"], part["start"], part["stop"]
-                source = texts(part.get("source"))
-                self._put("parts", texts(action), float(start), float(stop), source)
-            except (AttributeError, KeyError, TypeError, ValueError):
-                continue
-            told += 1
-        self._put(
-            "done",
-            n,
-            t,
-            texts[key],
-            *self._named(key, group),
-            texts(worker),
-            thread if type(thread) is int else -1,
-            int(text is not None),
-            nbytes if type(nbytes) is int else -1,
-            texts(typename),
-            given,
-            told,
-            texts(text),
-        )
-        return is_run(row)
 
 
 def plain(text: str) -> str:
@@ -690,54 +651,62 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._unsorted.clear()
         given = self._given
         given_at = given.pop
+        group = names = None
         done: list[tuple] = []
-        size = 0
+        size = runs = 0
         for row in unsorted:
             if len(row) == 2:
                 key, t = row
                 given[key] = t
                 continue
-            _, _, key, _, _, _, _, _, parts, text = row
-            if type(parts) is not list and not isinstance(parts, (list, tuple)):
-                parts = ()
-                row = (*row[:_PARTS_AT], parts, text)
-            size += _ROW_BYTES + _PART_BYTES * len(parts)
+            _, t, key, of_group, worker, thread, nbytes, typename, startstops, text = row
+            if of_group is not group:
+                group, names = of_group, names_of(of_group)
+            what = worker, thread, nbytes, typename
+            told = done_row(t, key, names, what, startstops, text, given_at(key, 0.0))
+            done.append(told)
+            runs += told[_RAN_AT]
+            size += _ROW_BYTES + _PART_BYTES * len(told[PARTS_AT]) // 4
             if type(key) is str:
                 size += len(key)
             if text is not None:
                 size += len(text)
-            done.append((*row, given_at(key, 0.0)))
             if size >= _CHUNK_BYTES:
                 # (large rows together would be a chunk that leaves the ring with all that it has)
-                self._ring.add_all(done, size)
-                done, size = [], 0
-        self._ring.add_all(done, size)
+                self._ring.add_all(done, size, runs)
+                done, size, runs = [], 0, 0
+        self._ring.add_all(done, size, runs)
 
     def _note_ended(self, key: Any, start: str, finish: str) -> None:
         ring = self.ring
         if start == "processing":
             self._given.pop(key, None)
         task = self.scheduler.tasks.get(key)
-        group = None if task is None else task.group
+        names = names_of(None if task is None else task.group)
         why = finish
         if finish == "erred":
             blamed = getattr(getattr(task, "exception_blame", None), "key", None)
             why = "lost" if start == "processing" else str(blamed)[:_ERROR_LENGTH]
-        ring.add((ENDED, time(), key, group, finish, why), _ROW_BYTES + len(why))
+        ring.add((ENDED, time(), key, names, finish, why), _ROW_BYTES + len(why))
 
     def update_graph(self, scheduler: Any, *args: Any, **kwargs: Any) -> None:
         """A client has submitted tasks."""
         tasks = kwargs.get("tasks") or ()
         known = scheduler.tasks
-        new = []
+        new: list[Any] = []
+        #: Names, whether they are inferred, and of how many of these in turn.
+        alike: list[tuple[Any, int, int]] = []
         written = self._written_in(scheduler)
         told = self._told_span(kwargs.get("stimulus_id"))
-        group, inferred = None, 0
+        group, inferred, before = None, 0, 0
         is_fused = keeps_layers = False
         for key in islice(tasks, _GRAPH_TASKS):
             task = known.get(key)
             if task is not None and task.state == "released":
                 if task.group is not group:
+                    if len(new) > before:
+                        alike.append((names_of(group), inferred, len(new) - before))
+                        before = len(new)
                     group = task.group
                     if told is None:
                         is_fused = is_fused or fused(task)
@@ -746,13 +715,15 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                         keeps_layers = keeps_layers or (is_own and not inferred)
                     else:
                         inferred = int(not self._is_span(group.span_id, told))
-                new.append((key, group, inferred))
+                new.append(key)
+        if len(new) > before:
+            alike.append((names_of(group), inferred, len(new) - before))
         if is_fused and not keeps_layers:
             # (Dask has forgotten in which spans its layers were written, or they were in none)
-            new = [(key, group, 1) for key, group, _ in new]
+            alike = [(names, 1, count) for names, _, count in alike]
         wanted = len(kwargs.get("keys") or ())
-        row = (GRAPH, time(), kwargs.get("client"), len(tasks), wanted, new)
-        self.ring.add(row, _ROW_BYTES + 150 * len(new))
+        row = (GRAPH, time(), kwargs.get("client"), len(tasks), wanted, (*new,), (*alike,))
+        self.ring.add(row, _ROW_BYTES + 100 * len(new) + 300 * len(alike))
 
     def _told_span(self, stimulus: Any) -> Any:
         """The id of the span that all of a graph was written in, as spanwise.Client says it.
@@ -1234,7 +1205,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         if extension is None:
             return
         for number, span in list(extension.spans.items()):
-            done = bool(span.done)
+            start, stop, nbytes, done = self._span_figures(span)
             parent = span.parent
             yield (
                 number,
@@ -1243,14 +1214,38 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                     None if parent is None else parent.id,
                     str(span.name[-1]),
                     float(span.enqueued),
-                    float(span.start),
-                    # (of one that goes on it is the time of the question)
-                    float(span.stop) if done else 0.0,
+                    start,
+                    stop,
                     int(done),
-                    whole(span.nbytes_total),
+                    nbytes,
                     len(span.groups),
                 ),
             )
+
+    def _span_figures(self, span: Any) -> tuple[float, float, int, bool]:
+        """Start, stop (0.0: it goes on), bytes, whether all is done: as the span itself says.
+
+        A span keeps all of its groups, and looks through them for each figure.
+        """
+        known = self.scheduler.task_groups.get
+        start = stop = 0.0
+        nbytes, done = 0, True
+        for group in span.traverse_groups():
+            begun, ended = group.start, group.stop
+            if begun and not 0.0 < start <= begun:
+                start = begun
+            if ended > stop:
+                stop = ended
+            nbytes += group.nbytes_total
+            # (one that Dask has forgotten is done for good)
+            done = done and (known(group.name) is not group or bool(group.done))
+        enqueued = float(span.enqueued)
+        return (
+            max(float(start), enqueued) if start else 0.0,
+            max(float(stop), enqueued) if done else 0.0,
+            whole(nbytes),
+            done,
+        )
 
     def _groups(self) -> Iterator[tuple[Any, tuple]]:
         now = monotonic()
@@ -1486,23 +1481,80 @@ def label_text(label: Any) -> str:
     return _LABEL_MARK + repr(label)
 
 
+def done_row(
+    t: float,
+    key: Any,
+    names: Any,
+    what: tuple[Any, Any, Any, Any],
+    startstops: Any,
+    text: str | None,
+    given: float,
+) -> tuple:
+    """A row of DONE of what the scheduler says, which may be anything.
+
+    `what`: worker, thread, bytes, type.
+    """
+    worker, thread, nbytes, typename = what
+    parts = parts_of(startstops)
+    return (
+        DONE,
+        t,
+        key,
+        names,
+        worker if type(worker) is str else text_or_none(worker),
+        thread if type(thread) is int else -1,
+        nbytes if type(nbytes) is int else -1,
+        typename if type(typename) is str else text_or_none(typename),
+        parts,
+        text,
+        given,
+        1 if "compute" in parts and "compute" in parts[::4] else 0,
+    )
+
+
+def parts_of(startstops: Any) -> tuple:
+    """Of each start/stop that is as it must be: action, start, stop, source."""
+    found: tuple = ()
+    some: list[tuple] = []
+    for part in startstops if isinstance(startstops, (list, tuple)) else ():
+        try:
+            action, start, stop = part["action"], part["start"], part["stop"]
+            source = part.get("source")
+            if type(action) is not str:
+                action = str(action)
+            if type(start) is not float or type(stop) is not float:
+                start, stop = float(start), float(stop)
+            if source is not None and type(source) is not str:
+                source = str(source)
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+            continue
+        if not found:
+            found = (action, start, stop, source)
+        else:
+            some.append((action, start, stop, source))
+    # (most have one)
+    return (*found, *chain.from_iterable(some)) if some else found
+
+
+def text_or_none(value: Any) -> str | None:
+    """The text of anything but None."""
+    return None if value is None else str(value)
+
+
 def is_run(row: tuple) -> bool:
     """Whether a row tells of a run: of a task that has computed."""
-    if row[0] != DONE:
-        return False
-    for part in row[_PARTS_AT]:
-        try:
-            if part["action"] == "compute":
-                return True
-        except (KeyError, TypeError):
-            continue
-    return False
+    return row[0] == DONE and row[_RAN_AT] == 1
+
+
+def names_of(group: Any) -> tuple | None:
+    """Names of a group, its prefix and its span."""
+    return None if group is None else (group.name, group.prefix.name, group.span_id)
 
 
 def row_size(row: tuple) -> int:
     """How many rows of an answer it is told in, which has a limit."""
     if row[0] == DONE:
-        return 1 + len(row[_PARTS_AT])
+        return 1 + len(row[PARTS_AT]) // 4
     return 1 + len(row[5]) if row[0] == GRAPH else 1
 
 

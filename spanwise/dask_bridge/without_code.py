@@ -16,15 +16,16 @@ from typing import Any
 
 from spanwise.dask_bridge.heartbeat_clock import HeartbeatClock
 from spanwise.dask_bridge.plugin_source import (
-    DONE,
     JOINED,
     LEFT,
+    PARTS_AT,
     STATE_COLUMNS,
     VERSION,
     Section,
     Texts,
     Told,
     amount,
+    done_row,
     failure_text,
     row_size,
     whole,
@@ -359,20 +360,13 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 def _done(record: Any) -> tuple[Any, ...] | None:
     """A record of Dask's as a row; None if it is not as it must be."""
     try:
-        parts = [
-            {
-                "action": str(part["action"]),
-                "start": float(part["start"]),
-                "stop": float(part["stop"]),
-                "source": part.get("source"),
-            }
-            for part in record["startstops"]
-        ]
-        stopped = max(part["stop"] for part in parts)
+        startstops = record["startstops"]
+        stopped = max(float(part["stop"]) for part in startstops)
         key, worker = record["key"], str(record["worker"])
         erred = record.get("status") == "error"
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         return None
     text = failure_text(record) if erred else None
-    what = map(record.get, ("thread", "nbytes", "typename"))
-    return (DONE, stopped, key, None, worker, *what, parts, text, 0.0)
+    what = worker, record.get("thread"), record.get("nbytes"), record.get("typename")
+    row = done_row(stopped, key, None, what, startstops, text, 0.0)
+    return row if len(row[PARTS_AT]) == 4 * len(startstops) else None

@@ -15,6 +15,7 @@ import distributed
 import numpy as np
 import pytest
 from distributed.metrics import context_meter
+from distributed.spans import Span
 
 import spanwise
 from spanwise.dask_bridge import viewer
@@ -329,14 +330,13 @@ def test_tasks_of_a_graph_that_was_fused_are_inferred(client: distributed.Client
 
 def test_sums_of_a_span_come_after_it() -> None:
     metrics = {("execute", "f", "thread-cpu", "seconds"): 1.5}
-    span = SimpleNamespace(
-        _cumulative_worker_metrics=metrics, done=False, parent=None, name=("load",), groups=()
-    )
-    span.enqueued = span.start = span.stop = span.nbytes_total = 0.0
+    span = Span(("load",), "id", None, [(0.0, 1)])
+    span._cumulative_worker_metrics.update(metrics)
     bridge = Bridge()
     bridge.scheduler = SimpleNamespace(
         extensions={"spans": SimpleNamespace(spans={"id": span})},
         cumulative_worker_metrics=dict(metrics),
+        task_groups={},
     )
     bridge._fine_seen, bridge._fine_untold = {}, {}
     bridge._sections = {"spans": Section(bridge._spans), "fine": Section(bridge._fine)}

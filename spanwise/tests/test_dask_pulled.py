@@ -238,14 +238,15 @@ def test_a_ring_gives_the_newest_rows_and_no_others(
 
     def row_of(number: int) -> tuple[Any, ...]:
         # (of kind 0 are the tasks that have ended, all of which have computed)
-        return (number % kinds, float(number), *[None] * 6, [{"action": "compute"}])
+        return (number % kinds, float(number), *[None] * 9, 1)
 
     for begin in range(0, len(sizes), together):
         some = sizes[begin : begin + together]
         if len(some) == 1:
             ring.add(row_of(begin), some[0])
         else:
-            ring.add_all([row_of(number) for number, _ in enumerate(some, begin)], sum(some))
+            rows = [row_of(number) for number, _ in enumerate(some, begin)]
+            ring.add_all(rows, sum(some), sum(map(plugin_source.is_run, rows)))
     assert ring.newest == len(sizes)
     number = ring.first
     assert ring.first_runs == len(range(0, number, kinds))
@@ -313,12 +314,13 @@ _GROUPS = [None] + [
 _PARTS = st.lists(
     st.fixed_dictionaries(
         {
-            "action": st.sampled_from(["compute", "transfer", "disk-read"]),
-            "start": st.floats(0, 9),
-            "stop": st.integers(0, 9),
+            "action": st.sampled_from(["compute", "transfer", "disk-read", 7]),
+            "start": st.floats(0, 9) | st.sampled_from(["1.5", 10**400]),
+            "stop": st.integers(0, 9) | st.none(),
         },
-        optional={"source": st.sampled_from(["w", None])},
-    ),
+        optional={"source": st.sampled_from(["w", "compute", None, 7])},
+    )
+    | _ANYTHING,
     max_size=3,
 )
 
@@ -328,28 +330,60 @@ _PARTS = st.lists(
         st.tuples(
             st.sampled_from(["inc-1", "é-2", ("x", 0)]),
             st.sampled_from(_GROUPS),
-            st.sampled_from(["w", None]),
+            st.sampled_from(["w", None, 7]),
             st.sampled_from([1, None, 2.5]),
-            _PARTS | st.lists(_ANYTHING, max_size=3),
+            _PARTS,
         ),
         max_size=9,
     ),
     st.integers(1, 4),
 )
-def test_rows_told_together_are_those_told_one_by_one(
+def test_whatever_has_ended_is_told_as_it_is_and_the_rest_is_left_out(
     drawn: list[tuple[Any, ...]], every: int
 ) -> None:
     rows: list[tuple[Any, ...]] = []
+    bridge = Bridge()
+    bridge._ring, bridge._given, bridge._unsorted = Ring(), {}, []
     for n, (key, group, worker, number, parts) in enumerate(drawn):
         if n % every:
-            rows.append((plugin_source.ENDED, float(n), key, group, "released", "why"))
-        row = (plugin_source.DONE, float(n), key, group, worker, number, number, "int", parts)
-        rows.append((*row, None if n % 2 else "failed", 1.0))
+            bridge.ring.add((plugin_source.ENDED, float(n), key, None, "released", "why"), 1)
+        row = (plugin_source.DONE, float(n), key, group, worker, number, number, worker, parts)
+        bridge._unsorted.append((*row, None if n % 2 else "failed"))
+    rows = bridge.ring.rows(0)
     together, apart = Told(Texts()), Told(Texts())
     runs = together.add_all(7, rows)
-    assert runs == sum([apart.add(n, row) for n, row in enumerate(rows, 7)])
+    for n, row in enumerate(rows, 7):
+        apart.add(n, row)
+    columns = _as_texts(together)
+    assert columns == _as_texts(apart)
+    parts_of = [[part for part in map(_part, parts) if part] for *_, parts in drawn]
     assert runs == sum(map(plugin_source.is_run, rows))
-    assert _as_texts(together) == _as_texts(apart)
+    assert runs == sum(any(part[0] == "compute" for part in parts) for parts in parts_of)
+    told = columns.get("parts", {name: [] for name in ROWS["parts"]})
+    assert repr([*zip(*told.values(), strict=True)]) == repr([p for some in parts_of for p in some])
+    done = columns.get("done", {name: [] for name in ROWS["done"]})
+    assert done["parts"] == [*map(len, parts_of)]
+    wholes = [number if type(number) is int else -1 for _, _, _, number, _ in drawn]
+    assert done["thread"] == done["nbytes"] == wholes
+    workers = [None if each is None else str(each) for _, _, each, _, _ in drawn]
+    told_workers = [None if each == -1 else each for each in done["worker"]]
+    assert told_workers == [None if each == -1 else each for each in done["type"]] == workers
+    assert done["key"] == [str(key) for key, *_ in drawn]
+    spans = [None if group is None else group.span_id for _, group, *_ in drawn]
+    assert [None if each == -1 else each for each in done["span"]] == spans
+    assert [bool(each) for each in done["erred"]] == [n % 2 == 0 for n in range(len(drawn))]
+
+
+def _part(said: Any) -> tuple[Any, ...] | None:
+    """A start/stop as it is told; None: it is none."""
+    if not isinstance(said, dict) or not {"action", "start", "stop"} <= said.keys():
+        return None
+    try:
+        times = float(said["start"]), float(said["stop"])
+    except (OverflowError, TypeError, ValueError):
+        return None
+    source = said.get("source")
+    return (str(said["action"]), *times, -1 if source is None else str(source))
 
 
 def _as_texts(told: Told) -> dict[str, dict[str, list[Any]]]:

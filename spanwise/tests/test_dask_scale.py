@@ -7,11 +7,14 @@ import math
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
+from time import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from distributed import Scheduler
+from distributed.scheduler import TaskGroup, TaskPrefix
+from distributed.spans import Span
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -188,14 +191,51 @@ def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
     assert fine.rows.keys() == {(name, ("execute", "f", "cpu", "seconds")) for name in spans}
 
 
+_TIMES = st.just(0.0) | st.floats(time() - 10, time() + 10)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 2),
+            st.dictionaries(st.sampled_from(["processing", "memory", "forgotten"]), st.just(1)),
+            _TIMES,
+            _TIMES,
+            st.integers(0, 9),
+        ),
+        max_size=6,
+    )
+)
+def test_figures_of_a_span_are_those_that_it_tells_itself(
+    drawn: list[tuple[int, dict[str, int], float, float, int]],
+) -> None:
+    spans = [Span(("load",), "a", None, [(0.0, 1)])]
+    for name in ("b", "c"):
+        spans.append(Span(("load", name), name, spans[-1], [(0.0, 1)]))
+        spans[-2].children.append(spans[-1])
+    known = {}
+    for number, (of, states, start, stop, nbytes) in enumerate(drawn):
+        group = TaskGroup(f"g{number}", TaskPrefix("g"))
+        group.states.update(states)
+        group.start, group.stop, group.nbytes_total = start, stop, nbytes
+        spans[of].groups.add(group)
+        if {*states} - {"forgotten"}:
+            known[group.name] = group
+    bridge = Bridge()
+    bridge.scheduler = SimpleNamespace(task_groups=known)
+    for span in spans:
+        start, stop, told, done = bridge._span_figures(span)
+        assert (start, told, done) == (span.start, span.nbytes_total, span.done)
+        assert stop == ((span.stop if [*span.traverse_groups()] else span.enqueued) if done else 0)
+
+
 def test_sums_that_cannot_be_told_are_counted_and_the_others_told() -> None:
     """Dask adds up whatever users measure: a loss may be no number, FLOPs more than 4.6e18."""
 
     async def told() -> None:
         async with watched() as (scheduler, bridge):
-            loaded = SimpleNamespace(id="id", name=("load",), parent=None, done=False, groups=())
-            loaded.enqueued = loaded.start = loaded.stop = loaded.nbytes_total = 0.0
-            of_span = loaded._cumulative_worker_metrics = {}
+            loaded = Span(("load",), "id", None, [(0.0, 1)])
+            of_span = loaded._cumulative_worker_metrics
             scheduler.extensions["spans"].spans["id"] = loaded
             total = scheduler.cumulative_worker_metrics
             request = {"viewer": "v", "plugin": "", "cursor": -1, "state": -1, "limit": 100}
@@ -286,7 +326,8 @@ def test_tasks_come_with_their_spans_where_there_are_very_many() -> None:
             group = scheduler.new_task(key="a", spec=None, state="released").group
             group.span_id = ids[-1]
             innermost.groups.add(group)
-            bridge.ring.add((plugin_source.ENDED, 1.0, "a", group, "released", "released"), 1)
+            names = plugin_source.names_of(group)
+            bridge.ring.add((plugin_source.ENDED, 1.0, "a", names, "released", "released"), 1)
             request = {"viewer": "viewer", "plugin": "", "cursor": -1, "state": -1, "limit": 100}
             answer = await bridge.answer(request | {"lease": 120.0, "want": ["spans"]})
             pulled = read_answer(answer)
