@@ -1,6 +1,6 @@
 """What it costs a Dask scheduler to be watched, by one viewer and by five.
 
-    python -m benchmarks dask-bridge [-- --tasks 1000 --rounds 100]
+    python -m benchmarks dask-bridge [-- --tasks 1000 --rounds 100 --viewers 1]
 
 Two things are measured:
 
@@ -14,7 +14,8 @@ Two things are measured:
 The second is told as the median of ratios, each of a watched block to the mean of the unwatched
 ones before and after it, for what else the machine does changes more slowly than they take turns.
 100 rounds of 1,000 tasks, 100,000 a side, take 25 minutes and show two hundredths; fewer show less,
-and so do as many tasks in longer blocks.
+and so do as many tasks in longer blocks. With `--viewers 1` or `5` only so many watch, in twice as
+many rounds in the same time.
 For small differences there is "what the plugin takes": its own CPU time for a task, as measured
 alone, beside that of the task. This leaves out that a watched scheduler does more at a time, and so
 the rest for less. ``benchmarks/dask_stacks.py`` divides one and the same run, by its stacks.
@@ -313,7 +314,9 @@ async def run_tasks(
     return Block(spent / tasks * 1e6, wall / tasks * 1e6)
 
 
-async def measure(tasks: int, rounds: int) -> tuple[list[Plugin], dict[str, list[Block]]]:
+async def measure(
+    tasks: int, rounds: int, sides: dict[str, int]
+) -> tuple[list[Plugin], dict[str, list[Block]]]:
     """What the plugin takes, and blocks of tasks by side.
 
     Each watched block is between two that are not::
@@ -321,13 +324,13 @@ async def measure(tasks: int, rounds: int) -> tuple[list[Plugin], dict[str, list
         none  one  none  five  none  one  …  five  none
     """
     alone = [await plugin(tasks) for _ in range(rounds)]
-    found: dict[str, list[Block]] = {side: [] for side in (NONE, *SIDES)}
+    found: dict[str, list[Block]] = {side: [] for side in (NONE, *sides)}
     async with cluster_and_viewers() as (cluster, client, viewers):
-        for count in SIDES.values():  # (what comes after it is warm)
+        for count in sides.values():  # (what comes after it is warm)
             await run_tasks(cluster, client, viewers, count, tasks)
         found[NONE].append(await run_tasks(cluster, client, viewers, 0, tasks))
         for _ in range(rounds):
-            for side, count in SIDES.items():
+            for side, count in sides.items():
                 found[side].append(await run_tasks(cluster, client, viewers, count, tasks))
                 found[NONE].append(await run_tasks(cluster, client, viewers, 0, tasks))
     return alone, found
@@ -336,8 +339,9 @@ async def measure(tasks: int, rounds: int) -> tuple[list[Plugin], dict[str, list
 def ratios(found: dict[str, list[Block]], side: str, what: str) -> tuple[float, ...]:
     """Of each watched block, over the mean of its two neighbours."""
     bare = [getattr(block, what) for block in found[NONE]]
-    first = [*SIDES].index(side)
-    pairs = zip(bare[first :: len(SIDES)], bare[first + 1 :: len(SIDES)], strict=False)
+    sides = [each for each in found if each != NONE]
+    first = sides.index(side)
+    pairs = zip(bare[first :: len(sides)], bare[first + 1 :: len(sides)], strict=False)
     watched = (getattr(block, what) for block in found[side])
     return tuple(
         own * 2 / (before + after) for own, (before, after) in zip(watched, pairs, strict=False)
@@ -349,13 +353,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--viewers", type=int, choices=[*SIDES.values()])
     records.add_option(parser)
     parser.add_argument("--view", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.view:
         asyncio.run(view_as_told(options.view))
         return 0
-    alone, found = asyncio.run(measure(options.tasks, options.rounds))
+    sides = {side: count for side, count in SIDES.items() if options.viewers in (None, count)}
+    alone, found = asyncio.run(measure(options.tasks, options.rounds, sides))
     bare = tuple(each.cpu for each in found[NONE])
     task = statistics.median(bare)
     hooks = tuple(each.transition for each in alone)
@@ -365,7 +371,8 @@ def main() -> int:
         Figure("a task, told to a viewer", "CPU", "us", "lower", told),
         Figure("a task", "CPU, not watched", "us", "lower", bare),
     ]
-    for side, limit in LIMITS.items():
+    for side in sides:
+        limit = LIMITS[side]
         for what, bound in (("cpu", limit), ("wall", None)):
             name = f"{what}, {side} over none"
             samples = ratios(found, side, what)
