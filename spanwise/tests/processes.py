@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psutil
 
@@ -42,6 +42,11 @@ def processes_of(role: str, besides: set[int] | None = None) -> list[psutil.Proc
         except psutil.NoSuchProcess:
             continue
     return sorted(found, key=lambda each: (each.create_time(), each.pid))
+
+
+def pids_of(client: Any) -> list[int]:
+    """The processes of its cluster's workers."""
+    return [row["pid"] for row in client.scheduler_info()["workers"].values()]
 
 
 def wait_until(what: str, condition: Callable[[], T], limit: float = LIMIT_SECONDS) -> T:

@@ -116,7 +116,9 @@ BY_VALUE = frozenset(
         "test_task_forks",
         "test_tasks_submit",
         "test_text_snippets",
+        "test_thread_states",
         "test_transfer_logs",
+        "test_truth",
         "test_worker",
     }
 )

@@ -14,7 +14,9 @@ from dask._task_spec import Task, TaskRef, fuse_linear_task_spec
 from spanwise import Client, span
 from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.looks import look_as_asked
-from spanwise.tests.test_truth import pids_of, rest, spin, waited_for_core
+from spanwise.tests.observed_tasks import rest, spin
+from spanwise.tests.processes import pids_of
+from spanwise.tests.stamped_tasks import waited_for_core
 
 #: Words of Fine Metrics and of Profile.
 STATES = {"thread-cpu": "onCore", "core": "waiting", "gil": "gil", "blocked": "blocked"}

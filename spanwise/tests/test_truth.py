@@ -8,7 +8,6 @@ import os
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,9 @@ from spanwise import Client, span, wait
 from spanwise.metrics import context_meter
 from spanwise.tests.disturbance import Disturbance, stolen
 from spanwise.tests.looks import look_as_asked
-from spanwise.tests.processes import wait_until
+from spanwise.tests.observed_tasks import rest, spin
+from spanwise.tests.processes import pids_of, wait_until
+from spanwise.tests.stamped_tasks import Stamp, spin_in_queue, stamped
 from spanwise.tests.their_client import their_client
 
 WORKERS, THREADS = 2, 1
@@ -31,41 +32,10 @@ WORKERS, THREADS = 2, 1
 COMPUTING = ("thread-cpu", "core", "gil", "blocked", "thread-noncpu")
 
 
-@dataclass(frozen=True)
-class Stamp:
-    """A task's own account: monotonic seconds and thread CPU seconds around its body."""
-
-    start: float
-    stop: float
-    cpu: float
-
-    @property
-    def duration(self) -> float:
-        return self.stop - self.start
-
-
-def stamped(body: Any, seconds: float, number: int) -> Stamp:
-    """Run ``body(seconds)`` and say when that was; ``number`` makes the task one of its own."""
-    start, cpu = time.perf_counter(), time.thread_time()
-    body(seconds)
-    return Stamp(start, time.perf_counter(), time.thread_time() - cpu)
-
-
-def spin(seconds: float) -> None:
-    """Keep the thread on a core, holding the GIL, for ``seconds`` of its CPU time."""
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
-
-
-def rest(seconds: float) -> None:
-    time.sleep(seconds)
-
-
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with Client(n_workers=WORKERS, threads_per_worker=THREADS) as client:
-        # Every worker imports this module now; one alone may well run all short tasks.
+        # Every worker imports the tasks' module now; one alone may well run all short tasks.
         client.run(rest, 0.0)
         client.gather(client.map(rest, [0.0] * 8, pure=False))
         yield client
@@ -84,11 +54,6 @@ def run_in_span(client: Client, tag: str, body: Any, seconds: float, count: int)
     with span(tag):
         futures = [client.submit(stamped, body, seconds, n, pure=False) for n in range(count)]
     return client.gather(futures)
-
-
-def pids_of(client: Client) -> list[int]:
-    """The workers' processes."""
-    return [row["pid"] for row in client.scheduler_info()["workers"].values()]
 
 
 def assert_nested(told: float, inside: float, lost: float) -> None:
@@ -447,17 +412,6 @@ def test_cpu_under_one_gil(one_process: Client) -> None:
     assert_nested(activities["thread-cpu"] + activities["thread-noncpu"], duration, lost)
     # Two threads under one lock: at least a third of their time is spent waiting.
     assert activities["thread-noncpu"] >= 0.33 * duration
-
-
-def spin_in_queue(seconds: float, _: int) -> tuple[float, float]:
-    """Spin, and say how long that took and how long the kernel had the thread wait for a core."""
-    before, start = waited_for_core(), time.perf_counter()
-    spin(seconds)
-    return time.perf_counter() - start, waited_for_core() - before
-
-
-def waited_for_core() -> float:
-    return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) * 1e-9
 
 
 def off_core(client: Client, tag: str) -> dict[str, float]:
