@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import spanwise
 from spanwise.version import read_build
 
 
+@cache
 def installed_files() -> dict[str, Path]:
     """Return the distribution's files by their path from ``sys.prefix``."""
     try:

@@ -16,7 +16,6 @@ from operator import add, mul
 from pathlib import Path
 from typing import Any
 
-import bokeh.plotting
 import dask
 import dask.array as da
 import matplotlib
@@ -472,7 +471,7 @@ def test_l4_l5_l6_profilers_their_results_and_pictures(
     assert all(each.start_time <= each.end_time for each in names["prof"].results)
     assert {each.metric for each in names["cprof"].results} == {1}
     pictures: list[Any] = []
-    monkeypatch.setattr(bokeh.plotting, "show", pictures.append)
+    monkeypatch.setattr("bokeh.plotting.show", pictures.append)
     run(program(snippet(text, *drawn)), names)
     run(program(snippet(text, *together)), names)
     assert len(pictures) == 2
