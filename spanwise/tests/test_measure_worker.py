@@ -384,27 +384,6 @@ class TestState:
         # On a busy machine some are late, and the next ones sooner for that. Not half of them.
         assert pauses[len(pauses) // 2] < 0.1
 
-    def test_memory_is_measured_less_often_without_work(self, single):
-        """Until a task begins, or somebody asks for another rate."""
-        begun = time.perf_counter()
-
-        def pauses(since: float) -> list[float]:
-            taken = [row[0] for row in single.measured.get("memory", ()) if row[0] > since]
-            return [after - before for before, after in itertools.pairwise(taken)]
-
-        single.wait(lambda: sum(each > 0.6 for each in pauses(begun)) >= 2)
-        (one,) = ids()
-        asked = time.perf_counter()
-        single.assign([task(one, lambda: 1, wanted=False)])
-        single.task_run(one)
-        single.wait(lambda: any(each < 0.4 for each in pauses(asked)))
-        single.wait(lambda: sum(each > 0.6 for each in pauses(asked)) >= 2)
-        single.send("rates", {"memorySeconds": 0.1})
-        asked = time.perf_counter()
-        single.wait(lambda: sum(each < 0.4 for each in pauses(asked)) >= 20)
-        single.send("rates", {"memorySeconds": 0.2})
-        single.send("release", None, {"ids": [(one, 1)]})
-
     @pytest.mark.parametrize("threads_asleep", [0, 2])
     def test_standing_still_is_cheap(self, double, threads_asleep):
         """Idle, and with sleeping tasks: at most 20 ms of CPU per second, all threads.

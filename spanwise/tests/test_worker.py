@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import add
 from pathlib import Path
 
@@ -559,6 +559,32 @@ class TestSurroundings:
         worker.assign([task(0, meet, ("a", folder)), task(1, meet, ("b", folder))])
         assert (worker.value(0), worker.value(1)) == ("met", "met")
         assert {worker.task_run(0).thread, worker.task_run(1).thread} == {0, 1}
+
+    def test_memory_is_measured_less_often_without_work(self, own):
+        """Until a task begins, or somebody asks for another rate."""
+        worker = own.start_worker()
+
+        def pauses(since):
+            taken = [row[0] for row in worker.measured.get("memory", ()) if row[0] > since]
+            return [after - before for before, after in pairwise(taken)]
+
+        begun = time.perf_counter()
+        worker.wait(lambda: sum(each > 0.6 for each in pauses(begun)) >= 2)
+        asked = time.perf_counter()
+
+        def is_measured_soon_again():
+            # (on a busy machine all that follows one task may come late)
+            (one,) = ids()
+            worker.assign([task(one, inc, (1,), wanted=False)])
+            worker.task_run(one)
+            return any(each < 0.4 for each in pauses(asked))
+
+        wait_until("memory is measured soon again", is_measured_soon_again)
+        asked = time.perf_counter()
+        worker.wait(lambda: sum(each > 0.6 for each in pauses(asked)) >= 2)
+        worker.send("rates", {"memorySeconds": 0.1})
+        asked = time.perf_counter()
+        worker.wait(lambda: sum(each < 0.4 for each in pauses(asked)) >= 20)
 
 
 class TestEnds:
