@@ -28,9 +28,9 @@ from spanwise.tests.leftover import not_left_over
 #: What a busy machine may need to import all.
 _START_SECONDS = 240.0
 #: Those of no test: a template serves many.
-_VARIABLES = dict(os.environ)
-#: What the template runs. A program ends by leaving the loop, as an interpreter ends.
-_TEMPLATE = """
+VARIABLES = dict(os.environ)
+#: What a template begins with.
+IMPORT = """
 import gc, importlib, json, os, random, runpy, signal, sys, tempfile, threading
 answers, sys.stdout = sys.stdout, sys.stderr  # (a module may print while it is imported)
 for name in sys.argv[1:]:
@@ -38,18 +38,13 @@ for name in sys.argv[1:]:
 gc.collect()
 gc.freeze()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # (nobody waits for them here)
-for line in sys.stdin.buffer:
-    asked = json.loads(line)
-    assert threading.active_count() == 1, threading.enumerate()
-    pid = os.fork()
-    if pid:
-        print("forked", pid, file=answers, flush=True)
-        continue
+"""
+#: What a fork of it runs, which has its output. A program ends by leaving this, as an interpreter
+#: ends.
+BECOME = """
+def become(asked):
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    out = os.open(asked["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(out, 1)
-    os.dup2(out, 2)
     sys.stdin, sys.stdout = open(0), answers
     os.chdir(asked["folder"])
     os.environ.clear()
@@ -62,6 +57,19 @@ for line in sys.stdin.buffer:
         sys.modules["dask"].config.refresh()
     sys.argv = asked["arguments"]
     runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
+"""
+_SERVE = """
+for line in sys.stdin.buffer:
+    asked = json.loads(line)
+    assert threading.active_count() == 1, threading.enumerate()
+    pid = os.fork()
+    if pid:
+        print("forked", pid, file=answers, flush=True)
+        continue
+    out = os.open(asked["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    become(asked)
     break
 """
 
@@ -79,8 +87,8 @@ class Template:
 
     def __init__(self, python: str, *modules: str) -> None:
         self._process = subprocess.Popen(
-            [python, "-c", _TEMPLATE, *modules],
-            env=_VARIABLES,
+            [python, "-c", IMPORT + BECOME + _SERVE, *modules],
+            env=VARIABLES,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

@@ -12,6 +12,7 @@ from time import monotonic
 
 import psutil
 
+from spanwise.tests import forked_kernels
 from spanwise.tests.forked_programs import template
 from spanwise.tests.processes import wait_until
 
@@ -36,6 +37,8 @@ class JupyterServer:
         Where it has its folders; they are made.
     options
         More arguments of its command.
+    forks_kernels
+        Whether its kernels are forks, too (`forked_kernels.py`).
     variables
         More of its environment.
 
@@ -47,7 +50,9 @@ class JupyterServer:
         Its variables, without ours but those asked for.
     """
 
-    def __init__(self, folder: Path, *options: str, **variables: str) -> None:
+    def __init__(
+        self, folder: Path, *options: str, forks_kernels: bool = False, **variables: str
+    ) -> None:
         self.folder = folder
         self.home = folder / "home"
         self.runtime = folder / "runtime"
@@ -59,6 +64,10 @@ class JupyterServer:
             "JUPYTER_RUNTIME_DIR": str(self.runtime),
             **variables,
         }
+        self._program = "jupyter_server"
+        if forks_kernels:
+            self._program = forked_kernels.__name__
+            self.environment[forked_kernels.ADDRESS] = forked_kernels.kernels_address()
         self.log = folder / "server.log"
         for tries_left in reversed(range(PORTS_TRIED)):
             self._start(options)
@@ -77,7 +86,7 @@ class JupyterServer:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.process = template(sys.executable, *_MODULES).start(
-            "jupyter_server",
+            self._program,
             "--no-browser",
             "--allow-root",
             f"--port={self.port}",

@@ -50,7 +50,8 @@ client = Client(n_workers=1, threads_per_worker=2)
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookKernel]:
     folder = tmp_path_factory.mktemp("jupyter")
     token = f"--IdentityProvider.token={kernels.TOKEN}"
-    server = JupyterServer(folder, token, JUPYTER_DATA_DIR=str(folder / "data"))
+    data = str(folder / "data")
+    server = JupyterServer(folder, token, forks_kernels=True, JUPYTER_DATA_DIR=data)
     kernel = NotebookKernel(server, "analysis.ipynb")
     yield kernel
     kernel.close()

@@ -55,9 +55,12 @@ client.id
 """
 
 
-def server_in(folder: Path, *options: str) -> JupyterServer:
+def server_in(folder: Path, *options: str, forks_kernels: bool = True) -> JupyterServer:
     token = f"--IdentityProvider.token={kernels.TOKEN}"
-    return JupyterServer(folder, token, *options, JUPYTER_DATA_DIR=str(folder / "data"))
+    data = str(folder / "data")
+    return JupyterServer(
+        folder, token, *options, forks_kernels=forks_kernels, JUPYTER_DATA_DIR=data
+    )
 
 
 @pytest.fixture(scope="module")
@@ -507,7 +510,8 @@ def test_a_kernel_that_jupyter_culls_lets_go_of_what_it_holds(tmp_path: Path) ->
 @pytest.mark.parametrize("end", ["terminated", "killed"])
 def test_the_server_s_end_ends_its_clusters(tmp_path: Path, end: str) -> None:
     known = set(marked_processes())
-    server = server_in(tmp_path)
+    # (a kernel sees by itself that its server is gone, if that has started it)
+    server = server_in(tmp_path, forks_kernels=False)
     try:
         a = NotebookKernel(server, "a.ipynb")
         a(BEGIN)

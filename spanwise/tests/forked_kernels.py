@@ -1,0 +1,161 @@
+"""A Jupyter server whose kernels begin with their packages imported: forks of one process.
+
+To import ipykernel and its debugger takes a kernel most of a second of a core, and tests restart
+theirs often. But for that ``python -m spanwise.tests.forked_kernels`` is
+``python -m jupyter_server``::
+
+    server ── {"module": …}, its output ──▶ template: has imported them, forks ──▶ kernel
+           ◀──────────────────── pid ─────────────────────────────────────────────
+
+A kernel of another interpreter, or of another command, is started as everywhere. Those that are
+forked are no children of the server: they do not see its death by themselves.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import runpy
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from spanwise.tests.forked_programs import BECOME, IMPORT, VARIABLES
+from spanwise.tests.leftover import not_left_over
+
+#: Of the server: where the template listens.
+ADDRESS = "PYTEST_KERNELS_OF_SPANWISE"
+_LAUNCHER = "ipykernel_launcher"
+#: What every kernel imports, and Dask, which those of tests have for their clients.
+_MODULES = (
+    "ipykernel.kernelapp",
+    "ipykernel.debugger",
+    "IPython.core.completerlib",
+    "sqlite3",
+    "dask",
+)
+#: What a busy machine may need to import all.
+_START_SECONDS = 240.0
+#: The kernel answers, when it has a group of processes of its own: interrupts go to the group.
+_SERVE = """
+import socket
+door = socket.socket(fileno=0)
+while True:
+    link = door.accept()[0]
+    assert threading.active_count() == 1, threading.enumerate()
+    if os.fork():
+        link.close()
+        continue
+    piece, descriptors, _, _ = socket.recv_fds(link, 1 << 16, 2)
+    asked = b""
+    while piece:
+        asked += piece
+        piece = link.recv(1 << 16)
+    for own, given in enumerate(descriptors, 1):
+        os.dup2(given, own)
+        os.close(given)
+    os.setsid()
+    link.sendall(str(os.getpid()).encode())
+    link.close()
+    door.detach()
+    become(json.loads(asked))
+    break
+"""
+_address: str | None = None
+
+
+def kernels_address() -> str:
+    """Where the one template of this process listens, which begins with the first call."""
+    global _address
+    if _address is None:
+        folder = Path(tempfile.mkdtemp())
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        address = str(folder / "kernels")
+        with socket.socket(socket.AF_UNIX) as door:
+            door.bind(address)
+            door.listen()
+            template = subprocess.Popen(
+                [sys.executable, "-c", IMPORT + BECOME + _SERVE, *_MODULES],
+                # (else the debugger says that it may miss breakpoints)
+                env={**VARIABLES, "PYDEVD_DISABLE_FILE_VALIDATION": "1"},
+                stdin=door.fileno(),
+            )
+        not_left_over(template.pid)
+        atexit.register(template.wait)
+        atexit.register(template.kill)
+        _address = address
+    return _address
+
+
+class _Forked:
+    """Stands for the `Popen` of a kernel that is no child of this process."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._process = psutil.Process(pid)
+
+    def poll(self) -> int | None:
+        return None if self._process.is_running() else 0
+
+    def wait(self) -> int:
+        self._process.wait()
+        return 0
+
+    def send_signal(self, number: int) -> None:
+        with suppress(psutil.NoSuchProcess):
+            self._process.send_signal(number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def _forked(arguments: list[str], environment: dict[str, str], folder: str | None) -> _Forked:
+    asked = {
+        "module": _LAUNCHER,
+        "arguments": [_LAUNCHER, *arguments],
+        "folder": folder or str(Path.cwd()),
+        "variables": {**environment, "JPY_PARENT_PID": str(os.getpid())},
+    }
+    with socket.socket(socket.AF_UNIX) as link:
+        link.settimeout(_START_SECONDS)
+        link.connect(os.environ[ADDRESS])
+        content = json.dumps(asked).encode()
+        sent = socket.send_fds(link, [content], [1, 2])
+        link.sendall(content[sent:])
+        link.shutdown(socket.SHUT_WR)
+        return _Forked(int(link.recv(100)))
+
+
+def _serve() -> None:
+    """Be a Jupyter server whose kernels are forks."""
+    from jupyter_client.provisioning import local_provisioner
+
+    launch = local_provisioner.launch_kernel
+
+    def launch_kernel(command: list[str], **given: Any) -> Any:
+        python, *options = command
+        if python != sys.executable or _LAUNCHER not in options:
+            return launch(command, **given)
+        arguments = options[options.index(_LAUNCHER) + 1 :]
+        return _forked(arguments, given["env"], given["cwd"])
+
+    local_provisioner.launch_kernel = launch_kernel  # type: ignore[assignment]
+    runpy.run_module("jupyter_server", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    _serve()
