@@ -63,6 +63,13 @@ def said(attached: Any, where: str, what: str) -> re.Match[str]:
 def test_what_was_before_attaching_is_told_as_such(client: distributed.Client) -> None:
     client.get_task_stream()  # (from now on Dask notes them)
     client.gather(client.map(abs, range(7), key="before", pure=False))
+    # (Dask takes the time that a heartbeat was on its way for clocks that are apart: on a busy
+    # machine its tasks may have ended seconds from now)
+    ended = max(each["stop"] for run in client.get_task_stream() for each in run["startstops"])
+    end = time.monotonic() + LIMIT_SECONDS
+    while client.run_on_scheduler(time.time) <= ended:
+        assert time.monotonic() < end, f"it is {ended} at last"
+        time.sleep(0.05)
     with spanwise.attach(client) as attached:
         client.gather(client.map(abs, range(5), key="after", pure=False))
         assert len(attached.get_task_stream()) == 12
