@@ -20,6 +20,9 @@ For small differences there is "what the plugin takes": its own CPU time for a t
 alone, beside that of the task. This leaves out that a watched scheduler does more at a time, and so
 the rest for less. ``benchmarks/dask_stacks.py`` divides one and the same run, by its stacks.
 
+With ``--python PROGRAM`` all of it is of the release of Dask that this interpreter has; Spanwise is
+that of the checkout, and need not be installed there.
+
 Wall time is told too. On few cores it is longer for what the viewers take from clients and workers.
 """
 
@@ -28,6 +31,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import os
 import statistics
 import subprocess
 import sys
@@ -40,6 +44,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import distributed
 import psutil
 from distributed import Client, Security
 from distributed.core import rpc
@@ -348,18 +353,29 @@ def ratios(found: dict[str, list[Block]], side: str, what: str) -> tuple[float, 
     )
 
 
+def run_in(python: str) -> int:
+    """Do the same in another interpreter; its exit code."""
+    command = [python, "-m", "benchmarks.dask_bridge", *sys.argv[1:], "--is-there"]
+    environment = os.environ | {"PYTHONPATH": str(records.CHECKOUT)}
+    return subprocess.run(command, env=environment).returncode
+
+
 def main() -> int:
     """Measure, print, hand over."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--viewers", type=int, choices=[*SIDES.values()])
+    parser.add_argument("--python", type=os.path.abspath, help="the interpreter that has the Dask")
+    parser.add_argument("--is-there", action="store_true", help=argparse.SUPPRESS)
     records.add_option(parser)
     parser.add_argument("--view", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.view:
         asyncio.run(view_as_told(options.view))
         return 0
+    if options.python and not options.is_there:
+        return run_in(options.python)
     sides = {side: count for side, count in SIDES.items() if options.viewers in (None, count)}
     alone, found = asyncio.run(measure(options.tasks, options.rounds, sides))
     bare = tuple(each.cpu for each in found[NONE])
@@ -389,6 +405,8 @@ def main() -> int:
             f"  ({interval.low:.3f} to {interval.high:.3f})"
         )
     settings = {"tasks": options.tasks, "rounds": options.rounds, "uncountedRounds": 1}
+    if options.python:
+        settings["distributed"] = distributed.__version__
     blocks = {side: [vars(each) for each in some] for side, some in found.items()}
     records.hand_over(options, settings, figures, {"samples": blocks})
     return 0
