@@ -28,7 +28,10 @@ export class DaskClusters {
   static async start(folder: string): Promise<DaskClusters> {
     mkdirSync(folder, { recursive: true });
     const program = path.join(__dirname, '..', 'programs', 'dask_clusters.py');
-    const child = spawn(setting('SPANWISE_TEST_PYTHON'), [program, folder], {
+    // It computes as well: its release of Dask is that of the clusters.
+    const python =
+      process.env['SPANWISE_DASK_PYTHON'] ?? setting('SPANWISE_TEST_PYTHON');
+    const child = spawn(python, [program, folder], {
       cwd: folder,
       stdio: ['pipe', 'pipe', 'pipe']
     });

@@ -68,7 +68,7 @@ class Computing:
 
     def worker(self) -> str:
         """The address of one of the workers."""
-        return str(next(iter(self._client.scheduler_info(n_workers=-1)["workers"])))
+        return str(next(iter(self._client.nthreads())))
 
     def _compute(self) -> None:
         self._ended = threading.Event()
