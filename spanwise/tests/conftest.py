@@ -7,9 +7,6 @@ The same tests run in two ways: from a checkout, and from the installed wheel
 from __future__ import annotations
 
 import fcntl
-import gc
-import resource
-import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -17,38 +14,32 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
-import dask
 import hypothesis
 import pytest
 
 from spanwise import Client
 from spanwise.client import launch, session
-from spanwise.observed import find_observer
-from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
-from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
-from spanwise.tests.shared_observer import SharedObserver
-from spanwise.tests.stages import ALONE, BY_VALUE, DASK_AHEAD, LONGEST, ONE_OBSERVER, STAGES
+from spanwise.tests.every_test import (
+    checkout,
+    clusters_have_one_observer,
+    module_of,
+    no_span_left_open,
+    nothing_left_running,
+    pytest_collection_finish,
+)
+from spanwise.tests.stages import ALONE, BY_VALUE, DASK_AHEAD, LONGEST, STAGES
 from spanwise.wire.link import Link
 
-# What runs these tests is no program whose spans have a root; those that tests start are.
-dask.config.set({"spanwise.spans.cells": False})
-mark_this_process()
-# Enough descriptors for every test, and for all runs as many.
-DESCRIPTORS = 4096
-_MOST = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-if _MOST == resource.RLIM_INFINITY or _MOST >= DESCRIPTORS:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, _MOST))
+# pytest finds them by their names here.
+__all__ = [
+    "checkout",
+    "clusters_have_one_observer",
+    "no_span_left_open",
+    "nothing_left_running",
+    "pytest_collection_finish",
+]
 
-# A shell lets what it starts in the background ignore Ctrl-C, and a program what it starts.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# A busy machine draws slowly and computes slowly: that is no defect of a test. One that hangs ends
-# by the time limit of each test.
-hypothesis.settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
 # For scripts/test, which runs quick tests again with another Python.
 hypothesis.settings.register_profile(
     "again", hypothesis.settings.get_profile("any machine"), max_examples=20
@@ -65,12 +56,6 @@ hypothesis.settings.register_profile(
         hypothesis.HealthCheck.differing_executors,
     ],
 )
-hypothesis.settings.load_profile("any machine")
-
-
-def module_of(item: pytest.Item) -> str:
-    """Name the file of a test, without its ending."""
-    return item.nodeid.split("::")[0].rpartition("/")[2].removesuffix(".py")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -99,35 +84,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for stage, modules in STAGES.items():
             if module_of(item) in modules:
                 item.add_marker(stage)
-
-
-def pytest_collection_finish() -> None:
-    """Look for garbage only among what tests make.
-
-    400,000 objects of imported modules would be walked each time, in a quarter of a second.
-    (Some files freeze again what earlier files left: who looks for garbage sees that of its own
-    file.)
-    """
-    gc.collect()
-    gc.freeze()
-
-
-@pytest.fixture(scope="session")
-def checkout() -> Path:
-    """Return the folder of the checkout; skip where there is none."""
-    if not (CHECKOUT / "package.json").exists():
-        pytest.skip("needs files of the checkout: set SPANWISE_CHECKOUT to its folder")
-    return CHECKOUT
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _nothing_left_running() -> Iterator[None]:
-    """Fail the module whose schedulers, observers or workers outlive its tests."""
-    known = set(marked_processes())
-    yield
-    left = wait_until_gone(known, limit_seconds=60)
-    if left:
-        pytest.fail("processes left running:\n" + "\n".join(left))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -162,34 +118,6 @@ def _tasks_go_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
     cloudpickle.register_pickle_by_value(request.module)
     yield
     cloudpickle.unregister_pickle_by_value(request.module)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _clusters_have_one_observer(
-    request: pytest.FixtureRequest, _nothing_left_running: None
-) -> Iterator[None]:
-    """In some files all clusters and observations have one observer, which ends with the file.
-
-    To start another, a program of Node, takes 0.4 s of a core, a third of a small cluster.
-    """
-    if module_of(request.node) not in ONE_OBSERVER:
-        yield
-        return
-    shared = SharedObserver()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(find_observer, "OwnObserver", shared)
-        yield
-    shared.close()
-
-
-@pytest.fixture(autouse=True)
-def _no_span_left_open() -> Iterator[None]:
-    """Fail the test that leaves a span open, and not the fifty after it that are then inside."""
-    yield
-    left = dask.get_annotations()
-    if left:
-        dask.base._annotations.set(None)
-        pytest.fail(f"annotations left open: {left}")
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from hypothesis import strategies as st
 
 import spanwise
 from spanwise.dask_bridge import ship, viewer
-from spanwise.dask_bridge.attach import attached_clusters, shown
+from spanwise.dask_bridge.attach import AttachedCluster, attached_clusters, shown
 from spanwise.dask_bridge.dask_log import DaskLog
 from spanwise.dask_bridge.in_kernel import attach_here
 from spanwise.dask_bridge.pulled import ROWS, STATES, Pulled
@@ -281,9 +282,14 @@ def things(client: distributed.Client) -> dict[str, list[tuple[str, int]]]:
             "subscribers": [
                 (f"{topic} {each}", 0)
                 for topic in topics
-                for each in sorted(dask_scheduler._broker._topics[topic].subscribers)
+                for each in sorted(subscribers(dask_scheduler, topic))
             ],
         }
+
+    def subscribers(scheduler: Any, topic: str) -> Any:
+        if not hasattr(scheduler, "_broker"):  # (releases of 2024)
+            return scheduler.event_subscriber.get(topic, ())
+        return scheduler._broker._topics[topic].subscribers
 
     def of_worker(dask_worker: Any) -> list[tuple[str, int]]:
         return [*named(dask_worker.plugins), *named(dask_worker.extensions)]
@@ -498,36 +504,54 @@ class TestProblems:
         assert "not int" in self.problem(7)
 
 
+@contextmanager
+def stands_still(cluster: DaskProcesses, attached: AttachedCluster) -> Iterator[None]:
+    """Within the block the scheduler answers nobody, and the viewer has said so."""
+    watching, seconds = attached._viewer, attached._viewer._seconds
+    cluster.scheduler.send_signal(signal.SIGSTOP)
+    try:
+        # (of one that runs, an answer may take as long as it likes)
+        watching._seconds = 0.5
+        until(lambda: attached.status == "reconnecting", "it is said")
+        yield
+    finally:
+        watching._seconds = seconds
+        cluster.scheduler.send_signal(signal.SIGCONT)
+    until(lambda: attached.status == "watching", "it is watched again")
+
+
 def test_a_scheduler_that_stands_still_is_watched_again(
     cluster: DaskProcesses, client: distributed.Client
 ) -> None:
-    lacking = "What came after that is missing in the block's figures."
     with spanwise.attach(client) as attached:
-        watching, seconds = attached._viewer, attached._viewer._seconds
-        try:
-            # A block ends while it stands still, and has what was there before.
-            with (
-                pytest.warns(RuntimeWarning, match=re.escape(lacking)) as warned,
-                spanwise.get_task_stream(attached) as stream,
-            ):
-                before = client.submit(part, 1, pure=False)
-                before.result()
-                assert before.key in {each["key"] for each in attached.get_task_stream()}
-                cluster.scheduler.send_signal(signal.SIGSTOP)
-                # (of one that runs, an answer may take as long as it likes)
-                watching._seconds = 0.5
-                until(lambda: attached.status == "reconnecting", "it is said")
-            assert any("has not answered since" in str(each.message) for each in warned)
-            assert [each["key"] for each in stream.data] == [before.key]
-            assert attached.status == "reconnecting"
+        futures = [client.submit(time.sleep, 0.5, pure=False)]
+        until(lambda: any(client.processing().values()), "it is at a worker")
+        with stands_still(cluster, attached):
             assert "did not answer in time" in attached.problem
-        finally:
-            watching._seconds = seconds
-            cluster.scheduler.send_signal(signal.SIGCONT)
-        until(lambda: attached.status == "watching", "it is watched again")
-        future = client.submit(part, 2, pure=False)
-        future.result()
-        assert future.key in {each["key"] for each in attached.get_task_stream()}
+        futures += [client.submit(part, 2, pure=False)]
+        client.gather(futures)
+        # (what had ended meanwhile, workers have told after it)
+        told = {each["key"] for each in attached.get_task_stream()}
+        assert {each.key for each in futures} <= told
+
+
+def test_a_block_ends_while_the_scheduler_stands_still(
+    cluster: DaskProcesses, client: distributed.Client
+) -> None:
+    """It has what was there before."""
+    lacking = "What came after that is missing in the block's figures."
+    with spanwise.attach(client) as attached, ExitStack() as still:
+        with (
+            pytest.warns(RuntimeWarning, match=re.escape(lacking)) as warned,
+            spanwise.get_task_stream(attached) as stream,
+        ):
+            before = client.submit(part, 1, pure=False)
+            before.result()
+            assert before.key in {each["key"] for each in attached.get_task_stream()}
+            still.enter_context(stands_still(cluster, attached))
+        assert any("has not answered since" in str(each.message) for each in warned)
+        assert [each["key"] for each in stream.data] == [before.key]
+        assert attached.status == "reconnecting"
 
 
 def test_a_scheduler_that_is_started_again_is_another_cluster(tmp_path: Path) -> None:

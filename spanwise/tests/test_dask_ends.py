@@ -322,14 +322,22 @@ def test_one_scheduler_is_one_cluster_by_whatever_address(
         spanwise.attach(address) as second,
         spanwise.attach(f"tcp://localhost:{port}") as third,
         spanwise.attach(local) as fourth,
-        spanwise.Client(local, set_as_default=False) as client,
     ):
-        assert attached is second is third is fourth is client.attached
+        assert attached is second is third is fourth
         assert len(local.scheduler.plugins[NAME]._leases) == 1
         assert shown()[local.scheduler.id] == attached.cluster_id
     assert attached.status == "closed" and attached_clusters() == {}
     # (of one that stays open Dask says so when the program ends)
     assert len(pulls) >= 2 and [each for each in pulls if each._rpc is not None] == []
+
+
+def test_a_client_of_spanwise_is_one_of_those_who_watch(local: distributed.LocalCluster) -> None:
+    with (
+        spanwise.attach(local.scheduler_address) as attached,
+        spanwise.Client(local, set_as_default=False) as client,
+    ):
+        assert client.attached is attached
+        assert len(local.scheduler.plugins[NAME]._leases) == 1
 
 
 def question(checkout: Path, name: str, **arguments: str) -> Any:
@@ -341,26 +349,37 @@ def question(checkout: Path, name: str, **arguments: str) -> Any:
     return names["look"]
 
 
-def test_a_notebook_does_not_offer_what_is_watched(
-    local: distributed.LocalCluster, checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A program that attaches by itself does not import what the page attaches by.
+def offers(checkout: Path) -> list[str]:
+    """Under which ids the clusters of a notebook are shown: ``""`` is offered."""
+    return [each["shownAs"] for each in question(checkout, "SEEN")()["clusters"]]
+
+
+@pytest.fixture
+def attached_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a program that attaches: it does not import what the page attaches by."""
     monkeypatch.delitem(sys.modules, "spanwise.dask_bridge.in_kernel")
-    look = question(checkout, "SEEN")
 
-    def offers() -> list[str]:
-        return [each["shownAs"] for each in look()["clusters"]]
 
+@pytest.mark.usefixtures("attached_by_itself")
+def test_a_notebook_does_not_offer_what_is_watched(
+    local: distributed.LocalCluster, checkout: Path
+) -> None:
     port = local.scheduler_address.rpartition(":")[2]
-    with spanwise.Client(local, set_as_default=False) as client:
-        assert offers() == [client.attached.cluster_id]
     with (
         distributed.Client(local, set_as_default=False),
         spanwise.attach(f"tcp://localhost:{port}") as attached,
     ):
-        assert offers() == [attached.cluster_id]
+        assert offers(checkout) == [attached.cluster_id]
         attached.let_go()
-        assert offers() == [""]
+        assert offers(checkout) == [""]
+
+
+@pytest.mark.usefixtures("attached_by_itself")
+def test_a_notebook_does_not_offer_what_its_client_of_spanwise_watches(
+    local: distributed.LocalCluster, checkout: Path
+) -> None:
+    with spanwise.Client(local, set_as_default=False) as client:
+        assert offers(checkout) == [client.attached.cluster_id]
 
 
 def test_a_kernel_lets_go_of_a_cluster(local: distributed.LocalCluster, checkout: Path) -> None:

@@ -89,14 +89,14 @@ def metered(number: int) -> int:
 
 def compute_something(client: distributed.Client) -> None:
     workers = sorted(client.nthreads())
-    with spanwise.span("load"):
+    with distributed.span("load"):
         parts = [
             client.submit(numbers, number, workers=workers[number % 2], pure=False)
             for number in range(8)
         ]
-        with spanwise.span("inner", "innermost"):
+        with distributed.span("inner", "innermost"):
             slept = client.map(sleep, [0.05] * 4, pure=False)
-    with spanwise.span("learn"):
+    with distributed.span("learn"):
         sums = [client.submit(total, *parts, workers=each, pure=False) for each in workers]
         measured = client.map(metered, range(3), pure=False)
     counted = client.map(count_up, range(6), pure=False)
@@ -287,9 +287,9 @@ def test_idle_time_is_no_rest_of_them(client: distributed.Client) -> None:
 
 def test_what_took_its_groups_span_is_inferred(client: distributed.Client) -> None:
     with spanwise.attach(client) as attached:
-        with spanwise.span("first"):
+        with distributed.span("first"):
             kept = [client.submit(count_up, number, pure=False) for number in range(2)]
-        with spanwise.span("second"):
+        with distributed.span("second"):
             kept.append(client.submit(count_up, 3, pure=False))
         kept.append(client.submit(count_up, 4, pure=False))
         client.gather(kept)
@@ -315,7 +315,7 @@ def test_tasks_of_a_graph_that_was_fused_are_inferred(client: distributed.Client
 
     with spanwise.attach(client) as attached:
         before = inferred(attached)
-        with spanwise.span("written"):
+        with distributed.span("written"):
             array = da.ones(40, chunks=10) + 1
         fusing(False)
         array.sum().compute()

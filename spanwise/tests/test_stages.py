@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from spanwise.tests.oldest_dask import LEFT_OUT
 from spanwise.tests.stages import (
     ALONE,
     BY_VALUE,
@@ -27,6 +28,11 @@ from spanwise.tests.stages import (
 def test_each_module_of_a_stage_exists(modules: frozenset[str]) -> None:
     there = {path.stem for path in Path(__file__).parent.glob("test_*.py")}
     assert sorted(modules - there) == []
+
+
+def test_each_test_that_the_oldest_dask_leaves_out_exists() -> None:
+    texts = [path.read_text("utf-8") for path in Path(__file__).parent.glob("test_dask_*.py")]
+    assert [name for name in LEFT_OUT if f"def {name}(" not in "".join(texts)] == []
 
 
 def test_no_module_that_must_be_alone_is_quick() -> None:
