@@ -72,11 +72,28 @@ def __getattr__(name: str) -> Any:
 
         value: Any = read_version()
     elif name in _PUBLIC:
-        value = getattr(import_module(_PUBLIC[name]), name)
+        try:
+            value = getattr(import_module(_PUBLIC[name]), name)
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith("dask."):
+                raise
+            raise _with_this_dask(name, error) from error
     else:
         raise _missing(name)
     globals()[name] = value
     return value
+
+
+def _with_this_dask(name: str, error: ImportError) -> ImportError:
+    """The error of a name that needs a module which the Dask that is installed does not have."""
+    from importlib.metadata import version
+
+    return ImportError(
+        f"spanwise.{name} does not run with Dask {version('dask')}, which is installed here. With "
+        "this one spanwise.attach() and the panels show clusters of Dask. For the rest run pip "
+        "install spanwise, which brings another Dask, and pip install --upgrade distributed.",
+        name=error.name,
+    )
 
 
 def _missing(name: str) -> Exception:

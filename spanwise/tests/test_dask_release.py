@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +163,13 @@ def test_nothing_is_left_on_a_scheduler_of_the_clusters_release(cluster: DaskPro
     with spanwise.attach(cluster.address):
         assert json.loads(cluster.run(_TRACES)) != before
     until(lambda: json.loads(cluster.run(_TRACES)) == before, "as before")
+
+
+def test_what_needs_another_dask_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(spanwise._PUBLIC, "Newer", "dask.of_another_release")
+    monkeypatch.setitem(spanwise._PUBLIC, "Broken", "spanwise.not_there")
+    said = rf"^spanwise\.Newer does not run with Dask {re.escape(version('dask'))}, "
+    with pytest.raises(ImportError, match=said):
+        spanwise.Newer
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'spanwise\.not_there'"):
+        spanwise.Broken

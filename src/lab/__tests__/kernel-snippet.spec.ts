@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import * as path from 'node:path';
 import * as fc from 'fast-check';
 import {
   attachExpression,
@@ -22,7 +24,22 @@ const reply = (answer: unknown): Content =>
   }) as unknown as Content;
 
 const attached = (answer: unknown) =>
-  readAttached(reply(answer), 'install', 'unreadable');
+  readAttached(
+    reply(answer),
+    old => (old === null ? 'install' : `install beside ${old}`),
+    'unreadable'
+  );
+
+/** As pip reads it of the wheel. */
+const FIRST_DASK = /"dask>=([\d.]+),/u.exec(
+  readFileSync(path.join(__dirname, '..', '..', '..', 'pyproject.toml'), 'utf8')
+)![1]!;
+
+/** The release with one less in the last place. */
+function before(release: string): string {
+  const parts = release.split('.').map(Number);
+  return [...parts.slice(0, -1), parts.at(-1)! - 1].join('.');
+}
 
 describe('what a kernel says of its clusters', () => {
   it('is read', () => {
@@ -84,6 +101,23 @@ describe('what came of attaching', () => {
   ])('%j', (answer, result) => {
     expect(attached(answer)).toEqual(result);
   });
+
+  it.each([
+    ['2024.5.0', true],
+    ['2025.12.0', true],
+    [before(FIRST_DASK), true],
+    [FIRST_DASK, false],
+    ['2027.1.0+4.gabc', false],
+    ['', false],
+    ['main', false]
+  ])(
+    'leaves a Dask as it is that is older than the wheel takes: %s',
+    (dask, isOld) => {
+      expect(attached({ missing: '', dask })).toEqual({
+        problem: isOld ? `install beside ${dask}` : 'install'
+      });
+    }
+  );
 });
 
 describe('the expressions', () => {
