@@ -175,7 +175,7 @@ def test_memory_and_workers_are_told(client: distributed.Client) -> None:
         assert attached.bandwidth()["total"] > 0
 
 
-def test_bandwidths_are_those_of_dask(client: distributed.Client) -> None:
+def test_bandwidths_are_those_of_dask(cluster: DaskProcesses, client: distributed.Client) -> None:
     def asked(dask_scheduler: Any) -> Any:
         return (
             dask_scheduler.bandwidth,
@@ -200,7 +200,16 @@ def test_bandwidths_are_those_of_dask(client: distributed.Client) -> None:
             assert (ours["total"], ours["types"], pairs) == (total, types, workers)
             return True
 
-        until(same, "the figures stand still")
+        until(lambda: client.run_on_scheduler(asked)[2], "they are told")
+        # (they change with each heartbeat, which may come before both have been asked)
+        workers = [each for each in cluster.processes if each.pid != cluster.scheduler.pid]
+        for each in workers:
+            each.suspend()
+        try:
+            until(same, "the figures stand still")
+        finally:
+            for each in workers:
+                each.resume()
 
 
 def test_the_turns_of_event_loops_are_told(client: distributed.Client) -> None:
