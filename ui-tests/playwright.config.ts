@@ -20,6 +20,27 @@ const withPictures = process.env['SPANWISE_PICTURES'] === '1';
 
 const config = path.join(root, 'ui-tests', 'jupyter_server_test_config.py');
 
+/**
+ * Of Chromium. It parses scripts while they come in, also those that the process of all pages has compiled. Of two lists it takes
+ * the last: what Playwright itself switches off follows (`chromiumSwitches.ts`).
+ */
+const FEATURES_OFF = [
+  'ScriptStreaming',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'HttpsFirstBalancedModeAutoEnable',
+  'LensOverlay',
+  'MediaRouter',
+  'PaintHolding',
+  'ThirdPartyStoragePartitioning',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'OptimizationHints',
+  'NetworkTimeServiceQuerying',
+  'AimEnabled',
+  'PreconnectToSearch'
+];
+
 /** As `programs/jupyter_servers.py` takes it. */
 function server(name: ServerName, port: number | undefined, baseUrl: string) {
   return {
@@ -71,6 +92,7 @@ export default defineConfig({
         '--process-per-site',
         // That process keeps what it has compiled, also where no page has called it for a while, and collects what is new less often.
         '--js-flags=--no-flush-bytecode --min-semi-space-size=16',
+        `--disable-features=${FEATURES_OFF.join(',')}`,
         '--no-first-run',
         '--disable-background-networking',
         '--disable-component-update',
