@@ -14,8 +14,8 @@ Two things are measured:
 The second is told as the median of ratios, each of a watched block to the mean of the unwatched
 ones before and after it, for what else the machine does changes more slowly than they take turns.
 100 rounds of 1,000 tasks, 100,000 a side, take 25 minutes and show two hundredths; fewer show less,
-and so do as many tasks in longer blocks. With `--viewers 1` or `5` only so many watch, in twice as
-many rounds in the same time.
+and so do as many tasks in longer blocks. With `--viewers 1` or `5` only so many watch, and a round
+takes half as long.
 For small differences there is "what the plugin takes": its own CPU time for a task, as measured
 alone, beside that of the task. This leaves out that a watched scheduler does more at a time, and so
 the rest for less. ``benchmarks/dask_stacks.py`` divides one and the same run, by its stacks.

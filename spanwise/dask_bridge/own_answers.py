@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from spanwise.dask_bridge.sample_trees import Frame, stacks_of
+from spanwise.dask_bridge.sample_trees import Frame, SampleTree
 from spanwise.dask_bridge.viewer import Viewer
 from spanwise.errors import ClusterError
 from spanwise.observed.profiles import Profile, profile_of_stacks
@@ -67,7 +67,9 @@ def _stacks(tree: Any) -> list[tuple[tuple[Frame, ...], int]]:
             paths.append((*above, frame))
         return number
 
-    return [(paths[stack], count) for stack, count in stacks_of([tree], [], stack_of).items()]
+    samples = SampleTree()
+    samples.add(tree)
+    return [(paths[stack], count) for stack, count in samples.stacks(stack_of).items()]
 
 
 def scheduler_log(viewer: Viewer, most: int) -> Lines:

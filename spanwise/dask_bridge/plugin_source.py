@@ -4,11 +4,12 @@ Its text is sent to the scheduler (`ship.py`), which may have another Python and
 `distributed`. So it imports Python's library, `dask` and `distributed` alone, keeps to Python 3.9,
 and takes whatever differs between releases by looking whether it is there.
 
-    hooks ──▶ ring of rows ──▶ pull(cursor) ──▶ columns, and states that changed
-             (references)      (texts, sums)
+    hooks ──▶ notes ──▶ ring of rows ──▶ pull(cursor) ──▶ columns, and states that changed
+       (references)   (texts, numbers)
 
-A hook notes references to what Dask holds anyway; all else is done by a pull. What is asked and
-answered: docs/contracts.md §12.
+A hook notes references to what Dask holds anyway. Some notes at a time are written down as rows,
+which hold nothing of Dask's; all else is done by a pull. What is asked and answered:
+docs/contracts.md §12.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain, islice
-from time import monotonic
+from time import monotonic, thread_time
 from typing import Any
 
 import distributed
@@ -43,9 +44,12 @@ RING_ROWS = 131_072
 RING_BYTES = 64 * 2**20
 _CHUNK_ROWS = 512
 _CHUNK_BYTES = 2**20
-#: Bytes of a row, by estimate: without its texts and start/stops; and of one start/stop.
+#: Bytes of a row, by estimate: without its texts and start/stops; of one start/stop; of a task in a
+#: graph; and what a key takes more that is no text, such as those of arrays.
 _ROW_BYTES = 400
 _PART_BYTES = 200
+_SUBMITTED_BYTES = 150
+_KEY_BYTES = 150
 #: Rows of Dask's own recorder that are copied when the plugin starts.
 _HISTORY_ROWS = 50_000
 #: Tasks of one graph that are told one by one.
@@ -71,10 +75,11 @@ _LONGEST_WAIT = 30.0
 #: A scheduler that closes waits so long for viewers that fetch what is new.
 FAREWELL_SECONDS = 2.0
 _VIEWERS = 64
-#: A section is looked at no more often, and takes at most this share of the scheduler's time: there
-#: are eight of them.
+#: A section is looked at no more often, and takes at most this share of the scheduler's time (there
+#: are eight of them), but for one that would be looked at less often than the last of these.
 _STATE_SECONDS = 0.45
 _STATE_SHARE = 0.002
+_LONGEST_STATE_SECONDS = 10.0
 #: After so long the scheduler may do something else; the clock is read once in so many rows.
 _STRETCH_SECONDS = 0.003
 _STRETCH_ROWS = 64
@@ -82,6 +87,8 @@ _STRETCH_ROWS = 64
 _LARGEST = 2**62
 #: How much of a text that failed is told.
 _ERROR_LENGTH = 2_000
+#: And of an action, or of the address of a source.
+_NAME_LENGTH = 256
 _GONE = 10_000
 
 #: Before the id of a graph's span in the name of its stimulus: spanwise/client/spans_on_dask.py.
@@ -97,8 +104,8 @@ _OF_FUNCTIONS = ("execute", "p2p")
 #:
 #: `names` are those of its group, its prefix and its span; None: Dask has forgotten them. `parts`
 #: has four values of each of Dask's start/stops: action, start, stop, source. `text` says why it
-#: failed, None if it has not; `ran` is 1 if it has computed. Of texts and numbers alone, a row is
-#: none of the objects that Python's garbage collector looks through.
+#: failed, None if it has not; `ran` is 1 if it has computed. A row has texts and numbers alone:
+#: once Python's garbage collector has seen that, it does not look through it again.
 DONE, ENDED, GRAPH, JOINED, LEFT, CLIENT, RESTART, EVENT = range(8)
 PARTS_AT, _RAN_AT = 8, 11
 _FINISHED = frozenset(("memory", "erred"))
@@ -282,7 +289,7 @@ class Texts(dict):
 
     def __missing__(self, text: Any) -> int:
         if type(text) is not str:
-            return self[str(text)]
+            return self[str.__str__(str(text))]
         number = self[text] = len(self.texts)
         is_plain = len(text) <= _TEXT_LENGTH and text.isascii()
         self.texts.append(text if is_plain else plain(text))
@@ -462,21 +469,22 @@ class Section:
         finally:
             # (another look that was asked for meanwhile stays due)
             if self.due == math.inf:
-                self.due = monotonic() + max(_STATE_SECONDS, took / _STATE_SHARE)
+                pause = max(_STATE_SECONDS, took / _STATE_SHARE)
+                self.due = monotonic() + min(pause, _LONGEST_STATE_SECONDS)
 
     def _look_on(self, number: Callable[[], int]) -> Generator[None, None, float]:
-        """Returns how long all stretches took."""
-        began = monotonic()
+        """Returns how much CPU all stretches took: what else the machine does is no cost."""
+        began = thread_time()
         took = 0.0
         rows = self.rows
         seen = set()
         changed = []
         # (all of it, or nothing if it fails)
         for place, found in enumerate(self._take(), 1):
-            if place % _STRETCH_ROWS == 0 and monotonic() - began >= _STRETCH_SECONDS:
-                took += monotonic() - began
+            if place % _STRETCH_ROWS == 0 and thread_time() - began >= _STRETCH_SECONDS:
+                took += thread_time() - began
                 yield
-                began = monotonic()
+                began = thread_time()
             if found is None:
                 continue
             key, values = found
@@ -487,9 +495,9 @@ class Section:
         self.looked = number()
         for place, (key, values) in enumerate(changed):
             if place and place % _STATE_ROWS == 0:
-                took += monotonic() - began
+                took += thread_time() - began
                 yield
-                began = monotonic()
+                began = thread_time()
                 self.looked = number()
             self.newest = self.looked
             rows[key] = (self.looked, values)
@@ -500,7 +508,7 @@ class Section:
                 self.gone[key] = self.looked
             while len(self.gone) > _GONE:
                 del self.gone[next(iter(self.gone))]
-        return took + monotonic() - began
+        return took + thread_time() - began
 
     def until(self, since: int, newest: int) -> int:
         """The last number up to which the changes after `since` fit into one answer."""
@@ -667,8 +675,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             done.append(told)
             runs += told[_RAN_AT]
             size += _ROW_BYTES + _PART_BYTES * len(told[PARTS_AT]) // 4
-            if type(key) is str:
-                size += len(key)
+            size += len(key) if type(key) is str else _KEY_BYTES
+            if type(typename) is str:
+                size += len(typename)
             if text is not None:
                 size += len(text)
             if size >= _CHUNK_BYTES:
@@ -723,7 +732,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             alike = [(names, 1, count) for names, _, count in alike]
         wanted = len(kwargs.get("keys") or ())
         row = (GRAPH, time(), kwargs.get("client"), len(tasks), wanted, (*new,), (*alike,))
-        self.ring.add(row, _ROW_BYTES + 100 * len(new) + 300 * len(alike))
+        self.ring.add(row, _ROW_BYTES + _SUBMITTED_BYTES * len(new) + 300 * len(alike))
 
     def _told_span(self, stimulus: Any) -> Any:
         """The id of the span that all of a graph was written in, as spanwise.Client says it.
@@ -832,7 +841,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 self._unsorted.append((DONE, stopped, key, group, *what, parts, text))
                 if len(self._unsorted) >= _UNSORTED:
                     self._sort()
-            except (KeyError, TypeError, ValueError):
+            except (KeyError, OverflowError, TypeError, ValueError):
                 continue
 
     def _watch_leases(self) -> None:
@@ -1502,8 +1511,8 @@ def done_row(
         key,
         names,
         worker if type(worker) is str else text_or_none(worker),
-        thread if type(thread) is int else -1,
-        nbytes if type(nbytes) is int else -1,
+        thread if type(thread) is int and thread < _LARGEST else -1,
+        nbytes if type(nbytes) is int and nbytes < _LARGEST else -1,
         typename if type(typename) is str else text_or_none(typename),
         parts,
         text,
@@ -1524,10 +1533,15 @@ def parts_of(startstops: Any) -> tuple:
                 action = str(action)
             if type(start) is not float or type(stop) is not float:
                 start, stop = float(start), float(stop)
-            if source is not None and type(source) is not str:
-                source = str(source)
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+            if source is not None:
+                source = str(source)[:_NAME_LENGTH]
+        except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
             continue
+        # (what is no number, or too large, has the whole column refused)
+        if not (-_LARGEST < start < _LARGEST and -_LARGEST < stop < _LARGEST):
+            continue
+        if len(action) > _NAME_LENGTH:
+            action = action[:_NAME_LENGTH]
         if not found:
             found = (action, start, stop, source)
         else:
@@ -1538,7 +1552,7 @@ def parts_of(startstops: Any) -> tuple:
 
 def text_or_none(value: Any) -> str | None:
     """The text of anything but None."""
-    return None if value is None else str(value)
+    return None if value is None else str.__str__(str(value))
 
 
 def is_run(row: tuple) -> bool:

@@ -7,29 +7,26 @@ second more than was asked for, so that is asked for again, and taken away::
     given            ├──┼──┼──┼──┼──┼──┤
     asked [b, b)                    ├──┤
 
-The second after `b` must be there already: `b` lies back (``sample_times.py``). A worker that the
-machine keeps from its cycle has not closed it yet: then it gives samples of the second that still
-runs, more than it has counted, and is asked again a little later.
+Of a function only those seconds are kept in which it ran. So a function that runs just now, and
+in fewer than two of the seconds after `b`, is given with a part of the second that still runs:
+then there are more samples than were counted, and each stack has its share of as many as were.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from spanwise.dask_bridge.reach import open_rpc
-from spanwise.dask_bridge.sample_trees import StackOf, samples_of, stacks_of
+from spanwise.dask_bridge.sample_trees import SampleTree, StackOf
 from spanwise.dask_bridge.ship import ask
 
 #: Functions that are told apart in one range; those with fewer samples are one.
 _MOST_FUNCTIONS = 12
 #: Asked at a time.
 _MOST_WORKERS = 64
-#: Before each time that those are asked who gave another number of samples than they count.
-_AGAIN_SECONDS = (0.5, 1.0)
 OTHERS = "(other functions)"
 
 
@@ -103,69 +100,45 @@ class SamplePull:
             for name, each in functions.items():
                 sums[name] += _total(each)
         names = [name for name, _ in sums.most_common(_MOST_FUNCTIONS)]
-        # (each that is asked costs the scheduler as much as a pull)
-        counted: dict[str | None, dict[str, int]] = {
-            name: {worker: _total(each[name]) for worker, each in seconds.items() if name in each}
-            for name in names
-        }
-        if len(sums) > len(names):
-            counted[None] = {
-                worker: sum(map(_total, each.values()))
-                for worker, each in seconds.items()
-                if any(name not in names for name in each)
-            }
-        trees = await self._trees(counted, asked)
+        has_others = len(sums) > len(names)
         found: list[Sampled] = []
+        #: By worker: its samples without those of the functions that are told apart.
+        others: dict[str, SampleTree] = {worker: SampleTree() for worker in seconds}
         for name in names:
-            for worker, (given, after) in trees[name].items():
-                stacks = stacks_of([given], [after], stack_of) or stacks_of([given], [], stack_of)
+            # (each that is asked costs the scheduler as much as a pull)
+            having = [worker for worker in workers if name in seconds.get(worker, ())]
+            for worker, given, after in await self._trees(having, asked, name):
+                stacks = _stacks(given, after, stack_of)
                 found += _as_many(name, worker, stacks, seconds[worker][name])
-        for worker, (given, after) in trees.get(None, {}).items():
-            told_apart = [trees[name][worker] for name in names if worker in trees[name]]
-            more, less = (
-                [given, *(each[1] for each in told_apart)],
-                [each[0] for each in told_apart],
-            )
-            times: Counter[float] = Counter()
-            for name, each in seconds[worker].items():
-                if name not in names:
-                    times.update(dict(each))
-            stacks = stacks_of(more, [after, *less], stack_of)
-            found += _as_many(OTHERS, worker, stacks, sorted(times.items()))
+                if has_others:
+                    others[worker].take_away(given)
+                    others[worker].add(after)
+        if has_others:
+            having = [
+                worker
+                for worker in workers
+                if any(name not in names for name in seconds.get(worker, ()))
+            ]
+            for worker, given, after in await self._trees(having, asked, None):
+                rest = others[worker]
+                rest.add(given)
+                rest.take_away(after)
+                times: Counter[float] = Counter()
+                for name, each in seconds[worker].items():
+                    if name not in names:
+                        times.update(dict(each))
+                found += _as_many(OTHERS, worker, rest.stacks(stack_of), sorted(times.items()))
         return found
 
     async def _trees(
-        self, counted: Mapping[str | None, Mapping[str, int]], asked: Mapping[str, Any]
-    ) -> dict[str | None, dict[str, tuple[Any, Any]]]:
-        """By function (None: all of them) and worker: what was given; what is to be taken away.
-
-        Who gave another number of samples than were counted is asked again.
-        """
-        found: dict[str | None, dict[str, tuple[Any, Any]]] = {name: {} for name in counted}
-        for pause in (0.0, *_AGAIN_SECONDS):
-            await asyncio.sleep(pause)
-            for name, counts in counted.items():
-                workers = [*counts]
-                message = {"op": "profile", **asked, "key": name}
-                # (in this order, the second that still runs has more when it is not taken away)
-                after = await self._broadcast(workers, message | {"start": asked["stop"]})
-                given = await self._broadcast(workers, message)
-                for worker, tree in given.items():
-                    found[name][worker] = tree, after.get(worker)
-            differ = {
-                name: {
-                    worker: count
-                    for worker, count in counts.items()
-                    if worker in found[name]
-                    and samples_of(found[name][worker][0]) - samples_of(found[name][worker][1])
-                    != count
-                }
-                for name, counts in counted.items()
-            }
-            counted = {name: counts for name, counts in differ.items() if counts}
-            if not counted:
-                break
-        return found
+        self, workers: list[str], asked: Mapping[str, Any], key: str | None
+    ) -> list[tuple[str, Any, Any]]:
+        """Each worker that answers, what it gave, and what of that comes after the range."""
+        message = {"op": "profile", **asked, "key": key}
+        # (in this order, the second that still runs has more when it is not taken away)
+        after = await self._broadcast(workers, message | {"start": asked["stop"]})
+        given = await self._broadcast(workers, message)
+        return [(worker, tree, after.get(worker)) for worker, tree in given.items()]
 
     async def _broadcast(self, workers: list[str], message: dict[str, Any]) -> dict[str, Any]:
         """What the workers answer, those that can be reached."""
@@ -182,17 +155,31 @@ def _total(seconds: Sequence[tuple[float, int]]) -> int:
     return sum(count for _, count in seconds)
 
 
+def _stacks(given: Any, after: Any, stack_of: StackOf) -> Counter[int]:
+    tree = SampleTree()
+    tree.add(given)
+    tree.take_away(after)
+    found = tree.stacks(stack_of)
+    if not found:
+        tree.add(after)
+        found = tree.stacks(stack_of)
+    return found
+
+
 def _as_many(
     name: str, worker: str, stacks: Counter[int], seconds: Sequence[tuple[float, int]]
 ) -> Iterator[Sampled]:
-    """As many samples as were counted, also of who gave others than it counts."""
+    """As many samples as were counted; of each stack one at least, if there are so many."""
     stacks = +stacks
     total, given = _total(seconds), stacks.total()
+    least = int(len(stacks) <= total and given > len(stacks))
+    total -= least * len(stacks)
+    given -= least * len(stacks)
     kept: Counter[int] = Counter()
     before = 0
     for stack, count in stacks.items():
-        after = before + count
-        kept[stack] = after * total // given - before * total // given
+        after = before + count - least
+        kept[stack] = least + after * total // given - before * total // given
         before = after
     if +kept:
         yield Sampled(name, worker, +kept, seconds)

@@ -7,14 +7,14 @@ sample is in the tree, and is not counted there::
     └ outer 3                       └ outer 3
       └ slow 0      is read as        └ slow 3     (nothing else was called)
 
-Where several were called, the samples stay with who called them; nobody called the outermost ones:
-they are of those that are there and called nothing.
+Where several were called, the samples stay with who called them. Nobody called the outermost
+frames: such samples are given to those that are there without a count.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -32,81 +32,94 @@ Frame = tuple[str, str, int]
 StackOf = Callable[[int, Frame], int]
 
 
-def samples_of(tree: Any) -> int:
-    """How many samples a tree has; what is no tree has none."""
-    return _count(tree)
+class SampleTree:
+    """Samples of some trees, without those of others."""
+
+    def __init__(self) -> None:
+        self._root = _Node(None)
+        self._frames = 0
+
+    def add(self, tree: Any) -> None:
+        """Add samples; what is no tree has none."""
+        self._merge(tree, 1)
+
+    def take_away(self, tree: Any) -> None:
+        """Take samples away: they are among those that are added."""
+        self._merge(tree, -1)
+
+    def stacks(self, stack_of: StackOf) -> Counter[int]:
+        """How many samples each stack has."""
+        found: Counter[int] = Counter()
+        left = [(self._root, NONE_U32)]
+        while left:
+            node, stack = left.pop()
+            own = max(node.count, 0)
+            for child in node.children.values():
+                if child.count > 0:
+                    left.append((child, stack_of(stack, child.frame)))
+                    own -= child.count
+            if own <= 0:
+                continue
+            # (also one whose samples were taken away may have been the innermost)
+            called = [child for child in node.children.values() if child.is_added]
+            if stack != NONE_U32 and len(called) != 1:
+                found[stack] += own
+                continue
+            for child, share in _evenly(own, _likeliest(called)):
+                found[stack_of(stack, child.frame)] += share
+        return +found
+
+    def _merge(self, tree: Any, sign: int) -> None:
+        left = [(tree, self._root, 0)]
+        while left:
+            told, node, depth = left.pop()
+            node.count += sign * _count(told)
+            node.is_added = node.is_added or sign > 0
+            node.is_taken = node.is_taken or sign < 0
+            if depth >= _DEEPEST:
+                continue
+            for name, child in _children(told):
+                below = node.children.get(name)
+                if below is None:
+                    if self._frames >= _MOST_FRAMES:
+                        break
+                    self._frames += 1
+                    below = node.children[name] = _Node(_frame(child))
+                left.append((child, below, depth + 1))
 
 
-def stacks_of(trees: Sequence[Any], less: Sequence[Any], stack_of: StackOf) -> Counter[int]:
-    """How many samples each stack has; what is no tree has none.
-
-    Parameters
-    ----------
-    trees
-        Their samples are counted.
-    less
-        And theirs are taken away: they are among those.
-    """
-    found: Counter[int] = Counter()
-    left = [(_Nodes([*trees], [*less]), NONE_U32, 0)]
-    frames = 0
-    while left:
-        node, stack, depth = left.pop()
-        if depth >= _DEEPEST or frames >= _MOST_FRAMES:
-            if stack != NONE_U32:
-                found[stack] += node.count
-            continue
-        children = node.children()
-        below = [stack_of(stack, _frame(child.nodes[0])) for child in children]
-        frames += len(below)
-        left += ((child, at, depth + 1) for child, at in zip(children, below, strict=True))
-        own = max(node.count - sum(child.count for child in children), 0)
-        if len(below) == 1:
-            # (nothing else can have been the innermost one)
-            found[below[0]] += own
-        elif stack != NONE_U32:
-            found[stack] += own
-        elif below:
-            called_nothing = [
-                at for child, at in zip(children, below, strict=True) if not child.count
-            ]
-            for at, share in _evenly(own, called_nothing or below):
-                found[at] += share
-    return +found
-
-
-class _Nodes:
-    """One frame in several trees.
+class _Node:
+    """A frame.
 
     Attributes
     ----------
     count
-        The samples in which it called another one, without those that are taken away.
+        The samples in which it called another one.
+    is_added, is_taken
+        Whether it is in a tree that was added, in one that was taken away.
     """
 
-    def __init__(self, nodes: list[Any], less: list[Any]) -> None:
-        self.nodes = nodes
-        self._less = less
-        self._all = sum(map(_count, nodes))
-        self.count = max(self._all - sum(map(_count, less)), 0)
+    __slots__ = ("children", "count", "frame", "is_added", "is_taken")
 
-    def children(self) -> list[_Nodes]:
-        """Those that may have samples left."""
-        below = [*map(_children, self.nodes)]
-        less = [*map(_children, self._less)]
-        found = [
-            _Nodes(
-                [each[name] for each in below if name in each],
-                [each[name] for each in less if name in each],
-            )
-            for name in dict.fromkeys(name for each in below for name in each)
-        ]
-        left = [each for each in found if each.count or not each._all]
-        # (the innermost frame is one of them)
-        return left or (found if self.count else [])
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.count = 0
+        self.is_added = self.is_taken = False
+        self.children: dict[Any, _Node] = {}
 
 
-def _evenly(count: int, among: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _likeliest(called: list[_Node]) -> list[_Node]:
+    """Those that were innermost: those without a count, if they are in no tree that was taken."""
+    for some in (
+        [each for each in called if not each.is_taken and each.count <= 0],
+        [each for each in called if not each.is_taken],
+    ):
+        if some:
+            return some
+    return called
+
+
+def _evenly(count: int, among: Sequence[_Node]) -> Iterator[tuple[_Node, int]]:
     for at, one in enumerate(among):
         yield one, count * (at + 1) // len(among) - count * at // len(among)
 
@@ -116,9 +129,9 @@ def _count(node: Any) -> int:
     return count if type(count) is int and 0 < count <= _LARGEST_COUNT else 0
 
 
-def _children(node: Any) -> dict[Any, Any]:
+def _children(node: Any) -> Iterable[tuple[Any, Any]]:
     children = node.get("children") if isinstance(node, dict) else None
-    return dict(islice(children.items(), _MOST_FRAMES)) if isinstance(children, dict) else {}
+    return islice(children.items(), _MOST_FRAMES) if isinstance(children, dict) else ()
 
 
 def _frame(node: Any) -> Frame:

@@ -248,7 +248,7 @@ class WithoutCode:
                 stop = max(float(part["stop"]) for part in record["startstops"])
                 number = (record["key"], stop)
                 known = number in self._seen
-            except (KeyError, TypeError, ValueError):
+            except (KeyError, OverflowError, TypeError, ValueError):
                 continue
             if not known:
                 self._seen[number] = stop
