@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import mmap
 import os
 import re
@@ -83,20 +84,13 @@ def written(nbytes: int) -> bytes:
     return b"x" * nbytes
 
 
-#: In a worker: what no result holds.
-_KEPT: list[bytes] = []
-
-
 def keep_outside(nbytes: int) -> None:
-    import spanwise.tests.test_memory_measures as here
-
-    here._KEPT.append(written(nbytes))
+    """Keep in a worker what no result holds."""
+    vars(builtins).setdefault("kept", []).append(written(nbytes))
 
 
 def let_go_outside() -> None:
-    import spanwise.tests.test_memory_measures as here
-
-    here._KEPT.clear()
+    vars(builtins).pop("kept", None)
 
 
 def let_the_past_be(seconds: float) -> None:
