@@ -91,9 +91,9 @@ async function zoomIn(page: Page, yaxis: string, seconds: number) {
   await page.mouse.move(x, y - 30);
   await expect(async () => {
     // plotly zooms by a tenth per step, however large.
-    for (let step = 0; step < 15; step++) {
-      await page.mouse.wheel(0, -200);
-    }
+    await Promise.all(
+      Array.from({ length: 15 }, () => page.mouse.wheel(0, -200))
+    );
     const [from, to] = await drawnRange(page);
     expect(to - from).toBeLessThan(seconds);
   }).toPass({ timeout: 120_000, intervals: [400] });
