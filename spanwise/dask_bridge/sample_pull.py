@@ -7,9 +7,9 @@ second more than was asked for, so that is asked for again, and taken away::
     given            ├──┼──┼──┼──┼──┼──┤
     asked [b, b)                    ├──┤
 
-Of a function only those seconds are kept in which it ran. So a function that runs just now, and
-in fewer than two of the seconds after `b`, is given with a part of the second that still runs:
-then there are more samples than were counted, and each stack has its share of as many as were.
+A worker keeps of a function only the seconds in which that ran. If there are fewer than two of
+them after `b`, it adds what it has of the second that still runs. Then more samples are given than
+were counted, and each stack gets its share of the number that was counted.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ class SamplePull:
                 for name, each in seconds[worker].items():
                     if name not in names:
                         times.update(dict(each))
-                found += _as_many(OTHERS, worker, rest.stacks(stack_of), sorted(times.items()))
+                stacks = rest.stacks(stack_of) or _stacks(given, after, stack_of)
+                found += _as_many(OTHERS, worker, stacks, sorted(times.items()))
         return found
 
     async def _trees(

@@ -37,7 +37,8 @@ class SampleTree:
 
     def __init__(self) -> None:
         self._root = _Node(None)
-        self._frames = 0
+        #: Each after the one that called it.
+        self._nodes = [self._root]
 
     def add(self, tree: Any) -> None:
         """Add samples; what is no tree has none."""
@@ -49,16 +50,21 @@ class SampleTree:
 
     def stacks(self, stack_of: StackOf) -> Counter[int]:
         """How many samples each stack has."""
+        for node in reversed(self._nodes):
+            # (of what was taken away some may not have been added: what is below shows how many)
+            below = sum(child.samples for child in node.children.values())
+            node.samples, node.own = max(node.count, below), max(node.count - below, 0)
         found: Counter[int] = Counter()
         left = [(self._root, NONE_U32)]
         while left:
             node, stack = left.pop()
-            own = max(node.count, 0)
-            for child in node.children.values():
-                if child.count > 0:
-                    left.append((child, stack_of(stack, child.frame)))
-                    own -= child.count
-            if own <= 0:
+            left += (
+                (child, stack_of(stack, child.frame))
+                for child in node.children.values()
+                if child.samples
+            )
+            own = node.own
+            if not own:
                 continue
             # (also one whose samples were taken away may have been the innermost)
             called = [child for child in node.children.values() if child.is_added]
@@ -81,10 +87,10 @@ class SampleTree:
             for name, child in _children(told):
                 below = node.children.get(name)
                 if below is None:
-                    if self._frames >= _MOST_FRAMES:
-                        break
-                    self._frames += 1
+                    if len(self._nodes) > _MOST_FRAMES:
+                        continue
                     below = node.children[name] = _Node(_frame(child))
+                    self._nodes.append(below)
                 left.append((child, below, depth + 1))
 
 
@@ -95,15 +101,17 @@ class _Node:
     ----------
     count
         The samples in which it called another one.
+    samples, own
+        At least as many as those that it called; and those of frames that called nothing.
     is_added, is_taken
         Whether it is in a tree that was added, in one that was taken away.
     """
 
-    __slots__ = ("children", "count", "frame", "is_added", "is_taken")
+    __slots__ = ("children", "count", "frame", "is_added", "is_taken", "own", "samples")
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
-        self.count = 0
+        self.count = self.samples = self.own = 0
         self.is_added = self.is_taken = False
         self.children: dict[Any, _Node] = {}
 
@@ -111,7 +119,7 @@ class _Node:
 def _likeliest(called: list[_Node]) -> list[_Node]:
     """Those that were innermost: those without a count, if they are in no tree that was taken."""
     for some in (
-        [each for each in called if not each.is_taken and each.count <= 0],
+        [each for each in called if not each.is_taken and not each.samples],
         [each for each in called if not each.is_taken],
     ):
         if some:

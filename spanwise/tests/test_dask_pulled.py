@@ -334,7 +334,7 @@ _PARTS = st.lists(
             st.sampled_from(["inc-1", "é-2", ("x", 0)]),
             st.sampled_from(_GROUPS),
             st.sampled_from(["w", None, 7]),
-            st.sampled_from([1, None, 2.5, 2**63]),
+            st.sampled_from([1, None, 2.5, 2**63, -(2**63)]),
             _PARTS,
         ),
         max_size=9,

@@ -15,11 +15,11 @@ from typing import Any
 import distributed
 import distributed.profile as dask_profile
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import spanwise
-from spanwise.dask_bridge import sample_pull, sample_times, viewer
+from spanwise.dask_bridge import sample_pull, sample_times, sample_trees, viewer
 from spanwise.dask_bridge.dask_log import _shares
 from spanwise.dask_bridge.sample_pull import OTHERS, SamplePull, _as_many
 from spanwise.dask_bridge.sample_times import (
@@ -96,6 +96,16 @@ def test_what_is_taken_away_may_have_been_the_innermost_one() -> None:
     assert found == {("task",): 40, ("task", "work", "inner"): 50}
     leaves = node("root", 110, node("a", 0), node("b", 0))
     assert stacks.named(stacks.of(leaves, node("root", 100, node("a", 0)))) == {("b",): 10}
+
+
+def test_of_many_frames_those_that_are_known_are_still_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sample_trees, "_MOST_FRAMES", 3)
+    stacks = Stacks()
+    a, b = node("a", 3, node("a1", 0)), node("b", 9)
+    less = node("root", 6, node("new", 1), node("b", 5))
+    assert stacks.named(stacks.of(node("root", 12, b, a), less))["b",] == 4
 
 
 _ANY = st.recursive(
@@ -318,6 +328,8 @@ def test_as_many_samples_are_told_as_were_counted(
         assert abs(count - given[stack] * total / sum(given.values())) < 1.01 + len(given)
     if total == sum(given.values()):
         assert found.stacks == given
+    ordered = [found.stacks[stack] for stack in sorted(given, key=given.__getitem__)]
+    assert all(more >= less - 1 for less, more in pairwise(ordered))
 
 
 class Frames:
@@ -338,20 +350,23 @@ class SampledWorker:
     ----------
     late
         The samples that it takes before each of its answers, and whether a cycle ends before them.
+    above
+        What calls all functions, as in newer releases of Dask.
     """
 
     scheduler_delay = 0.0
 
-    def __init__(self, late: Sequence[tuple[bool, Sample]]) -> None:
+    def __init__(self, late: Sequence[tuple[bool, Sample]], above: tuple[str, ...]) -> None:
         self.profile_keys: Any = defaultdict(dask_profile.create)
         self.profile_keys_history: list[Any] = []
         self.profile_recent = dask_profile.create()
         self.profile_history: list[Any] = []
         self._late = [*late]
+        self.above = above
         self.asked = 0
 
     def sample(self, key: str, stack: Sequence[str]) -> None:
-        frame: Any = Frames((key, *stack))
+        frame: Any = Frames((*self.above, key, *stack))
         dask_profile.process(frame, True, self.profile_recent)
         dask_profile.process(frame, True, self.profile_keys[key])
 
@@ -380,21 +395,31 @@ _SAMPLE = st.tuples(st.sampled_from("fgh"), st.lists(st.sampled_from("xyz"), max
 
 
 @given(
-    cycles=st.lists(st.lists(_SAMPLE, max_size=30), min_size=4, max_size=7),
+    cycles=st.lists(st.lists(_SAMPLE, max_size=30), min_size=5, max_size=8),
     recent=st.lists(_SAMPLE, max_size=5),
     late=st.lists(st.tuples(st.booleans(), _SAMPLE), max_size=12),
-    after=st.integers(0, 2),
+    after=st.integers(0, 3),
+    above=st.sampled_from([(), ("call",)]),
     most=st.integers(1, 3),
+)
+@example(  # (one function runs just now, and the others in the seconds after the range)
+    cycles=[[], [("f", ("x",))] * 10 + [("g", ("y",))] * 2, *[[("g", ("y",))] * 3] * 3],
+    recent=[("f", ("x",))] * 9,
+    late=[],
+    after=3,
+    above=("call",),
+    most=1,
 )
 def test_samples_of_a_range_are_those_that_its_seconds_have(
     cycles: list[list[Sample]],
     recent: list[Sample],
     late: list[tuple[bool, Sample]],
     after: int,
+    above: tuple[str, ...],
     most: int,
 ) -> None:
     """The last second of the range has ended, and so have some after it; one still runs."""
-    worker = SampledWorker(late)
+    worker = SampledWorker(late, above)
     for cycle in cycles:
         for sample in cycle:
             worker.sample(*sample)
@@ -422,12 +447,15 @@ def test_samples_of_a_range_are_those_that_its_seconds_have(
     theirs = dask_profile.merge(
         *(tree for t, tree in worker.profile_history if start < t < stop), dask_profile.create()
     )
-    # (of what runs just now some samples may be given, too: then each stack has its share)
-    if not recent and not late:
+    # (else some samples of the second that still runs are given, too)
+    ran_after = Counter(key for each in cycles[len(cycles) - after :] for key in dict(each))
+    if not (recent or late) or all(ran_after[key] >= 2 for key in expected):
         for path, n in flat(theirs).items():
             assert not path or told[tuple(each.partition(";")[0] for each in path)] >= n
         exact = Counter(
-            (key, *stack)[:length] for key, stack in drawn for length in range(1, len(stack) + 2)
+            (*above, key, *stack)[:length]
+            for key, stack in drawn
+            for length in range(1, len(above) + len(stack) + 2)
         )
         assert all(n <= exact[path] for path, n in told.items() if len(path) > 1)
     assert worker.asked <= 1 + 2 * (most + 1)

@@ -7,7 +7,8 @@ import math
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from inspect import signature
-from itertools import pairwise
+from itertools import count, pairwise
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any
 
@@ -189,6 +190,17 @@ def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
     look(lambda: None)
     assert bridge._fine_seen.keys() - {None} == spans.keys()
     assert fine.rows.keys() == {(name, ("execute", "f", "cpu", "seconds")) for name in spans}
+
+
+def test_what_takes_long_is_looked_at_again_within_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plugin_source, "_STATE_SHARE", 0.002)
+    monkeypatch.setattr(plugin_source, "thread_time", count(0.0, 0.5).__next__)
+    section = Section(lambda: iter([("key", ("values",))]))
+    before = monotonic()
+    section.look(1)
+    assert before + 10.0 <= section.due <= monotonic() + 10.0
 
 
 #: Spans are made at 100.
