@@ -74,7 +74,7 @@ def __getattr__(name: str) -> Any:
     elif name in _PUBLIC:
         try:
             value = getattr(import_module(_PUBLIC[name]), name)
-        except ModuleNotFoundError as error:
+        except ImportError as error:
             if not (error.name or "").startswith("dask."):
                 raise
             raise _with_this_dask(name, error) from error
@@ -85,13 +85,13 @@ def __getattr__(name: str) -> Any:
 
 
 def _with_this_dask(name: str, error: ImportError) -> ImportError:
-    """The error of a name that needs a module which the Dask that is installed does not have."""
+    """The error of a name that needs something of Dask which the installed one does not have."""
     from importlib.metadata import version
 
     return ImportError(
         f"spanwise.{name} does not run with Dask {version('dask')}, which is installed here. With "
-        "this one spanwise.attach() and the panels show clusters of Dask. For the rest run pip "
-        "install spanwise, which brings another Dask, and pip install --upgrade distributed.",
+        "this one spanwise.attach() and the panels show clusters of Dask. The rest needs another: "
+        "run pip install --upgrade spanwise distributed.",
         name=error.name,
     )
 

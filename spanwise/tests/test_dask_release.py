@@ -165,11 +165,16 @@ def test_nothing_is_left_on_a_scheduler_of_the_clusters_release(cluster: DaskPro
     until(lambda: json.loads(cluster.run(_TRACES)) == before, "as before")
 
 
-def test_what_needs_another_dask_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_needs_another_dask_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "lacks_a_name.py").write_text("from dask.base import of_another_release")
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(spanwise._PUBLIC, "Newer", "dask.of_another_release")
+    monkeypatch.setitem(spanwise._PUBLIC, "Lacking", "lacks_a_name")
     monkeypatch.setitem(spanwise._PUBLIC, "Broken", "spanwise.not_there")
-    said = rf"^spanwise\.Newer does not run with Dask {re.escape(version('dask'))}, "
-    with pytest.raises(ImportError, match=said):
-        spanwise.Newer
+    for name in ("Newer", "Lacking"):
+        said = rf"^spanwise\.{name} does not run with Dask {re.escape(version('dask'))}, .* pip "
+        # (one command, so that pip looks for releases that go together)
+        with pytest.raises(ImportError, match=said + r"install --upgrade spanwise distributed\.$"):
+            getattr(spanwise, name)
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'spanwise\.not_there'"):
         spanwise.Broken
