@@ -43,6 +43,15 @@ def test_dask_is_bounded_by_the_releases_whose_private_names_were_looked_at(proj
         assert not requirement.specifier.contains(after), requirement
 
 
+def test_the_page_of_dask_clusters_says_what_the_wheel_asks_for(
+    checkout: Path, project: dict
+) -> None:
+    (line,) = [each for each in project["dependencies"] if Requirement(each).name == "dask"]
+    page = (checkout / "docs" / "dask.md").read_text("utf8")
+    assert f"`{line}`" in page
+    assert f"Python {project['requires-python'].removeprefix('>=')} or newer" in page
+
+
 def declared_pythons(project: dict) -> list[str]:
     found = [re.fullmatch(r".*:: (3\.\d+)", each) for each in project["classifiers"]]
     return sorted((each[1] for each in found if each), key=Version)
