@@ -1,7 +1,11 @@
-"""What ``scripts/test`` runs, and in which order: steps are written down instead of being run."""
+"""What ``scripts/test`` runs, and in which order: steps are written down instead of being run.
+
+And that the kernel of another Dask, which its browser tests may have, is made in the checkout.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -150,3 +154,72 @@ def test_a_check_that_fails_stops_no_other(run) -> None:
     assert ran.exit_code == 1
     assert {"mypy", "jest", PYTEST, BROWSER, ALONE} <= {*ran.names}
     assert ran.printed.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+#: Where its packages are, and what is the exit code of its pip.
+_INTERPRETER = """#!/bin/sh
+case "$*" in
+  *sys.prefix*) echo "$PACKAGES" ;;
+  *pip*) echo pip; exit "$PIP" ;;
+esac
+"""
+_KERNEL_OF = """
+set -euo pipefail
+complain() { echo "$*"; }
+state=$1
+source <(sed -n "/^kernel_of() {/,/^run_browser() {/{/^run_browser/d;p}" "$2")
+kernel_of "$3" || exit 1
+echo "$JUPYTER_PATH"
+"""
+
+
+@pytest.fixture
+def kernel_of(checkout: Path, tmp_path: Path):
+    """Return a function: a folder of packages, exit code of pip → what came of making a kernel."""
+    (tmp_path / ".build" / "browser").mkdir(parents=True)
+    python = tmp_path / "python"
+    python.write_text(_INTERPRETER)
+    python.chmod(0o755)
+
+    def kernel_of(packages: Path, pip: int = 0) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-c", _KERNEL_OF, "-", tmp_path / ".build", checkout / "scripts/test", python],
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "PACKAGES": str(packages), "PIP": str(pip)},
+        )
+
+    return kernel_of
+
+
+def test_notebooks_have_a_kernel_of_another_environment(kernel_of, tmp_path: Path) -> None:
+    done = kernel_of(tmp_path / ".build" / "dask-oldest")
+    folder = tmp_path / ".build" / "browser" / "jupyter"
+    assert (done.returncode, done.stdout.split()) == (0, ["pip", str(folder)])
+    kernel = json.loads((folder / "kernels" / "python3" / "kernel.json").read_text("utf8"))
+    assert kernel["argv"][0] == str(tmp_path / "python")
+
+
+def test_the_wheel_is_put_into_no_environment_outside_of_the_checkout(
+    kernel_of, tmp_path: Path
+) -> None:
+    for packages in (tmp_path, tmp_path / ".build", tmp_path / ".building"):
+        done = kernel_of(packages)
+        assert done.returncode == 1
+        assert f"has its packages in {packages}, where" in done.stdout
+        assert "pip" not in done.stdout.split()
+
+
+def test_no_notebook_begins_where_the_wheel_or_the_kernel_could_not_be_put(
+    kernel_of, tmp_path: Path
+) -> None:
+    packages = tmp_path / ".build" / "dask-oldest"
+    done = kernel_of(packages, pip=1)
+    assert (done.returncode, done.stdout) == (1, "pip\n")
+    (tmp_path / ".build" / "browser" / "jupyter" / "kernels" / "python3" / "kernel.json").mkdir(
+        parents=True
+    )
+    done = kernel_of(packages)
+    assert (done.returncode, done.stdout) == (1, "pip\n")
