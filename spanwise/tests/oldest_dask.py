@@ -29,10 +29,12 @@ __all__ = [
 
 _CLIENT = "Spanwise's own client and its blocks are made of graphs of a newer Dask"
 LEFT_OUT = {
-    "test_a_block_ends_while_the_scheduler_stands_still": _CLIENT,
-    "test_a_client_of_spanwise_is_one_of_those_who_watch": _CLIENT,
-    "test_a_notebook_does_not_offer_what_its_client_of_spanwise_watches": _CLIENT,
-    "test_tasks_of_a_graph_that_was_fused_are_inferred": (
+    "test_dask_attach.py::test_a_block_ends_while_the_scheduler_stands_still": _CLIENT,
+    "test_dask_ends.py::test_a_client_of_spanwise_is_one_of_those_who_watch": _CLIENT,
+    "test_dask_ends.py::test_a_notebook_does_not_offer_what_its_client_of_spanwise_watches": (
+        _CLIENT
+    ),
+    "test_dask_fine_metrics.py::test_tasks_of_a_graph_that_was_fused_are_inferred": (
         "clients fuse there, and a scheduler is not shown which tasks are fused (docs/dask.md)"
     ),
 }
@@ -40,9 +42,14 @@ LEFT_OUT = {
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what needs more than there is."""
-    left_out = [item for item in items if item.name.partition("[")[0] in LEFT_OUT]
+    left_out = [item for item in items if _name_of(item) in LEFT_OUT]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
+
+
+def _name_of(item: pytest.Item) -> str:
+    """Name a test with its file, and without its parameters."""
+    return f"{item.path.name}::{item.name.partition('[')[0]}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
