@@ -140,6 +140,7 @@ def hand_over(
     if options.findings is not None:
         found = {
             "settings": settings,
+            "versions": versions(),
             "figures": [asdict(each) for each in figures],
             "details": details or {},
         }
@@ -205,6 +206,12 @@ def versions() -> dict[str, str]:
     return found
 
 
+def _versions_of(found: dict[str, Any]) -> dict[str, str]:
+    """Those of the interpreter that ran a part; of a program of Node its own beside those here."""
+    told: dict[str, str] = found["versions"]
+    return told if "python" in told else versions() | told
+
+
 class Stopwatch:
     """Begin of a part: when it was, and under which load."""
 
@@ -237,7 +244,7 @@ def make_record(
         "commit": commit(),
         "machine": machine(),
         "load": {"before": round(begin.load, 2), "after": round(os.getloadavg()[0], 2)},
-        "versions": versions() | found.get("versions", {}),
+        "versions": _versions_of(found),
         "settings": found["settings"],
         "figures": [row_of(each) for each in figures],
         "details": found.get("details", {}),

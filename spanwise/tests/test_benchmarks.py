@@ -222,10 +222,14 @@ def work(times):
 parser = argparse.ArgumentParser()
 parser.add_argument("--smoke", action="store_true")
 parser.add_argument("--fail", action="store_true")
+parser.add_argument("--python")
 records.add_option(parser)
 options = parser.parse_args()
 if options.fail:
     raise SystemExit(3)
+if options.python:
+    records.platform.python_version = lambda: options.python
+    records.PACKAGES = ("spanwise", "msgpack")
 chance = random.Random(os.getpid())
 steps = tuple(
     work(int(os.environ["PLANTED_TIMES"])) * chance.uniform(1, 1.2) for _ in range(7)
@@ -357,6 +361,23 @@ def test_the_record_says_all_that_it_must(run: Run, tmp_path: Path, jsonschema: 
         del lacking[key]
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(lacking, records.SCHEMA)
+
+
+def test_versions_are_those_of_the_interpreter_that_ran(run: Run, tmp_path: Path) -> None:
+    assert run("planted", "--json", str(tmp_path / "kept"), "--", "--python", "3.1.4") == 0
+    record = json.loads((tmp_path / "kept" / "planted.json").read_text())
+    # (none that only the caller has)
+    here = records.versions()
+    assert here.keys() > {"python", "spanwise", "msgpack"}
+    told = {"python": "3.1.4", "spanwise": here["spanwise"], "msgpack": here["msgpack"]}
+    assert record["versions"] == told
+
+
+def test_the_version_of_node_stands_beside_those_of_the_caller() -> None:
+    figure = {"row": "work", "column": "time", "unit": "ms", "better": "lower", "samples": [1.0]}
+    found = {"settings": {}, "figures": [figure], "versions": {"node": "22.0.0"}}
+    record = records.make_record("work", "work", "work", [], found, records.Stopwatch())
+    assert record["versions"] == records.versions() | {"node": "22.0.0"}
 
 
 def test_times_are_compared_on_the_same_machine_under_about_the_same_load(
