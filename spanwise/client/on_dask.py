@@ -57,7 +57,7 @@ def _class() -> Callable[..., Any]:
     except ImportError as error:
         raise ClusterError(
             f"A Dask cluster is used by distributed, which cannot be imported here ({error}): run "
-            '"%pip install distributed" in a cell, or pip install distributed in a shell.'
+            '"%pip install spanwise distributed" in a cell, or the same without % in a shell.'
         ) from None
 
     class DaskClient(distributed.Client):

@@ -41,7 +41,7 @@ def security_of(where: Any) -> Any:
     except ImportError as error:
         raise ClusterError(
             f"A Dask cluster is reached by distributed, which cannot be imported here ({error}): "
-            'run "%pip install distributed" in a cell, or pip install distributed in a shell.'
+            'run "%pip install spanwise distributed" in a cell, or the same without % in a shell.'
         ) from None
     if where is None:
         return Security()
