@@ -22,7 +22,7 @@ const config = path.join(root, 'ui-tests', 'jupyter_server_test_config.py');
 
 /**
  * Of Chromium. It parses scripts while they come in, also those that the process of all pages has compiled. Of two lists it takes
- * the last: what Playwright itself switches off follows (`chromiumSwitches.ts`).
+ * the last: what Playwright itself switches off follows (`browser-features.spec.ts` compares).
  */
 const FEATURES_OFF = [
   'ScriptStreaming',
