@@ -8,7 +8,8 @@ theirs often. But for that ``python -m spanwise.tests.forked_kernels`` is
            ◀──────────────────── pid ─────────────────────────────────────────────
 
 A kernel of another interpreter, or of another command, is started as everywhere. Those that are
-forked are no children of the server: they do not see its death by themselves.
+forked are no children of the server, and do not see its death by themselves: they end with the
+template, and that with the process of the tests, however it ends.
 """
 
 from __future__ import annotations
@@ -43,13 +44,17 @@ _MODULES = (
     "sqlite3",
     "dask",
 )
-#: What a busy machine may need to import all.
-_START_SECONDS = 240.0
-#: The kernel answers, when it has a group of processes of its own: interrupts go to the group.
+#: The server stands still meanwhile, and `NotebookKernel` waits a minute for it.
+_START_SECONDS = 50.0
+#: Standard input ends with who holds its other end. The kernel answers, when it has a group of
+#: processes of its own: interrupts go to the group. (ipykernel has read its parent's variable when
+#: it was imported.)
 _SERVE = """
-import socket
-door = socket.socket(fileno=0)
+import select, socket
+door, own = socket.socket(fileno=DOOR), os.getpid()
 while True:
+    if 0 in select.select([0, door], [], [])[0]:
+        break
     link = door.accept()[0]
     assert threading.active_count() == 1, threading.enumerate()
     if os.fork():
@@ -66,33 +71,42 @@ while True:
     os.setsid()
     link.sendall(str(os.getpid()).encode())
     link.close()
-    door.detach()
-    become(json.loads(asked))
+    door.close()
+    asked = json.loads(asked)
+    asked["arguments"].append(f"--IPKernelApp.parent_handle={own}")
+    become(asked)
     break
 """
+_template: subprocess.Popen[bytes] | None = None
 _address: str | None = None
 
 
 def kernels_address() -> str:
-    """Where the one template of this process listens, which begins with the first call."""
-    global _address
+    """Where the one template of this process listens, which begins with the first call.
+
+    Another takes its place, should it have ended.
+    """
+    global _template, _address
     if _address is None:
         folder = Path(tempfile.mkdtemp())
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        address = str(folder / "kernels")
+        _address = str(folder / "kernels")
+    if _template is None or _template.poll() is not None:
+        Path(_address).unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX) as door:
-            door.bind(address)
+            door.bind(_address)
             door.listen()
-            template = subprocess.Popen(
-                [sys.executable, "-c", IMPORT + BECOME + _SERVE, *_MODULES],
+            program = f"DOOR = {door.fileno()}" + IMPORT + BECOME + _SERVE
+            _template = subprocess.Popen(
+                [sys.executable, "-c", program, *_MODULES],
                 # (else the debugger says that it may miss breakpoints)
                 env={**VARIABLES, "PYDEVD_DISABLE_FILE_VALIDATION": "1"},
-                stdin=door.fileno(),
+                stdin=subprocess.PIPE,
+                pass_fds=[door.fileno()],
             )
-        not_left_over(template.pid)
-        atexit.register(template.wait)
-        atexit.register(template.kill)
-        _address = address
+        not_left_over(_template.pid)
+        atexit.register(_template.wait)
+        atexit.register(_template.kill)
     return _address
 
 
@@ -128,16 +142,22 @@ def _forked(arguments: list[str], environment: dict[str, str], folder: str | Non
         "module": _LAUNCHER,
         "arguments": [_LAUNCHER, *arguments],
         "folder": folder or str(Path.cwd()),
-        "variables": {**environment, "JPY_PARENT_PID": str(os.getpid())},
+        "variables": environment,
     }
     with socket.socket(socket.AF_UNIX) as link:
         link.settimeout(_START_SECONDS)
-        link.connect(os.environ[ADDRESS])
         content = json.dumps(asked).encode()
-        sent = socket.send_fds(link, [content], [1, 2])
-        link.sendall(content[sent:])
-        link.shutdown(socket.SHUT_WR)
-        return _Forked(int(link.recv(100)))
+        try:
+            link.connect(os.environ[ADDRESS])
+            sent = socket.send_fds(link, [content], [1, 2])
+            link.sendall(content[sent:])
+            link.shutdown(socket.SHUT_WR)
+            pid = link.recv(100)
+            if not pid:
+                raise ConnectionResetError("the fork has ended before it was a kernel")
+        except OSError as error:
+            raise RuntimeError(f"no kernel was forked: {error}") from error
+    return _Forked(int(pid))
 
 
 def _serve() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from spanwise.graph.cells import CellTags, title_of
@@ -53,6 +54,8 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookKerne
     data = str(folder / "data")
     server = JupyterServer(folder, token, forks_kernels=True, JUPYTER_DATA_DIR=data)
     kernel = NotebookKernel(server, "analysis.ipynb")
+    # (Jupyter may start its kernels by another name one day)
+    assert psutil.Process(kernel.known_pid).ppid() != server.process.pid, "it is a fork"
     yield kernel
     kernel.close()
     server.close()
