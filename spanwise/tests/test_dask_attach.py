@@ -203,9 +203,9 @@ def test_bandwidths_are_those_of_dask(cluster: DaskProcesses, client: distribute
         until(lambda: client.run_on_scheduler(asked)[2], "they are told")
         # (they change with each heartbeat, which may come before both have been asked)
         workers = [each for each in cluster.processes if each.pid != cluster.scheduler.pid]
-        for each in workers:
-            each.suspend()
         try:
+            for each in workers:
+                each.suspend()
             until(same, "the figures stand still")
         finally:
             for each in workers:

@@ -35,8 +35,8 @@ COMPUTING = ("thread-cpu", "core", "gil", "blocked", "thread-noncpu")
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with Client(n_workers=WORKERS, threads_per_worker=THREADS) as client:
-        # Every worker imports the tasks' module now; one alone may well run all short tasks.
-        client.run(rest, 0.0)
+        # Every worker imports the tasks' modules now; one alone may well run all short tasks.
+        client.run(stamped, rest, 0.0, 0)
         client.gather(client.map(rest, [0.0] * 8, pure=False))
         yield client
 
@@ -45,7 +45,7 @@ def client() -> Iterator[Client]:
 def one_process() -> Iterator[Client]:
     """Two threads under one GIL."""
     with Client(n_workers=1, threads_per_worker=2) as client:
-        client.run(rest, 0.0)
+        client.run(stamped, rest, 0.0, 0)
         client.gather(client.map(rest, [0.0] * 8, pure=False))
         yield client
 
