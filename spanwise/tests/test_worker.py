@@ -564,24 +564,33 @@ class TestSurroundings:
         """Until a task begins, or somebody asks for another rate."""
         worker = own.start_worker()
 
+        def taken(since):
+            return [row[0] for row in worker.measured.get("memory", ()) if row[0] > since]
+
         def pauses(since):
-            taken = [row[0] for row in worker.measured.get("memory", ()) if row[0] > since]
-            return [after - before for before, after in pairwise(taken)]
+            return [after - before for before, after in pairwise(taken(since))]
+
+        def rests(since):
+            # One that comes late while the worker does not rest has the next one follow at once:
+            # of four pauses, lateness lengthens two.
+            return sum(each > 0.6 for each in pauses(since)[-4:]) >= 3
 
         begun = time.perf_counter()
-        worker.wait(lambda: sum(each > 0.6 for each in pauses(begun)) >= 2)
-        asked = time.perf_counter()
+        worker.wait(lambda: rests(begun))
 
         def is_measured_soon_again():
             # (on a busy machine all that follows one task may come late)
             (one,) = ids()
+            asked = time.perf_counter()
             worker.assign([task(one, inc, (1,), wanted=False)])
             worker.task_run(one)
-            return any(each < 0.4 for each in pauses(asked))
+            worker.wait(lambda: taken(asked + 1.6))
+            # While it rests two are due, the task and its result bring one each, and one was late.
+            return len(taken(asked)) - len(taken(asked + 1.6)) >= 6
 
         wait_until("memory is measured soon again", is_measured_soon_again)
         asked = time.perf_counter()
-        worker.wait(lambda: sum(each > 0.6 for each in pauses(asked)) >= 2)
+        worker.wait(lambda: rests(asked))
         worker.send("rates", {"memorySeconds": 0.1})
         asked = time.perf_counter()
         worker.wait(lambda: sum(each < 0.4 for each in pauses(asked)) >= 20)
