@@ -50,6 +50,9 @@ def test_the_page_of_dask_clusters_says_what_the_wheel_asks_for(
     page = (checkout / "docs" / "dask.md").read_text("utf8")
     assert f"`{line}`" in page
     assert f"Python {project['requires-python'].removeprefix('>=')} or newer" in page
+    (bound,) = [each for each in Requirement(line).specifier if each.operator == "<"]
+    for text in (page, (checkout / "README.md").read_text("utf8")):
+        assert f'`pip install "distributed{bound}"`' in text
 
 
 def declared_pythons(project: dict) -> list[str]:
