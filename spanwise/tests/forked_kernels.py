@@ -48,10 +48,11 @@ _MODULES = (
 _START_SECONDS = 50.0
 #: Standard input ends with who holds its other end. The kernel answers, when it has a group of
 #: processes of its own: interrupts go to the group. (ipykernel has read its parent's variable when
-#: it was imported.)
+#: it was imported.) Linux ends it with the template (prctl's PR_SET_PDEATHSIG), also where orphans
+#: go to another process than 1, which is all that ipykernel looks for.
 _SERVE = """
-import select, socket
-door, own = socket.socket(fileno=DOOR), os.getpid()
+import ctypes, select, socket
+door, template = socket.socket(fileno=DOOR), os.getpid()
 while True:
     if 0 in select.select([0, door], [], [])[0]:
         break
@@ -60,20 +61,23 @@ while True:
     if os.fork():
         link.close()
         continue
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    if os.getppid() != template:
+        break
     piece, descriptors, _, _ = socket.recv_fds(link, 1 << 16, 2)
     asked = b""
     while piece:
         asked += piece
         piece = link.recv(1 << 16)
-    for own, given in enumerate(descriptors, 1):
-        os.dup2(given, own)
+    for number, given in enumerate(descriptors, 1):
+        os.dup2(given, number)
         os.close(given)
     os.setsid()
     link.sendall(str(os.getpid()).encode())
     link.close()
     door.close()
     asked = json.loads(asked)
-    asked["arguments"].append(f"--IPKernelApp.parent_handle={own}")
+    asked["arguments"].append(f"--IPKernelApp.parent_handle={template}")
     become(asked)
     break
 """

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -35,6 +39,16 @@ def _is_gone(process: psutil.Process) -> bool:
         return True
 
 
+@pytest.fixture
+def orphans_are_ours() -> Iterator[None]:
+    """As below `systemd --user`: they do not go to process 1 (prctl's PR_SET_CHILD_SUBREAPER)."""
+    prctl = ctypes.CDLL(None).prctl
+    assert prctl(36, 1) == 0
+    yield
+    assert prctl(36, 0) == 0
+
+
+@pytest.mark.usefixtures("orphans_are_ours")
 @pytest.mark.parametrize("killed", ["the tests", "the template"])
 def test_template_and_kernels_end_when_killed(tmp_path: Path, killed: str) -> None:
     connection = tmp_path / "connection.json"
@@ -51,6 +65,9 @@ def test_template_and_kernels_end_when_killed(tmp_path: Path, killed: str) -> No
             else:
                 template.kill()
             wait_until("the kernel ends", lambda: _is_gone(kernel))
+            for each in (template, kernel):
+                with suppress(ChildProcessError):
+                    os.waitpid(each.pid, os.WNOHANG)
         finally:
             holder.kill()
 
