@@ -173,7 +173,7 @@ def _as_many(
     """As many samples as were counted; of each stack one at least, if there are so many."""
     stacks = +stacks
     total, given = _total(seconds), stacks.total()
-    least = int(len(stacks) <= total and given > len(stacks))
+    least = int(len(stacks) <= total < given)
     total -= least * len(stacks)
     given -= least * len(stacks)
     kept: Counter[int] = Counter()

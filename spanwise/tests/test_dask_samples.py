@@ -313,6 +313,7 @@ def test_all_of_a_computation_is_sampled_and_idle_workers_are_let_alone(
     assert len(looks) <= len(work) * (1 + 4 / 0.5 + 4) + now / PAUSE_SECONDS
 
 
+@example(given={0: 1, 1: 2}, seconds=[(0.0, 13)])
 @given(
     st.dictionaries(st.integers(0, 9), st.integers(1, 500), min_size=1),
     st.lists(st.tuples(st.floats(0, 9), st.integers(1, 300)), min_size=1, max_size=4),
