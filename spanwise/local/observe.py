@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -101,10 +103,11 @@ class Observation(AskedHandle):
         if self._observer is not None:
             self._observer.close()
 
-    def __del__(self) -> None:
-        # (while it observes it is held by Dask's set of callbacks)
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # (while it observes it is held by Dask's set of callbacks; when Python ends, its sockets
+        # end by themselves, and modules that would close them have lost their names)
         observed = getattr(self, "_observed", None)
-        if observed is not None:
+        if observed is not None and not is_finalizing():
             observed.close()
 
     def _at_exit(self) -> None:

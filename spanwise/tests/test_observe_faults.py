@@ -529,3 +529,30 @@ def _state_of(seen: Observation) -> tuple[str, str, str | None]:
         return info["state"], info["kind"], info.get("why")
     finally:
         link.close()
+
+
+def test_an_observation_that_was_asked_lets_python_end_quietly(
+    tmp_path: Path, known: set[int]
+) -> None:
+    """Which of the modules are cleared before it depends on what else was imported."""
+    script = """
+        import atexit
+        import dask
+        import spanwise
+        import spanwise.wire.link
+
+        with spanwise.observe("daily") as observation:
+            dask.delayed(sum)([1, 2]).compute(scheduler="threads")
+        assert len(observation.spans()) > 0
+        atexit.register(setattr, spanwise.wire.link, "os", None)
+        atexit._spanwise_test = observation  # outlives what clears modules' own names
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    wait_until("its observer has ended", lambda: not processes_of("observer", known))
