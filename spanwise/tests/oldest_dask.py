@@ -10,22 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from spanwise.tests.every_test import (
-    checkout,
-    clusters_have_one_observer,
-    no_span_left_open,
-    nothing_left_running,
-    pytest_collection_finish,
-)
-
-# pytest finds them by their names here.
-__all__ = [
-    "checkout",
-    "clusters_have_one_observer",
-    "no_span_left_open",
-    "nothing_left_running",
-    "pytest_collection_finish",
-]
+pytest_plugins = ["spanwise.tests.every_test"]
 
 _CLIENT = "Spanwise's own client and its blocks are made of graphs of a newer Dask"
 LEFT_OUT = {
