@@ -18,13 +18,17 @@ from typing import Any, Literal, TypeVar
 
 from spanwise.measure.names import OTHERS
 from spanwise.measure.scopes import (
+    ELSEWHERE,
     HERE,
     MOST_LABELS,
     NOWHERE,
     SCOPE,
     SECONDS,
     Callback,
+    Heard,
     Scope,
+    Sum,
+    root_here,
 )
 
 __all__ = ["context_meter", "monotonic", "process_time", "thread_time", "time"]
@@ -117,9 +121,10 @@ class _Meter(_Decorates):
             self._scope = Scope(outer.callbacks, outer.keys, outer.heard)
             self._token = SCOPE.set(self._scope)
             self._root: Scope | None = None
-            if HERE.root is not None and running_loop() is None:
+            root = root_here()
+            if root is not ELSEWHERE and running_loop() is None:
                 # Meters within have scopes too: what they tell is taken off this one.
-                self._root, HERE.root = HERE.root, None
+                self._root, HERE.root = root, ELSEWHERE
         self.start = self._func()
         return self
 
@@ -176,22 +181,16 @@ class _TaskMeter(_Decorates):
         else:
             root.inner = before + whole
         self.delta = delta
-        seconds = root.seconds
-        label = self._label
-        if label in seconds:
-            seconds[label] += delta
-        else:
-            _tell_new(seconds, label, delta)
+        _tell_new(root, self._label, delta)
 
 
-#: Whether counts of references tell who is held: from 3.14 on the interpreter leaves some out.
-_COUNTS = (
-    sys.implementation.name == "cpython"
-    and sys.version_info < (3, 14)
-    and getattr(sys, "_is_gil_enabled", lambda: True)()
-)
-#: So many are kept for each thread: for blocks within each other, and those whose figures are read.
-_KEPT = 4
+#: See `_count_of_free`.
+_FREE = 0
+#: So many labels have a meter of their own in each thread.
+_MOST_KEPT = 64
+#: So many more are kept in each: for blocks of one label within each other, those of further
+#: labels, and those whose figures are read.
+_MOST_OTHERS = 4
 
 
 class _KeptKind(type):
@@ -209,18 +208,29 @@ class _KeptKind(type):
 class _KeptMeter(metaclass=_KeptKind):
     """A :class:`_TaskMeter` that is entered again and again, while nobody else has it.
 
-    Most blocks are as short as making their meter. So there are some for each thread, and their
-    methods are functions made once, which keep what they need in cells.
+    Most blocks are as short as making their meter. So there is one for each label of a thread,
+    and some for any, and their methods are functions made once, which keep what they need in
+    cells.
     """
 
-    __slots__ = ("__enter__", "__exit__", "delta", "label", "start", "stop")
+    __slots__ = ("__enter__", "__exit__", "_delta", "_held", "_stop", "label", "start")
 
     __enter__: Callable[[], _KeptMeter]
     __exit__: Callable[..., None]
     label: Hashable
     start: float
-    stop: float
-    delta: float
+    _stop: float
+    _delta: float
+    #: While it is open it holds itself.
+    _held: _KeptMeter | None
+
+    @property
+    def stop(self) -> float:
+        return self._stop if self._held is None else nan
+
+    @property
+    def delta(self) -> float:
+        return self._delta if self._held is None else nan
 
     def __call__(self, function: _Function) -> _Function:
         # (it may be called for as long as the process lives)
@@ -229,74 +239,88 @@ class _KeptMeter(metaclass=_KeptKind):
         return quick(function)
 
 
-def _kept_meter(root: Scope, seconds: dict[Hashable, float]) -> _KeptMeter:
+def _kept_meter(root: Scope, label: Hashable, is_for_any: bool = False) -> _KeptMeter:
+    heard = root.heard
+    assert heard is not None
     own = _KeptMeter()
+    own.label = label
+    own.start = own._stop = own._delta = nan
+    own._held = None
+    total = Sum(label)
     before = 0.0
-    #: While it is open it holds itself.
-    held: _KeptMeter | None = None
 
     def enter() -> _KeptMeter:
-        nonlocal before, held
-        held = own
+        nonlocal before
+        own._held = own
         before = root.inner
-        own.stop = own.delta = nan
         own.start = perf_counter()
         return own
 
     def leave(_kind: object, _error: object, _traceback: object) -> None:
-        nonlocal held
-        own.stop = stop = perf_counter()
-        held = None
-        whole = stop - own.start
-        delta = whole - (root.inner - before)
-        if delta < 0.0:
-            delta = 0.0
+        own._stop = stop = perf_counter()
+        own._held = None
+        delta = stop - own.start
+        inner = root.inner
+        if inner is before:
+            # Nothing was told within: it is the same object, not only the same number.
+            root.inner = inner + delta
         else:
-            root.inner = before + whole
-        own.delta = delta
-        label = own.label
+            whole = delta
+            delta -= inner - before
+            if delta < 0.0:
+                delta = 0.0
+            else:
+                root.inner = before + whole
+        own._delta = delta
+        seconds = total.seconds
+        if seconds is None:
+            tell(delta)
+        else:
+            total.seconds = seconds + delta
+
+    def tell_first(delta: float) -> None:
+        total.seconds = delta
+        heard.sums.append(total)
+
+    def tell_any(delta: float) -> None:
+        label, seconds = own.label, heard.seconds
         # (the first of a task is new each time: an exception takes as long as the whole block)
         if label in seconds:
             seconds[label] += delta
         else:
-            _tell_new(seconds, label, delta)
+            _tell_new(root, label, delta)
 
+    tell = tell_any if is_for_any else tell_first
     own.__enter__ = enter
     own.__exit__ = leave
     return own
 
 
-def _tell_new(seconds: dict[Hashable, float], label: Hashable, delta: float) -> None:
-    if len(seconds) < MOST_LABELS:
-        seconds[label] = delta
-    else:
-        seconds[OTHERS] = seconds.get(OTHERS, 0.0) + delta
+def _tell_new(root: Scope, label: Hashable, delta: float) -> None:
+    heard, meters = root.heard, root.meters
+    assert heard is not None
+    seconds = heard.seconds
+    if label not in seconds and len(seconds) + len(heard.sums) >= MOST_LABELS:
+        label = OTHERS
+    seconds[label] = seconds.get(label, 0.0) + delta
+    if root.kept is not None and len(meters) < _MOST_KEPT and type(label) is str:
+        # From the next time on. (What equals another label that is no text may have another text.)
+        meters.setdefault(label, _kept_meter(root, label))
 
 
 def _task_meter(root: Scope, label: Hashable) -> _KeptMeter | _TaskMeter:
-    """A meter for the thread of a task whose first kept one is taken, or not there yet."""
+    """A meter for the thread of a task whose first kept ones are taken, or not there yet."""
     for kept in root.others:
         if getrefcount(kept) == _FREE:
             kept.label = label
             return kept
-    if root.returns and root.kept is None and _COUNTS:
-        root.kept, *others = (_kept_meter(root, root.seconds) for _ in range(_KEPT))
+    if root.returns and root.kept is None and _FREE:
+        root.kept, *others = (_kept_meter(root, None, True) for _ in range(_MOST_OTHERS))
         root.others = tuple(others)
     quick = _TaskMeter()
     quick._label = label
     quick._root = root
     return quick
-
-
-def _references(scope: Scope) -> int:
-    """How many there are to a kept meter that nobody has, as it is asked above."""
-    kept = scope.kept
-    return getrefcount(kept)
-
-
-_SOME = Scope()
-_SOME.kept = _kept_meter(_SOME, {})
-_FREE = _references(_SOME)
 
 
 class ContextMeter:
@@ -340,19 +364,22 @@ class ContextMeter:
         Any
             Entered, it has the figures ``start``, ``stop`` and ``delta``.
         """
-        root = HERE.root
-        if (
-            root is not None
-            and unit is SECONDS
-            and func is perf_counter
-            and floor is _FLOOR
-            and running_loop() is None
-        ):
+        try:
+            root = HERE.root
+            kept = root.meters.get(label)
+        except (AttributeError, TypeError):
+            # There was no task in this thread, or this can be no key.
+            root, kept = root_here(), None
+        if unit is SECONDS and func is perf_counter and floor is _FLOOR and running_loop() is None:
+            # (to None there are many)
+            if getrefcount(kept) == _FREE:
+                return kept
             kept = root.kept
             if getrefcount(kept) == _FREE:
                 kept.label = label
                 return kept
-            return _task_meter(root, label)
+            if root is not ELSEWHERE:
+                return _task_meter(root, label)
         return _Meter(label, unit, func, floor)
 
     def digest_metric(self, label: Hashable, value: float, unit: str) -> None:
@@ -414,9 +441,9 @@ class ContextMeter:
 @contextmanager
 def _within(scope: Scope) -> Iterator[Scope]:
     token = SCOPE.set(scope)
-    root = HERE.root
+    root = root_here()
     if running_loop() is None:
-        HERE.root = None
+        HERE.root = ELSEWHERE
     try:
         yield scope
     finally:
@@ -428,3 +455,64 @@ def _within(scope: Scope) -> Iterator[Scope]:
 _METER = ContextMeter()
 #: The one meter: pickles of it are it.
 context_meter = _METER
+
+
+def _is_free_alone(label: Hashable) -> bool:
+    """Whether a kept meter is entered again when nobody has it, and only then."""
+
+    def is_kept() -> bool:
+        return type(context_meter.meter(label)) is _KeptMeter
+
+    if not is_kept():
+        return False
+    held = context_meter.meter(label)
+    is_held = is_kept()
+    del held
+    with context_meter.meter(label):
+        is_open = is_kept()
+    return is_kept() and not is_held and not is_open
+
+
+def _count_of_free() -> int:
+    """References to a kept meter that nobody has, where :meth:`ContextMeter.meter` counts them.
+
+    Interpreters differ in those that they leave out, so it is tried. 0: counts do not tell.
+    """
+    global _FREE
+    if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return 0
+    own, of_any = Scope(heard=Heard()), Scope(heard=Heard())
+    own.meters, own.others, own.returns = {}, (), False
+    own.meters["own"] = _kept_meter(own, "own")
+    of_any.meters, of_any.others, of_any.returns = {}, (_kept_meter(of_any, None, True),), False
+    own.kept = of_any.kept = None
+    alone = Scope(heard=Heard())
+    alone.meters, alone.others, alone.returns = {}, (), False
+    alone.kept = _kept_meter(alone, None, True)
+    outer = root_here()
+    try:
+        for count in range(1, 10):
+            _FREE = count
+            HERE.root = own
+            if _is_free_alone("own"):
+                for HERE.root in (alone, of_any):
+                    if not _is_free_alone(0):
+                        return 0
+                return count
+    finally:
+        HERE.root = outer
+    return 0
+
+
+def _know_counts() -> None:
+    global _FREE
+    _FREE = _count_of_free()
+
+
+if running_loop() is None:
+    _know_counts()
+else:
+    # (a thread without a loop, as tasks have it)
+    _counting = threading.Thread(target=_know_counts)
+    _counting.start()
+    _counting.join()

@@ -98,7 +98,7 @@ class Lane:
     ) -> Sequence[MeteredValues] | None:
         """What the task has measured itself."""
         heard = self.heard
-        if not (heard.seconds or heard.events or self.metered):
+        if not (heard.sums or heard.seconds or heard.events or self.metered):
             return None
         rows, self.metered = self.metered, []
         left = (0.0, 0.0) if is_divided else (duration, cpu)

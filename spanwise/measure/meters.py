@@ -83,13 +83,14 @@ def take_metered(
     heard: Heard, function: int, span: int, duration: float, cpu: float
 ) -> Sequence[MeteredValues]:
     """The same of what was heard, which is forgotten."""
-    seconds = heard.seconds
-    if len(seconds) == 1 and not heard.events:
-        label, value = seconds.popitem()
-        row = _of_one(label, value, SECONDS, function, span, duration, cpu)
+    sums = heard.sums
+    if len(sums) == 1 and not heard.seconds and not heard.events:
+        alone = sums[0]
+        row = _of_one(alone.label, alone.seconds, SECONDS, function, span, duration, cpu)
         if row is not None:
+            alone.seconds = None
+            sums.clear()
             return [row]
-        return metered([(label, value, SECONDS)], function, span, duration, cpu)
     return metered(heard.take(), function, span, duration, cpu)
 
 

@@ -153,7 +153,7 @@ def run_parts(
                     1,
                 )
             )
-            if heard.seconds or heard.events:
+            if heard.sums or heard.seconds or heard.events:
                 executor.metered += metered(heard.take(), function, span, end - begin, cpu)
             begin = end
             begin_cpu = end_cpu

@@ -22,12 +22,12 @@ from dask import compute, delayed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise import Client, Event, LocalCluster, Reschedule, observe, span
+from spanwise import Client, Event, LocalCluster, Reschedule, metrics, observe, span
 from spanwise.measure import scopes
 from spanwise.measure.meters import metered, take_metered, without_seconds
 from spanwise.measure.names import OTHERS, Names
-from spanwise.measure.scopes import MOST_LABELS, Heard, listen
-from spanwise.metrics import _KeptMeter, context_meter
+from spanwise.measure.scopes import MOST_LABELS, Heard, Sum, listen
+from spanwise.metrics import _KeptMeter, _TaskMeter, context_meter
 from spanwise.tests.marks import now_of
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.tests.work import lines_of
@@ -51,13 +51,21 @@ def told() -> Iterator[Told]:
 
 def in_a_task(code: Callable[[], object]) -> Told:
     """What a task tells that runs `code`, as a worker's thread hears it."""
+    return in_tasks(code)[0]
+
+
+def in_tasks(*codes: Callable[[], object]) -> list[Told]:
+    """The same of tasks that run one after the other in a thread."""
     heard = Heard()
+    told: list[Told] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         listen(heard)
         try:
-            code()
+            for code in codes:
+                code()
+                told.append(heard.take())
         except BaseException as error:  # noqa: BLE001 (raised below)
             failed.append(error)
 
@@ -66,7 +74,7 @@ def in_a_task(code: Callable[[], object]) -> Told:
     thread.join()
     if failed:
         raise failed[0]
-    return heard.take()
+    return told
 
 
 # ── the meter ──
@@ -362,11 +370,17 @@ def test_the_one_label_of_a_task_is_told_as_one_of_several(
         assert one.cpu == pytest.approx(other.cpu, abs=1e-9, nan_ok=True)
         assert type(one) is type(other)
     heard = Heard()
-    heard.seconds[label] = value
-    # (by text, for NaN is not itself)
-    taken = take_metered(heard, 3, 1, duration, cpu)
-    assert repr([*map(tuple, taken)]) == repr([*map(tuple, alone)])
-    assert take_metered(heard, 3, 1, duration, cpu) == []
+    summed = Sum(label)
+    for is_summed in (False, True):
+        if is_summed:
+            summed.seconds = value
+            heard.sums.append(summed)
+        else:
+            heard.seconds[label] = value
+        # (by text, for NaN is not itself)
+        taken = take_metered(heard, 3, 1, duration, cpu)
+        assert repr([*map(tuple, taken)]) == repr([*map(tuple, alone)])
+        assert take_metered(heard, 3, 1, duration, cpu) == [] and summed.seconds is None
 
 
 def test_meters_of_a_task_are_entered_again_only_when_nobody_has_them() -> None:
@@ -401,7 +415,13 @@ def test_meters_of_a_task_are_entered_again_only_when_nobody_has_them() -> None:
     assert said == {*"abcdfgh", *(f"e {each}" for each in range(10)), *pairs}
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="counts references in another way")
+#: Where threads run side by side, counts of references tell nothing.
+has_lock = pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="there is no interpreter lock"
+)
+
+
+@has_lock
 def test_a_meter_of_a_task_is_no_new_one_each_time() -> None:
     kinds: list[type] = []
 
@@ -413,6 +433,115 @@ def test_a_meter_of_a_task_is_no_new_one_each_time() -> None:
 
     in_a_task(code)
     assert set(kinds) == {_KeptMeter}
+
+
+@has_lock
+def test_meters_are_entered_again_only_where_counts_of_references_tell_who_has_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tells: dict[int, bool] = {}
+    known = metrics._FREE
+    assert known == metrics._count_of_free() > 0
+
+    def code() -> None:
+        root = scopes.root_here()
+        root.meters["x"] = metrics._kept_meter(root, "x")
+        root.returns = False  # (it keeps no others)
+        for count in (known, known - 1, known + 1, known + 2):
+            monkeypatch.setattr(metrics, "_FREE", count)
+            tells[count] = metrics._is_free_alone("x")
+
+    in_a_task(code)
+    assert [count for count, does in tells.items() if does] == [known]
+
+
+def test_each_task_of_a_thread_is_told_its_own_seconds() -> None:
+    """Of labels with a meter of their own, of one of them within itself, and of others."""
+    deltas: list[dict[Any, float]] = []
+    labels = ("a", "b", ("c", 1))
+
+    def code() -> None:
+        mine: dict[Any, float] = {}
+        for number in range(12):
+            label = labels[number % 3]
+            meter = context_meter.meter
+            with meter("around") as around, meter(label) as outer, meter("a") as inner:
+                pass
+            with context_meter.meter("last") as last:
+                if number % 2:
+                    context_meter.digest_metric("by hand", 1e-7, "seconds")
+                    time.sleep(1e-6)
+                else:
+                    context_meter.digest_metric("none", 0.0, "seconds")
+            told = (("around", around), (label, outer), ("a", inner), ("last", last))
+            for name, each in told:
+                mine[name] = mine.get(name, 0.0) + each.delta
+            for each, within in ((around, outer), (outer, inner)):
+                left = each.stop - each.start - (within.stop - within.start)
+                assert each.delta == pytest.approx(left, abs=1e-9)
+            by_hand = 1e-7 * (number % 2)
+            assert last.delta == pytest.approx(last.stop - last.start - by_hand, abs=1e-9)
+        deltas.append(mine)
+
+    said = in_tasks(code, lambda: None, code)
+    told, nothing, told_then = ({label: value for label, value, _ in each} for each in said)
+    assert [len(told), len(nothing), len(told_then)] == [len(each) for each in said]
+    assert nothing == {}
+    for own, heard in zip(deltas, (told, told_then), strict=True):
+        assert heard.pop("by hand") == pytest.approx(6e-7) and heard.pop("none") == 0.0
+        assert heard == pytest.approx(own, abs=1e-12)
+
+
+def test_labels_that_equal_others_are_told_as_they_are() -> None:
+    """A thread keeps meters by label, of texts alone."""
+
+    def say(label: Any) -> Callable[[], None]:
+        def code() -> None:
+            for _ in range(3):
+                with context_meter.meter(label):
+                    pass
+
+        return code
+
+    labels = [1, True, 1.0, ("a", 1), ("a", True), "1"]
+    said = in_tasks(*(say(label) for label in labels))
+    assert [[repr(label) for label, _, _ in each] for each in said] == [[repr(x)] for x in labels]
+
+
+@has_lock
+def test_a_thread_keeps_a_bounded_number_of_meters() -> None:
+    kinds: list[type] = []
+    held: list[int] = []
+
+    def code() -> None:
+        for number in range(1000):
+            with context_meter.meter(f"label {number}"):
+                pass
+            with context_meter.meter("always"):
+                pass
+        for number in (0, 999):
+            kinds.append(type(context_meter.meter(f"label {number}")))
+        held.append(len(scopes.root_here().meters))
+
+    said = {label for label, _, _ in in_a_task(code)}
+    assert said == {"always", *(f"label {number}" for number in range(1000))}
+    assert held == [metrics._MOST_KEPT] and kinds == [_KeptMeter] * 2
+
+
+def test_a_meter_that_cannot_be_entered_again_tells_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on interpreters whose counts do not tell."""
+    monkeypatch.setattr(metrics, "_FREE", 0)
+    kinds: set[type] = set()
+
+    def code() -> None:
+        for _ in range(3):
+            with context_meter.meter("x") as outer, context_meter.meter("y") as inner:
+                kinds.update((type(outer), type(inner)))
+
+    assert {label for label, _, _ in in_a_task(code)} == {"x", "y"}
+    assert kinds == {_TaskMeter}
 
 
 def test_figures_of_a_meter_of_a_task_are_unknown_until_it_ends() -> None:
@@ -462,7 +591,7 @@ def test_seconds_within_any_meter_of_a_task_are_taken_off_it(floor: Any) -> None
     figures: list[float] = []
 
     def code() -> None:
-        root = scopes.HERE.root
+        root = scopes.root_here()
         with context_meter.meter("around") as around:
             time.sleep(0.002)
             readings = clock(0.0, 10.0)
@@ -475,7 +604,7 @@ def test_seconds_within_any_meter_of_a_task_are_taken_off_it(floor: Any) -> None
         assert around.delta == 0.0
         with context_meter.meter("after"), context_meter.meter("deeper"):
             pass
-        assert scopes.HERE.root is root is not None
+        assert scopes.root_here() is root is not scopes.ELSEWHERE
 
     said = {label: value for label, value, _ in in_a_task(code)}
     inner, raises, outer = figures

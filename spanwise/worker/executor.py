@@ -397,7 +397,7 @@ class Executor(threading.Thread):
         self.cpu = stop_cpu
         heard = self.heard
         meters: Sequence[MeteredValues] | None = None
-        if heard.seconds or heard.events or self.metered:
+        if heard.sums or heard.seconds or heard.events or self.metered:
             if parts is None:
                 # (no fused task: then nothing is in `metered`)
                 function, span = row[TASK_FUNCTION], row[TASK_SPAN]
@@ -612,7 +612,7 @@ class Executor(threading.Thread):
             tell_end(self, stop, stop_cpu, row)
         heard = self.heard
         meters: Sequence[MeteredValues] | None = None
-        if heard.seconds or heard.events or self.metered:
+        if heard.sums or heard.seconds or heard.events or self.metered:
             # (of the part that failed by now nothing is left)
             meters = without_seconds(self._take_metered(row, None, 0.0, 0.0))
         wait_inputs, wait_thread = _waits(waiting, row, start)
