@@ -49,7 +49,8 @@ class Report:
         """Add what the run measured whose row comes next."""
         run, meters = len(self.runs), self.meters
         for row in rows:
-            meters += (run, *row)
+            meters.append(run)
+            meters += row
 
     def add_missing(
         self, task_id: int, run_id: int, lost: list[tuple[int, int]], now: float
