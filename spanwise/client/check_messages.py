@@ -35,6 +35,9 @@ def check_from_scheduler(message: Message) -> None:
     if kind == "report":
         for told in message.fields["errors"]:
             check_blob(message, "errors.blob", told["blob"])
+        if message.table("signs").rows:
+            last = message.table("tasks").rows - 1
+            check_ascending(message, "signs.row", column(message, "signs", "row"), last)
     elif kind == "cluster":
         ids = [worker["id"] for worker in message.fields["workers"]]
         if len(set(ids)) != len(ids):

@@ -924,6 +924,7 @@ class Client(
         request, answers = session.open_request("runResult")
         results: dict[str, Any] = {}
         try:
+            session.peers.have_told()
             session.send(
                 "run", {"request": request, "workers": sorted(waiting), "wait": wait}, None, [blob]
             )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spanwise.client.reason import Failure, Reason
+from spanwise.wire.sign import Sign
 
 PENDING = "pending"
 FINISHED = "finished"
@@ -31,6 +32,8 @@ class Entry:
         One of the texts above; the same as distributed's.
     inline
         The payload, if it came with the report; opened when first asked for.
+    sign
+        Where the result lies, if that came with the report: see `spanwise.wire.sign`.
     value
         The type of the value once it was brought here, else NOTHING.
     reason
@@ -49,6 +52,7 @@ class Entry:
         "key",
         "nbytes",
         "reason",
+        "sign",
         "status",
         "task_id",
         "value",
@@ -63,6 +67,7 @@ class Entry:
         self.worker = -1
         self.status = PENDING
         self.inline: memoryview | None = None
+        self.sign: Sign | None = None
         self.value: Any = NOTHING
         self.nbytes = 0.0
         self.reason: Reason | None = None

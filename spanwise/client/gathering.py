@@ -80,6 +80,9 @@ class Gathering:
                 value = open_result(_open, payload_here, entry.key)
                 values[entry] = value
                 entry.value = type(value)
+            elif entry.sign is not None and (came := self._look(entry)) is not None:
+                values[entry] = open_result(payload.loads, came, entry.key)
+                entry.value = type(values[entry])
             else:
                 values[entry] = None
                 remote.append(entry)
@@ -88,6 +91,18 @@ class Gathering:
                 until = max(until, time.monotonic() + TRANSFER_SECONDS)
             self._fetch(remote, values, errors, until)
         return values
+
+    def _look(self, entry: Entry) -> memoryview | None:
+        """The payload of a result, from where the report says that it lies; None: ask."""
+        row = self._session.workers.get(entry.worker)
+        sign = entry.sign
+        if row is None or sign is None:
+            return None
+        came = self._session.peers.look(row["address"], entry.task_id, entry.nbytes, sign)
+        if came is None:
+            # (if it does not lie elsewhere by now, to be told of that costs as much as to look)
+            entry.sign = None
+        return came
 
     def _fetch(
         self, entries: list[Entry], values: dict[Entry, Any], errors: str, until: float | None

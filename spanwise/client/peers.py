@@ -9,14 +9,14 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 from spanwise.client.parcel import Parcel
 from spanwise.notices import warn_asker
-from spanwise.wire import segments
+from spanwise.wire import segments, sign
 from spanwise.wire.direct import Direct
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.frame_reader import MOST_DESCRIPTORS
@@ -28,10 +28,18 @@ class Unreachable(LinkError):
     """A worker did not answer; it has probably died."""
 
 
+#: A worker learns of what was read in its memory after so long, or so many reads.
+TELL_SECONDS, TELL_READS = 0.1, 64
+#: Of more, while another thread fetches much from the same worker, the oldest are never told.
+_MOST_UNTOLD = 4096
+#: Who wants to be sure that it has learnt it waits at most so long.
+_TOLD_SECONDS = 2.0
+
+
 class _Peer:
     """One open link and the lock that lets one request use it at a time."""
 
-    __slots__ = ("done", "link", "lock", "reads")
+    __slots__ = ("done", "link", "lock", "reads", "taken")
 
     def __init__(self) -> None:
         self.link: Link | None = None
@@ -39,6 +47,8 @@ class _Peer:
         self.reads = True
         #: Segments that came over the link and that nothing here sees any more.
         self.done: deque[int] = deque()
+        #: Task, bytes, begin and seconds of what was read there, until the worker is told.
+        self.taken: deque[tuple[int, float, float, float]] = deque(maxlen=_MOST_UNTOLD)
         self.lock = threading.Lock()
 
 
@@ -51,9 +61,13 @@ class Peers:
         The cluster's.
     client
         The client's number in the cluster: data that it puts goes by it.
+    on_taken
+        Called when there is something to be told: :meth:`tell` is to be called soon.
     """
 
-    def __init__(self, secret: bytes, client: int = 0) -> None:
+    def __init__(
+        self, secret: bytes, client: int = 0, on_taken: Callable[[], None] = lambda: None
+    ) -> None:
         self._secret = secret
         self._intro = {"worker": None, "client": client}
         self._peers: dict[str, _Peer] = {}
@@ -64,6 +78,9 @@ class Peers:
         self._shared_serials = itertools.count(1)
         self._most_shared = segments.most_at_once()
         self._alone_until = 0.0
+        self._on_taken = on_taken
+        #: When workers are to be told of what was read there, in monotonic seconds; 0: of nothing.
+        self._tell_at = 0.0
 
     def get(
         self, address: str, task_ids: Sequence[int], until: float | None = None
@@ -110,6 +127,66 @@ class Peers:
                 raise
         return found
 
+    def look(self, address: str, task_id: int, nbytes: float, told: sign.Sign) -> memoryview | None:
+        """Read a result of so many bytes where it lies; None: it must be asked for.
+
+        Only over an open link is it known that the memory is this worker's.
+        """
+        begin = time.monotonic()
+        peer = self._peers.get(address)
+        link = None if peer is None else peer.link
+        if peer is None or link is None or not peer.reads or link.peer <= 0:
+            return None
+        try:
+            came = sign.read(link.peer, told, link.is_there)
+        except (LinkClosed, OSError):
+            return None  # (who asks learns whether it may never be read)
+        if came is not None:
+            now = time.monotonic()
+            peer.taken.append((task_id, nbytes, begin, now - begin))
+            if not self._tell_at:
+                self._tell_at = now + TELL_SECONDS
+                self._on_taken()
+            elif len(peer.taken) == TELL_READS:
+                self._tell_at = now
+                self._on_taken()
+        return came
+
+    def tell_after(self) -> float | None:
+        """In how many seconds workers are to be told of what was read there; None: of nothing."""
+        return max(0.0, self._tell_at - time.monotonic()) if self._tell_at else None
+
+    def tell(self) -> None:
+        """Tell workers of what was read there; later those that another thread asks."""
+        self._tell_at = 0.0
+        for peer in list(self._peers.values()):
+            if not peer.taken:
+                continue
+            if not peer.lock.acquire(blocking=False):
+                self._tell_at = time.monotonic() + TELL_SECONDS
+                continue
+            try:
+                self._tell(peer)
+            except LinkError:
+                self._drop(peer)
+            finally:
+                peer.lock.release()
+
+    def have_told(self) -> None:
+        """Return when workers know what was read there, unless one does not answer."""
+        for address, peer in list(self._peers.items()):
+            if peer.taken:
+                with suppress(LinkError, TimeoutError):
+                    self.get(address, [], time.monotonic() + _TOLD_SECONDS)
+
+    @staticmethod
+    def _tell(peer: _Peer) -> None:
+        """Tell one, which another thread does not use meanwhile."""
+        link, now = peer.link, time.monotonic()
+        rows = [peer.taken.popleft() for _ in range(len(peer.taken))]
+        if link is not None and rows:
+            link.send("taken", {}, {"reads": [(i, n, now - at, s) for i, n, at, s in rows]})
+
     def _ask(
         self,
         peer: _Peer,
@@ -121,6 +198,7 @@ class Peers:
     ) -> list[int]:
         """Ask once; return those that this process cannot take as they came."""
         link = self._open(peer, address, until)
+        self._tell(peer)
         request = next(self._requests)
         fields: dict[str, Any] = {
             "request": request,
@@ -314,6 +392,8 @@ class Peers:
             peers, self._peers = list(self._peers.values()), {}
         for peer in peers:
             if peer.link is not None:
+                with suppress(LinkError):
+                    self._tell(peer)
                 peer.link.close()
 
 

@@ -25,7 +25,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanwise.client.check_messages import check_from_scheduler, check_rows
@@ -76,6 +76,8 @@ from spanwise.wire.foreign import is_ctrl_c, said, type_name
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 from spanwise.wire.schema import link_type
+from spanwise.wire.sign import Sign
+from spanwise.wire.sign import unpack as unpack_sign
 
 if TYPE_CHECKING:
     from spanwise.client.needs import Around, Sleeper
@@ -217,7 +219,7 @@ class Session:
             else SpansOfTasks(around.span, self._span_closed, link.clock.at, self.number)
         )
         self.packer = Packer(dump, self.names, self.spans)
-        self.peers = Peers(secret, welcome.get("client", 0))
+        self.peers = Peers(secret, welcome.get("client", 0), self._have_told_soon)
         self._gathering = Gathering(self)
         self.subscriptions = Subscriptions(self)
         self.scheduler_plugins = SchedulerPlugins(self)
@@ -1015,9 +1017,18 @@ class Session:
         """Wait for dropped entries, and let go of them; False: nothing more comes."""
         queue = self._dropped
         assert not isinstance(queue, _Nowhere)
-        batch = [queue.get()]
+        after = self.peers.tell_after()
+        if after == 0.0:
+            self.peers.tell()
+            return True
+        try:
+            batch = [queue.get(timeout=after)]
+        except Empty:
+            return True
         if batch[0] is None:
             return False
+        if batch[0] is _TAKEN:
+            return True
         self._hurry.wait(_release_pause(batch[0]))
         self._hurry.clear()
         while not queue.empty():
@@ -1040,7 +1051,7 @@ class Session:
                     marks.append(dropped)
                 elif dropped is _STALLED:
                     stalled = True
-                elif dropped is not None:
+                elif dropped is not None and dropped is not _TAKEN:
                     entries = dropped if type(dropped) is list else [dropped]
                     ids.extend(self._count_down(entries))
         for row in rows:
@@ -1064,6 +1075,9 @@ class Session:
         for each in unused:
             self._forget_unused(each)
         return True
+
+    def _have_told_soon(self) -> None:
+        self._dropped.put(_TAKEN)
 
     def _pass(self, marks: list[_Mark]) -> None:
         with self.lock:
@@ -1172,10 +1186,11 @@ class Session:
             return
         check_rows(message, columns[2], columns[4])
         inline_bytes = 0 if blob is None else blob.nbytes
+        signs = frozenset(message.table("signs").values()[0])
         by_id = self._by_id
         with self.lock:
-            for id_, task_id, status, worker, nbytes, start, length, cause in zip(
-                *columns, strict=True
+            for row, (id_, task_id, status, worker, nbytes, start, length, cause) in enumerate(
+                zip(*columns, strict=True)
             ):
                 entry = by_id.get(id_)
                 if entry is None:
@@ -1183,12 +1198,16 @@ class Session:
                 entry.task_id = task_id
                 entry.worker = worker
                 entry.nbytes = nbytes
+                entry.sign = None
                 if status == REPORT_MEMORY:
                     if start != NONE_U32:
                         if blob is None or start + length > inline_bytes:
                             why = f"{length} bytes from {start} on, in {inline_bytes}"
                             raise broken(message, "tasks.inlineLength", why)
-                        entry.inline = blob[start : start + length]
+                        if row in signs:
+                            entry.sign = _sign(message, blob[start : start + length])
+                        else:
+                            entry.inline = blob[start : start + length]
                     entry.status = FINISHED
                 elif status == REPORT_LOST:
                     entry.status = PENDING
@@ -1431,6 +1450,13 @@ def _key_of_another(key: Key, number: int, task: int) -> Key:
     return (*key, mark) if isinstance(key, tuple) else f"{key}{mark}"
 
 
+def _sign(message: Message, told: memoryview) -> Sign:
+    try:
+        return unpack_sign(told)
+    except BrokenFrame as error:
+        raise broken(message, "signs.row", str(error)) from error
+
+
 def _disregard(worker: int, what: str) -> None:
     """Of workers that this program has not started."""
 
@@ -1446,6 +1472,8 @@ _NOWHERE = _Nowhere()
 
 #: Stands for the scheduler's question whether the client waits.
 _STALLED = object()
+#: Stands for results that were read in workers' memory, of which these are to be told.
+_TAKEN = object()
 
 
 def _release_pause(first: Any) -> float:

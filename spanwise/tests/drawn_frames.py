@@ -7,7 +7,7 @@ without a line here.  They are packed by hand: the encoder would not write most 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Any
 
@@ -68,6 +68,8 @@ _BOUNDS = {
 
 #: Values that are right where a column or field has this name: ids that are known, say.
 Known = Mapping[str, Callable[[], Any]]
+#: So often tables that are rare have no rows.
+_EMPTY = 0.9
 
 
 class DrawnFrames:
@@ -77,12 +79,20 @@ class DrawnFrames:
     ----------
     known
         By name of a column or field, what draws a right value for it.
+    rare
+        Tables that are mostly empty: else no message would be right that can have them.
     """
 
     def __init__(
-        self, link: str, direction: str, random: Random, known: Known | None = None
+        self,
+        link: str,
+        direction: str,
+        random: Random,
+        known: Known | None = None,
+        rare: Collection[str] = (),
     ) -> None:
         self.random = random
+        self._rare = rare
         self._messages = described_messages(link, direction)
         self._known = known or {}
         #: How often something of a message is wrong. Half of all draws are wrong in nothing but
@@ -98,8 +108,10 @@ class DrawnFrames:
             drawn[chance.choice(["x", *described["fields"]])] = chance.choice(_ODD)
         counts: list[int] = []
         sections: list[bytes] = []
-        for _, columns in described["tables"]:
+        for table_name, columns in described["tables"]:
             rows = chance.choice([0, 1, 1, 2, 3, 5])
+            if table_name in self._rare and chance.random() < _EMPTY:
+                rows = 0
             counts.append(rows)
             if rows:
                 table = b""

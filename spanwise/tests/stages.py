@@ -166,6 +166,7 @@ ONE_OBSERVER = frozenset(
         "test_scheduler_plugins",
         "test_scheduler_profile",
         "test_shared_state",
+        "test_signs",
         "test_spans",
         "test_system",
         "test_task_forks",

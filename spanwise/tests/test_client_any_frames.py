@@ -145,6 +145,7 @@ def frames_to_client(chance: Random, request: int) -> DrawnFrames:
             "pid": lambda: 2**22 + chance.randrange(9),
             "fatal": lambda: chance.random() < 0.05,
         },
+        rare={"signs"},
     )
 
 

@@ -99,6 +99,18 @@ def shows(pid: int, address: float, proof: str) -> bool:
     return found.hex() == proof
 
 
+def number_at(pid: int, address: int) -> int:
+    """The 64 bits that the process has there.
+
+    Raises
+    ------
+    OSError
+    """
+    found = bytearray(8)
+    _copy(pid, address_of(found), address, 8)
+    return int.from_bytes(found, sys.byteorder)
+
+
 def split(buffers: Sequence[Buffer]) -> tuple[list[Buffer], list[Piece]]:
     """What of a payload goes with the message, and where the rest lies."""
     small: list[Buffer] = []

@@ -23,6 +23,7 @@ from spanwise.records.enumerations import (
     ITEM_TOGETHER,
 )
 from spanwise.wire import direct, payload, raw_memory
+from spanwise.wire.content import check_lengths, check_sizes
 from spanwise.wire.errors import BrokenFrame, LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
 from spanwise.wire.frame import Message
@@ -267,8 +268,26 @@ class Server:
             elif message.type == "got":
                 read_there.clear()
                 self._has_read(unread)
+            elif message.type == "taken":
+                self._taken(link, message)
             elif message.type == "put":
                 self._put(link, message, client)
+
+    def _taken(self, link: Link, message: Message) -> None:
+        """Log what the caller has read here without asking."""
+        now = perf_counter()
+        log, ledger = self._worker.transfers.outgoing, self._worker.ledger
+        ids, sizes, ago, seconds = message.table("reads").values()
+        check_sizes(message, "reads.nbytes", sizes)
+        check_lengths(message, "reads.ago", ago)
+        check_lengths(message, "reads.seconds", seconds)
+        for task_id, nbytes, before, duration in zip(ids, sizes, ago, seconds, strict=True):
+            begin = now - before
+            transfer = log.begin(link.intro.get("worker"), begin, nbytes)
+            log.done(transfer, begin + duration, [(task_id, nbytes)])
+        ledger.add(now, CONTEXT, "network", "seconds", sum(seconds))
+        ledger.add(now, CONTEXT, "memory-read", "bytes", sum(sizes))
+        ledger.add(now, CONTEXT, "memory-read", "count", float(len(ids)))
 
     def _has_read(self, unread: list[_Gone]) -> None:
         now = perf_counter()
@@ -307,6 +326,9 @@ class Server:
         read = 0.0
         read_bytes = read_count = 0
         ids = [task_id for (task_id,) in message.table("ids")]
+        if not ids:
+            answer.send(False)
+            return None
         count = len(ids)
         values, sizes = worker.table.values, worker.table.sizes
         fixed = worker.sizes.fixed

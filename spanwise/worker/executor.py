@@ -364,6 +364,7 @@ class Executor(threading.Thread):
 
         # ── stamps, size, inline result ──
         small: bytes | None = None
+        is_sign = False
         if nbytes is not None:
             if row[TASK_FLAGS] & FLAG_WANTED:
                 small = plain_inline(value)
@@ -372,7 +373,9 @@ class Executor(threading.Thread):
             if parts is not None and opened.parts is None:
                 parts.append(self._compute(row, start, begin, stop, stop_cpu - begin_cpu))
         else:
-            nbytes, small, parts = self._weigh(row, value, opened, start, begin, begin_cpu, parts)
+            nbytes, small, is_sign, parts = self._weigh(
+                row, value, opened, start, begin, begin_cpu, parts
+            )
             stop = perf_counter()
             stop_cpu = thread_time()
         if worker.table.managed + nbytes > worker.spill.target:
@@ -418,6 +421,8 @@ class Executor(threading.Thread):
                 report.since = stop
             if meters is not None:
                 report.add_meters(meters)
+            if is_sign:
+                report.signs.append(len(report.runs))
             report.runs.append(
                 (
                     row[TASK_ID],
@@ -489,12 +494,12 @@ class Executor(threading.Thread):
         begin: float,
         begin_cpu: float,
         parts: list[Part] | None,
-    ) -> tuple[float, bytes | None, list[Part] | None]:
-        """Size a result and pickle it if it is small and wanted.
+    ) -> tuple[float, bytes | None, bool, list[Part] | None]:
+        """Size a result; if it is wanted, pickle it if it is small, else say where it lies.
 
         Returns
         -------
-        nbytes, small, parts
+        nbytes, small, is_sign, parts
             `parts` gets a compute part if sizing took long enough to be shown apart
             from the task.
         """
@@ -504,18 +509,23 @@ class Executor(threading.Thread):
         forks.came_back()
         sized = perf_counter()
         small = None
-        if row[TASK_FLAGS] & FLAG_WANTED and nbytes <= INLINE_BYTES:
-            small = inline(value)
+        is_sign = False
+        if row[TASK_FLAGS] & FLAG_WANTED:
+            if nbytes <= INLINE_BYTES:
+                small = inline(value)
+            else:
+                small = self.worker.signs.show(value)
+                is_sign = small is not None
         stop = perf_counter()
         if parts is None and stop - computed <= PART_SECONDS:
-            return nbytes, small, None
+            return nbytes, small, is_sign, None
         parts = parts or []
         if opened.parts is None:
             parts.append(self._compute(row, start, begin, computed, computed_cpu - begin_cpu))
         if small is not None:
             # Its CPU time includes that of the sizing before it.
             parts.append(own_part(KIND_SERIALIZE, row, start, sized, stop, 0.0, float(len(small))))
-        return nbytes, small, parts
+        return nbytes, small, is_sign, parts
 
     def _make_room(
         self,

@@ -24,6 +24,7 @@ from spanwise.worker.errors import Described
 from spanwise.worker.library import Library
 from spanwise.worker.report import Report
 from spanwise.worker.segment import Segment
+from spanwise.worker.signs import Signs
 from spanwise.worker.spill_file import Spent, Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, TaskTable
 from spanwise.worker.transfer_log import TransferLog, Transfers
@@ -214,6 +215,7 @@ class Executing(Reading, Spilling, Protocol):
     sizes: Sizes
     types: TypeNames
     report: Report
+    signs: Signs
     #: Executors that have nothing to do.
     idle: list[Lane]
     executors: list[Lane]

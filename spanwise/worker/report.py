@@ -21,7 +21,7 @@ class Report:
     A run's parts are those from its firstPart to the next run's.
     """
 
-    __slots__ = ("errors", "inline", "meters", "missing", "parts", "runs", "since")
+    __slots__ = ("errors", "inline", "meters", "missing", "parts", "runs", "signs", "since")
 
     def __init__(self) -> None:
         self.runs: list[RunRow] = []
@@ -32,6 +32,8 @@ class Report:
         self.missing: list[tuple[int, int]] = []
         self.errors: list[tuple[int, Described]] = []
         self.inline = bytearray()
+        #: Rows of `runs` whose inline payload is a sign.
+        self.signs: list[int] = []
         #: Stop of the first run in it.
         self.since = 0.0
 
@@ -106,6 +108,8 @@ class Report:
                 )
                 blobs.append(error.blob)
         tables: dict[str, Any] = {"runs": self.runs, "parts": self.parts, "missing": self.missing}
+        if self.signs:
+            tables["signs"] = {"row": self.signs}
         if self.meters:
             columns = ("row", *Metered._fields)
             meters = {

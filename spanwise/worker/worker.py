@@ -41,6 +41,7 @@ from spanwise.worker.library import Library
 from spanwise.worker.pinned import Pinned
 from spanwise.worker.report import Report
 from spanwise.worker.segments import SHARE_BYTES, Segments
+from spanwise.worker.signs import Signs
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable
@@ -128,6 +129,7 @@ class Worker:
         self.pinned = Pinned(self)
         self.segments = Segments(memory_limit, int(memory.get("share", SHARE_BYTES) or 0))
         self._process = ProcessMemory()
+        self.signs = Signs()
         self.spill.sources += [self.segments, self.pinned]
         self.spill.spare = self.segments
 

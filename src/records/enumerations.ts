@@ -306,7 +306,7 @@ export const ENUMERATIONS = {
     python: 'FLAG',
     means: {
       wanted:
-        'the client holds a future: the result comes inline if it has 4 KiB or less',
+        'the client holds a future: the result comes inline if it has 4 KiB or less, of a larger array where it lies',
       alias: 'its one dependency is its value; it never runs',
       data: 'a literal',
       fused: 'its template has parts'

@@ -25,6 +25,7 @@ type WireReport = {
   readonly taskId: number;
   readonly worker: number;
   readonly inline: string | null;
+  readonly isSign: boolean;
   readonly cause: number;
 };
 
@@ -232,7 +233,7 @@ export class WireClient {
     if (message.type !== 'report') {
       return;
     }
-    const { tasks } = message.tables;
+    const { tasks, signs } = message.tables;
     for (let i = 0; i < tasks.rows; i++) {
       const start = tasks.inlineStart[i]!;
       const inline =
@@ -248,6 +249,7 @@ export class WireClient {
         taskId: tasks.taskId[i]!,
         worker: tasks.worker[i]!,
         inline,
+        isSign: signs.row.includes(i),
         cause: tasks.cause[i]!
       });
     }

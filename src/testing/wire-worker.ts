@@ -13,8 +13,8 @@ import type {
 } from '../sidecar/scheduler-process/worker-fleet';
 import type { Message } from '../wire/schema';
 
-/** What a task does: the text of its template. `hold` runs until the test says so. */
-export type WireBehaviour = 'ok' | 'raise' | 'hold';
+/** What a task does: the text of its template. `hold` runs until the test says so; of `show` the result comes as if it were a sign. */
+export type WireBehaviour = 'ok' | 'raise' | 'hold' | 'show';
 
 type WireRun = {
   readonly taskId: number;
@@ -278,7 +278,12 @@ export class WireWorker {
           from: runs.map(() => NONE_U16),
           held: runs.map(() => 1)
         },
-        missing: { taskId: missing, worker: missing.map(() => this.id) }
+        missing: { taskId: missing, worker: missing.map(() => this.id) },
+        signs: {
+          row: runs.flatMap((run, row) =>
+            run.behaviour === 'show' ? [row] : []
+          )
+        }
       },
       [inline, ...raised.map(row => text(`error of ${runs[row]!.taskId}`))]
     );

@@ -349,7 +349,9 @@ export const CLIENT_LINK = {
           inlineStart: 'u32',
           inlineLength: 'u32',
           cause: u32Of<ClientTaskId>()
-        }
+        },
+        /** Rows of `tasks` whose inline payload says where the result lies in its worker's memory; they ascend. */
+        signs: { row: 'u32' }
       }
     ),
     /**

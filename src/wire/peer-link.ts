@@ -1,7 +1,8 @@
 /**
  * A worker's peer door (role `peer`): other workers and clients dial it to fetch and to store data; docs/contracts.md §5.
  */
-import { u32Of } from '../base/typed-arrays';
+import type { Seconds } from '../base/brand';
+import { f64Of, u32Of } from '../base/typed-arrays';
 import type { ClientTaskId, OuterTaskId } from '../records/ids';
 import * as v from 'valibot';
 import { flag, message, text, u32 } from './describe';
@@ -20,7 +21,7 @@ export const peerWelcome = v.looseObject({
 export const PEER_LINK = {
   up: {
     /**
-     * → one or more `data`. `share`: how many results the caller takes as descriptors, at most; `direct`: it reads others
+     * → one or more `data`; without ids one that is empty. `share`: how many results the caller takes as descriptors, at most; `direct`: it reads others
      * from the holder's memory; `together`: it takes numbers as
      * one list; `done`: segments that it has had on this link and no longer sees, one row for each time.
      */
@@ -35,6 +36,21 @@ export const PEER_LINK = {
     ),
     /** The caller has read all that a `data` of this request named in `direct`: one for each such frame. */
     got: message({ request: u32 }),
+    /**
+     * What the caller has read in the memory of this process since it told of that last, by the signs that came with reports. `ago`: when
+     * it began, in seconds before this was sent.
+     */
+    taken: message(
+      {},
+      {
+        reads: {
+          taskId: u32Of<OuterTaskId>(),
+          nbytes: 'f64',
+          ago: f64Of<Seconds>(),
+          seconds: f64Of<Seconds>()
+        }
+      }
+    ),
     /**
      * One blob (payload) per item. → `stored`. `shared`: items (by their row) whose payload of so many bytes lies in a
      * segment, as in `data`; only at doors whose `welcome` has `share`.

@@ -76,6 +76,8 @@ export const WORKER_LINK = {
           held: 'u8'
         },
         missing: { taskId: u32Of<OuterTaskId>(), worker: 'u16' },
+        /** Rows of `runs` whose inline payload says where the result lies in the worker's memory; they ascend. */
+        signs: { row: 'u32' },
         /** What the run in this row of `runs` has measured itself; the rows ascend. Other columns as in the log's `meters`. */
         meters: {
           row: 'u32',

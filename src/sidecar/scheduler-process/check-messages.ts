@@ -250,7 +250,7 @@ function checkFinished(
   { fields, tables, blobs }: Message<'worker', 'up', 'finished'>,
   threads: number
 ): void {
-  const { runs, parts, meters } = tables;
+  const { runs, parts, meters, signs } = tables;
   for (const { row, blob } of fields.errors) {
     if (row >= runs.rows) {
       throw new BrokenFrame(
@@ -282,6 +282,7 @@ function checkFinished(
     runs.rows,
     parts.rows
   );
+  checkAscending('finished', 'row', signs.row, signs.rows, runs.rows - 1);
   checkAscending('finished', 'row', meters.row, meters.rows, runs.rows - 1);
   checkTimes('finished', 'value', meters.value, meters.rows);
   checkAmounts('finished', 'cpu', meters.cpu, meters.rows);

@@ -24,10 +24,12 @@ export type TaskError = {
   readonly payload: Uint8Array | null;
 };
 
-/** A small result that came with the end of its run. */
+/** A small result, or the sign of a larger one, that came with the end of its run. */
 export type InlineResult = {
   readonly task: DenseTaskId;
   readonly bytes: Uint8Array;
+  /** They say where the result lies in its worker's memory. */
+  readonly isSign: boolean;
 };
 
 /** Tasks that the client has submitted and the scheduler has not, and the error that they get. */
@@ -53,6 +55,7 @@ export class ReportBuilder {
     inlineLength: [] as number[],
     cause: [] as ClientTaskId[]
   };
+  private readonly _signs: number[] = [];
   private _inline: Uint8Array[] = [];
   private _inlineEnd = 0;
   private _errors = new Map<DenseTaskId, ErrorRow>();
@@ -122,7 +125,11 @@ export class ReportBuilder {
     out.worker.push(head === NONE ? NONE_U16 : replicas.value(head));
     out.nbytes.push(isMemory ? nbytes[task]! : 0);
     if (inline > 0) {
-      this._addInline(this._inlines[inline - 1]!.bytes);
+      const { bytes, isSign } = this._inlines[inline - 1]!;
+      if (isSign) {
+        this._signs.push(out.inlineStart.length);
+      }
+      this._addInline(bytes);
     } else {
       out.inlineStart.push(NONE_U32);
       out.inlineLength.push(NONE_U32);
@@ -155,7 +162,7 @@ export class ReportBuilder {
   /** The finished message: fields, tables, blobs. */
   message(): {
     fields: FieldsInput<'client', 'down', 'report'>;
-    tables: { tasks: ReportBuilder['_columns'] };
+    tables: { tasks: ReportBuilder['_columns']; signs: { row: number[] } };
     blobs: Uint8Array[];
   } {
     const blobs: Uint8Array[] = [];
@@ -164,7 +171,7 @@ export class ReportBuilder {
     }
     return {
       fields: { errors: [...this._errors.values(), ...this._refusals] },
-      tables: { tasks: this._columns },
+      tables: { tasks: this._columns, signs: { row: this._signs } },
       blobs
     };
   }

@@ -208,8 +208,12 @@ function takeFinished(
     }
   }
   const inlineBytes = message.blobs[0];
+  const { signs } = message.tables;
+  let nextSign = 0;
   for (let row = 0; row < runs.rows; row++) {
     const isOk = runs.status[row] === RunStatus.Ok;
+    const isSign = nextSign < signs.rows && signs.row[nextSign] === row;
+    nextSign += isSign ? 1 : 0;
     if (!isOk || !isPresent(row)) {
       if (runs.status[row] === RunStatus.Missing && !isPresent(row)) {
         // It was recalled before it had its inputs: it gets no row.
@@ -220,13 +224,14 @@ function takeFinished(
     const task = tasks[row]!;
     const length = runs.inlineLength[row]!;
     log.stored(worker, task, rows, StoredKind.Stored, runs.nbytes[row]!);
-    if (length === NONE_U32) {
+    if (length === NONE_U32 || isSign) {
       // Its client fetches it.
       rows.mayMove[task]! |= rows.flags[task]! & SubmitFlag.Wanted;
-    } else if (inlineBytes !== undefined) {
+    }
+    if (length !== NONE_U32 && inlineBytes !== undefined) {
       const start = runs.inlineStart[row]!;
       const bytes = inlineBytes.subarray(start, start + length);
-      rows.inline[task] = inlines.push({ task, bytes });
+      rows.inline[task] = inlines.push({ task, bytes, isSign });
     }
   }
   if (!cluster.runWatchers.isEmpty) {

@@ -268,7 +268,7 @@ describe('a frame', () => {
           new Uint8Array(0)
         ])
       )
-    ).toEqual({ t: 'finished', f: fields, r: [1, 0, 0, 0], b: [5, 0] });
+    ).toEqual({ t: 'finished', f: fields, r: [1, 0, 0, 0, 0], b: [5, 0] });
   });
 
   it.each([

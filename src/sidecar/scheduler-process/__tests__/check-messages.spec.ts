@@ -221,7 +221,8 @@ describe('what a worker says', () => {
     ['offset of a part', NaN],
     ['offset of a part', -Infinity],
     ['duration of a part', NaN],
-    ['duration of a part', -1]
+    ['duration of a part', -1],
+    ['row of a sign', 1]
   ])('says of a run only what can be: no %s of %p', (what, value) => {
     const message = (isWrong: boolean): Message<'worker', 'up'> => {
       const of = (name: string, right: number): number[] =>
@@ -266,7 +267,8 @@ describe('what a worker says', () => {
             unit: [0],
             value: [0.25],
             cpu: of('cpu of a meter', NaN)
-          }
+          },
+          signs: { row: of('row of a sign', 0) }
         }
       );
       return new FrameDecoder('worker', 'up').decode(body);
@@ -275,7 +277,9 @@ describe('what a worker says', () => {
       checkFromWorker(message(isWrong), 0, 1);
     expect(check(false)).not.toThrow();
     expect(check(true)).toThrow(
-      `"finished": ${what.replace(/ of a .*/, '')} is ${value}`
+      what === 'row of a sign'
+        ? `"finished": row ${value} after 0, of 0.`
+        : `"finished": ${what.replace(/ of a .*/, '')} is ${value}`
     );
   });
 });

@@ -46,6 +46,23 @@ describe('clients of one cluster', () => {
     expect(c.taskId).not.toBe((await owner.outcome('c')).taskId);
   });
 
+  it('are told which results are signs, whatever is reported beside them', async () => {
+    // With x all of them may run, and end in one message.
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const shown = ['b', 'd', 'e', 'g'];
+    owner.submit(names.map(name => `x -> ${name}`).join('; '), {
+      want: names.join(' '),
+      does: { b: 'show', c: 'raise', d: 'show', e: 'show', g: 'show' }
+    });
+    for (const name of names) {
+      const found = await owner.outcome(name);
+      expect(found.isSign).toBe(shown.includes(name));
+      expect(found.inline).toBe(
+        name === 'c' ? null : `result of ${found.taskId}`
+      );
+    }
+  });
+
   it('release, cancel and try again what is their own alone', async () => {
     owner.submit('a; h', { want: 'a h', does: { h: 'hold' } });
     guest.submit('a; h', { want: 'a h', does: { h: 'hold' } });

@@ -72,6 +72,12 @@ describe('keys that a worker asks for', () => {
     await waitFor('both are dropped', () => theWorker().store.size === 0);
     // The client got b's result with the news of its end: it moved from nowhere.
     expect(await ask([a!, b!])).toEqual(['a-1', '']);
+    // What it was shown it may have read.
+    client.submit('e', { does: { e: 'show' } });
+    const e = (await client.outcome('e')).taskId;
+    await end('e');
+    await waitFor('it is dropped', () => theWorker().store.size === 0);
+    expect(await ask([e])).toEqual(['e-1']);
     // Their numbers are another's now, and they keep their keys.
     client.submit('c d');
     await end('d');
