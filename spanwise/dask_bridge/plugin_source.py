@@ -19,10 +19,10 @@ import json
 import math
 import platform
 import uuid
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain, islice
-from time import monotonic, thread_time
+from time import monotonic
 from typing import Any
 
 import distributed
@@ -80,6 +80,9 @@ _VIEWERS = 64
 _STATE_SECONDS = 0.45
 _STATE_SHARE = 0.002
 _LONGEST_STATE_SECONDS = 10.0
+#: What has not changed for so long rests: a look visits one in so many of those that do.
+_REST_SECONDS = 30.0
+_RESTING_LOOKS = 16
 #: After so long the scheduler may do something else; the clock is read once in so many rows.
 _STRETCH_SECONDS = 0.003
 _STRETCH_ROWS = 64
@@ -433,12 +436,85 @@ def plain(text: str) -> str:
     return text
 
 
-class Section:
-    """One kind of state: what is known by key, and in which answer each key changed."""
+class Turns:
+    """Which of many things a look visits: those that changed of late, and of the others some.
 
-    def __init__(self, take: Callable[[], Iterator[tuple[Any, tuple] | None]]) -> None:
+    ::
+
+        changed of late ──30 s without a change──▶ at rest: visited in turn, once in 16 looks
+               ▲─────────────── touch ───────────────┘
+
+    Dask keeps each span for ever, and each computation without one makes one: to read them all
+    would take the longer, the more has been computed.
+    """
+
+    def __init__(self) -> None:
+        self._late: dict[Any, float] = {}
+        self._resting: dict[Any, None] = {}
+        #: Those at rest that this round has not visited yet, and how many a look visits.
+        self._round: list[Any] = []
+        self._at_once = 1
+        #: How many things there were.
+        self._known = 0
+
+    def touch(self, key: Any) -> None:
+        """It has changed, or may change soon."""
+        self._late[key] = monotonic()
+        self._resting.pop(key, None)
+
+    def take(self, things: dict[Any, Any], forget: Callable[[Any], None]) -> list[Any]:
+        """Keys of those that are to be visited; `forget` is called for those that have gone."""
+        now = monotonic()
+        late, resting = self._late, self._resting
+        for key in islice(things, self._known, None):
+            late.setdefault(key, now)
+        if len(things) < self._known or not self._round:
+            # (each new one follows the others, if none has gone)
+            for key in things:
+                if key not in late and key not in resting:
+                    late[key] = now
+            for key in [key for key in chain(late, resting) if key not in things]:
+                late.pop(key, None)
+                resting.pop(key, None)
+                forget(key)
+        self._known = len(things)
+        if not self._round:
+            self._round = [*resting]
+            self._at_once = max(1, math.ceil(len(resting) / _RESTING_LOOKS))
+        some = self._round[-self._at_once :]
+        del self._round[-self._at_once :]
+        # (one may have been touched before Dask made it, or since this round began)
+        visited = [
+            *(key for key in late if key in things),
+            *(key for key in some if key in resting and key in things),
+        ]
+        # (after a visit that finds nothing: there may have been no look for long)
+        for key in [key for key, since in late.items() if now - since > _REST_SECONDS]:
+            del late[key]
+            resting[key] = None
+        return visited
+
+
+class Section:
+    """One kind of state: what is known by key, and in which answer each key changed.
+
+    With `keeps` a look finds what may have changed, and all else stays; without, what it does not
+    find has gone.
+    """
+
+    def __init__(
+        self, take: Callable[[], Iterator[tuple[Any, tuple] | None]], keeps: bool = False
+    ) -> None:
         #: None: nothing was found, after some work.
         self._take = take
+        self._keeps = keeps
+        self.turns = Turns()
+        #: Of the last looks how long each took: the least is a look's own, since what else the
+        #: machine does, and Python's garbage collector, come amid some of them.
+        self._took: deque[float] = deque(maxlen=3)
+        #: Whether the look before has not come to its end: what it had found is not known.
+        self.was_cut = False
+        self._is_looking = False
         self.rows: dict[Any, tuple[int, tuple]] = {}
         self.gone: dict[Any, int] = {}
         self.due = 0.0
@@ -463,52 +539,59 @@ class Section:
         What changed together gets a number together, when that is done.
         """
         self.due = math.inf
-        took = 0.0
         try:
             took = yield from self._look_on(number)
+            self._took.append(took)
         finally:
             # (another look that was asked for meanwhile stays due)
             if self.due == math.inf:
-                pause = max(_STATE_SECONDS, took / _STATE_SHARE)
+                pause = max(_STATE_SECONDS, min(self._took, default=0.0) / _STATE_SHARE)
                 self.due = monotonic() + min(pause, _LONGEST_STATE_SECONDS)
 
     def _look_on(self, number: Callable[[], int]) -> Generator[None, None, float]:
-        """Returns how much CPU all stretches took: what else the machine does is no cost."""
-        began = thread_time()
+        """Returns how long all stretches took.
+
+        (By the clock: the CPU time of a thread is a call of the system, which takes longer than
+        most looks on some machines.)
+        """
+        began = monotonic()
         took = 0.0
-        rows = self.rows
+        rows, keeps = self.rows, self._keeps
         seen = set()
         changed = []
+        self.was_cut, self._is_looking = self._is_looking, True
         # (all of it, or nothing if it fails)
         for place, found in enumerate(self._take(), 1):
-            if place % _STRETCH_ROWS == 0 and thread_time() - began >= _STRETCH_SECONDS:
-                took += thread_time() - began
+            if place % _STRETCH_ROWS == 0 and monotonic() - began >= _STRETCH_SECONDS:
+                took += monotonic() - began
                 yield
-                began = thread_time()
+                began = monotonic()
             if found is None:
                 continue
             key, values = found
-            seen.add(key)
+            if not keeps:
+                seen.add(key)
             known = rows.get(key)
             if known is None or known[1] != values:
                 changed.append(found)
         self.looked = number()
         for place, (key, values) in enumerate(changed):
             if place and place % _STATE_ROWS == 0:
-                took += thread_time() - began
+                took += monotonic() - began
                 yield
-                began = thread_time()
+                began = monotonic()
                 self.looked = number()
             self.newest = self.looked
             rows[key] = (self.looked, values)
             self.gone.pop(key, None)
-        if len(seen) < len(rows):
+        if not keeps and len(seen) < len(rows):
             for key in [key for key in rows if key not in seen]:
                 del rows[key]
                 self.gone[key] = self.looked
             while len(self.gone) > _GONE:
                 del self.gone[next(iter(self.gone))]
-        return took + thread_time() - began
+        self._is_looking = False
+        return took + monotonic() - began
 
     def until(self, since: int, newest: int) -> int:
         """The last number up to which the changes after `since` fit into one answer."""
@@ -564,15 +647,20 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._sections = {
             "workers": Section(self._workers),
             "clients": Section(self._clients),
-            "spans": Section(self._spans),
-            "groups": Section(self._groups),
+            "spans": Section(self._spans, keeps=True),
+            "groups": Section(self._groups, keeps=True),
             # (before the sums: a worker that was heard of by then has told those)
             "memory": Section(self._memory),
-            "fine": Section(self._fine),
+            "fine": Section(self._fine, keeps=True),
             "bandwidth": Section(self._bandwidth),
             "loop": Section(self._loop),
         }
-        self._known_groups: dict[int, tuple[Any, float]] = {}
+        #: By id: a group, when Dask was seen to know it, whether its last figures are told.
+        self._known_groups: dict[int, tuple[Any, float, bool]] = {}
+        #: Spans whose sums the look found that goes on, or that was cut.
+        self._fine_found: set[Any] = set()
+        #: Contexts of the sums of spans.
+        self._fine_contexts: set[Any] = set()
         #: Span → its sums as they were looked at last, and their rows.
         self._fine_seen: dict[Any, tuple[dict[Any, Any], list[tuple[Any, tuple]]]] = {}
         #: Span → how many of its sums cannot be told, if there are any.
@@ -661,6 +749,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         given_at = given.pop
         group = names = None
         done: list[tuple] = []
+        spans: set[Any] = set()
         size = runs = 0
         for row in unsorted:
             if len(row) == 2:
@@ -670,6 +759,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             _, t, key, of_group, worker, thread, nbytes, typename, startstops, text = row
             if of_group is not group:
                 group, names = of_group, names_of(of_group)
+                if names is not None:
+                    spans.add(names[2])
             what = worker, thread, nbytes, typename
             told = done_row(t, key, names, what, startstops, text, given_at(key, 0.0))
             done.append(told)
@@ -685,6 +776,15 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 self._ring.add_all(done, size, runs)
                 done, size, runs = [], 0, 0
         self._ring.add_all(done, size, runs)
+        self._touch(spans)
+
+    def _touch(self, spans: Iterable[Any]) -> None:
+        """Something has become of tasks of these spans: their figures and sums will change."""
+        sections = [self._sections[name] for name in ("spans", "fine") if name in self._sections]
+        for span in spans:
+            if span is not None:
+                for section in sections:
+                    section.turns.touch(span)
 
     def _note_ended(self, key: Any, start: str, finish: str) -> None:
         ring = self.ring
@@ -692,6 +792,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             self._given.pop(key, None)
         task = self.scheduler.tasks.get(key)
         names = names_of(None if task is None else task.group)
+        self._touch(() if names is None else (names[2],))
         why = finish
         if finish == "erred":
             blamed = getattr(getattr(task, "exception_blame", None), "key", None)
@@ -727,6 +828,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 new.append(key)
         if len(new) > before:
             alike.append((names_of(group), inferred, len(new) - before))
+        self._touch({names[2] for names, _, _ in alike})
         if is_fused and not keeps_layers:
             # (Dask has forgotten in which spans its layers were written, or they were in none)
             alike = [(names, 1, count) for names, _, count in alike]
@@ -1213,23 +1315,43 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         extension = self._span_extension()
         if extension is None:
             return
-        for number, span in list(extension.spans.items()):
+        section = self._sections["spans"]
+        rows, turns = section.rows, section.turns
+        for number, span in self._and_around(turns.take(extension.spans, self._forget_span)):
             start, stop, nbytes, done = self._span_figures(span)
             parent = span.parent
-            yield (
+            values = (
                 number,
-                (
-                    number,
-                    None if parent is None else parent.id,
-                    str(span.name[-1]),
-                    float(span.enqueued),
-                    start,
-                    stop,
-                    int(done),
-                    nbytes,
-                    len(span.groups),
-                ),
+                None if parent is None else parent.id,
+                str(span.name[-1]),
+                float(span.enqueued),
+                start,
+                stop,
+                int(done),
+                nbytes,
+                len(span.groups),
             )
+            known = rows.get(number)
+            if not done or known is None or known[1] != values:
+                turns.touch(number)
+            yield number, values
+
+    def _forget_span(self, number: Any) -> None:
+        self._sections["spans"].rows.pop(number, None)
+
+    def _and_around(self, numbers: list[Any]) -> list[tuple[Any, Any]]:
+        """Spans and those around them, whose figures hold theirs: outer ones first."""
+        spans = self._span_extension().spans
+        found: dict[Any, Any] = {}
+        for number in numbers:
+            around = []
+            span = spans[number]
+            while span is not None and number not in found:
+                around.append((number, span))
+                span = span.parent
+                number = None if span is None else span.id
+            found.update(reversed(around))
+        return [*found.items()]
 
     def _span_figures(self, span: Any) -> tuple[float, float, int, bool]:
         """Start, stop (0.0: it goes on), bytes, whether all is done: as the span itself says.
@@ -1259,16 +1381,18 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
     def _groups(self) -> Iterator[tuple[Any, tuple]]:
         now = monotonic()
         known = self._known_groups
+        section = self._sections["groups"]
         for group in self.scheduler.task_groups.values():
-            known[id(group)] = (group, now)
+            known[id(group)] = (group, now, False)
         # One that Dask has forgotten stays until each viewer must have its last figures.
-        known = {
-            number: (group, seen)
-            for number, (group, seen) in known.items()
-            if seen >= now - _LONGEST_LEASE
-        }
-        self._known_groups = known
-        for number, (group, _) in list(known.items()):
+        for number in [each for each, of in known.items() if of[1] < now - _LONGEST_LEASE]:
+            del known[number]
+            section.rows.pop(number, None)
+        for number, (group, seen, is_told) in list(known.items()):
+            if is_told and not section.was_cut:
+                continue
+            # (what it has when Dask has forgotten it stays so)
+            known[number] = (group, seen, seen < now)
             states = group.states
             durations = dict(group.all_durations)
             types = sorted(map(str, islice(getattr(group, "types", ()), 20)))
@@ -1293,33 +1417,66 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
 
     def _fine(self) -> Iterator[tuple[Any, tuple] | None]:
         extension = self._span_extension()
-        of_spans: set = set()
+        section, contexts = self._sections["fine"], self._fine_contexts
+        if section.was_cut:
+            for number in self._fine_found - {None}:
+                section.turns.touch(number)
+        else:
+            self._fine_found.clear()
         # (before the spans: what one of them adds meanwhile must not be there once more)
         metrics = getattr(self.scheduler, "cumulative_worker_metrics", None)
         total = dict(metrics) if isinstance(metrics, dict) else {}
         if extension is not None:
             spans = self._sections["spans"]
-            for number, span in list(extension.spans.items()):
-                metrics = getattr(span, "_cumulative_worker_metrics", None)
-                if isinstance(metrics, dict):
-                    for key in metrics:
-                        of_spans.add(key[0])
+            gone: list[Any] = []
+            some = section.turns.take(extension.spans, gone.append)
+            if gone:
+                self._forget_fine(gone)
+            for number in some:
+                metrics = _sums_of(extension.spans.get(number))
+                if metrics:
                     if number in spans.rows:
-                        yield from self._fine_of(number, metrics)
+                        yield from self._fine_changes(number, metrics)
                     else:
                         # (whose sums they are must be known first)
                         spans.due = 0.0
+                        section.turns.touch(number)
+                        contexts.update(key[0] for key in metrics)
                 yield None
-            for number in self._fine_seen.keys() - extension.spans.keys() - {None}:
-                del self._fine_seen[number]
-                self._fine_untold.pop(number, None)
         # What spans have is there once more, without them.
         rest = {
             key: value
             for key, value in total.items()
-            if not (isinstance(key, tuple) and key and key[0] in of_spans)
+            if not (isinstance(key, tuple) and key and key[0] in contexts)
         }
-        yield from self._fine_of(None, rest)
+        yield from self._fine_changes(None, rest)
+
+    def _fine_changes(self, span: Any, metrics: dict[Any, Any]) -> list[tuple[Any, tuple]]:
+        """The sums of a span, if one has changed since a look found them and came to its end."""
+        section = self._sections["fine"]
+        before = self._fine_seen.get(span)
+        rows = self._fine_of(span, metrics)
+        if before is not None and rows is before[1]:
+            return rows if span in self._fine_found else []
+        self._fine_found.add(span)
+        if span is not None:
+            section.turns.touch(span)
+            self._fine_contexts.update(key[0] for key in metrics)
+        if before is not None:
+            for key in {key for key, _ in before[1]}.difference(key for key, _ in rows):
+                section.rows.pop(key, None)
+        return rows
+
+    def _forget_fine(self, spans: list[Any]) -> None:
+        rows = self._sections["fine"].rows
+        for span in spans:
+            self._fine_untold.pop(span, None)
+            for key, _ in self._fine_seen.pop(span, ({}, []))[1]:
+                rows.pop(key, None)
+        contexts = self._fine_contexts
+        contexts.clear()
+        for span in self._span_extension().spans.values():
+            contexts.update(key[0] for key in _sums_of(span))
 
     def _fine_of(self, span: Any, metrics: dict[Any, Any]) -> list[tuple[Any, tuple]]:
         known = self._fine_seen.get(span)
@@ -1475,6 +1632,11 @@ def can_be_told(value: Any) -> bool:
         return -_LARGEST <= value <= _LARGEST
     except (TypeError, ValueError):
         return False
+
+
+def _sums_of(span: Any) -> dict[Any, float]:
+    metrics = getattr(span, "_cumulative_worker_metrics", None)
+    return metrics if isinstance(metrics, dict) else {}
 
 
 def fused(task: Any) -> bool:

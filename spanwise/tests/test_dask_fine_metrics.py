@@ -345,7 +345,11 @@ def test_sums_of_a_span_come_after_it() -> None:
         task_groups={},
     )
     bridge._fine_seen, bridge._fine_untold = {}, {}
-    bridge._sections = {"spans": Section(bridge._spans), "fine": Section(bridge._fine)}
+    bridge._fine_found, bridge._fine_contexts = set(), set()
+    bridge._sections = {
+        "spans": Section(bridge._spans, keeps=True),
+        "fine": Section(bridge._fine, keeps=True),
+    }
     bridge._sections["spans"].due = 1e9
     bridge._sections["fine"].look(1)
     assert [*bridge._sections["fine"].changed(0, 9)] == []

@@ -347,6 +347,7 @@ def test_whatever_has_ended_is_told_as_it_is_and_the_rest_is_left_out(
     rows: list[tuple[Any, ...]] = []
     bridge = Bridge()
     bridge._ring, bridge._given, bridge._unsorted = Ring(), {}, []
+    bridge._sections = {}
     for n, (key, group, worker, number, parts) in enumerate(drawn):
         if n % every:
             bridge.ring.add((plugin_source.ENDED, float(n), key, None, "released", "why"), 1)
@@ -381,6 +382,7 @@ def test_whatever_has_ended_is_told_as_it_is_and_the_rest_is_left_out(
 def test_the_ring_is_nothing_that_the_collector_looks_through(key: Any) -> None:
     bridge = Bridge()
     bridge._ring, bridge._given, bridge._unsorted = Ring(), {}, []
+    bridge._sections = {}
     parts = [{"action": "compute", "start": 1.0, "stop": 2.0}]
     for n in range(10):
         bridge._unsorted.append(
@@ -397,6 +399,7 @@ def test_the_ring_is_nothing_that_the_collector_looks_through(key: Any) -> None:
 def test_the_ring_knows_what_it_takes(key: Any, parts: int) -> None:
     bridge = Bridge()
     bridge._ring, bridge._given, bridge._unsorted = Ring(), {}, []
+    bridge._sections = {}
     tracemalloc.start()
     try:
         for n in range(5_000):
@@ -461,6 +464,7 @@ def test_what_has_happened_is_told_in_its_order(steps: list[tuple[str, int]]) ->
     tasks = {f"inc-{n}": SimpleNamespace(group=group, exception_blame=None) for n in range(4)}
     bridge = Bridge()
     bridge._ring, bridge._given, bridge._unsorted = Ring(), {}, []
+    bridge._sections = {}
     bridge.scheduler = SimpleNamespace(tasks=tasks)
     bridge.transition = bridge._noting()
     expected: list[tuple[int, str, bool]] = []

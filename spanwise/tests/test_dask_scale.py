@@ -6,15 +6,12 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from inspect import signature
-from itertools import count, pairwise
-from time import monotonic
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from distributed import Scheduler
-from distributed.scheduler import TaskGroup, TaskPrefix
 from distributed.spans import Span
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -26,6 +23,7 @@ from spanwise.dask_bridge.pulled import Pulled, read_answer
 from spanwise.dask_bridge.sample_pull import Sampled
 from spanwise.records.block import decode_block
 from spanwise.records.tables import record_tables
+from spanwise.tests.task_groups import task_group
 
 #: In place of 50,000.
 MOST = 4
@@ -159,10 +157,11 @@ def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
         bridge._sections["spans"].rows[name] = (1, (name,))
 
     bridge = Bridge()
-    fine = Section(bridge._fine)
+    fine = Section(bridge._fine, keeps=True)
     bridge.scheduler = SimpleNamespace(extensions={"spans": SimpleNamespace(spans=spans)})
     bridge._fine_seen, bridge._fine_untold = {}, {}
-    bridge._sections = {"spans": Section(bridge._spans), "fine": fine}
+    bridge._fine_found, bridge._fine_contexts = set(), set()
+    bridge._sections = {"spans": Section(bridge._spans, keeps=True), "fine": fine}
     bridge._state = 0
     for number in range(100):
         add(f"id-{number}")
@@ -195,12 +194,24 @@ def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
 def test_what_takes_long_is_looked_at_again_within_ten_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """A look that something else made longer than the others is no reason to wait."""
+    now = 0.0
+    monkeypatch.setattr(plugin_source, "_STATE_SECONDS", 0.45)
     monkeypatch.setattr(plugin_source, "_STATE_SHARE", 0.002)
-    monkeypatch.setattr(plugin_source, "thread_time", count(0.0, 0.5).__next__)
-    section = Section(lambda: iter([("key", ("values",))]))
-    before = monotonic()
-    section.look(1)
-    assert before + 10.0 <= section.due <= monotonic() + 10.0
+    monkeypatch.setattr(plugin_source, "monotonic", lambda: now)
+
+    def take() -> Iterator[tuple[str, tuple[str]]]:
+        nonlocal now
+        now += seconds
+        yield "key", ("values",)
+
+    section = Section(take)
+    pauses = []
+    for took in (0.5, 0.5, 0.004, 0.5, 0.5, 0.003, 0.0):
+        seconds = took
+        section.look(1)
+        pauses.append(round(section.due - now, 3))
+    assert pauses == [10.0, 10.0, 2.0, 2.0, 2.0, 1.5, 0.45]
 
 
 #: Spans are made at 100.
@@ -230,9 +241,7 @@ def test_figures_of_a_span_are_those_that_it_tells_itself(
         span.enqueued = 100.0
     known = {}
     for number, (of, states, start, stop, nbytes) in enumerate(drawn):
-        # (releases of 2024 give it its prefix later)
-        has_prefix = "prefix" in signature(TaskGroup).parameters
-        group = TaskGroup(f"g{number}", *([TaskPrefix("g")] if has_prefix else []))
+        group = task_group(f"g{number}")
         group.states.update(states)
         group.start, group.stop, group.nbytes_total = start, stop, nbytes
         spans[of].groups.add(group)
