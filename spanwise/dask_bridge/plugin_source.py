@@ -462,6 +462,11 @@ class Turns:
         self._late[key] = monotonic()
         self._resting.pop(key, None)
 
+    def take_all_next(self) -> None:
+        """The next look visits all."""
+        self._round = [*self._resting]
+        self._at_once = max(1, len(self._round))
+
     def take(self, things: dict[Any, Any], forget: Callable[[Any], None]) -> list[Any]:
         """Keys of those that are to be visited; `forget` is called for those that have gone."""
         now = monotonic()
@@ -1204,6 +1209,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 lacks = name == "spans" and self._lacks(spans)
                 if not (fresh or lacks or now >= section.due):
                     continue
+                if fresh:
+                    section.turns.take_all_next()
                 try:
                     for _ in section.looking(self._next_state):
                         await asyncio.sleep(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -313,3 +314,24 @@ def test_each_look_finds_all_that_changed_of_late(drawn: list[tuple[str, int, fl
                 told, true = _told(watched.bridge), _told(watched.fresh())
                 for name in sections:
                     assert told[name] == true[name]
+
+
+def test_who_asks_a_question_is_told_of_what_rests_too() -> None:
+    """A worker that stood still told its sums long after its last task."""
+    watched = _Watched()
+    bridge = watched.bridge
+
+    def told(fresh: bool) -> set[str]:
+        texts = plugin_source.Texts()
+        said = asyncio.run(bridge._states(-1, {"spans", "fine"}, fresh, set(), texts))
+        spans = said["states"]["fine"]["span"]
+        return {texts.texts[number] for number in spans if number >= 0}
+
+    with _Clock() as clock:
+        for _ in range(3):
+            _look(bridge)
+            clock.now += _REST + 1
+        for number in (5, 6, 7):
+            watched.happen("sum", number, 1.0)
+        assert len(told(fresh=False)) <= 1
+        assert told(fresh=True) == {"s5", "s6", "s7"}
