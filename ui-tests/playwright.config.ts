@@ -47,6 +47,8 @@ function server(name: ServerName, port: number | undefined, baseUrl: string) {
     name,
     port,
     path: baseUrl,
+    // Those of the others start as users' kernels do.
+    forks_kernels: name === 'laptop',
     variables: {
       JUPYTER_RUNTIME_DIR: runtimeFolder(name),
       SPANWISE_BROWSER_SERVER: name,

@@ -146,7 +146,8 @@ def _forked(arguments: list[str], environment: dict[str, str], folder: str | Non
         "module": _LAUNCHER,
         "arguments": [_LAUNCHER, *arguments],
         "folder": folder or str(Path.cwd()),
-        "variables": environment,
+        # As Jupyter has it: the server's, which is no parent of a fork.
+        "variables": {**environment, "JPY_PARENT_PID": str(os.getpid())},
     }
     with socket.socket(socket.AF_UNIX) as link:
         link.settimeout(_START_SECONDS)
@@ -164,8 +165,8 @@ def _forked(arguments: list[str], environment: dict[str, str], folder: str | Non
     return _Forked(int(pid))
 
 
-def _serve() -> None:
-    """Be a Jupyter server whose kernels are forks."""
+def fork_kernels() -> None:
+    """Have the kernels of this process be forks: it is a Jupyter server, or becomes one."""
     from jupyter_client.provisioning import local_provisioner
 
     launch = local_provisioner.launch_kernel
@@ -178,6 +179,11 @@ def _serve() -> None:
         return _forked(arguments, given["env"], given["cwd"])
 
     local_provisioner.launch_kernel = launch_kernel  # type: ignore[assignment]
+
+
+def _serve() -> None:
+    """Be a Jupyter server whose kernels are forks."""
+    fork_kernels()
     runpy.run_module("jupyter_server", run_name="__main__", alter_sys=True)
 
 

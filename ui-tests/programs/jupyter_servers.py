@@ -5,6 +5,9 @@ To import it takes four seconds of a core, which each server would need for itse
     SPANWISE_BROWSER_SERVERS='[{"name": …, "port": …, "path": …, "variables": {…}}, …]'
     python jupyter_servers.py CONFIG
 
+With `"forks_kernels": true` a server's kernels are forks as well
+(`spanwise/tests/forked_kernels.py`).
+
 Prints that all servers answer as soon as they do. They end with this process, and this one with
 that which started it, however that ends and whenever; each writes `<name>.log` in the folder in
 which it is started.
@@ -76,6 +79,10 @@ def fork(config: str, server: dict[str, Any]) -> int:
     os.dup2(out, 1)
     os.dup2(out, 2)
     os.environ.update(server["variables"])
+    if server.get("forks_kernels"):
+        forked_kernels = importlib.import_module("spanwise.tests.forked_kernels")
+        os.environ[forked_kernels.ADDRESS] = forked_kernels.kernels_address()
+        forked_kernels.fork_kernels()
     sys.argv = ["jupyter-lab", "--config", config, "--allow-root"]
     runpy.run_module("jupyterlab", run_name="__main__", alter_sys=True)
     sys.exit()

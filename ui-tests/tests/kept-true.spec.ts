@@ -41,7 +41,7 @@ test('chips, orders, and the death of observer and scheduler', async ({
   const notebook = await lab.open('mill.ipynb', [
     START,
     WORK,
-    kill('observer', 'os.getppid()'),
+    kill('observer', 'int(os.environ["JPY_PARENT_PID"])'),
     kill('scheduler', 'os.getpid()')
   ]);
   await notebook.run(0);
