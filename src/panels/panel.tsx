@@ -176,7 +176,7 @@ export abstract class SpanwisePanel<
     }
     this._watching?.dispose();
     this._listen(false);
-    Signal.clearData(this);
+    // Who tracks open panels hears of it.
     super.dispose();
     this._context.release();
   }
@@ -350,6 +350,11 @@ export abstract class SpanwisePanel<
   protected override onAfterHide(msg: Message): void {
     super.onAfterHide(msg);
     this._setWatching(false);
+  }
+
+  /** JupyterLab only takes it out of the main area. */
+  protected override onCloseRequest(): void {
+    this.dispose();
   }
 
   protected override onBeforeDetach(msg: Message): void {

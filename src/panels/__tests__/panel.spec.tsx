@@ -140,6 +140,17 @@ describe('SpanwisePanel', () => {
     panel?.dispose();
   });
 
+  it('ends when it is closed, and who tracks it hears so', () => {
+    const made = setUp({});
+    panel = made.panel;
+    const ended = jest.fn();
+    panel.disposed.connect(ended);
+    panel.close();
+    MessageLoop.flush();
+    expect(panel.isDisposed).toBe(true);
+    expect(ended).toHaveBeenCalledTimes(1);
+  });
+
   it('says that there is no cluster, and names it when it comes', async () => {
     const made = setUp({});
     panel = made.panel;
