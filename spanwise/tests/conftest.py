@@ -115,9 +115,23 @@ def _tasks_go_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
     if module_of(request.node) not in BY_VALUE:
         yield
         return
-    cloudpickle.register_pickle_by_value(request.module)
+    # Some take functions of another file of tests.
+    names = {getattr(each, "__module__", None) for each in vars(request.module).values()}
+    modules = [
+        sys.modules[name]
+        for name in sorted(
+            {request.module.__name__, *(each for each in names if _is_of_tests(each))}
+        )
+    ]
+    for each in modules:
+        cloudpickle.register_pickle_by_value(each)
     yield
-    cloudpickle.unregister_pickle_by_value(request.module)
+    for each in modules:
+        cloudpickle.unregister_pickle_by_value(each)
+
+
+def _is_of_tests(module: object) -> bool:
+    return isinstance(module, str) and module.startswith("spanwise.tests.test_")
 
 
 @pytest.fixture

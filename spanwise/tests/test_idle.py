@@ -180,26 +180,24 @@ def hold(nbytes: int, number: int) -> bytes:
     return bytes([number % 256]) * nbytes
 
 
-#: In a worker: seconds for which its executor wrote results to disk, by stamps around that.
-_spilled: list[float] = []
-
-
 def stamp_spilling(dask_worker: Any) -> None:
-    make_room = dask_worker._worker.spill.make_room
+    """Note in a worker for how many seconds its executor writes results to disk."""
+    spill = dask_worker._worker.spill
+    make_room, spilled = spill.make_room, []
 
     def stamped(*arguments: Any) -> Any:
         begin = time.perf_counter()
         spent = make_room(*arguments)
         # (the watch thread writes too, beside the one that runs tasks)
         if spent.disk_bytes and threading.current_thread() in dask_worker._worker.executors:
-            _spilled.append(time.perf_counter() - begin)
+            spilled.append(time.perf_counter() - begin)
         return spent
 
-    dask_worker._worker.spill.make_room = stamped
+    spill.make_room, spill.stamped = stamped, spilled
 
 
-def seconds_spilled() -> float:
-    return sum(_spilled)
+def seconds_spilled(dask_worker: Any) -> float:
+    return sum(dask_worker._worker.spill.stamped)
 
 
 def test_a_thread_that_spills_is_not_idle() -> None:

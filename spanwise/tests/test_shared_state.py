@@ -263,9 +263,8 @@ def test_answers_are_as_with_distributed(
     assert [type(each) for each in ours] == [type(each) for each in expected]
 
 
-def in_task(story_name: str) -> list[Any]:
+def in_task(story: Story) -> list[Any]:
     """A story told on a worker."""
-    story: Story = globals()[story_name]
     return story(spanwise, None)
 
 
@@ -275,9 +274,9 @@ def test_answers_on_workers_are_as_with_distributed(
 ) -> None:
     with theirs.as_current():
         expected = story(distributed, theirs)
-    task = cluster.submit(in_task, story.__name__, pure=False)
+    task = cluster.submit(in_task, story, pure=False)
     assert task.result(LIMIT_SECONDS) == expected
-    (told,) = cluster.run(in_task, story.__name__, workers=[0]).values()
+    (told,) = cluster.run(in_task, story, workers=[0]).values()
     assert told == expected
 
 
