@@ -21,7 +21,7 @@ export type ObserverOptions = {
   readonly lostAfterMilliseconds?: number;
   /**
    * Has the hot paths compiled: run once, when the first page comes, before it asks for a drawing. A program that nobody watches has no
-   * use for it: it took half of the observer's start.
+   * use for it, nor one that asks for its own figures: it took half of the observer's start.
    */
   readonly warmUp?: () => Slices<void>;
   /** For the process's log. */
@@ -42,6 +42,12 @@ export class Observer {
         : { lostAfterMilliseconds: options.lostAfterMilliseconds })
     });
     let warmUp = options.warmUp;
+    const warmUpOnce = (): void => {
+      if (warmUp !== undefined) {
+        void queue.run(warmUp());
+        warmUp = undefined;
+      }
+    };
     const newest = new WeakMap<ObservedCluster, SourceSession>();
     const links = new Set<AcceptedLink<'source' | 'panel'>>();
     const forgetClosed = (): void => {
@@ -79,15 +85,12 @@ export class Observer {
             options.note
           );
         } else {
-          if (warmUp !== undefined) {
-            void queue.run(warmUp());
-            warmUp = undefined;
-          }
           new PanelSession(
             link as AcceptedLink<'panel'>,
             clusters,
             queue,
-            options.note
+            options.note,
+            warmUpOnce
           );
         }
       },

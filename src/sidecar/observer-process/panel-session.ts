@@ -29,6 +29,8 @@ const MOST_QUEUED_BYTES = 2 * 2 ** 20;
 const REQUESTS_MILLISECONDS = 4;
 /** Time between two notices to a page that asks for too many tiles. */
 const GIVEN_UP_MILLISECONDS = 1000;
+/** A program asks as soon as it is connected: who says nothing for so long is a page without a panel yet. */
+const SILENT_PAGE_MILLISECONDS = 1000;
 
 type Up = Message<'panel', 'up'>;
 type MessageOf<T extends Up['type']> = Extract<Up, { readonly type: T }>;
@@ -59,13 +61,21 @@ export class PanelSession {
   private readonly _tileRequests = new TileRequests();
   private _makingTile = false;
   private _givenUpAt = -Infinity;
+  /** Runs until the viewer is known for a page or a program. */
+  private _silence: NodeJS.Timeout | undefined;
 
+  /** @param isPage - Called when the viewer is known for a page, which draws tiles: a program asks for an answer, and no more. */
   constructor(
     private readonly _link: AcceptedLink<'panel'>,
     private readonly _clusters: Clusters,
     private readonly _queue: WorkQueue,
-    private readonly _note: (sentence: string) => void
+    private readonly _note: (sentence: string) => void,
+    private readonly _isPage: () => void = () => undefined
   ) {
+    this._silence = setTimeout(() => {
+      this._silence = undefined;
+      this._isPage();
+    }, SILENT_PAGE_MILLISECONDS);
     this._stopListening = _clusters.onChange(() => {
       this._followClusters();
       this._pushClustersSoon();
@@ -139,6 +149,7 @@ export class PanelSession {
   }
 
   private _take(message: Up): void {
+    this._judge(message);
     switch (message.type) {
       case 'watch':
         return this._watch(message);
@@ -157,6 +168,18 @@ export class PanelSession {
       default:
         // The handshake's messages, and `refused`, which the link has dealt with.
         return;
+    }
+  }
+
+  /** What is said first tells a page from a program. */
+  private _judge(message: Up): void {
+    if (this._silence === undefined) {
+      return;
+    }
+    clearTimeout(this._silence);
+    this._silence = undefined;
+    if (message.type !== 'watch' || message.fields.maxHz !== 0) {
+      this._isPage();
     }
   }
 
@@ -479,6 +502,7 @@ export class PanelSession {
     this._inbox = [];
     this._tileRequests.clear();
     clearTimeout(this._clustersTimer);
+    clearTimeout(this._silence);
     clearImmediate(this._next);
     this._stopListening();
     for (const id of [...this._watches.keys()]) {

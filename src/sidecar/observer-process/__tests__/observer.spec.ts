@@ -594,3 +594,37 @@ it('warms up once, for the first page, and not for a program that nobody watches
     await fixture.close();
   }
 });
+
+it('warms up for a page that has no panel yet, and not for a program that asks', async () => {
+  let begun = 0;
+  let warm = (): void => undefined;
+  const isWarm = new Promise<void>(resolve => (warm = resolve));
+  const fixture = await ObserverFixture.start({
+    *warmUp() {
+      begun++;
+      warm();
+      yield;
+    }
+  });
+  try {
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    const program = await fixture.panel();
+    for (const id of [1, 2]) {
+      program.link.send('watch', {
+        id,
+        cluster: 'c1',
+        view: 'tasks',
+        maxHz: 0
+      });
+      await program.next('snapshot');
+    }
+    expect(begun).toBe(0);
+    await fixture.panel();
+    await isWarm;
+    expect(begun).toBe(1);
+  } finally {
+    await fixture.close();
+  }
+});
