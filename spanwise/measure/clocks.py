@@ -21,8 +21,9 @@ class CoreWait:
     half a microsecond by pread on a file that stays open.
     """
 
-    #: For :meth:`peek`, whose caller is one thread.
+    #: For :meth:`peek`, whose caller is one thread: into which it reads, and how.
     _buffer: Any = None
+    _pread: Callable[[int, Any, int, int], int] | None = None
 
     def __init__(self) -> None:
         path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
@@ -53,10 +54,11 @@ class CoreWait:
         """
         if self.fd is None:
             return _NAN
-        pread = _held_pread()
+        pread = self._pread
         if pread is None:
-            return self.read()
-        if self._buffer is None:
+            pread = self._pread = _held_pread()
+            if pread is None:
+                return self.read()
             from ctypes import create_string_buffer
 
             self._buffer = create_string_buffer(_READ_BYTES)

@@ -272,6 +272,7 @@ class _Lane:
     def __init__(self, executor: Sampled, interval: float) -> None:
         assert executor.ident is not None
         self.executor = executor
+        self.ident = executor.ident
         self._interval = interval
         self.clock = ThreadClock(executor.ident)
         #: What the clocks said at the last look; at 0: there was none.
@@ -305,25 +306,21 @@ class _Lane:
 
     def read(self, now: float) -> _Clocks:
         """What the thread's clocks say; NaN of one that has ended, and its clocks with it."""
-        try:
-            return self._read(now)
-        except OSError:
-            here = self.looked = (now, _NAN, _NAN)
-            return here
-
-    def _read(self, now: float) -> _Clocks:
-        cpu = self.clock.read()
         t, cpu_then, waited = self.looked
-        off_core = (now - t) - (cpu - cpu_then)
-        unread = self._unread + off_core
-        # (not so of NaN, an unknown clock)
-        if unread < _UNREAD * self._interval:
-            self._unread = unread
-        else:
-            wait = self.executor.core_wait
-            waited = wait.peek() if wait is not None else _NAN
-            # A stay in the queue is told when it has ended, at the next look.
-            self._unread = 0.0 if off_core < _UNREAD * self._interval else inf
+        try:
+            cpu = self.clock.read()
+            off_core = (now - t) - (cpu - cpu_then)
+            unread = self._unread + off_core
+            # (not so of NaN, an unknown clock)
+            if unread < _UNREAD * self._interval:
+                self._unread = unread
+            else:
+                wait = self.executor.core_wait
+                waited = wait.peek() if wait is not None else _NAN
+                # A stay in the queue is told when it has ended, at the next look.
+                self._unread = 0.0 if off_core < _UNREAD * self._interval else inf
+        except OSError:
+            cpu = waited = _NAN
         here = self.looked = (now, cpu, waited)
         return here
 
@@ -485,9 +482,9 @@ class ThreadSampler:
                 executor.next_due = executor.due = next_due
                 executor.plan = None
                 lane.task = None
-                ends = self._ends_of(lane, lane_dues, next_due)
-                passed += any(each.seconds for each in ends)
-                self._rest(lane, now, ends)
+                ended = self._ends_of(lane, lane_dues, next_due)
+                passed += any(each.seconds for each in ended)
+                self._rest(lane, now, ended)
                 continue
             # All of one moment: nothing is called between them, so no thread has a turn.
             executor.next_due, executor.due, executor.plan = next_due, _SEEN, None
@@ -500,18 +497,33 @@ class ThreadSampler:
             part = executor.part
             began, _, busy_since, stop = stamps
             # (taken afterwards: what ended before this task began has been told)
-            ends = self._ends_of(lane, lane_dues, next_due)
-            since_begin = max(began, busy_since, lane.until)
-            its = [each for each in lane_dues if each[0] >= since_begin]
+            ends: list[_Ended] = []
+            if executor.ends or lane.pending:
+                ends = self._ends_of(lane, lane_dues, next_due)
+            since_begin = began if began > busy_since else busy_since
+            if lane.until > since_begin:
+                since_begin = lane.until
+            # (loops: until 3.12 each comprehension is a call more, of code that no cache holds)
+            its: list[Due] = []
+            of_task = of_sending = 0.0
+            for each in lane_dues:
+                due, seconds = each
+                if due >= since_begin:
+                    its.append(each)
+                    if stop is None or due < stop:
+                        of_task += seconds
+                    else:
+                        of_sending += seconds
             if not its:
-                passed += any(each.seconds for each in ends)
                 moved = True
                 if ends:
+                    passed += any(each.seconds for each in ends)
                     self._facts.append((lane, now, None, ends, None, _NOTHING))
                 continue
-            of_task = sum([seconds for due, seconds in its if stop is None or due < stop])
-            stood = (of_task, sum([seconds for _, seconds in its]) - of_task, since_begin)
-            task = lane.stands(row, part, began, busy_since, stop)
+            stood = (of_task, of_sending, since_begin)
+            task = None
+            if lane.task is not None:
+                task = lane.stands(row, part, began, busy_since, stop)
             if task is not None:
                 standing += 1
                 moved |= self._look_again(lane, now, ends, task, stood)
@@ -616,10 +628,9 @@ class ThreadSampler:
             mark = (executor.core_wait.marked, executor.core_wait.last)
         if stop is not None:
             part = self.last_part(row)
-        assert executor.ident is not None
-        codes = self.stacks.codes_of(frames.get(executor.ident))
+        codes = self.stacks.codes_of(frames.get(lane.ident))
         call = built_in = None
-        is_calling = self.stacks.is_calling(codes)
+        is_calling = bool(codes) and codes[0].co_filename in self.stacks.callers
         if is_calling or stop is not None or (codes and codes[0] is _READ_CODE):
             called = part[4].function if part is not None else self.called(row)
             # (names now: what a task called may hold much)
@@ -630,7 +641,7 @@ class ThreadSampler:
             began_cpu,
             busy_since,
             stop,
-            _whose(row, part),
+            (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION]),
             mark,
             codes,
             call,

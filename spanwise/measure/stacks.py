@@ -73,7 +73,9 @@ class StackTree:
     ) -> None:
         self._names = names
         self._base = base
-        self._callers = callers | _CALLING_FILES
+        #: Where the innermost code of a stack is in one of these files, what the task calls runs
+        #: without a Python frame of its own.
+        self.callers = callers | _CALLING_FILES
         #: `id` of a code object → the object, which a look-up by itself would hash anew each time,
         #: and its frame's id, or _SKIPPED for Spanwise's own.
         self._frame_of_code: dict[int, tuple[CodeType, int]] = {}
@@ -103,7 +105,7 @@ class StackTree:
 
     def is_calling(self, codes: list[CodeType]) -> bool:
         """Whether what the task calls runs in this stack without a Python frame of its own."""
-        return bool(codes) and codes[0].co_filename in self._callers
+        return bool(codes) and codes[0].co_filename in self.callers
 
     def stack_of(self, codes: list[CodeType], call: Frame | None) -> int:
         """Return the id of a stack.
@@ -154,7 +156,7 @@ class StackTree:
 
     def _number(self, code: CodeType) -> int:
         file = code.co_filename
-        if file in self._callers or file.startswith(_OWN_FOLDERS):
+        if file in self.callers or file.startswith(_OWN_FOLDERS):
             return _SKIPPED
         return self._frame_of(code)
 
