@@ -412,6 +412,19 @@ def test_looks_while_a_fused_task_is_sent_are_its_last_part_s():
     assert booked(sampler) == {(12, 18): 3}
 
 
+def test_a_look_that_was_due_in_a_run_whose_end_is_told_counts_once():
+    """The thread sends it by now, and still has its row and its begin."""
+    executor = FakeExecutor((A, None))
+    sampler = sampler_of(executor, {})
+    executor.busy_since = executor.began = 100.0
+    executor.clock = end = 100.0 + 8.5 * INTERVAL
+    executor.reporting = True
+    executor.ends.append((100.0, 0.0, 100.0, end, 0.0, 0.0, A, None))
+    due = (100.0 + 4 * INTERVAL, 8.5 * INTERVAL)
+    assert sampler.look(end + INTERVAL / 2, [due], end + INTERVAL) == (1, True)
+    assert booked(sampler) == {(1, 7): 8}
+
+
 def test_what_a_thread_used_before_it_was_idle_is_no_later_task_s(monkeypatch):
     used = iter([0.0, 0.5, 0.5 + 0.1 * INTERVAL])
     monkeypatch.setattr(ThreadClock, "read", lambda _: next(used))
