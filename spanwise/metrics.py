@@ -273,24 +273,19 @@ def _kept_meter(root: Scope, label: Hashable, is_for_any: bool = False) -> _Kept
                 root.inner = before + whole
         own._delta = delta
         seconds = total.seconds
-        if seconds is None:
-            tell(delta)
-        else:
+        if seconds is not None:
             total.seconds = seconds + delta
-
-    def tell_first(delta: float) -> None:
-        total.seconds = delta
-        heard.sums.append(total)
-
-    def tell_any(delta: float) -> None:
-        label, seconds = own.label, heard.seconds
-        # (the first of a task is new each time: an exception takes as long as the whole block)
-        if label in seconds:
-            seconds[label] += delta
+        elif is_for_any:
+            label, told = own.label, heard.seconds
+            # (the first of a task is new each time: an exception takes as long as the whole block)
+            if label in told:
+                told[label] += delta
+            else:
+                _tell_new(root, label, delta)
         else:
-            _tell_new(root, label, delta)
+            total.seconds = delta
+            heard.sums.append(total)
 
-    tell = tell_any if is_for_any else tell_first
     own.__enter__ = enter
     own.__exit__ = leave
     return own
