@@ -9,12 +9,19 @@
  */
 import { defineConfig } from '@playwright/test';
 import * as path from 'node:path';
-import { runtimeFolder, type ServerName, setting, token } from './servers';
+import {
+  addressOf,
+  basePath,
+  portOf,
+  runtimeFolder,
+  type ServerName,
+  setting,
+  token
+} from './servers';
 
 const root = path.resolve(__dirname, '..');
 const folder = setting('SPANWISE_BROWSER_FOLDER');
 const python = setting('SPANWISE_TEST_PYTHON');
-const ports = setting('SPANWISE_BROWSER_PORTS').split(' ').map(Number);
 /** They show what users have, but for the question whether one wants Jupyter's news. */
 const withPictures = process.env['SPANWISE_PICTURES'] === '1';
 
@@ -42,18 +49,18 @@ const FEATURES_OFF = [
 ];
 
 /** As `programs/jupyter_servers.py` takes it. */
-function server(name: ServerName, port: number | undefined, baseUrl: string) {
+function server(name: ServerName) {
   return {
     name,
-    port,
-    path: baseUrl,
+    port: portOf(name),
+    path: basePath(name),
     // Those of the others start as users' kernels do.
     forks_kernels: name === 'laptop',
     variables: {
       JUPYTER_RUNTIME_DIR: runtimeFolder(name),
       SPANWISE_BROWSER_SERVER: name,
-      SPANWISE_BROWSER_PORT: String(port),
-      SPANWISE_BROWSER_BASE_URL: baseUrl,
+      SPANWISE_BROWSER_PORT: String(portOf(name)),
+      SPANWISE_BROWSER_BASE_URL: basePath(name),
       SPANWISE_BROWSER_TOKEN: token(),
       ...(name !== 'hub' && {
         JUPYTER_CONFIG_PATH: path.join(
@@ -78,7 +85,9 @@ export default defineConfig({
   timeout: 900_000,
   expect: { timeout: 90_000 },
   reporter: [['list'], ['json']],
+  // One project, for each has a browser and a process of its own: files whose server is another one say so.
   use: {
+    baseURL: addressOf('laptop'),
     viewport: { width: 1600, height: 1000 },
     actionTimeout: 90_000,
     trace: 'retain-on-failure',
@@ -102,23 +111,6 @@ export default defineConfig({
       ]
     }
   },
-  projects: [
-    {
-      name: 'laptop',
-      testIgnore: ['**/behind-a-hub.spec.ts', '**/behind-a-token.spec.ts'],
-      use: { baseURL: `http://127.0.0.1:${ports[0]}` }
-    },
-    {
-      name: 'hub',
-      testMatch: '**/behind-a-hub.spec.ts',
-      use: { baseURL: `http://127.0.0.1:${ports[1]}/user/a/` }
-    },
-    {
-      name: 'guarded',
-      testMatch: '**/behind-a-token.spec.ts',
-      use: { baseURL: `http://127.0.0.1:${ports[2]}` }
-    }
-  ],
   webServer: {
     command: `exec "${python}" "${path.join(root, 'ui-tests', 'programs', 'jupyter_servers.py')}" "${config}"`,
     wait: { stdout: /All servers answer\./ },
@@ -127,9 +119,9 @@ export default defineConfig({
     gracefulShutdown: { signal: 'SIGTERM', timeout: 60_000 },
     env: {
       SPANWISE_BROWSER_SERVERS: JSON.stringify([
-        server('laptop', ports[0], '/'),
-        server('hub', ports[1], '/user/a/'),
-        server('guarded', ports[2], '/')
+        server('laptop'),
+        server('hub'),
+        server('guarded')
       ])
     }
   }

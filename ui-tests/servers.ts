@@ -2,7 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import * as path from 'node:path';
 
-export type ServerName = 'laptop' | 'hub' | 'guarded';
+/** In the order of their ports. */
+const SERVERS = ['laptop', 'hub', 'guarded'] as const;
+
+export type ServerName = (typeof SERVERS)[number];
 
 /** Set by scripts/test; a sentence says so when the tests are run by hand. */
 export function setting(name: string): string {
@@ -11,6 +14,22 @@ export function setting(name: string): string {
     throw new Error(`${name} is not set: run "bash scripts/test browser"`);
   }
   return value;
+}
+
+export function portOf(server: ServerName): number {
+  const ports = setting('SPANWISE_BROWSER_PORTS').split(' ');
+  return Number(ports[SERVERS.indexOf(server)]);
+}
+
+/** Of JupyterLab in the server's addresses. */
+export function basePath(server: ServerName): string {
+  return server === 'hub' ? '/user/a/' : '/';
+}
+
+/** The `baseURL` of tests: with a slash at the end if there is more to it than the server. */
+export function addressOf(server: ServerName): string {
+  const path = basePath(server);
+  return `http://127.0.0.1:${portOf(server)}${path === '/' ? '' : path}`;
 }
 
 /** Jupyter's runtime folder, one per server: programs on the machine find the server by its files there. */

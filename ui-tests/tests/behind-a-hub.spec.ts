@@ -3,7 +3,10 @@ import { expect, test } from '@playwright/test';
 import { Notebook } from '../pages/notebook';
 import { Panel } from '../pages/panel';
 import { TroubleRecord } from '../pages/trouble';
+import { addressOf } from '../servers';
 import { CLUSTER, FUNCTIONS, START } from './orchard';
+
+test.use({ baseURL: addressOf('hub') });
 
 test('a panel fills under a base_url', async ({ page, baseURL }) => {
   const troubles = new TroubleRecord(page);

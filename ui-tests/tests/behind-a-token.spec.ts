@@ -11,7 +11,7 @@ import { holdScripts, observerLink } from '../pages/held';
 import { TITLES } from '../pages/panel';
 import { sentencesFrom } from '../pages/sentences';
 import { SlowProxy } from '../pages/slow-proxy';
-import { notebookFolder, runtimeFolder } from '../servers';
+import { addressOf, notebookFolder, runtimeFolder } from '../servers';
 import { CLUSTER, ENOUGH, FUNCTIONS, START } from './orchard';
 import { sumsIn } from './shown-sums';
 
@@ -28,6 +28,7 @@ print(rounds)`;
 const PICKS = 8;
 const PRESSES = 16;
 
+test.use({ baseURL: addressOf('guarded') });
 test.describe.configure({ mode: 'serial' });
 
 let guest: Guest;
