@@ -1,8 +1,9 @@
 /**
- * The browser tests' `test`: a page of JupyterLab on the real server, in a workspace and a folder of its own, with the settings that it
- * asks for, and a record of everything that went wrong in it. All these pages are tabs of one browser window, whose cache has JupyterLab's
- * files from the second page on, and of one process (`--process-per-site`), which keeps what it has compiled of them. Nothing between page and
- * server is caught: that would switch the cache off.
+ * The browser tests' `test`: a page of JupyterLab on the real server, with a folder of its own, the settings that it asks for, and a record
+ * of everything that went wrong in it. Nothing is open in the page: it has just been loaded, or a test that passed has left it so
+ * (`kept-page.ts`). All these pages are tabs of one browser window, whose cache has JupyterLab's files from the second page on, and of one
+ * process (`--process-per-site`), which keeps what it has compiled of them. Nothing between page and server is caught: that would switch the
+ * cache off.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
@@ -16,6 +17,7 @@ import {
   test as base
 } from '@playwright/test';
 import { notebookFolder, settingsFolder } from '../servers';
+import { emptyPage, type LabPage } from './kept-page';
 import { Notebook } from './notebook';
 import { type FourPanels, Panel, panelsOf, type PanelTitle } from './panel';
 import { Sidebar } from './sidebar';
@@ -64,15 +66,20 @@ type OpenTerminal = {
 
 export class Lab {
   readonly sidebar: Sidebar;
+  readonly page: Page;
+  private readonly _workspace: string;
 
   constructor(
-    readonly page: Page,
+    { page, workspace }: LabPage,
+    /** JupyterLab runs in it, and nothing is open. */
+    private _isEmpty: boolean,
     readonly troubles: TroubleRecord,
     /** With a slash at the end. */
     private readonly _root: string,
-    private readonly _folder: string,
-    private readonly _workspace: string
+    private readonly _folder: string
   ) {
+    this.page = page;
+    this._workspace = workspace;
     this.sidebar = new Sidebar(page);
   }
 
@@ -85,6 +92,10 @@ export class Lab {
 
   /** Open an empty workspace. */
   async openEmpty(): Promise<void> {
+    if (this._isEmpty) {
+      this._isEmpty = false;
+      return;
+    }
     await this._goto(`lab/workspaces/${this._workspace}?reset`);
   }
 
@@ -95,11 +106,31 @@ export class Lab {
   }
 
   private async _show(notebook: Notebook): Promise<Notebook> {
-    await this._goto(
-      `lab/workspaces/${this._workspace}/tree/${encodeURI(notebook.path)}?reset`
-    );
+    if (this._isEmpty) {
+      this._isEmpty = false;
+      await this._openAlone(notebook);
+    } else {
+      await this._goto(
+        `lab/workspaces/${this._workspace}/tree/${encodeURI(notebook.path)}?reset`
+      );
+    }
     await notebook.ready();
     return notebook;
+  }
+
+  /** Without the launcher, which an empty main area shows. */
+  private async _openAlone(notebook: Notebook): Promise<void> {
+    await this.page.evaluate(async path => {
+      const { commands, shell } = window.jupyterapp;
+      const opened: unknown = await commands.execute('docmanager:open', {
+        path
+      });
+      for (const widget of [...shell.widgets('main')]) {
+        if (widget !== opened) {
+          widget.dispose();
+        }
+      }
+    }, notebook.path);
   }
 
   private async _goto(address: string): Promise<void> {
@@ -212,33 +243,83 @@ async function openWindow(
   return context;
 }
 
-export const test = base.extend<{ lab: Lab; settings: Settings }>({
+/** What the last test of this process has left to the next one. */
+let kept: LabPage | null = null;
+
+export const test = base.extend<{
+  lab: Lab;
+  settings: Settings;
+  keepsPage: boolean;
+}>({
   settings: [{}, { option: true }],
+  /** False for a test of what happens at a page's start, or after which its page is not as it was. Such a test loads a page of its own. */
+  keepsPage: [true, { option: true }],
   context: async ({ browser, baseURL }, use) => {
     shared ??= await openWindow(browser, rootOf(baseURL));
     await use(shared);
   },
-  lab: async ({ page, context, settings, baseURL }, use, info) => {
+  page: async ({ lab }, use) => {
+    await use(lab.page);
+  },
+  lab: async ({ context, settings, keepsPage, baseURL }, use, info) => {
+    // (settings are read when a page is loaded)
+    const isKept = keepsPage && Object.keys(settings).length === 0;
     const root = rootOf(baseURL);
     const folder = path.basename(info.outputDir);
     const place = path.join(notebookFolder('laptop'), folder);
     mkdirSync(place, { recursive: true });
     writeSettings({ ...SETTINGS, ...settings });
+    const had = isKept ? kept : null;
+    const tab = had ?? {
+      page: await context.newPage(),
+      workspace: info.testId
+    };
+    // (a page that has crashed, or in which a test failed, is left to nobody)
+    if (isKept) {
+      kept = null;
+    }
+    const { page } = tab;
     const troubles = new TroubleRecord(page);
     try {
-      await use(new Lab(page, troubles, root, folder, info.testId));
+      await use(new Lab(tab, had !== null, troubles, root, folder));
       // (a test that is skipped has opened nothing, and an empty page has no storage)
-      if (page.url().startsWith('http')) {
+      if (!page.url().startsWith('http')) {
+        return;
+      }
+      if (!isKept) {
         await page.evaluate(() => localStorage.clear());
+      } else if (info.errors.length === 0) {
+        kept = await emptied(tab, troubles);
       }
     } finally {
-      // A page that has crashed leaves nothing to the tests after it.
-      await page.close();
+      troubles.end();
+      if (kept !== tab) {
+        await page.close();
+      }
       await endAll(context.request, root);
       rmSync(place, { recursive: true, force: true });
     }
   }
 });
+
+/** The page, if it is as it was: without an error meanwhile, too. Else the next test loads another one, and nothing has failed. */
+async function emptied(
+  tab: LabPage,
+  troubles: TroubleRecord
+): Promise<LabPage | null> {
+  const before = troubles.errors.length;
+  try {
+    await emptyPage(tab);
+    const later = troubles.errors.slice(before);
+    if (later.length === 0) {
+      return tab;
+    }
+    process.stdout.write(`The page is not kept: ${later.join(', ')}\n`);
+  } catch (error) {
+    process.stdout.write(`The page is not kept: ${String(error)}\n`);
+  }
+  return null;
+}
 
 /** With a slash at the end. */
 function rootOf(baseURL: string | undefined): string {

@@ -1,5 +1,5 @@
 /** Collects what must not happen in a page: uncaught errors, console errors, dialogs that a text has opened. */
-import type { Page } from '@playwright/test';
+import type { ConsoleMessage, Dialog, Page } from '@playwright/test';
 
 /** JupyterLab's debugger asks each new kernel for its state, and complains when a restart comes before the answer. */
 const DEBUGGER_CUT_SHORT =
@@ -16,35 +16,17 @@ export class TroubleRecord {
   private _hasKernelJustStarted = false;
   private readonly _dialogs: string[] = [];
 
-  constructor(page: Page) {
-    page.on('pageerror', error => {
-      this._errors.push(`uncaught: ${error.message}`);
-    });
-    page.on('console', message => {
-      const text = message.text();
-      const { url } = message.location();
-      if (message.type() !== 'error' || DEBUGGER_CUT_SHORT.test(text)) {
-        return;
-      }
-      if (
-        !this._hasKernelJustStarted &&
-        KERNEL_JUST_STARTS.text.test(text) &&
-        KERNEL_JUST_STARTS.address.test(url)
-      ) {
-        this._hasKernelJustStarted = true;
-        return;
-      }
-      this._errors.push(`console: ${text} (${url})`);
-    });
-    page.on('dialog', dialog => {
-      // JupyterLab asks before a page with unsaved notebooks is left.
-      if (dialog.type() === 'beforeunload') {
-        void dialog.accept();
-      } else {
-        this._dialogs.push(dialog.message());
-        void dialog.dismiss();
-      }
-    });
+  constructor(private readonly _page: Page) {
+    _page.on('pageerror', this._onError);
+    _page.on('console', this._onMessage);
+    _page.on('dialog', this._onDialog);
+  }
+
+  /** What comes later belongs to another test. */
+  end(): void {
+    this._page.off('pageerror', this._onError);
+    this._page.off('console', this._onMessage);
+    this._page.off('dialog', this._onDialog);
   }
 
   get errors(): readonly string[] {
@@ -54,4 +36,36 @@ export class TroubleRecord {
   get dialogs(): readonly string[] {
     return this._dialogs;
   }
+
+  private readonly _onError = (error: Error) => {
+    this._errors.push(`uncaught: ${error.message}`);
+  };
+
+  private readonly _onMessage = (message: ConsoleMessage) => {
+    const text = message.text();
+    const { url } = message.location();
+    if (message.type() !== 'error' || DEBUGGER_CUT_SHORT.test(text)) {
+      return;
+    }
+    if (
+      !this._hasKernelJustStarted &&
+      KERNEL_JUST_STARTS.text.test(text) &&
+      KERNEL_JUST_STARTS.address.test(url)
+    ) {
+      this._hasKernelJustStarted = true;
+      return;
+    }
+
+    this._errors.push(`console: ${text} (${url})`);
+  };
+
+  private readonly _onDialog = (dialog: Dialog) => {
+    // JupyterLab asks before a page with unsaved notebooks is left.
+    if (dialog.type() === 'beforeunload') {
+      void dialog.accept();
+    } else {
+      this._dialogs.push(dialog.message());
+      void dialog.dismiss();
+    }
+  };
 }

@@ -17,6 +17,9 @@ const FIGURES = `print(json.dumps({
     in client.fine_metrics(span="cider", unit="seconds").items()
     if context == "execute" and function != "N/A")}))`;
 
+// As users have it: a page that has just been loaded.
+test.use({ keepsPage: false });
+
 test('four panels, from the drag to the figures', async ({ lab, page }) => {
   const notebook = await lab.open('orchard.ipynb', [START, WORK, FIGURES]);
   const stream = lab.panel('Task Stream', CLUSTER);

@@ -35,101 +35,106 @@ for each in found:
 assert found`;
 }
 
-test('chips, orders, and the death of observer and scheduler', async ({
-  lab
-}) => {
-  const notebook = await lab.open('mill.ipynb', [
-    START,
-    WORK,
-    kill('observer', 'int(os.environ["JPY_PARENT_PID"])'),
-    kill('scheduler', 'os.getpid()')
-  ]);
-  await notebook.run(0);
-  await notebook.run(1);
-  await notebook.openPanels(0);
-  const metrics = lab.panel('Fine Performance Metrics', CLUSTER);
-  const stream = lab.panel('Task Stream', CLUSTER);
-  const names = metrics.region
-    .getByRole('list', { name: 'By function' })
-    .locator('.sw-metric-name');
-  await expect(names).toHaveText(['grind', 'sift']);
+test.describe('in a page of its own', () => {
+  // An observer is killed; what it sends is held back from the start.
+  test.use({ keepsPage: false });
 
-  await test.step('rows are sorted again when the pointer has gone', async () => {
-    await names.nth(1).click();
-    await expect(names).toHaveText(['sift']);
-    await metrics.tool('Clear filter').click();
-    await metrics.region.getByRole('radio', { name: 'Count' }).click();
-    await metrics.region.getByRole('radio', { name: 'Time' }).click();
-    await expect(names).toHaveText(['grind', 'sift']);
-  });
-
-  await test.step('a chip says which span it means', async () => {
-    await lab.sidebar.show();
-    const chip = stream.chips.getByRole('listitem');
-    await lab.sidebar.pick('data loading');
-    await expect(chip).toHaveText(/any\s*Alice › data loading/);
-    await lab.sidebar.clearFilter();
-    await lab.sidebar.root.getByRole('radio', { name: 'By tag' }).click();
-    await lab.sidebar.pick('data loading');
-    await expect(chip).toHaveText(/any\s*data loading \(by tag\)/);
-    await lab.sidebar.clearFilter();
-  });
-
-  const said = await sentencesFrom(lab.page);
-  await test.step('the next observer hears of the cluster: reconnecting till then', async () => {
-    await notebook.run(2);
-    await expect.poll(said).toContain('Reconnecting');
+  test('chips, orders, and the death of observer and scheduler', async ({
+    lab
+  }) => {
+    const notebook = await lab.open('mill.ipynb', [
+      START,
+      WORK,
+      kill('observer', 'int(os.environ["JPY_PARENT_PID"])'),
+      kill('scheduler', 'os.getpid()')
+    ]);
+    await notebook.run(0);
     await notebook.run(1);
-    for (const panel of lab.panels(CLUSTER)) {
-      await expect(panel.region).not.toContainText('Reconnecting');
+    await notebook.openPanels(0);
+    const metrics = lab.panel('Fine Performance Metrics', CLUSTER);
+    const stream = lab.panel('Task Stream', CLUSTER);
+    const names = metrics.region
+      .getByRole('list', { name: 'By function' })
+      .locator('.sw-metric-name');
+    await expect(names).toHaveText(['grind', 'sift']);
+
+    await test.step('rows are sorted again when the pointer has gone', async () => {
+      await names.nth(1).click();
+      await expect(names).toHaveText(['sift']);
+      await metrics.tool('Clear filter').click();
+      await metrics.region.getByRole('radio', { name: 'Count' }).click();
+      await metrics.region.getByRole('radio', { name: 'Time' }).click();
+      await expect(names).toHaveText(['grind', 'sift']);
+    });
+
+    await test.step('a chip says which span it means', async () => {
+      await lab.sidebar.show();
+      const chip = stream.chips.getByRole('listitem');
+      await lab.sidebar.pick('data loading');
+      await expect(chip).toHaveText(/any\s*Alice › data loading/);
+      await lab.sidebar.clearFilter();
+      await lab.sidebar.root.getByRole('radio', { name: 'By tag' }).click();
+      await lab.sidebar.pick('data loading');
+      await expect(chip).toHaveText(/any\s*data loading \(by tag\)/);
+      await lab.sidebar.clearFilter();
+    });
+
+    const said = await sentencesFrom(lab.page);
+    await test.step('the next observer hears of the cluster: reconnecting till then', async () => {
+      await notebook.run(2);
+      await expect.poll(said).toContain('Reconnecting');
+      await notebook.run(1);
+      for (const panel of lab.panels(CLUSTER)) {
+        await expect(panel.region).not.toContainText('Reconnecting');
+      }
+      await expect(
+        metrics.region.getByRole('list', { name: 'By function' })
+      ).toContainText('grind');
+      await metrics.showTable(true);
+      await expect
+        .poll(async () => (await metrics.rows()).length)
+        .toBeGreaterThan(2);
+      expect(await said()).not.toMatch(/No cluster|known here/);
+    });
+
+    await test.step('a killed scheduler is told at once', async () => {
+      const saidNow = await sentencesFrom(lab.page);
+      await notebook.run(3);
+      await expect(stream.region).toContainText('The scheduler stopped at');
+      // A cluster whose process cannot be looked at is waited for, ten seconds long.
+      expect(await saidNow()).not.toMatch(/Reconnecting|goes on/);
+    });
+  });
+
+  test('a button opens its own notebook’s panels, however late the page hears of the cluster', async ({
+    lab
+  }) => {
+    const link = await observerLink(lab.page);
+    const cells = (name: string) => [START.replace(CLUSTER, name)];
+    const north = await lab.open('north.ipynb', cells('north'));
+    await north.run(0);
+    await lab.sidebar.show();
+    await expect(lab.sidebar.card('north')).toBeVisible();
+
+    const south = lab.notebook('south.ipynb');
+    await south.write(cells('south'));
+    await south.openHere();
+    link.hold();
+    await south.run(0);
+    await south.openPanels(0);
+    const panels = lab.page.locator('.sw-panel');
+    await expect(panels).toHaveCount(4);
+    await expect(panels.first()).toContainText(
+      /Waiting for the cluster of .*south\.ipynb…/
+    );
+    link.release();
+    for (const panel of lab.panels('south')) {
+      await expect(panel.region).toBeVisible();
     }
-    await expect(
-      metrics.region.getByRole('list', { name: 'By function' })
-    ).toContainText('grind');
-    await metrics.showTable(true);
-    await expect
-      .poll(async () => (await metrics.rows()).length)
-      .toBeGreaterThan(2);
-    expect(await said()).not.toMatch(/No cluster|known here/);
+    await expect(lab.panel('Task Stream', 'north').region).toHaveCount(0);
+    await expect(panels.first()).not.toContainText('Waiting');
+    expect(lab.troubles.errors).toEqual([]);
   });
-
-  await test.step('a killed scheduler is told at once', async () => {
-    const saidNow = await sentencesFrom(lab.page);
-    await notebook.run(3);
-    await expect(stream.region).toContainText('The scheduler stopped at');
-    // A cluster whose process cannot be looked at is waited for, ten seconds long.
-    expect(await saidNow()).not.toMatch(/Reconnecting|goes on/);
-  });
-});
-
-test('a button opens its own notebook’s panels, however late the page hears of the cluster', async ({
-  lab
-}) => {
-  const link = await observerLink(lab.page);
-  const cells = (name: string) => [START.replace(CLUSTER, name)];
-  const north = await lab.open('north.ipynb', cells('north'));
-  await north.run(0);
-  await lab.sidebar.show();
-  await expect(lab.sidebar.card('north')).toBeVisible();
-
-  const south = lab.notebook('south.ipynb');
-  await south.write(cells('south'));
-  await south.openHere();
-  link.hold();
-  await south.run(0);
-  await south.openPanels(0);
-  const panels = lab.page.locator('.sw-panel');
-  await expect(panels).toHaveCount(4);
-  await expect(panels.first()).toContainText(
-    /Waiting for the cluster of .*south\.ipynb…/
-  );
-  link.release();
-  for (const panel of lab.panels('south')) {
-    await expect(panel.region).toBeVisible();
-  }
-  await expect(lab.panel('Task Stream', 'north').region).toHaveCount(0);
-  await expect(panels.first()).not.toContainText('Waiting');
-  expect(lab.troubles.errors).toEqual([]);
 });
 
 /** Names of a panel's tools that lie outside its toolbar when it is so wide. */

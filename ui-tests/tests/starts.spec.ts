@@ -1,5 +1,7 @@
 import { expect, test } from '../pages/lab';
 
+test.use({ keepsPage: false });
+
 test('JupyterLab starts with the extension and its sidebar tab', async ({
   lab
 }) => {
