@@ -57,10 +57,12 @@ client.id
 
 def server_in(folder: Path, *options: str, forks_kernels: bool = True) -> JupyterServer:
     token = f"--IdentityProvider.token={kernels.TOKEN}"
-    data = str(folder / "data")
-    return JupyterServer(
-        folder, token, *options, forks_kernels=forks_kernels, JUPYTER_DATA_DIR=data
-    )
+    variables = {
+        "JUPYTER_DATA_DIR": str(folder / "data"),
+        # What a kernel has imported each of its workers would import, too, for nothing.
+        "DASK_SPANWISE__WORKER__IMPORT_AHEAD": "False",
+    }
+    return JupyterServer(folder, token, *options, forks_kernels=forks_kernels, **variables)
 
 
 @pytest.fixture(scope="module")
