@@ -28,6 +28,7 @@ from typing import Any
 import distributed
 from dask.utils import key_split
 from distributed import core as distributed_core
+from distributed import spans as distributed_spans
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.metrics import time
 from distributed.utils import key_split_group
@@ -100,6 +101,8 @@ _MARK = "-spanwise-"
 _LABEL_MARK = "\u2063"
 #: Contexts of fine metrics that say before the activity whose it is: a function, or a part of p2p.
 _OF_FUNCTIONS = ("execute", "p2p")
+#: And those whose sums each span has of its own.
+_OF_SPANS = frozenset(getattr(distributed_spans, "CONTEXTS_WITH_SPAN_ID", _OF_FUNCTIONS))
 
 #: Kinds of rows. A row is a tuple that begins with its kind and its time; one of DONE goes on::
 #:
@@ -456,6 +459,8 @@ class Turns:
         self._at_once = 1
         #: How many things there were.
         self._known = 0
+        #: Those that rest when the look has come to its end, and since when each is late.
+        self._tired: list[tuple[Any, float]] = []
 
     def touch(self, key: Any) -> None:
         """It has changed, or may change soon."""
@@ -467,37 +472,50 @@ class Turns:
         self._round = [*self._resting]
         self._at_once = max(1, len(self._round))
 
-    def take(self, things: dict[Any, Any], forget: Callable[[Any], None]) -> list[Any]:
-        """Keys of those that are to be visited; `forget` is called for those that have gone."""
+    def visits(self, things: dict[Any, Any], forget: Callable[[Any], None]) -> Iterator[Any]:
+        """Keys of those that are to be visited, and None after some work without one.
+
+        `forget` is called for those that have gone. What a look visits has had its turn when that
+        look has come to its `end`.
+        """
         now = monotonic()
         late, resting = self._late, self._resting
-        for key in islice(things, self._known, None):
-            late.setdefault(key, now)
-        if len(things) < self._known or not self._round:
-            # (each new one follows the others, if none has gone)
-            for key in things:
-                if key not in late and key not in resting:
-                    late[key] = now
-            for key in [key for key in chain(late, resting) if key not in things]:
-                late.pop(key, None)
-                resting.pop(key, None)
-                forget(key)
-        self._known = len(things)
+        count = len(things)
+        is_whole = count < self._known or not self._round
+        # (each new one follows the others, if none has gone)
+        for place, key in enumerate([*islice(things, 0 if is_whole else self._known, None)]):
+            if key not in late and key not in resting:
+                late[key] = now
+            if place % _STRETCH_ROWS == 0:
+                yield None
+        if is_whole:
+            for place, key in enumerate([*late, *resting]):
+                if key not in things:
+                    late.pop(key, None)
+                    resting.pop(key, None)
+                    forget(key)
+                if place % _STRETCH_ROWS == 0:
+                    yield None
+        self._known = count
         if not self._round:
             self._round = [*resting]
             self._at_once = max(1, math.ceil(len(resting) / _RESTING_LOOKS))
-        some = self._round[-self._at_once :]
-        del self._round[-self._at_once :]
-        # (one may have been touched before Dask made it, or since this round began)
-        visited = [
-            *(key for key in late if key in things),
-            *(key for key in some if key in resting and key in things),
-        ]
         # (after a visit that finds nothing: there may have been no look for long)
-        for key in [key for key, since in late.items() if now - since > _REST_SECONDS]:
-            del late[key]
-            resting[key] = None
-        return visited
+        self._tired = [(key, since) for key, since in late.items() if now - since > _REST_SECONDS]
+        some = self._round[-self._at_once :]
+        # (one may have been touched before Dask made it)
+        yield from (key for key in [*late] if key in things)
+        # (and since this round began)
+        yield from (key for key in some if key in resting and key in things)
+
+    def end(self) -> None:
+        """The look has come to its end: what it has visited has had its turn."""
+        for key, since in self._tired:
+            if self._late.get(key) == since:
+                del self._late[key]
+                self._resting[key] = None
+        self._tired = []
+        del self._round[-self._at_once :]
 
 
 class Section:
@@ -595,6 +613,7 @@ class Section:
                 self.gone[key] = self.looked
             while len(self.gone) > _GONE:
                 del self.gone[next(iter(self.gone))]
+        self.turns.end()
         self._is_looking = False
         return took + monotonic() - began
 
@@ -664,8 +683,6 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._known_groups: dict[int, tuple[Any, float, bool]] = {}
         #: Spans whose sums the look found that goes on, or that was cut.
         self._fine_found: set[Any] = set()
-        #: Contexts of the sums of spans.
-        self._fine_contexts: set[Any] = set()
         #: Span → its sums as they were looked at last, and their rows.
         self._fine_seen: dict[Any, tuple[dict[Any, Any], list[tuple[Any, tuple]]]] = {}
         #: Span → how many of its sums cannot be told, if there are any.
@@ -708,7 +725,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         unsorted = self._unsorted
         append, sort, note_ended = unsorted.append, self._sort, self._note_ended
         known = self.scheduler.tasks.get
-        now, none = time, _NONE
+        now, none, flat = time, _NONE, parts_of
 
         def transition(
             key: Any,
@@ -728,11 +745,11 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                     return
                 task = known(key)
                 group = None if task is None else task.group
-                # (an exception is not kept)
+                # (an exception is not kept, nor Dask's start/stops, which are read while the
+                # processor has them)
                 text = failure_text(kwargs) if finish == "erred" else None
-                append(
-                    (DONE, now(), key, group, worker, thread, nbytes, typename, startstops, text)
-                )
+                parts = flat(startstops)
+                append((DONE, now(), key, group, worker, thread, nbytes, typename, parts, text))
             elif finish == "processing":
                 append((key, now()))
             elif finish == "erred":
@@ -761,16 +778,16 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 key, t = row
                 given[key] = t
                 continue
-            _, t, key, of_group, worker, thread, nbytes, typename, startstops, text = row
+            _, t, key, of_group, worker, thread, nbytes, typename, parts, text = row
             if of_group is not group:
                 group, names = of_group, names_of(of_group)
                 if names is not None:
                     spans.add(names[2])
             what = worker, thread, nbytes, typename
-            told = done_row(t, key, names, what, startstops, text, given_at(key, 0.0))
+            told = done_row(t, key, names, what, parts, text, given_at(key, 0.0))
             done.append(told)
             runs += told[_RAN_AT]
-            size += _ROW_BYTES + _PART_BYTES * len(told[PARTS_AT]) // 4
+            size += _ROW_BYTES + _PART_BYTES * len(parts) // 4
             size += len(key) if type(key) is str else _KEY_BYTES
             if type(typename) is str:
                 size += len(typename)
@@ -945,7 +962,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 task = self.scheduler.tasks.get(key)
                 group = None if task is None else task.group
                 what = map(told, ("worker", "thread", "nbytes", "typename"))
-                self._unsorted.append((DONE, stopped, key, group, *what, parts, text))
+                self._unsorted.append((DONE, stopped, key, group, *what, parts_of(parts), text))
                 if len(self._unsorted) >= _UNSORTED:
                     self._sort()
             except (KeyError, OverflowError, TypeError, ValueError):
@@ -1318,13 +1335,16 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         found = self.scheduler.extensions.get("spans")
         return found if isinstance(getattr(found, "spans", None), dict) else None
 
-    def _spans(self) -> Iterator[tuple[Any, tuple]]:
+    def _spans(self) -> Iterator[tuple[Any, tuple] | None]:
         extension = self._span_extension()
         if extension is None:
             return
         section = self._sections["spans"]
         rows, turns = section.rows, section.turns
-        for number, span in self._and_around(turns.take(extension.spans, self._forget_span)):
+        for number, span in self._and_around(turns.visits(extension.spans, self._forget_span)):
+            if span is None:
+                yield None
+                continue
             start, stop, nbytes, done = self._span_figures(span)
             parent = span.parent
             values = (
@@ -1346,19 +1366,23 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
     def _forget_span(self, number: Any) -> None:
         self._sections["spans"].rows.pop(number, None)
 
-    def _and_around(self, numbers: list[Any]) -> list[tuple[Any, Any]]:
-        """Spans and those around them, whose figures hold theirs: outer ones first."""
+    def _and_around(self, numbers: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
+        """Spans and those around them, whose figures hold theirs: outer ones first.
+
+        None for a span: some work was done.
+        """
         spans = self._span_extension().spans
-        found: dict[Any, Any] = {}
+        found: set[Any] = set()
         for number in numbers:
             around = []
-            span = spans[number]
+            span = spans.get(number)
             while span is not None and number not in found:
+                found.add(number)
                 around.append((number, span))
                 span = span.parent
                 number = None if span is None else span.id
-            found.update(reversed(around))
-        return [*found.items()]
+            yield from reversed(around)
+            yield None, None
 
     def _span_figures(self, span: Any) -> tuple[float, float, int, bool]:
         """Start, stop (0.0: it goes on), bytes, whether all is done: as the span itself says.
@@ -1424,22 +1448,15 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
 
     def _fine(self) -> Iterator[tuple[Any, tuple] | None]:
         extension = self._span_extension()
-        section, contexts = self._sections["fine"], self._fine_contexts
-        if section.was_cut:
-            for number in self._fine_found - {None}:
-                section.turns.touch(number)
-        else:
+        section = self._sections["fine"]
+        if not section.was_cut:
             self._fine_found.clear()
         # (before the spans: what one of them adds meanwhile must not be there once more)
         metrics = getattr(self.scheduler, "cumulative_worker_metrics", None)
         total = dict(metrics) if isinstance(metrics, dict) else {}
         if extension is not None:
             spans = self._sections["spans"]
-            gone: list[Any] = []
-            some = section.turns.take(extension.spans, gone.append)
-            if gone:
-                self._forget_fine(gone)
-            for number in some:
+            for number in section.turns.visits(extension.spans, self._forget_fine):
                 metrics = _sums_of(extension.spans.get(number))
                 if metrics:
                     if number in spans.rows:
@@ -1448,13 +1465,13 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                         # (whose sums they are must be known first)
                         spans.due = 0.0
                         section.turns.touch(number)
-                        contexts.update(key[0] for key in metrics)
                 yield None
         # What spans have is there once more, without them.
+        of_spans = () if extension is None else _OF_SPANS
         rest = {
             key: value
             for key, value in total.items()
-            if not (isinstance(key, tuple) and key and key[0] in contexts)
+            if not (isinstance(key, tuple) and key and key[0] in of_spans)
         }
         yield from self._fine_changes(None, rest)
 
@@ -1468,22 +1485,15 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._fine_found.add(span)
         if span is not None:
             section.turns.touch(span)
-            self._fine_contexts.update(key[0] for key in metrics)
         if before is not None:
             for key in {key for key, _ in before[1]}.difference(key for key, _ in rows):
                 section.rows.pop(key, None)
         return rows
 
-    def _forget_fine(self, spans: list[Any]) -> None:
-        rows = self._sections["fine"].rows
-        for span in spans:
-            self._fine_untold.pop(span, None)
-            for key, _ in self._fine_seen.pop(span, ({}, []))[1]:
-                rows.pop(key, None)
-        contexts = self._fine_contexts
-        contexts.clear()
-        for span in self._span_extension().spans.values():
-            contexts.update(key[0] for key in _sums_of(span))
+    def _forget_fine(self, span: Any) -> None:
+        self._fine_untold.pop(span, None)
+        for key, _ in self._fine_seen.pop(span, ({}, []))[1]:
+            self._sections["fine"].rows.pop(key, None)
 
     def _fine_of(self, span: Any, metrics: dict[Any, Any]) -> list[tuple[Any, tuple]]:
         known = self._fine_seen.get(span)
@@ -1664,16 +1674,15 @@ def done_row(
     key: Any,
     names: Any,
     what: tuple[Any, Any, Any, Any],
-    startstops: Any,
+    parts: tuple,
     text: str | None,
     given: float,
 ) -> tuple:
     """A row of DONE of what the scheduler says, which may be anything.
 
-    `what`: worker, thread, bytes, type.
+    `what`: worker, thread, bytes, type. `parts`: of `parts_of`.
     """
     worker, thread, nbytes, typename = what
-    parts = parts_of(startstops)
     return (
         DONE,
         t,

@@ -27,6 +27,7 @@ from spanwise.dask_bridge.plugin_source import (
     amount,
     done_row,
     failure_text,
+    parts_of,
     row_size,
     whole,
 )
@@ -368,5 +369,5 @@ def _done(record: Any) -> tuple[Any, ...] | None:
         return None
     text = failure_text(record) if erred else None
     what = worker, record.get("thread"), record.get("nbytes"), record.get("typename")
-    row = done_row(stopped, key, None, what, startstops, text, 0.0)
+    row = done_row(stopped, key, None, what, parts_of(startstops), text, 0.0)
     return row if len(row[PARTS_AT]) == 4 * len(startstops) else None

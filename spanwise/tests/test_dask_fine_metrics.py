@@ -345,7 +345,7 @@ def test_sums_of_a_span_come_after_it() -> None:
         task_groups={},
     )
     bridge._fine_seen, bridge._fine_untold = {}, {}
-    bridge._fine_found, bridge._fine_contexts = set(), set()
+    bridge._fine_found = set()
     bridge._sections = {
         "spans": Section(bridge._spans, keeps=True),
         "fine": Section(bridge._fine, keeps=True),

@@ -351,8 +351,9 @@ def test_whatever_has_ended_is_told_as_it_is_and_the_rest_is_left_out(
     for n, (key, group, worker, number, parts) in enumerate(drawn):
         if n % every:
             bridge.ring.add((plugin_source.ENDED, float(n), key, None, "released", "why"), 1)
-        row = (plugin_source.DONE, float(n), key, group, worker, number, number, worker, parts)
-        bridge._unsorted.append((*row, None if n % 2 else "failed"))
+        row = (plugin_source.DONE, float(n), key, group, worker, number, number, worker)
+        text = None if n % 2 else "failed"
+        bridge._unsorted.append((*row, plugin_source.parts_of(parts), text))
     rows = bridge.ring.rows(0)
     together, apart = Told(Texts()), Told(Texts())
     runs = together.add_all(7, rows)
@@ -383,7 +384,7 @@ def test_the_ring_is_nothing_that_the_collector_looks_through(key: Any) -> None:
     bridge = Bridge()
     bridge._ring, bridge._given, bridge._unsorted = Ring(), {}, []
     bridge._sections = {}
-    parts = [{"action": "compute", "start": 1.0, "stop": 2.0}]
+    parts = plugin_source.parts_of([{"action": "compute", "start": 1.0, "stop": 2.0}])
     for n in range(10):
         bridge._unsorted.append(
             (plugin_source.DONE, float(n), key, _GROUPS[1], "w", n, n, "int", parts, None)
@@ -411,7 +412,8 @@ def test_the_ring_knows_what_it_takes(key: Any, parts: int) -> None:
                 for _ in range(parts)
             ]
             what = "tcp://127.0.0.1:1", 2**40 + n, 2**31 + n, "int" + text
-            row = plugin_source.DONE, n + 0.25, named, _GROUPS[1 + n % 2], *what, told, None
+            found = plugin_source.parts_of(told)
+            row = plugin_source.DONE, n + 0.25, named, _GROUPS[1 + n % 2], *what, found, None
             bridge._unsorted.append(row)
             if n % 64 == 0:
                 bridge._sort()

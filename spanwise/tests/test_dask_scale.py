@@ -147,9 +147,9 @@ def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
     spans: dict[str, Any] = {}
 
     class Sums(dict):
-        def __iter__(self) -> Any:
+        def items(self) -> Any:
             read[-1] += 1
-            return super().__iter__()
+            return super().items()
 
     def add(name: str) -> None:
         spans[name] = SimpleNamespace(_cumulative_worker_metrics=Sums())
@@ -160,7 +160,7 @@ def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
     fine = Section(bridge._fine, keeps=True)
     bridge.scheduler = SimpleNamespace(extensions={"spans": SimpleNamespace(spans=spans)})
     bridge._fine_seen, bridge._fine_untold = {}, {}
-    bridge._fine_found, bridge._fine_contexts = set(), set()
+    bridge._fine_found = set()
     bridge._sections = {"spans": Section(bridge._spans, keeps=True), "fine": fine}
     bridge._state = 0
     for number in range(100):
