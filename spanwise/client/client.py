@@ -54,6 +54,7 @@ from spanwise.client.observed import Observed
 from spanwise.client.of_others import are_there_others, by_session, with_others, with_own
 from spanwise.client.on_dask import dask_client, is_dasks
 from spanwise.client.patience import Patience, name_of, run_sentence
+from spanwise.client.peers import TOLD_SECONDS
 from spanwise.client.plugins import PluginMethods
 from spanwise.client.private_cluster import PrivateCluster
 from spanwise.client.queries import Queries, scheduler_info
@@ -918,13 +919,18 @@ class Client(
         end = None if limit is None else time.monotonic() + limit
         patience = Patience()
         session = self._session
-        waiting = {row["id"] for row in session.running_workers()}
+        rows = session.running_workers()
         if chosen is not None:
-            waiting &= set(chosen)
+            rows = [row for row in rows if row["id"] in chosen]
+        waiting = {row["id"] for row in rows}
         request, answers = session.open_request("runResult")
         results: dict[str, Any] = {}
         try:
-            session.peers.have_told()
+            if wait:
+                # (half of the limit is left for those that answer)
+                told = TOLD_SECONDS if limit is None else min(TOLD_SECONDS, limit / 2)
+                addresses = [row["address"] for row in rows]
+                session.peers.have_told(addresses, time.monotonic() + told)
             session.send(
                 "run", {"request": request, "workers": sorted(waiting), "wait": wait}, None, [blob]
             )

@@ -30,25 +30,33 @@ class Unreachable(LinkError):
 
 #: A worker learns of what was read in its memory after so long, or so many reads.
 TELL_SECONDS, TELL_READS = 0.1, 64
-#: Of more, while another thread fetches much from the same worker, the oldest are never told.
+#: Of more, while another thread fetches much from the same worker, or that takes nothing, the
+#: oldest are never told.
 _MOST_UNTOLD = 4096
-#: Who wants to be sure that it has learnt it waits at most so long.
-_TOLD_SECONDS = 2.0
+#: So many go with a message: less than what a socket takes at once that takes something.
+_MESSAGE_READS = 1024
+#: Who wants to be sure that they have learnt it waits at most so long for all of them.
+TOLD_SECONDS = 2.0
 
 
 class _Peer:
     """One open link and the lock that lets one request use it at a time."""
 
-    __slots__ = ("done", "link", "lock", "reads", "taken")
+    __slots__ = ("done", "link", "lock", "open", "reads", "taken", "unanswered")
 
     def __init__(self) -> None:
+        #: To be closed by whoever wakes the thread that waits for it; perhaps amid its handshake.
         self.link: Link | None = None
+        #: The same once the handshake is over, for those who do not hold the lock.
+        self.open: Link | None = None
         #: Its memory may be read, as far as is known.
         self.reads = True
         #: Segments that came over the link and that nothing here sees any more.
         self.done: deque[int] = deque()
         #: Task, bytes, begin and seconds of what was read there, until the worker is told.
         self.taken: deque[tuple[int, float, float, float]] = deque(maxlen=_MOST_UNTOLD)
+        #: Questions whether it has learnt it, whose answers come before all others.
+        self.unanswered: deque[int] = deque()
         self.lock = threading.Lock()
 
 
@@ -134,12 +142,12 @@ class Peers:
         """
         begin = time.monotonic()
         peer = self._peers.get(address)
-        link = None if peer is None else peer.link
+        link = None if peer is None else peer.open
         if peer is None or link is None or not peer.reads or link.peer <= 0:
             return None
         try:
             came = sign.read(link.peer, told, link.is_there)
-        except (LinkClosed, OSError):
+        except (LinkError, OSError):
             return None  # (who asks learns whether it may never be read)
         if came is not None:
             now = time.monotonic()
@@ -157,7 +165,11 @@ class Peers:
         return max(0.0, self._tell_at - time.monotonic()) if self._tell_at else None
 
     def tell(self) -> None:
-        """Tell workers of what was read there; later those that another thread asks."""
+        """Tell workers of what was read there; waits for none.
+
+        Those that another thread asks, and those that take nothing, are told later, and those to
+        which there is no link when there is one.
+        """
         self._tell_at = 0.0
         for peer in list(self._peers.values()):
             if not peer.taken:
@@ -166,26 +178,75 @@ class Peers:
                 self._tell_at = time.monotonic() + TELL_SECONDS
                 continue
             try:
-                self._tell(peer)
+                if not self._tell(peer, waits=False):
+                    self._tell_at = time.monotonic() + TELL_SECONDS
             except LinkError:
                 self._drop(peer)
             finally:
                 peer.lock.release()
 
-    def have_told(self) -> None:
-        """Return when workers know what was read there, unless one does not answer."""
-        for address, peer in list(self._peers.items()):
-            if peer.taken:
-                with suppress(LinkError, TimeoutError):
-                    self.get(address, [], time.monotonic() + _TOLD_SECONDS)
+    def have_told(self, addresses: Iterable[str], until: float) -> None:
+        """Return when these workers know what was read there, or it is `until`."""
+        met = [(each, self._peers.get(each)) for each in addresses]
+        untold = [
+            (address, peer)
+            for address, peer in met
+            if peer is not None and (peer.taken or peer.unanswered)
+        ]
+        # All are asked before one is waited for, but those that have to be waited for already.
+        for _, peer in untold:
+            if peer.open is not None and peer.lock.acquire(blocking=False):
+                try:
+                    self._ask_whether_told(peer)
+                finally:
+                    peer.lock.release()
+        for address, peer in untold:
+            with suppress(LinkError, OSError), self._turn(peer, until, 0):
+                try:
+                    self._open(peer, address, until)
+                    if peer.taken:
+                        self._ask_whether_told(peer)
+                        self._open(peer, address, until)
+                except TimeoutError:
+                    raise  # (what has come of an answer is kept, with the rest to come)
+                except BaseException:
+                    self._drop(peer)
+                    raise
+
+    def _ask_whether_told(self, peer: _Peer) -> None:
+        """Tell one, which another thread does not use meanwhile, and ask it to answer."""
+        link = peer.open
+        try:
+            if link is None or not self._tell(peer, waits=False) or not link.takes_more():
+                return
+            request = next(self._requests)
+            link.send("get", {"request": request})
+            peer.unanswered.append(request)
+        except LinkError:
+            self._drop(peer)
+        except BaseException:
+            self._drop(peer)  # Ctrl-C: an answer may come that nobody awaits
+            raise
 
     @staticmethod
-    def _tell(peer: _Peer) -> None:
-        """Tell one, which another thread does not use meanwhile."""
-        link, now = peer.link, time.monotonic()
-        rows = [peer.taken.popleft() for _ in range(len(peer.taken))]
-        if link is not None and rows:
-            link.send("taken", {}, {"reads": [(i, n, now - at, s) for i, n, at, s in rows]})
+    def _tell(peer: _Peer, waits: bool = True) -> bool:
+        """Tell one, which another thread does not use meanwhile; False: it takes nothing."""
+        link = peer.open
+        if link is None or not link.is_there():
+            return True
+        for _ in range(0, _MOST_UNTOLD, _MESSAGE_READS):
+            if not peer.taken:
+                break
+            if not waits and not link.takes_more():
+                return False
+            rows: list[tuple[int, float, float, float]] = []
+            with suppress(IndexError):  # (when a client is closed, two threads do this)
+                while len(rows) < _MESSAGE_READS:
+                    rows.append(peer.taken.popleft())
+            now = time.monotonic()
+            if rows:
+                link.send("taken", {}, {"reads": [(i, n, now - at, s) for i, n, at, s in rows]})
+        return True
 
     def _ask(
         self,
@@ -351,6 +412,7 @@ class Peers:
             return self._peers.setdefault(address, _Peer())
 
     def _open(self, peer: _Peer, address: str, until: float | None = None) -> Link:
+        """A link over which nothing is to come but the answer to what is asked next."""
         # (the worker may have ended a link that stood idle)
         if peer.link is None or not peer.link.is_there():
             limit = TIME_LIMIT
@@ -358,14 +420,20 @@ class Peers:
                 limit = min(limit, max(0.001, until - time.monotonic()))  # 0: not to wait at all
 
             def opening(link: Link) -> None:
-                peer.link = link  # so that a waiting thread can be woken
+                peer.link, peer.open = link, None  # so that a waiting thread can be woken
                 peer.done = deque()
+                peer.unanswered.clear()
 
-            return dial(address, self._secret, "peer", self._intro, limit, opening=opening)
+            peer.open = dial(address, self._secret, "peer", self._intro, limit, opening=opening)
+            return peer.open
+        while peer.unanswered:
+            list(data_items(peer.link, peer.unanswered[0], 0, until))
+            peer.unanswered.popleft()
         return peer.link
 
     @staticmethod
     def _drop(peer: _Peer) -> None:
+        peer.open = None
         if peer.link is not None:
             peer.link.close()
             peer.link = None
@@ -391,10 +459,11 @@ class Peers:
         with self._lock:
             peers, self._peers = list(self._peers.values()), {}
         for peer in peers:
-            if peer.link is not None:
+            link = peer.link  # (its thread may be letting go of it)
+            if link is not None:
                 with suppress(LinkError):
-                    self._tell(peer)
-                peer.link.close()
+                    self._tell(peer, waits=False)
+                link.close()
 
 
 def _open_here(items: Iterable[tuple[int, Parcel]]) -> int:

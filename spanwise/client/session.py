@@ -876,7 +876,7 @@ class Session:
                         del self.by_key[entry.key]
                     entry.reason = cancelled(entry.key, why)
                     entry.status = CANCELLED
-                    entry.inline = None
+                    entry.inline = entry.sign = None
                     self._done(entry)
             if ids:
                 self.send("cancel", {"force": force}, {"ids": {"id": ids}})

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import copyreg
+import mmap
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import textwrap
-from collections import Counter
-from collections.abc import Iterator
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from spanwise import Client
+from spanwise import Client, wait
 from spanwise.client import peers
+from spanwise.client.peers import Peers
+from spanwise.client.session import dump
 from spanwise.records.enumerations import NONE_U32
-from spanwise.tests.processes import wait_until
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.tests.test_client_any_frames import LyingScheduler
-from spanwise.wire import direct, payload, sign
-from spanwise.wire.errors import BrokenFrame
+from spanwise.wire import direct, payload, raw_memory, sign
+from spanwise.wire import link as wire_link
+from spanwise.wire.door import listen
+from spanwise.wire.errors import BrokenFrame, LinkError
+from spanwise.wire.handshake import new_secret
 from spanwise.wire.link import Link
 from spanwise.worker import signs
+from spanwise.worker.door import Server
+from spanwise.worker.errors import CannotPickle
 from spanwise.worker.signs import Signs
 
-pytestmark = pytest.mark.skipif(not sign.IS_POSSIBLE, reason="process_vm_readv, on x86")
+reads = pytest.mark.skipif(not sign.IS_POSSIBLE, reason="process_vm_readv, on x86")
 
 MIB = 2**20
 NUMBERS = MIB // 8
@@ -52,6 +67,7 @@ def read(told: sign.Sign | None) -> Any:
 base = np.arange(4 * NUMBERS, dtype="f8")
 
 
+@reads
 @pytest.mark.parametrize(
     "value",
     [
@@ -106,6 +122,7 @@ def test_a_copy_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made.show(array(1.0)) is None and made.count == 0
 
 
+@reads
 def test_an_array_that_has_ended_is_not_read() -> None:
     made = Signs()
     value = array(1.0)
@@ -127,6 +144,7 @@ def test_an_array_that_has_ended_is_not_read() -> None:
     assert before.mark_address in [each.mark_address for each in told if each is not None]
 
 
+@reads
 def test_the_mark_goes_before_the_memory() -> None:
     marks: list[int] = []
 
@@ -144,6 +162,7 @@ def test_the_mark_goes_before_the_memory() -> None:
     assert marks == [0]
 
 
+@reads
 def test_what_ends_while_it_is_read_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Signs()
     values = [array(1.0)]
@@ -159,18 +178,52 @@ def test_what_ends_while_it_is_read_is_not_taken(monkeypatch: pytest.MonkeyPatch
     assert read(told) is None
 
 
+@reads
 def test_marks_are_bounded_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signs, "MOST_SHOWN", 3)
     made = Signs()
     for _ in range(3):
-        values = [array(float(i)) for i in range(4)]
+        values = [array(float(i)) for i in range(5)]
         told = [shown(made, each) for each in values]
-        assert told[3] is None and made.count == 3
-        assert [read(each)[0] for each in told[:3]] == [0.0, 1.0, 2.0]
+        assert made.count == 3
+        # The oldest are asked for: their places are others'.
+        assert [read(each) for each in told[:2]] == [None, None]
+        assert [read(each)[0] for each in told[2:]] == [2.0, 3.0, 4.0]
+        del values[:2]
+        assert made.count == 3
+        assert [read(each)[0] for each in told[2:]] == [2.0, 3.0, 4.0]
         del values
         assert made.count == 0
 
 
+@reads
+def test_what_ends_while_its_place_is_taken_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads of a worker do both at the same time."""
+    monkeypatch.setattr(signs, "MOST_SHOWN", 1)
+    made = Signs()
+    values = [array(1.0)]
+    told = shown(made, values[0])
+    assert told is not None
+    at = told.mark_address
+
+    class Taken(dict[int, Any]):
+        """The oldest array ends when its place is just being taken."""
+
+        def pop(self, *args: Any) -> Any:
+            made._watched = dict(self)
+            found = made._watched.pop(*args)
+            values.clear()
+            assert direct.number_at(os.getpid(), at) == 0
+            return found
+
+    made._watched = Taken(made._watched)
+    other = array(2.0)
+    assert read(shown(made, other))[0] == 2.0 and made.count == 1
+    del other
+    assert made.count == 0 and made._free == [0]
+
+
+@reads
 def test_an_array_that_is_shown_keeps_its_memory() -> None:
     made = Signs()
     value = array(1.0)
@@ -179,19 +232,90 @@ def test_an_array_that_is_shown_keeps_its_memory() -> None:
         value.resize(8 * NUMBERS, refcheck=False)
 
 
+@reads
 def test_two_workers_marks_differ() -> None:
     one, two, value = Signs(), Signs(), array(1.0)
     first, second = shown(one, value), shown(two, value)
     assert first is not None and second is not None and first.mark != second.mark
 
 
+@reads
+def test_memory_that_is_not_there_is_not_read() -> None:
+    # (large: what is read goes to the end of the gap, if to that)
+    with mmap.mmap(-1, 64 * MIB) as memory:
+        address = raw_memory.address_of(memory)
+    made, value = Signs(), array(1.0)
+    told = shown(made, value)
+    assert told is not None
+    for wrong in (told._replace(address=address), told._replace(mark_address=address)):
+        with pytest.raises(OSError, match="address"):
+            read(wrong)
+
+
 @pytest.mark.parametrize(
-    ("mark", "nbytes", "length"), [(0, MIB, 32), (1, 1, 32), (1, 2**40, 32), (1, MIB, 31)]
+    "metadata", [{"lock": threading.Lock()}, {"unit": "m"}], ids=["a lock", "a unit"]
 )
-def test_a_sign_that_cannot_be_is_refused(mark: int, nbytes: int, length: int) -> None:
-    told = sign.pack(mark, 8, (0, 8, nbytes), [])
+def test_what_a_dtype_brings_along_is_not_pickled(
+    metadata: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payload, "dumps", None)
+    assert Signs().show(array(1.0).astype(np.dtype("f8", metadata=metadata))) is None
+
+
+@pytest.mark.parametrize("error", [TypeError, SystemExit, KeyboardInterrupt])
+def test_what_cannot_be_pickled_is_not_shown(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(payload, "dumps", refuse)
+    made = Signs()
+    assert made.show(array(1.0)) is None and made.count == 0
+
+
+@pytest.mark.parametrize(
+    ("told", "length"),
+    [
+        ((0, 8, 8, MIB, 0), 32),
+        ((1, 8, 8, 1, 0), 32),
+        ((1, 8, 8, 2**40, 0), 32),
+        ((1, 8, 8, MIB, 0), 31),
+        ((1, 0, 8, MIB, 0), 32),
+        ((1, 8, 0, MIB, 0), 32),
+        ((1, 2**63, 8, MIB, 0), 32),
+        ((1, 8, 2**64 - 1, MIB, 0), 32),
+        ((1, 8, 8, MIB, sign.MOST_SMALL_BYTES + 1), 2**20),
+    ],
+)
+def test_a_sign_that_cannot_be_is_refused(
+    told: tuple[int, int, int, int, int], length: int
+) -> None:
+    mark, mark_address, address, nbytes, small = told
+    packed = sign.pack(mark, mark_address, (small, address, nbytes), [bytes(small)])
     with pytest.raises(BrokenFrame, match="sign"):
-        sign.unpack(memoryview(told[:length]))
+        sign.unpack(memoryview(packed[:length]))
+
+
+def test_a_sign_keeps_nothing_of_the_report_that_brought_it() -> None:
+    report = bytearray(sign.pack(1, 8, (9, 8, MIB), [b"described"]) + bytes(MIB))
+    with memoryview(report)[: 32 + 9] as came:
+        told = sign.unpack(came)
+    report.clear()  # (an error while somebody sees it)
+    assert told.small == b"described"
+
+
+def test_what_is_cancelled_keeps_no_sign() -> None:
+    scheduler = LyingScheduler()
+    told = sign.pack(1, 8, (0, 8, MIB), [])
+    tasks = [(0, 0, 1, 0, 8.0, 0, len(told), NONE_U32)]
+    scheduler.link.send("report", None, {"tasks": tasks, "signs": [(0,)]}, [told])
+    assert scheduler.lives()
+    (entry,) = [each for each in scheduler.entries if each.id == 0]
+    assert [entry.sign] == [sign.unpack(memoryview(told))]
+    scheduler.session.cancel([entry], False)
+    assert entry.sign is None
+    scheduler.close()
 
 
 @pytest.mark.parametrize("row", [0, 1], ids=["too short", "of no task"])
@@ -241,6 +365,7 @@ def wait_until_nothing_is_shown(cluster: Client) -> None:
     wait_until("nothing is shown", lambda: not any(cluster.run(count_of).values()))
 
 
+@reads
 def test_clients_do_not_ask(cluster: Client, first: str, sent: Sent) -> None:
     for i in range(10):
         future = cluster.submit(array, float(i), workers=[first], pure=False)
@@ -254,6 +379,7 @@ def test_clients_do_not_ask(cluster: Client, first: str, sent: Sent) -> None:
     wait_until_nothing_is_shown(cluster)
 
 
+@reads
 def test_several_at_once_come_in_their_order(cluster: Client, first: str, sent: Sent) -> None:
     futures = [
         cluster.submit(array, float(i), 1 if i % 3 else 32, workers=[first], pure=False)
@@ -264,6 +390,7 @@ def test_several_at_once_come_in_their_order(cluster: Client, first: str, sent: 
     assert sent["get"] == 1
 
 
+@reads
 def test_what_another_worker_has_moved_is_asked_for(
     cluster: Client, first: str, sent: Sent
 ) -> None:
@@ -277,6 +404,7 @@ def test_what_another_worker_has_moved_is_asked_for(
     assert (future.result() == 3.0).all() and sent["get"] == 1
 
 
+@reads
 def test_what_goes_while_it_is_read_is_asked_for(
     cluster: Client, first: str, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,6 +428,7 @@ def test_what_goes_while_it_is_read_is_asked_for(
     assert (future.result() == 4.0).all() and sent["get"] == 1
 
 
+@reads
 def test_memory_that_must_not_be_read_is_asked_for(
     cluster: Client, first: str, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,6 +448,56 @@ def test_memory_that_must_not_be_read_is_asked_for(
         peer.reads = True
 
 
+@reads
+def test_another_worker_s_memory_is_not_taken_for_the_result(
+    cluster: Client, first: str, sent: Sent
+) -> None:
+    (other,) = set(cluster.nthreads()) - {first}
+    cluster.submit(array, 0.5, workers=[other], pure=False).result()
+    future = cluster.submit(array, 8.0, workers=[first], pure=False)
+    wait(future)
+    entry = future._entry
+    assert entry is not None and entry.sign is not None
+    (number,) = [row["id"] for row in cluster._session.running_workers() if row["address"] == other]
+    entry.worker = number
+    sent.clear()
+    assert (future.result() == 8.0).all() and sent["get"] >= 1
+
+
+def with_a_lock() -> Any:
+    return np.ones(NUMBERS, dtype=np.dtype("f8", metadata={"lock": threading.Lock()}))
+
+
+def refuse_arrays(refuses: bool) -> None:
+    def refuse(_: Any) -> Any:
+        raise TypeError("No arrays.")
+
+    if refuses:
+        copyreg.pickle(np.ndarray, refuse)
+    else:
+        del copyreg.dispatch_table[np.ndarray]
+
+
+def test_a_result_that_cannot_be_pickled_is_an_error_only_for_who_asks(
+    cluster: Client, first: str
+) -> None:
+    future = cluster.submit(with_a_lock, workers=[first], pure=False)
+    assert cluster.submit(np.sum, future, workers=[first], pure=False).result() == NUMBERS
+    assert future.status == "finished"
+    with pytest.raises(CannotPickle, match="lock"):
+        future.result()
+    cluster.run(refuse_arrays, True)
+    try:
+        future = cluster.submit(array, 1.0, workers=[first], pure=False)
+        assert cluster.submit(np.sum, future, workers=[first], pure=False).result() == NUMBERS
+        assert future.status == "finished"
+        with pytest.raises(CannotPickle, match="No arrays"):
+            future.result()
+    finally:
+        cluster.run(refuse_arrays, False)
+    assert (future.result() == 1.0).all()
+
+
 def own_pid() -> int:
     return os.getpid()
 
@@ -335,6 +514,7 @@ def test_a_killed_worker_result_is_made_again() -> None:
         assert (future.result() == 6.0).all()
 
 
+@reads
 def test_a_stopped_worker_results_are_read(cluster: Client, first: str) -> None:
     future = cluster.submit(array, 7.0, workers=[first], pure=False)
     pid = cluster.submit(own_pid, workers=[first], pure=False).result()
@@ -345,6 +525,7 @@ def test_a_stopped_worker_results_are_read(cluster: Client, first: str) -> None:
         os.kill(pid, signal.SIGCONT)
 
 
+@reads
 def test_a_killed_client_leaves_nothing(cluster: Client) -> None:
     program = """
         import sys, time
@@ -396,6 +577,7 @@ def test_who_asks_finds_all_in_the_log(cluster: Client, first: str) -> None:
     assert cluster.run(total_of)[first] == (count + 5, nbytes + 5 * MIB)
 
 
+@reads
 def test_workers_are_told_by_and_by(cluster: Client, first: str, sent: Sent) -> None:
     with Client(cluster.address, set_as_default=False) as other:
         count, _ = cluster.run(total_of)[first]
@@ -411,6 +593,7 @@ def test_workers_are_told_by_and_by(cluster: Client, first: str, sent: Sent) -> 
         assert 1 <= sent["taken"] <= len(futures) // 4
 
 
+@reads
 def test_no_more_waits_to_be_told_than_is_bounded(
     cluster: Client, first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -419,11 +602,254 @@ def test_no_more_waits_to_be_told_than_is_bounded(
     here = cluster._session.peers
     future = cluster.submit(array, 1.0, workers=[first], pure=False)
     (peer,) = [each for address, each in here._peers.items() if address == first]
-    here.have_told()
+    here.have_told([first], time.monotonic() + LIMIT_SECONDS)
     bound = peer.taken.maxlen
     assert bound is not None
     for _ in range(5):
         future.result()
     assert len(peer.taken) == 5 < bound <= 10_000
-    here.have_told()
+    here.have_told([first], time.monotonic() + LIMIT_SECONDS)
     assert not peer.taken
+
+
+def test_only_those_are_waited_for_that_run_it_and_not_for_long(
+    cluster: Client, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stopped worker took two seconds of each call, each of them, and its link was dropped."""
+    asked: list[list[str]] = []
+    limit = peers.TOLD_SECONDS
+
+    def have_told(_: Peers, addresses: Iterable[str], until: float) -> None:
+        assert until <= time.monotonic() + limit
+        asked.append(sorted(addresses))
+
+    monkeypatch.setattr(Peers, "have_told", have_told)
+    (other,) = set(cluster.nthreads()) - {first}
+    cluster.run(own_pid, workers=[other])
+    cluster.run(own_pid)
+    cluster.run(own_pid, wait=False)
+    assert asked == [[other], sorted([first, other])]
+    cluster._run(dump((own_pid, (), {})), None, True, "ignore", 60.0)
+    # Those that answer have the other half of the limit.
+    limit = 0.5
+    cluster._run(dump((own_pid, (), {})), None, True, "ignore", 2 * limit)
+    assert len(asked) == 4
+
+
+# ── doors that do not answer at once ──────────────────────────────────────
+
+
+class HearingDoor:
+    """Stands for a worker's door, in this process: hears what was read, answers if it may.
+
+    Parameters
+    ----------
+    answers
+        Waited for before each answer.
+    listens
+        Waited for before anything is read.
+    """
+
+    def __init__(self, folder: Path, name: str, secret: bytes, answers: Any, listens: Any) -> None:
+        self.proof = secrets.token_bytes(direct.PROOF_BYTES)
+        self.called, self.may_enter = threading.Event(), threading.Event()
+        self.may_enter.set()
+        self.answers, self.listens = answers, listens
+        #: Task ids of which it was told.
+        self.heard: list[int] = []
+        self.asked = threading.Event()
+        self.door = listen(folder, name, secret, ["peer"], self._hear, self._welcome)
+        self.here = Peers(secret)
+
+    def _welcome(self, *_: Any) -> dict[str, Any]:
+        self.called.set()
+        self.may_enter.wait(LIMIT_SECONDS)
+        return {"proof": self.proof.hex(), "proofAt": raw_memory.address_of(self.proof)}
+
+    def _hear(self, link: Link) -> None:
+        if self.listens is not None:
+            self.listens.wait(LIMIT_SECONDS)
+        with suppress(LinkError):
+            while True:
+                message = link.read()
+                if message.type == "taken":
+                    self.heard += [row[0] for row in message.table("reads")]
+                elif message.type == "get":
+                    self.asked.set()
+                    self.answers.wait(LIMIT_SECONDS)
+                    link.send("data", {"request": message.fields["request"]})
+
+    def peer(self, here: Peers | None = None) -> Any:
+        """What is known here of the door."""
+        return (here or self.here)._peer(self.door.address)
+
+
+def untold(task_id: int) -> tuple[int, float, float, float]:
+    return task_id, 8.0, time.monotonic(), 0.0
+
+
+def may() -> threading.Event:
+    event = threading.Event()
+    event.set()
+    return event
+
+
+@pytest.fixture
+def doors(tmp_path: Path) -> Iterator[Callable[..., HearingDoor]]:
+    made: list[HearingDoor] = []
+    tmp_path.chmod(0o700)
+    secret = new_secret()
+
+    def make(answers: Any, listens: Any = None) -> HearingDoor:
+        made.append(HearingDoor(tmp_path, f"door-{len(made)}", secret, answers, listens))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.may_enter.set()
+        for event in (each.answers, each.listens):
+            if isinstance(event, threading.Event):
+                event.set()
+        each.here.close()
+        each.door.close()
+
+
+@reads
+def test_who_looks_while_another_thread_is_let_in_spoils_nothing(
+    doors: Callable[..., HearingDoor],
+) -> None:
+    """The process was seen before it had shown its memory, and never read from then on."""
+    made, value = Signs(), array(3.0)
+    told = shown(made, value)
+    assert told is not None
+    door = doors(may())
+    here, address = door.here, door.door.address
+    door.may_enter.clear()
+    asking = threading.Thread(target=here.get, args=(address, []))
+    asking.start()
+    assert door.called.wait(LIMIT_SECONDS)
+    link = door.peer().link
+    assert here.look(address, 1, MIB, told) is None
+    assert link.peer == 0 and door.peer().open is None
+    door.may_enter.set()
+    asking.join(LIMIT_SECONDS)
+    came = here.look(address, 1, MIB, told)
+    assert came is not None and (payload.loads(came) == 3.0).all()
+
+
+@reads
+def test_a_sign_of_nothing_is_asked_for(doors: Callable[..., HearingDoor]) -> None:
+    """And raises nothing from `result`."""
+    door = doors(may())
+    door.here.get(door.door.address, [])
+    for told in (sign.Sign(1, 8, 0, MIB, b""), sign.Sign(1, 8, 8, MIB, b"")):
+        assert door.here.look(door.door.address, 1, MIB, told) is None
+
+
+def test_all_are_told_before_one_is_waited_for(doors: Callable[..., HearingDoor]) -> None:
+    all_asked = threading.Barrier(3)
+    made = [doors(all_asked) for _ in range(3)]
+    here = made[0].here
+    links = []
+    for number, each in enumerate(made):
+        peer = each.peer(here)
+        here._open(peer, each.door.address)
+        links.append(peer.link)
+        peer.taken.append(untold(number))
+    here.have_told([each.door.address for each in made], time.monotonic() + LIMIT_SECONDS)
+    assert [each.heard for each in made] == [[0], [1], [2]]
+    assert [each.peer(here).link for each in made] == links
+    assert not any(each.peer(here).unanswered for each in made)
+
+
+def test_who_does_not_answer_in_time_keeps_its_link(doors: Callable[..., HearingDoor]) -> None:
+    door = doors(threading.Event())
+    here, address, peer = door.here, door.door.address, door.peer()
+    link = here._open(peer, address)
+    for number in range(2):
+        peer.taken.append(untold(number))
+        here.have_told([address], time.monotonic() + 0.05)
+    assert len(peer.unanswered) == 2 and door.asked.wait(LIMIT_SECONDS)
+    door.answers.set()
+    # Its answers are not taken for that to the next question.
+    assert here.get(address, []) == {}
+    assert peer.link is link and not peer.unanswered and door.heard == [0, 1]
+
+
+def test_what_was_read_is_told_over_the_next_link(doors: Callable[..., HearingDoor]) -> None:
+    door = doors(may())
+    here, address, peer = door.here, door.door.address, door.peer()
+    for number in range(2):
+        peer.taken.append(untold(number))
+        here.tell()
+        assert len(peer.taken) == 1 and here.tell_after() is None
+        here.get(address, [])
+        assert door.heard == list(range(number + 1)) and not peer.taken
+        peer.link.close()
+
+
+def test_who_reads_nothing_holds_nobody_up(
+    doors: Callable[..., HearingDoor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Releases to the whole cluster waited for one stopped worker."""
+    monkeypatch.setattr(wire_link, "STALL_SECONDS", 5.0)
+    door = doors(may(), threading.Event())
+    here, peer = door.here, door.peer()
+    link = here._open(peer, door.door.address)
+    told = 0
+    for _ in range(100):
+        room = peer.taken.maxlen - len(peer.taken)
+        peer.taken.extend(untold(told + row) for row in range(room))
+        told += room
+        here.tell()
+    assert peer.open is link and not link.closed
+    assert peer.taken and here.tell_after() is not None
+    # (nor who closes the client, nor who asks for an answer)
+    here.have_told([door.door.address], time.monotonic() + 0.05)
+    assert peer.open is link and peer.taken
+    door.listens.set()
+
+    def is_told() -> bool:
+        here.tell()
+        return not peer.taken
+
+    wait_until("all is told", is_told)
+    here.have_told([door.door.address], time.monotonic() + LIMIT_SECONDS)
+    wait_until("all is heard", lambda: len(door.heard) == told)
+    assert door.heard == list(range(told))
+
+
+def test_all_links_are_closed_whoever_tells_meanwhile(doors: Callable[..., HearingDoor]) -> None:
+    class Emptied(deque[Any]):
+        """Another thread has just told what is there."""
+
+        def __len__(self) -> int:
+            return 1
+
+    made = [doors(may()) for _ in range(2)]
+    here = made[0].here
+    links = []
+    for each in made:
+        links.append(here._open(each.peer(here), each.door.address))
+    made[0].peer(here).taken = Emptied()
+    here.close()
+    assert [each.closed for each in links] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [
+        ((1, -1.0, 0.0, 0.0), "nbytes"),
+        ((1, 8.0, -1.0, 0.0), "ago"),
+        ((1, 8.0, 0.0, -1.0), "seconds"),
+        ((1, 8.0, float("nan"), 0.0), "ago"),
+    ],
+)
+def test_what_cannot_have_been_read_is_refused(
+    ends: tuple[Link, Link], row: tuple[int, float, float, float], column: str
+) -> None:
+    down, up = ends
+    worker: Any = SimpleNamespace(transfers=SimpleNamespace(outgoing=None), ledger=None)
+    up.send("taken", {}, {"reads": [row]})
+    with pytest.raises(BrokenFrame, match=f"reads.{column}"):
+        Server(worker)._taken(down, down.read())

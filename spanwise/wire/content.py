@@ -61,6 +61,11 @@ def check_lengths(message: Message, field: str, values: Sequence[float]) -> None
     _check_within(message, field, values, -1.0, MOST_SECONDS)
 
 
+def check_amounts(message: Message, field: str, values: Sequence[float]) -> None:
+    """Seconds that are over."""
+    _check_within(message, field, values, 0.0, MOST_SECONDS)
+
+
 def check_finite(message: Message, field: str, values: Sequence[float]) -> None:
     """Numbers that can be compared and added."""
     if not isfinite(sum(values)):

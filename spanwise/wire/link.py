@@ -183,6 +183,8 @@ class Link:
     def peer(self) -> int:
         """The process at the other end, whose memory can be read as it has shown; 0: none."""
         if self._peer is None:
+            if not self._authenticated:
+                return 0  # it may show that yet
             try:
                 pid = direct.peer_of(self._sock)
             except OSError:  # another thread closes it
@@ -190,6 +192,17 @@ class Link:
             at, proof = self.welcome.get("proofAt", 0), self.welcome.get("proof", "")
             self._peer = pid if pid and direct.shows(pid, at, proof) else 0
         return self._peer
+
+    def takes_more(self) -> bool:
+        """Whether some 32 KiB can be sent now without waiting for the other side to read."""
+        if not hasattr(select, "poll"):
+            return True
+        look = select.poll()
+        try:
+            look.register(self._sock, select.POLLOUT)
+            return bool(look.poll(0))
+        except (OSError, ValueError):
+            return True  # another thread has closed it, as is said to who sends
 
     def is_there(self) -> bool:
         """Whether the link stands, as far as is known; else it is closed."""

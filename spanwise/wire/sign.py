@@ -8,7 +8,10 @@
 
 Nothing is held for the reader, and nobody waits for it. Whoever finds another number asks at the
 worker's door. The mark is written before the memory is given back, and read after what lay there:
-the other processor must see that in this order, so that this is done on x86 alone.
+the other processor must see that in this order. x86 keeps the order of plain writes, but not of
+those past the cache, with which `memcpy` fills large memory. Locked instructions, which the
+allocator and Python's lock need to hand that memory on, come in between, and wait for all writes
+before them. What other processors need for that is not known here: so this is done on x86 alone.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ LEAST_BYTES, MOST_BYTES = direct.PIECE_BYTES, 16 * 2**20
 MOST_SMALL_BYTES = 4096
 #: The mark, where it lies, and the array's address and length; the other bytes follow.
 _SIGN = struct.Struct("<QQQQ")
+#: The kernel has the upper half of all addresses.
+_END_ADDRESS = 2**63
 
 
 class Sign(NamedTuple):
@@ -39,7 +44,7 @@ class Sign(NamedTuple):
     address: int
     nbytes: int
     #: The payload's bytes before the array.
-    small: memoryview
+    small: bytes
 
 
 def pack(mark: int, mark_address: int, piece: direct.Piece, small: list[Buffer]) -> bytes:
@@ -61,7 +66,14 @@ def unpack(sign: memoryview) -> Sign:
     mark, mark_address, address, nbytes = _SIGN.unpack_from(sign)
     if not mark or not LEAST_BYTES <= nbytes <= MOST_BYTES:
         raise BrokenFrame(f"The sign {mark} of {nbytes} bytes.")
-    return Sign(mark, mark_address, address, nbytes, sign[_SIGN.size :])
+    for at in (mark_address, address):
+        if not 0 < at < _END_ADDRESS:
+            raise BrokenFrame(f"The sign {mark} of something at {at}.")
+    small = sign[_SIGN.size :]
+    if small.nbytes > MOST_SMALL_BYTES:
+        raise BrokenFrame(f"The sign {mark} with {small.nbytes} bytes.")
+    # (copied: a view would keep the whole report)
+    return Sign(mark, mark_address, address, nbytes, bytes(small))
 
 
 def read(pid: int, sign: Sign, is_there: Callable[[], bool]) -> memoryview | None:
@@ -78,6 +90,6 @@ def read(pid: int, sign: Sign, is_there: Callable[[], bool]) -> memoryview | Non
         Memory of the process must not be read, or there is none.
     LinkClosed
     """
-    pieces = [(sign.small.nbytes, sign.address, sign.nbytes)]
-    found = direct.Direct(pid, sign.small, pieces, is_there).read()
+    pieces = [(len(sign.small), sign.address, sign.nbytes)]
+    found = direct.Direct(pid, memoryview(sign.small), pieces, is_there).read()
     return found if direct.number_at(pid, sign.mark_address) == sign.mark else None

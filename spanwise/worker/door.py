@@ -23,7 +23,7 @@ from spanwise.records.enumerations import (
     ITEM_TOGETHER,
 )
 from spanwise.wire import direct, payload, raw_memory
-from spanwise.wire.content import check_lengths, check_sizes
+from spanwise.wire.content import check_amounts, check_sizes
 from spanwise.wire.errors import BrokenFrame, LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
 from spanwise.wire.frame import Message
@@ -279,8 +279,8 @@ class Server:
         log, ledger = self._worker.transfers.outgoing, self._worker.ledger
         ids, sizes, ago, seconds = message.table("reads").values()
         check_sizes(message, "reads.nbytes", sizes)
-        check_lengths(message, "reads.ago", ago)
-        check_lengths(message, "reads.seconds", seconds)
+        check_amounts(message, "reads.ago", ago)
+        check_amounts(message, "reads.seconds", seconds)
         for task_id, nbytes, before, duration in zip(ids, sizes, ago, seconds, strict=True):
             begin = now - before
             transfer = log.begin(link.intro.get("worker"), begin, nbytes)

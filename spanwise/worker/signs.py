@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import sys
 import weakref
 from array import array
 from typing import Any
 
+from spanwise.processes import forks
 from spanwise.wire import direct, payload, raw_memory, sign
+from spanwise.wire.direct import Piece
+from spanwise.wire.raw_memory import Buffer
 
-#: So many results are shown at once; others are asked for at the door.
+#: So many results are shown at once; those that were shown before them are asked for at the door.
 MOST_SHOWN = 1024
 #: Kinds of numbers: what has these alone is the same after pickling and unpickling.
 _KINDS = frozenset("biufc")
 
 
 class _Watched(weakref.ref[Any]):
-    """Knows the place of an array's mark when the array ends."""
+    """Knows an array's mark, and its place, when the array ends."""
 
-    __slots__ = ("place",)
+    __slots__ = ("mark", "place")
+    mark: int
     place: int
 
 
@@ -31,9 +36,10 @@ class Signs:
         self._address = raw_memory.address_of(memoryview(self._marks).cast("B"))
         #: Taken and given back without a lock: arrays end on any thread at any moment.
         self._free = list(range(MOST_SHOWN))
+        #: By their marks, the oldest first. Who takes one out has its place.
         self._watched: dict[int, _Watched] = {}
-        #: The last mark. A client may take it for another worker's: so all begin elsewhere.
-        self._last = secrets.randbits(62)
+        #: A client may take a mark for another worker's: so all begin elsewhere.
+        self._numbers = itertools.count(1 + secrets.randbits(62))
 
     @property
     def count(self) -> int:
@@ -50,27 +56,58 @@ class Signs:
             return None
         if not value.flags.forc or value.dtype.kind not in _KINDS:
             return None
+        if value.dtype.metadata is not None:
+            return None  # whatever the user has put there
         if not sign.LEAST_BYTES <= value.nbytes <= sign.MOST_BYTES:
             return None
-        small, pieces = direct.split(payload.dumps(value))
+        small, pieces = _pickled(value)
         where = value.__array_interface__["data"][0]
         if len(pieces) != 1 or pieces[0][1:] != (where, value.nbytes):
             return None  # a copy, which ends before the array does
         if not pieces[0][0] == payload.nbytes(small) <= sign.MOST_SMALL_BYTES:
             return None
-        try:
-            place = self._free.pop()
-        except IndexError:
+        place = self._take_place()
+        if place is None:
             return None
         watched = _Watched(value, self._ended)
+        watched.mark = mark = next(self._numbers)
         watched.place = place
-        self._watched[place] = watched
-        self._last = mark = self._last + 1
         self._marks[place] = mark
+        self._watched[mark] = watched  # (from here on another thread may take the place)
         return sign.pack(mark, self._address + 8 * place, pieces[0], small)
+
+    def _take_place(self) -> int | None:
+        """A free place, or that of the oldest mark; None: others are at it."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            pass
+        try:
+            oldest = self._watched.pop(next(iter(self._watched)))
+        except (KeyError, RuntimeError, StopIteration):
+            return None
+        self._marks[oldest.place] = 0
+        return oldest.place
 
     def _ended(self, watched: _Watched) -> None:
         """Take back the mark of an array whose memory goes next."""
-        self._marks[watched.place] = 0
-        del self._watched[watched.place]
-        self._free.append(watched.place)
+        # Before all else, and also where another thread has just taken the place. If that has
+        # put its own mark there in between, that array is asked for.
+        if self._marks[watched.place] == watched.mark:
+            self._marks[watched.place] = 0
+        if self._watched.pop(watched.mark, None) is not None:
+            self._free.append(watched.place)
+
+
+def _pickled(value: Any) -> tuple[list[Buffer], list[Piece]]:
+    """Parts of the payload, as :func:`direct.split` has them; none if it cannot be pickled.
+
+    That is an error only when the result is asked for (see door.py).
+    """
+    try:
+        found = direct.split(payload.dumps(value))
+        forks.came_back()
+    except BaseException as error:  # noqa: BLE001
+        forks.came_back(error)
+        return [], []
+    return found

@@ -306,7 +306,7 @@ export const ENUMERATIONS = {
     python: 'FLAG',
     means: {
       wanted:
-        'the client holds a future: the result comes inline if it has 4 KiB or less, of a larger array where it lies',
+        'the client holds a future: the result comes inline if it has 4 KiB or less, and of an array of 64 KiB to 16 MiB where it lies (§5)',
       alias: 'its one dependency is its value; it never runs',
       data: 'a literal',
       fused: 'its template has parts'
