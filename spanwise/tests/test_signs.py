@@ -111,9 +111,10 @@ class Own(np.ndarray):
 )
 def test_other_values_are_asked_for(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """And are not pickled to find that out, which may copy them."""
-    made = Signs()
-    monkeypatch.setattr(payload, "dumps", None)
+    made, pickled = Signs(), list[Any]()
+    monkeypatch.setattr(payload, "dumps", pickled.append)
     assert made.show(value) is None and made.count == 0
+    assert not pickled
 
 
 def test_a_copy_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,8 +259,10 @@ def test_memory_that_is_not_there_is_not_read() -> None:
 def test_what_a_dtype_brings_along_is_not_pickled(
     metadata: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payload, "dumps", None)
-    assert Signs().show(array(1.0).astype(np.dtype("f8", metadata=metadata))) is None
+    pickled: list[Any] = []
+    monkeypatch.setattr(payload, "dumps", pickled.append)
+    assert Signs().show(np.full(NUMBERS, 1.0, np.dtype("f8", metadata=metadata))) is None
+    assert not pickled
 
 
 @pytest.mark.parametrize("error", [TypeError, SystemExit, KeyboardInterrupt])
