@@ -188,6 +188,8 @@ class _TaskMeter(_Decorates):
 _FREE = 0
 #: So many labels have a meter of their own in each thread.
 _MOST_KEPT = 64
+#: After so many that found no place others get one: to make a meter takes as long as four blocks.
+_MOST_REFUSED = 4096
 #: So many more are kept in each: for blocks of one label within each other, those of further
 #: labels, and those whose figures are read.
 _MOST_OTHERS = 4
@@ -257,6 +259,9 @@ def _kept_meter(root: Scope, label: Hashable, is_for_any: bool = False) -> _Kept
         return own
 
     def leave(_kind: object, _error: object, _traceback: object) -> None:
+        if own._held is None:
+            # (it is left without having been entered, or twice: nothing was measured)
+            return
         own._stop = stop = perf_counter()
         own._held = None
         delta = stop - own.start
@@ -295,12 +300,21 @@ def _tell_new(root: Scope, label: Hashable, delta: float) -> None:
     heard, meters = root.heard, root.meters
     assert heard is not None
     seconds = heard.seconds
-    if label not in seconds and len(seconds) + len(heard.sums) >= MOST_LABELS:
+    has_room = len(seconds) + len(heard.sums) < MOST_LABELS
+    if not has_room and label not in seconds:
         label = OTHERS
     seconds[label] = seconds.get(label, 0.0) + delta
-    if root.kept is not None and len(meters) < _MOST_KEPT and type(label) is str:
-        # From the next time on. (What equals another label that is no text may have another text.)
-        meters.setdefault(label, _kept_meter(root, label))
+    # What equals another label that is no text may have another text.
+    if has_room and root.kept is not None and type(label) is str and label not in meters:
+        if len(meters) >= _MOST_KEPT:
+            root.refused += 1
+            if root.refused < _MOST_REFUSED:
+                return
+            # Labels that came once would keep the place of those that come again and again.
+            meters.clear()
+            root.refused = 0
+        # From the next time on.
+        meters[label] = _kept_meter(root, label)
 
 
 def _task_meter(root: Scope, label: Hashable) -> _KeptMeter | _TaskMeter:

@@ -49,7 +49,8 @@ class Heard:
     Attributes
     ----------
     sums
-        Of meters in the thread itself, the most frequent ones, each label once.
+        Of meters in the thread itself, the most frequent ones; a label again if its meter was let
+        go meanwhile.
     seconds
         By label: of other meters in the thread. No other thread writes here or there.
     events
@@ -120,15 +121,28 @@ class Scope:
         Of a root: it is used again.
     meters
         Of such a root: meters that are entered again, by label.
+    refused
+        Of such a root: how often a label found no place there since they were let go.
     kept, others
         Of such a root: those of any label, the first one and more. None: not yet.
     """
 
-    __slots__ = ("callbacks", "heard", "inner", "kept", "keys", "meters", "others", "returns")
+    __slots__ = (
+        "callbacks",
+        "heard",
+        "inner",
+        "kept",
+        "keys",
+        "meters",
+        "others",
+        "refused",
+        "returns",
+    )
 
     meters: dict[Hashable, Any]
     kept: Any
     others: tuple[Any, ...]
+    refused: int
     returns: bool
 
     def __init__(
@@ -221,6 +235,7 @@ def _root(heard: Heard, outer: Scope = NOWHERE) -> Scope:
     root = Scope(outer.callbacks, outer.keys, heard)
     root.returns = outer is NOWHERE
     root.meters = {}
+    root.refused = 0
     root.kept = None
     root.others = ()
     return root

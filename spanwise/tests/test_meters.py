@@ -509,23 +509,105 @@ def test_labels_that_equal_others_are_told_as_they_are() -> None:
 
 
 @has_lock
-def test_a_thread_keeps_a_bounded_number_of_meters() -> None:
+def test_a_thread_keeps_a_bounded_number_of_meters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "_MOST_REFUSED", 300)
     kinds: list[type] = []
     held: list[int] = []
+    # (others get their places twice)
+    count = 2 * (metrics._MOST_KEPT + metrics._MOST_REFUSED) + 10
 
     def code() -> None:
-        for number in range(1000):
+        for number in range(count):
             with context_meter.meter(f"label {number}"):
                 pass
             with context_meter.meter("always"):
                 pass
-        for number in (0, 999):
+            held.append(len(scopes.root_here().meters))
+        for number in (0, count - 1):
             kinds.append(type(context_meter.meter(f"label {number}")))
-        held.append(len(scopes.root_here().meters))
 
-    said = {label for label, _, _ in in_a_task(code)}
-    assert said == {"always", *(f"label {number}" for number in range(1000))}
-    assert held == [metrics._MOST_KEPT] and kinds == [_KeptMeter] * 2
+    said = sorted(label for label, _, _ in in_a_task(code))
+    assert said == sorted(["always", *(f"label {number}" for number in range(count))])
+    assert max(held) == metrics._MOST_KEPT and kinds == [_KeptMeter] * 2
+
+
+@has_lock
+def test_labels_that_came_once_keep_no_place_of_one_that_comes_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(metrics, "_MOST_REFUSED", 300)
+    has_its_own: list[bool] = []
+    figures: list[float] = []
+
+    def often() -> None:
+        for _ in range(3):
+            with context_meter.meter("often") as meter:
+                pass
+            figures.append(meter.delta)
+            del meter
+        has_its_own.append("often" in scopes.root_here().meters)
+
+    def task() -> None:
+        for number in range(2 * metrics._MOST_KEPT):
+            with context_meter.meter(f"label {number}"):
+                pass
+        often()
+
+    _, *said = in_tasks(task, *[often] * metrics._MOST_REFUSED)
+    assert not has_its_own[0] and has_its_own[-2:] == [True] * 2
+    told = [figures[at : at + 3] for at in range(3, len(figures), 3)]
+    assert said == [[("often", pytest.approx(sum(each)), "seconds")] for each in told]
+
+
+@has_lock
+def test_a_label_that_is_told_from_within_itself_has_one_meter_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Any] = []
+    make = metrics._kept_meter
+
+    def counted(root: scopes.Scope, label: Any, is_for_any: bool = False) -> _KeptMeter:
+        made.append(label)
+        return make(root, label, is_for_any)
+
+    monkeypatch.setattr(metrics, "_kept_meter", counted)
+
+    def code() -> None:
+        for _ in range(3):
+            with ExitStack() as stack:
+                for _ in range(10):
+                    stack.enter_context(context_meter.meter("x"))
+
+    in_a_task(code)
+    assert made.count("x") == 1
+
+
+@has_lock
+@pytest.mark.parametrize("label", ["x", ("x", 1)], ids=["of its label", "of any label"])
+def test_a_meter_that_is_left_and_not_open_tells_nothing(label: Any) -> None:
+    """What is around it keeps its figures."""
+    known: list[dict[Any, float]] = []
+
+    def code() -> None:
+        mine = {label: 0.0}
+        with context_meter.meter("around") as around:
+            for number in range(4):
+                unused = context_meter.meter(label)
+                if number > 0:
+                    assert type(unused) is _KeptMeter
+                    assert (label in scopes.root_here().meters) == (label == "x")
+                    unused.__exit__(None, None, None)
+                del unused
+                with context_meter.meter(label) as meter:
+                    pass
+                mine[label] += meter.delta
+                if number > 0:
+                    meter.__exit__(None, None, None)
+                del meter
+        known.append({**mine, "around": around.delta})
+
+    for told in in_tasks(code, code):
+        assert {name: value for name, value, _ in told} == pytest.approx(known.pop(0), abs=1e-12)
 
 
 def test_a_meter_that_cannot_be_entered_again_tells_the_same(
