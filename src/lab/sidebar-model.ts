@@ -18,9 +18,13 @@ import { clusterUsers, type ClusterUsers } from './cluster-users';
 import type { ContextPool } from './context-pool';
 import type { Arrange } from './span-tree-rows';
 
+type FrontClosed = ISignal<unknown, void>;
+
 export class SidebarModel extends Disposing {
   private _context: PanelContext;
   private _front: ClusterTarget | null = null;
+  /** Emits when the notebook or panel in front is closed. */
+  private _frontClosed: FrontClosed | null = null;
   /** The user chose a cluster since the last turn to a notebook or panel. */
   private _hasChosen = false;
   /** Id of a cluster to be shown as soon as the page hears of it. */
@@ -146,14 +150,36 @@ export class SidebarModel extends Disposing {
     this._onClusters();
   }
 
-  /** Turn to the notebook or panel that came to the front. While other notebooks have a cluster, one without a cluster changes nothing. */
-  turnTo(target: ClusterTarget): void {
-    this._front = target;
+  /**
+   * Turn to the notebook or panel that came to the front. While other notebooks have a cluster, one without a cluster changes nothing.
+   *
+   * @param closed - emits when it is closed: then it is in front no more, whatever comes after it.
+   */
+  turnTo(target: ClusterTarget, closed: FrontClosed | null = null): void {
+    this._setFront(target, closed);
     this._hasChosen = false;
     this._awaited = null;
     this._followFront();
     // What the notebook has to offer is shown, whatever cluster is.
     this._emit();
+  }
+
+  /** No notebook or panel is in front: a running cluster may take the place of an ended one. */
+  forgetFront(): void {
+    if (this._front !== null) {
+      this._setFront(null, null);
+      this._onClusters();
+    }
+  }
+
+  private _setFront(
+    target: ClusterTarget | null,
+    closed: FrontClosed | null
+  ): void {
+    this._frontClosed?.disconnect(this.forgetFront, this);
+    this._front = target;
+    this._frontClosed = closed;
+    closed?.connect(this.forgetFront, this);
   }
 
   /** Look again at what is in front; its cluster may have come since. */
@@ -229,6 +255,7 @@ export class SidebarModel extends Disposing {
   protected override end(): void {
     this._disconnect();
     this._context.release();
+    this._setFront(null, null);
     this.feed.clustersChanged.disconnect(this._onClusters, this);
     this.feed.statusChanged.disconnect(this._emit, this);
     this._watch?.dispose();

@@ -112,9 +112,11 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
     const turn = () => {
       const widget = shell.currentWidget;
       if (widget instanceof SpanwisePanel) {
-        model.turnTo(widget.clusterTarget);
+        model.turnTo(widget.clusterTarget, widget.disposed);
       } else if (widget instanceof NotebookPanel) {
-        model.turnTo({ notebook: widget.context.path });
+        model.turnTo({ notebook: widget.context.path }, widget.disposed);
+      } else if (widget === null) {
+        model.forgetFront();
       }
     };
     shell.currentChanged.connect(turn);

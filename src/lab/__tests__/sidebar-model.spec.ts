@@ -1,3 +1,4 @@
+import { Signal } from '@lumino/signaling';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import type { ClusterUser } from '../../feed/cluster-ref';
 import type { ClusterInfo } from '../../wire/panel-link';
@@ -119,6 +120,42 @@ describe('SidebarModel', () => {
     model.turnTo({ notebook: 'a.ipynb' });
     feed.setClusters(old, { ...program, tasks: 1 });
     expect(model.cluster).toBe(old);
+  });
+
+  it('turns from what has ended to a program that runs, where the panel or notebook in front was closed', () => {
+    const { feed, model } = setUp();
+    const old: ClusterInfo = { ...inA, state: 'ended' };
+    const program = clusterInfo({ cluster: 'p', name: 'job', startedAt: 3000 });
+    const first = new Signal<object, void>({});
+    const second = new Signal<object, void>({});
+    feed.setClusters(old);
+    model.turnTo({ notebook: 'a.ipynb' }, first);
+    model.turnTo({ notebook: 'a.ipynb' }, second);
+    // The one that is in front now is open.
+    first.emit();
+    feed.setClusters(old, program);
+    expect(model.cluster).toBe(old);
+    expect(model.notebookInFront).toBe('a.ipynb');
+    second.emit();
+    expect(model.notebookInFront).toBeUndefined();
+    expect(model.cluster).toBe(program);
+    // As if all had been closed before it started.
+    model.turnTo({ notebook: 'a.ipynb' }, first);
+    feed.setClusters(old);
+    expect(model.cluster).toBe(old);
+    model.forgetFront();
+    expect(model.cluster).toBe(old);
+    feed.setClusters(old, program);
+    expect(model.cluster).toBe(program);
+  });
+
+  it('stays with a cluster that runs when its panels are closed', () => {
+    const { feed, model } = setUp();
+    feed.setClusters(inA, inB);
+    model.turnTo({ notebook: 'a.ipynb' });
+    model.forgetFront();
+    feed.setClusters(inA, { ...inB, tasks: 1 });
+    expect(model.cluster).toBe(inA);
   });
 
   it('stays with an ended one that was chosen', () => {
