@@ -20,8 +20,8 @@ export type ObserverOptions = {
   readonly budgetBytes?: number;
   readonly lostAfterMilliseconds?: number;
   /**
-   * Has the hot paths compiled: run once, when the first page comes, before it asks for a drawing. A program that nobody watches has no
-   * use for it, nor one that asks for its own figures: it took half of the observer's start.
+   * Has the hot paths compiled: run once, when a viewer is known for a page, by its first message or by its silence. A program that nobody
+   * watches has no use for it, nor one that asks for its own figures: it took half of the observer's start.
    */
   readonly warmUp?: () => Slices<void>;
   /** For the process's log. */

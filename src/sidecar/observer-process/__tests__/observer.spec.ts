@@ -571,6 +571,21 @@ describe('the observer’s memory', () => {
   });
 });
 
+/** Longer than it takes to see that a viewer who says nothing is a page. */
+const LONG_SILENCE_MS = 5_000;
+/** Sockets and folds go on. */
+const ALL_BUT_TIMEOUTS = [
+  'Date',
+  'clearImmediate',
+  'clearInterval',
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+  'setInterval'
+] as const;
+
 it('warms up once, for the first page, and not for a program that nobody watches', async () => {
   let begun = 0;
   const fixture = await ObserverFixture.start({
@@ -610,21 +625,27 @@ it('warms up for a page that has no panel yet, and not for a program that asks',
     const source = await fixture.source();
     await source.open();
     await source.send(blocks);
+    jest.useFakeTimers({ doNotFake: [...ALL_BUT_TIMEOUTS] });
     const program = await fixture.panel();
-    for (const id of [1, 2]) {
+    for (const id of [1, 2, 3]) {
       program.link.send('watch', {
         id,
         cluster: 'c1',
         view: 'tasks',
         maxHz: 0
       });
-      await program.next('snapshot');
+      await program.next('snapshot', fields => fields.id === id);
+      // It may be silent for as long as it likes.
+      jest.advanceTimersByTime(LONG_SILENCE_MS);
     }
     expect(begun).toBe(0);
-    await fixture.panel();
+    const page = await fixture.panel();
+    await page.next('clusters');
+    jest.advanceTimersByTime(LONG_SILENCE_MS);
     await isWarm;
     expect(begun).toBe(1);
   } finally {
+    jest.useRealTimers();
     await fixture.close();
   }
 });
