@@ -55,13 +55,17 @@ client.id
 """
 
 
-def server_in(folder: Path, *options: str, forks_kernels: bool = True) -> JupyterServer:
+def server_in(
+    folder: Path, *options: str, forks_kernels: bool = True, imports_ahead: bool = False
+) -> JupyterServer:
+    """One whose kernels are forks and whose workers import nothing ahead, unlike users'.
+
+    What a kernel has imported each of its workers would import, too, for nothing.
+    """
     token = f"--IdentityProvider.token={kernels.TOKEN}"
-    variables = {
-        "JUPYTER_DATA_DIR": str(folder / "data"),
-        # What a kernel has imported each of its workers would import, too, for nothing.
-        "DASK_SPANWISE__WORKER__IMPORT_AHEAD": "False",
-    }
+    variables = {"JUPYTER_DATA_DIR": str(folder / "data")}
+    if not imports_ahead:
+        variables["DASK_SPANWISE__WORKER__IMPORT_AHEAD"] = "False"
     return JupyterServer(folder, token, *options, forks_kernels=forks_kernels, **variables)
 
 
@@ -512,12 +516,17 @@ def test_a_kernel_that_jupyter_culls_lets_go_of_what_it_holds(tmp_path: Path) ->
 @pytest.mark.parametrize("end", ["terminated", "killed"])
 def test_the_server_s_end_ends_its_clusters(tmp_path: Path, end: str) -> None:
     known = set(marked_processes())
+    is_usual = end == "terminated"
     # (a kernel sees by itself that its server is gone, if that has started it)
-    server = server_in(tmp_path, forks_kernels=False)
+    server = server_in(tmp_path, forks_kernels=False, imports_ahead=is_usual)
     try:
         a = NotebookKernel(server, "a.ipynb")
-        a(BEGIN)
+        assert a(BEGIN + "import jinja2.sandbox") == ""
         assert a("client.submit(abs, -1).result()") == "1"
+        if is_usual:
+            # Its workers import what the kernel has, while they wait.
+            has = "'jinja2.sandbox' in __import__('sys').modules"
+            until_it_prints(a, f"all(client.run(lambda: {has}).values())", "True")
         if end == "killed":
             # Its kernels end with it too.
             server.kill()
