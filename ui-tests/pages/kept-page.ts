@@ -19,15 +19,13 @@ type Registry = {
   };
 };
 
+const FILE_BROWSER = '@jupyterlab/filebrowser-extension:default-file-browser';
 const STATE = '@jupyterlab/apputils-extension:state';
 /** Documents that were open: a page that is loaded again looks for each of them. */
 const RECENTS = '@jupyterlab/docmanager-extension:recents';
 
-/** As in an empty workspace. Fails where it cannot tell, or a dialog stands in the way. */
+/** As in an empty workspace. No dialog is open. */
 export async function emptyPage({ page, workspace }: LabPage): Promise<void> {
-  if ((await page.getByRole('dialog').count()) > 0) {
-    throw new Error('A dialog is open.');
-  }
   const byPath = page
     .locator('.sw-sidebar')
     .getByRole('radio', { name: 'By path' });
@@ -39,11 +37,13 @@ export async function emptyPage({ page, workspace }: LabPage): Promise<void> {
   }
   await page.mouse.move(0, 0);
   await page.evaluate(
-    async ({ id, stateId, recentsId, light }) => {
+    async ({ id, browserId, stateId, recentsId, light }) => {
       const app: JupyterFrontEnd = window.jupyterapp;
       const { commands, serviceManager, shell } = app;
-      // Not closed: that asks whether to save.
-      for (const widget of [...shell.widgets('main')]) {
+      // Not closed: that asks whether to save. Those behind first: one that comes to the front only to go, JupyterLab would still resize.
+      const open = [...shell.widgets('main')];
+      open.sort((a, b) => Number(a.isVisible) - Number(b.isVisible));
+      for (const widget of open) {
         widget.dispose();
       }
       await serviceManager.sessions.shutdownAll();
@@ -52,9 +52,18 @@ export async function emptyPage({ page, workspace }: LabPage): Promise<void> {
         await commands.execute('apputils:change-theme', { theme: light });
       }
       shell.activateById('filebrowser');
-      // The folder of the test goes.
-      await commands.execute('filebrowser:go-to-path', { path: '/' });
       const { _plugins: plugins } = (app as unknown as Registry).pluginRegistry;
+      const { model } = plugins.get(browserId)?.service as {
+        readonly model: { readonly path: string; cd(): Promise<void> };
+      };
+      // The folder of the test goes. A refresh that begins on the way to the root, whose path is '', goes back to where it was.
+      const leaveFolder = async () => {
+        do {
+          await commands.execute('filebrowser:go-to-path', { path: '/' });
+          await model.cd();
+        } while (model.path !== '');
+      };
+      await leaveFolder();
       const recents = plugins.get(recentsId)?.service as {
         clearRecents(): void;
       };
@@ -64,10 +73,12 @@ export async function emptyPage({ page, workspace }: LabPage): Promise<void> {
       };
       await state.clear();
       await serviceManager.workspaces.save(id, { data: {}, metadata: { id } });
+      await leaveFolder();
       localStorage.clear();
     },
     {
       id: workspace,
+      browserId: FILE_BROWSER,
       stateId: STATE,
       recentsId: RECENTS,
       light: 'JupyterLab Light'

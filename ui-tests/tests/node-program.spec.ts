@@ -28,9 +28,6 @@ const TASKS_EACH = 6;
 
 type ProgramRecord = Profiled & { readonly function: string };
 
-// In a page in which a panel has been closed and nothing opened since, the sidebar stays with the cluster of that.
-test.use({ keepsPage: false });
-
 let program: NodeProgram;
 test.afterEach(() => program.stop());
 
