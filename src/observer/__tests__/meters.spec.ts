@@ -1,6 +1,6 @@
 /** What tasks measured themselves, in the figures of Fine Performance Metrics: worked out a second time from drawn rows. */
 import fc from 'fast-check';
-import { RunStatus } from '../../records/enumerations';
+import { PartKind, RunStatus } from '../../records/enumerations';
 import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
 import { idOf as idOfSpan } from '../../testing/ids';
 import { rowsToBlock, type Row } from '../../testing/rows-to-block';
@@ -34,6 +34,8 @@ type Run = {
   readonly lane: number;
   readonly status: number;
   readonly gap: number;
+  /** Ticks before it computes; 0: it has no parts. */
+  readonly importing: number;
   /** Ticks on a core and off it, each with what meters took of it. */
   readonly onCore: number;
   readonly offCore: number;
@@ -47,6 +49,7 @@ const anyRun: fc.Arbitrary<Run> = fc
     lane: fc.nat(1),
     status: fc.constantFrom(RunStatus.Ok, RunStatus.Ok, RunStatus.Failed),
     gap: fc.nat(3),
+    importing: fc.constantFrom(0, 0, 3, 40),
     onCore: fc.nat(20),
     offCore: fc.nat(20),
     shares: fc.array(
@@ -85,9 +88,9 @@ const anyRun: fc.Arbitrary<Run> = fc
 
 function startsOf(runs: readonly Run[]): number[] {
   const ends = [0, 0];
-  return runs.map(({ lane, gap, onCore, offCore }) => {
+  return runs.map(({ lane, gap, importing, onCore, offCore }) => {
     const start = ends[lane]! + gap;
-    ends[lane] = start + onCore + offCore;
+    ends[lane] = start + importing + onCore + offCore;
     return start * TICK;
   });
 }
@@ -107,6 +110,31 @@ function logOf(runs: readonly Run[]): LogStore {
       )
     ],
     [
+      'parts',
+      runs.flatMap(({ importing, onCore, offCore, ...of }, run) => {
+        const part = {
+          ...{ run, function: of.function, span: of.span, held: 1 },
+          ...{ bytes: 0, coreWait: NaN, from: 0 }
+        };
+        const [before, computing] = [importing, onCore + offCore];
+        return importing === 0
+          ? []
+          : [
+              {
+                ...part,
+                ...{ kind: PartKind.Import, offset: 0, cpu: NaN },
+                duration: before * TICK
+              },
+              {
+                ...part,
+                ...{ kind: PartKind.Compute, offset: before * TICK },
+                duration: computing * TICK,
+                cpu: onCore * TICK
+              }
+            ];
+      })
+    ],
+    [
       'runs',
       runs.map((run, i) => ({
         run: i,
@@ -117,7 +145,7 @@ function logOf(runs: readonly Run[]): LogStore {
         status: run.status,
         attempt: 1,
         start: starts[i]!,
-        duration: (run.onCore + run.offCore) * TICK,
+        duration: (run.importing + run.onCore + run.offCore) * TICK,
         cpu: run.onCore * TICK
       }))
     ]
@@ -196,7 +224,8 @@ describe('meters of tasks', () => {
             9
           );
           const all = own.reduce(
-            (sum, run) => sum + (run.onCore + run.offCore) * TICK,
+            (sum, run) =>
+              sum + (run.importing + run.onCore + run.offCore) * TICK,
             0
           );
           expect(attributed).toBeCloseTo(all, 9);
@@ -248,7 +277,7 @@ describe('meters of tasks', () => {
   it('stand in the rows of their functions, and in their units', () => {
     const log = logOf([
       {
-        ...{ function: 0, span: 1, lane: 0, status: 0, gap: 0 },
+        ...{ function: 0, span: 1, lane: 0, status: 0, gap: 0, importing: 0 },
         ...{ onCore: 32, offCore: 32 },
         meters: [
           { label: 2, unit: SECONDS, value: 0.5, cpu: 0.25 },

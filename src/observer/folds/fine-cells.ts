@@ -1,4 +1,5 @@
-import { RunStatus } from '../../records/enumerations';
+import type { Seconds } from '../../base/brand';
+import { PartKind, RunStatus } from '../../records/enumerations';
 import { passesFunction } from '../filter';
 import {
   ACTIVITY_OF_PART,
@@ -13,7 +14,8 @@ import {
   nanoseconds,
   undividedExecutions,
   type Clip,
-  type NanosecondSink
+  type NanosecondSink,
+  type PartFigures
 } from '../store/run-book';
 import { STATUS_REPLACED } from '../store/log-store';
 import { MeterSums } from '../store/meter-sums';
@@ -130,13 +132,15 @@ class ScanBook {
       this._addPart(partRow, start);
     }
     if (log.meters.endRow > 0) {
-      const inRange = clippedNanoseconds(start, duration, clip);
-      const share = inRange / nanoseconds(duration);
-      this._addMeters(columns.run[i]!, startsInRange, Math.min(1, share));
+      this._addMeters(
+        columns.run[i]!,
+        startsInRange,
+        computedShare(run, parts, clip)
+      );
     }
   }
 
-  /** Seconds of a run that the range cuts count in proportion, as CPU time does; the rest counts where the run begins. */
+  /** Seconds of a run whose computing the range cuts count in proportion, as CPU time does; the rest counts where the run begins. */
   private _addMeters(run: number, begins: boolean, share: number): void {
     for (const row of this._context.log.metersOf(run)) {
       if (Number.isNaN(row.cpu)) {
@@ -170,6 +174,29 @@ class ScanBook {
       cells.addExecutions(cell, 1);
     }
   }
+}
+
+/**
+ * How much of a run's computing lies in the range, 0 to 1: tasks measure while they compute, and not while their code is imported or
+ * their inputs are opened.
+ */
+function computedShare(
+  run: { readonly start: Seconds; readonly duration: Seconds },
+  parts: readonly PartFigures[],
+  clip: Clip | null
+): number {
+  let [inRange, whole] = [0, 0];
+  for (const { kind, held, offset, duration } of parts) {
+    if (held && kind === PartKind.Compute) {
+      inRange += clippedNanoseconds(run.start + offset, duration, clip);
+      whole += nanoseconds(duration);
+    }
+  }
+  if (whole === 0) {
+    inRange = clippedNanoseconds(run.start, run.duration, clip);
+    whole = nanoseconds(run.duration);
+  }
+  return whole === 0 ? 0 : Math.min(1, inRange / whole);
 }
 
 /** Whether a cell belongs to the selection. */
