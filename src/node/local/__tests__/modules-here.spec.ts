@@ -128,13 +128,14 @@ describe('§1.8: getSync', () => {
       `export const two = () => 2;
        const graph = { a: task(module(import.meta.url, 'two')) };
        console.log(error(() => getSync(graph, 'a')));
-       getAsync(graph, 'a').catch(thrown => console.log(thrown.name));`
+       getAsync(graph, 'a').then(console.log, thrown => console.log(thrown.name));`
     );
+    // The run that is not waited for begins later: on a busy machine the module may have been loaded by then.
     expect(lines).toEqual([
       expect.stringMatching(
         /^NotPortableError: file:.*is still being loaded.*Put the functions of tasks into a file of their own\.$/
       ),
-      'NotPortableError'
+      expect.stringMatching(/^(NotPortableError|2)$/)
     ]);
   });
 });
