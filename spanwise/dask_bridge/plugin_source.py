@@ -667,6 +667,28 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         #: When it closes: those that have not left yet, and what comes when all have.
         self._behind: set[str] = set()
         self._none_behind: Any = None
+        self._begin_states()
+        #: Emptied when it leaves: Dask keeps each handler in a cache.
+        cell: list[Any] = [self]
+
+        async def spanwise_pull(**request: Any) -> Any:
+            bridge = cell[0]
+            return None if bridge is None else await bridge.answer(request)
+
+        self._cell = cell
+        self._handler = spanwise_pull
+        scheduler.handlers[OPERATION] = spanwise_pull
+        self.transition = self._noting()
+        self._copy_history()
+        self.live = self.ring.newest
+        self._live_runs = self.ring.runs(self.live)
+        self._loop_now = asyncio.get_running_loop()
+        self._timer: Any = None
+        self._unpulled_ends = monotonic() + _FIRST_LEASE
+        self._watch_leases()
+
+    def _begin_states(self) -> None:
+        """Know nothing yet of workers, spans, groups, sums and the rest."""
         self._state = 0
         self._sections = {
             "workers": Section(self._workers),
@@ -687,24 +709,6 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._fine_seen: dict[Any, tuple[dict[Any, Any], list[tuple[Any, tuple]]]] = {}
         #: Span → how many of its sums cannot be told, if there are any.
         self._fine_untold: dict[Any, int] = {}
-        #: Emptied when it leaves: Dask keeps each handler in a cache.
-        cell: list[Any] = [self]
-
-        async def spanwise_pull(**request: Any) -> Any:
-            bridge = cell[0]
-            return None if bridge is None else await bridge.answer(request)
-
-        self._cell = cell
-        self._handler = spanwise_pull
-        scheduler.handlers[OPERATION] = spanwise_pull
-        self.transition = self._noting()
-        self._copy_history()
-        self.live = self.ring.newest
-        self._live_runs = self.ring.runs(self.live)
-        self._loop_now = asyncio.get_running_loop()
-        self._timer: Any = None
-        self._unpulled_ends = monotonic() + _FIRST_LEASE
-        self._watch_leases()
 
     # -- hooks: called for everything that happens ---------------------------
 

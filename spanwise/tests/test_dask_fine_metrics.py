@@ -19,7 +19,7 @@ from distributed.spans import Span
 
 import spanwise
 from spanwise.dask_bridge import viewer
-from spanwise.dask_bridge.plugin_source import Bridge, Section
+from spanwise.dask_bridge.plugin_source import Bridge
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.unreached_viewer import unreached_viewer
@@ -344,12 +344,7 @@ def test_sums_of_a_span_come_after_it() -> None:
         cumulative_worker_metrics=dict(metrics),
         task_groups={},
     )
-    bridge._fine_seen, bridge._fine_untold = {}, {}
-    bridge._fine_found = set()
-    bridge._sections = {
-        "spans": Section(bridge._spans, keeps=True),
-        "fine": Section(bridge._fine, keeps=True),
-    }
+    bridge._begin_states()
     bridge._sections["spans"].due = 1e9
     bridge._sections["fine"].look(1)
     assert [*bridge._sections["fine"].changed(0, 9)] == []
@@ -370,7 +365,7 @@ def test_sums_of_a_span_come_after_it() -> None:
 )
 def test_each_change_of_a_sum_is_seen(before: dict[str, float], after: dict[str, float]) -> None:
     bridge = Bridge()
-    bridge._fine_seen, bridge._fine_untold = {}, {}
+    bridge._begin_states()
 
     def rows(sums: dict[str, float]) -> Any:
         metrics = {("execute", "f", name, "seconds"): value for name, value in sums.items()}

@@ -157,12 +157,9 @@ def test_looks_at_very_many_sums_leave_the_scheduler_its_turns(
         bridge._sections["spans"].rows[name] = (1, (name,))
 
     bridge = Bridge()
-    fine = Section(bridge._fine, keeps=True)
     bridge.scheduler = SimpleNamespace(extensions={"spans": SimpleNamespace(spans=spans)})
-    bridge._fine_seen, bridge._fine_untold = {}, {}
-    bridge._fine_found = set()
-    bridge._sections = {"spans": Section(bridge._spans, keeps=True), "fine": fine}
-    bridge._state = 0
+    bridge._begin_states()
+    fine = bridge._sections["fine"]
     for number in range(100):
         add(f"id-{number}")
     told: dict[str, float] = {}

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from spanwise.dask_bridge import plugin_source
-from spanwise.dask_bridge.plugin_source import Bridge, Section, Turns
+from spanwise.dask_bridge.plugin_source import Bridge, Turns
 from spanwise.tests.task_groups import task_group
 
 _REST = plugin_source._REST_SECONDS
@@ -173,15 +173,9 @@ class _Scheduler:
 def _bridge(scheduler: _Scheduler) -> Bridge:
     bridge = Bridge()
     bridge.scheduler = scheduler
-    bridge._fine_seen, bridge._fine_untold = {}, {}
-    bridge._fine_found = set()
-    bridge._known_groups = {}
-    bridge._state = 0
-    bridge._sections = {
-        "spans": Section(bridge._spans, keeps=True),
-        "groups": Section(bridge._groups, keeps=True),
-        "fine": Section(bridge._fine, keeps=True),
-    }
+    bridge._begin_states()
+    for name in bridge._sections.keys() - {"spans", "groups", "fine"}:
+        del bridge._sections[name]
     return bridge
 
 
