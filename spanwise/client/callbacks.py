@@ -415,22 +415,26 @@ class _Events:
         return [self._happened.popleft() for _ in range(len(self._happened))]
 
 
+def _profiler_class(name: str) -> Any:
+    """A profiler of Dask; None: nobody has imported it, or not to its end."""
+    return getattr(sys.modules.get("dask.diagnostics.profile"), name, None)
+
+
 def _owners(hooks: Sequence[Any], name: str) -> list[Any]:
     """Dask's profilers of this name that have one of the hooks."""
-    profile = sys.modules.get("dask.diagnostics.profile")
+    kind = _profiler_class(name)
     owners = [getattr(hook, "__self__", None) for hook in hooks]
-    return [each for each in owners if profile and isinstance(each, getattr(profile, name))]
+    return [each for each in owners if kind is not None and isinstance(each, kind)]
 
 
 def _ignores_result(hook: Any) -> bool:
     """Whether a `posttask` is known to make no use of the result: it is not brought for it."""
-    profile = sys.modules.get("dask.diagnostics.profile")
     function = getattr(hook, "__func__", None)
-    if profile is None or function is None:
+    if function is None:
         return False
-    if function is profile.Profiler._posttask:
+    if function is getattr(_profiler_class("Profiler"), "_posttask", None):
         return True
-    if function is not profile.CacheProfiler._posttask:
+    if function is not getattr(_profiler_class("CacheProfiler"), "_posttask", None):
         return False
     # Without a metric it counts.
     metric: str = getattr(hook.__self__._metric, "__qualname__", "")

@@ -107,8 +107,9 @@ def progress(
 
 def is_kernel() -> bool:
     """Whether this runs in a kernel of Jupyter."""
-    ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
+    # (the module has no such function while another thread imports it: then this is no kernel yet)
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = None if get_ipython is None else get_ipython()
     return getattr(shell, "kernel", None) is not None
 
 

@@ -24,10 +24,11 @@ def versions() -> dict[str, str]:
 
 def kernel_id() -> str | None:
     """The id of the Jupyter kernel that this process is, or None."""
-    kernel = sys.modules.get("ipykernel.kernelapp")
-    if kernel is None or not kernel.IPKernelApp.initialized():
+    # (the module has no such class while another thread imports it: then this is no kernel yet)
+    kernel = getattr(sys.modules.get("ipykernel.kernelapp"), "IPKernelApp", None)
+    if kernel is None or not kernel.initialized():
         return None
-    name = Path(kernel.IPKernelApp.instance().connection_file).stem
+    name = Path(kernel.instance().connection_file).stem
     return name.removeprefix("kernel-")
 
 

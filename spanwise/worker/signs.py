@@ -51,8 +51,9 @@ class Signs:
 
         An array that is shown can no longer be resized where it lies, as numpy sees to.
         """
-        numpy = sys.modules.get("numpy")
-        if not sign.IS_POSSIBLE or numpy is None or type(value) is not numpy.ndarray:
+        # (None, too, while another thread imports numpy: then the value is no array)
+        array_type = getattr(sys.modules.get("numpy"), "ndarray", None)
+        if not sign.IS_POSSIBLE or type(value) is not array_type:
             return None
         if not value.flags.forc or value.dtype.kind not in _KINDS:
             return None
