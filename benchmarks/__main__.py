@@ -16,12 +16,20 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from benchmarks import records
 from benchmarks.bundles import node_command
 from benchmarks.verdicts import MISSED
+
+#: The last lines of a part's errors, which are told again at the end.
+MOST_LINES = 12
+#: So long what a part leaves behind is heard.
+LEFT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -254,33 +262,54 @@ def command_of(part: Part) -> list[str]:
     return node_command(part.source)
 
 
-def run_part(part_name: str, name: str, arguments: list[str]) -> records.Record | None:
-    """Run a part; its record by `name`, None if it failed."""
+def run_part(
+    part_name: str, name: str, arguments: list[str]
+) -> tuple[records.Record | None, list[str]]:
+    """Run a part; its record by `name`, None if it failed, and the last lines of its errors."""
     part = PARTS[part_name]
     environment = {"SPANWISE_TEST_PYTHON": sys.executable} | os.environ
     begin = records.Stopwatch()
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         findings = Path(folder) / "findings.json"
         command = [*command_of(part), *arguments, "--findings", str(findings)]
-        ended = subprocess.run(command, env=environment)
-        if ended.returncode != 0 or not findings.exists():
-            print(f"{part_name}: exit code {ended.returncode}", file=sys.stderr)
-            return None
+        code, said = ended(command, environment)
+        if code != 0 or not findings.exists():
+            return None, [*said, f"exit code {code}"]
         found = json.loads(findings.read_text("utf-8"))
-    return records.make_record(name, part_name, part.what, arguments, found, begin)
+    return records.make_record(name, part_name, part.what, arguments, found, begin), said
 
 
-def is_good(record: records.Record, is_judged: bool, least_limits: int) -> bool:
-    """Whether nothing in a record is missed; says what is judged."""
+def ended(command: list[str], environment: dict[str, str]) -> tuple[int, list[str]]:
+    """Run a command; its exit code, and the last lines of its errors, which are printed, too."""
+    process = subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, errors="replace"
+    )
+    last = deque[str](maxlen=MOST_LINES)
+
+    def follow(stderr: IO[str]) -> None:
+        for line in stderr:
+            print(line, end="", file=sys.stderr, flush=True)
+            last.append(line.rstrip())
+
+    assert process.stderr is not None
+    follower = threading.Thread(target=follow, args=(process.stderr,), daemon=True)
+    follower.start()
+    code = process.wait()
+    # (a process that is left holds the pipe for as long as it lives)
+    follower.join(LEFT_SECONDS)
+    return code, list(last)
+
+
+def missed_by(record: records.Record, is_judged: bool, least_limits: int) -> list[str]:
+    """What in a record is missed, a line each; prints what is judged."""
     limits = sum(each["limit"] is not None for each in record["figures"])
     if limits < least_limits:
-        print(f"{limits} figures have limits, of {least_limits} that must.", file=sys.stderr)
-        return False
+        return [f"{limits} figures have limits, of {least_limits} that must."]
     if not is_judged:
-        return True
+        return []
     rows = records.verdicts_of(record, records.kept_record(record["benchmark"]))
     records.report(rows)
-    return all(verdict != MISSED for _, _, verdict in rows)
+    return [records.line_of(*row) for row in rows if row[2] == MISSED]
 
 
 def main(words: list[str]) -> int:
@@ -295,23 +324,25 @@ def main(words: list[str]) -> int:
     options = parser.parse_args(words)
     if (extra or options.name) and len(options.part) != 1:
         parser.error("What follows -- and --name are for one part: name exactly one.")
-    failed = []
+    failed = dict[str, list[str]]()
     for name in options.part or parts_of_all(options.smoke):
         part = PARTS[name]
         print(f"\n══ {name}: {part.what} (load {os.getloadavg()[0]:.1f})", flush=True)
         smoke = part.smoke if options.smoke else ()
         arguments = [*part.arguments, *smoke, *extra]
-        record = run_part(name, options.name or name, arguments)
+        record, said = run_part(name, options.name or name, arguments)
         if record is None:
-            failed.append(name)
+            failed[name] = said
             continue
         is_judged = not options.smoke or part.is_judged_in_smoke
-        if not is_good(record, is_judged, 0 if extra else part.least_limits(options.smoke)):
-            failed.append(name)
+        missed = missed_by(record, is_judged, 0 if extra else part.least_limits(options.smoke))
+        if missed:
+            failed[name] = [*said, *missed]
         if options.json:
             records.write_record(record, options.json)
-    if failed:
-        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    # Once more, why: who reads the end of a long log has not what stood at the part.
+    for name, lines in failed.items():
+        print("\n  ".join([f"failed: {name}", *lines]), file=sys.stderr)
     return 1 if failed else 0
 
 

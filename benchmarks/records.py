@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.verdicts import Figure, Verdict, against_kept, judge
+from benchmarks.verdicts import MISSED, Figure, Verdict, against_kept, judge
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 RESULTS = CHECKOUT / "benchmarks" / "results"
@@ -305,11 +305,14 @@ def write_record(record: Record, folder: Path) -> None:
 
 def report(rows: list[tuple[Figure, str, Verdict]]) -> None:
     """Print what was judged, a line each."""
-    for figure, what, verdict in rows:
-        spread = figure.interval
-        print(
-            f"  {verdict.upper() if verdict == 'missed' else verdict:12} {figure.name}:"
-            f" {spread.middle:.4g} ({spread.low:.4g} … {spread.high:.4g}), {what}",
-            file=sys.stderr if verdict == "missed" else sys.stdout,
-            flush=True,
-        )
+    for row in rows:
+        print(line_of(*row), file=sys.stderr if row[2] == MISSED else sys.stdout, flush=True)
+
+
+def line_of(figure: Figure, what: str, verdict: Verdict) -> str:
+    """What was judged, how, and the figure with its spread."""
+    spread = figure.interval
+    return (
+        f"  {verdict.upper() if verdict == MISSED else verdict:12} {figure.name}:"
+        f" {spread.middle:.4g} ({spread.low:.4g} … {spread.high:.4g}), {what}"
+    )
