@@ -347,8 +347,8 @@ def test_who_is_interrupted_leaves_no_thread_that_writes_into_free_memory(
     begun, go_on = threading.Event(), threading.Event()
     room, join = direct.room, threading.Thread.join
 
-    def made(nbytes: int) -> memoryview:
-        memory = room(nbytes)
+    def made(nbytes: int, start: int) -> memoryview:
+        memory = room(nbytes, start)
         rooms.append(weakref.ref(memory))
         return memory
 

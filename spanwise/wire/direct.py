@@ -172,7 +172,16 @@ class Direct:
             It must not be read, or there is no memory.
         LinkClosed
         """
-        memory = room(self.nbytes)
+        at = 0
+        wanted = (
+            0,
+            0,
+        )  # how long the longest piece is, and where the payload would begin before it
+        for before, address, nbytes in self._pieces:
+            at += before
+            wanted = max(wanted, (nbytes, address - at))
+            at += nbytes
+        memory = room(self.nbytes, wanted[1])
         into = address_of(memory)
         left: list[Move] = []
         at = taken = 0

@@ -21,7 +21,6 @@ from contextlib import suppress
 
 from spanwise.wire import raw_memory
 from spanwise.wire.errors import BrokenFrame
-from spanwise.wire.frame_reader import uninitialised
 from spanwise.wire.raw_memory import Buffer
 
 try:
@@ -138,7 +137,7 @@ def _fill_huge(descriptor: int, buffers: list[memoryview]) -> int:
     return whole
 
 
-def read(descriptor: int, nbytes: int) -> bytearray:
+def read(descriptor: int, nbytes: int) -> memoryview:
     """Return a copy of the first bytes of a segment.
 
     Raises
@@ -149,11 +148,10 @@ def read(descriptor: int, nbytes: int) -> bytearray:
         It cannot be read.
     """
     _check(descriptor, nbytes)
-    copy = uninitialised(nbytes)
-    view = memoryview(copy)
+    copy = raw_memory.room(nbytes, 0)
     at = 0
     while at < nbytes:
-        got = os.preadv(descriptor, [view[at:]], at)
+        got = os.preadv(descriptor, [copy[at:]], at)
         if not got:
             raise BrokenFrame(f"A segment ends at {at} of {nbytes} bytes.")
         at += got

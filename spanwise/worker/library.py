@@ -225,7 +225,7 @@ class Kept(Generic[T]):
                 # nobody would drop the object.
             return self.opened.get(blob_id, value), nbytes
 
-    def _read_back(self, marker: Spilled) -> bytearray:
+    def _read_back(self, marker: Spilled) -> memoryview:
         begin, begin_cpu = perf_counter(), thread_time()
         try:
             content = marker.read()

@@ -262,7 +262,7 @@ class Segments:
             return self.borrow(worker, lent, None)
         descriptor = lent.take()
         try:
-            return None, memoryview(memory.read(descriptor, lent.nbytes))
+            return None, memory.read(descriptor, lent.nbytes)
         finally:
             os.close(descriptor)
 

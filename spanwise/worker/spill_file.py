@@ -26,7 +26,7 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from spanwise.wire import payload
+from spanwise.wire import payload, raw_memory
 
 #: Only the user may read results, whatever the folder's mode is.
 MODE = 0o600
@@ -81,11 +81,10 @@ class SpillFile:
         """The file's length."""
         return self.starts[-1]
 
-    def read(self, index: int) -> bytearray:
+    def read(self, index: int) -> memoryview:
         """Return a payload; unpickled, its arrays are writable views of these bytes."""
         start, end = self.starts[index], self.starts[index + 1]
-        content = bytearray(end - start)
-        view = memoryview(content)
+        view = content = raw_memory.room(end - start, start)
         descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             while view:
@@ -125,7 +124,7 @@ class Spilled:
         """Whether it is a piece of this file."""
         return self._file is file
 
-    def read(self) -> bytearray:
+    def read(self) -> memoryview:
         """Return the payload.
 
         Raises
