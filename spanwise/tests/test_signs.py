@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spanwise import Client, wait
 from spanwise.client import peers
@@ -88,6 +90,68 @@ def test_an_array_is_read_as_it_is(value: Any) -> None:
     assert found.dtype == value.dtype and found.shape == value.shape
     assert found.flags.c_contiguous == value.flags.c_contiguous and (found == value).all()
     assert found.flags.writeable and made.count == 1
+
+
+KINDS = ["i1", "<u2", ">u2", "f4", ">f4", "f8", "g", "c8", "?"]
+
+
+def laid_out(shape: tuple[int, ...], dtype: str, order: Any, writeable: bool, first: int) -> Any:
+    """An array of numbers that follow one another in memory, from one on."""
+    made = np.empty(shape, dtype, order)
+    made.ravel("K")[:] = np.arange(first, first + made.size) % 100
+    made.flags.writeable = writeable
+    return made
+
+
+def orders(value: Any) -> tuple[bool, bool]:
+    return value.flags.c_contiguous, value.flags.f_contiguous
+
+
+@reads
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.builds(
+            laid_out,
+            st.sampled_from([(2**17,), (2**9, 2**8), (2**8, 2**9), (1, 2**17), (2**8, 2**4, 2**5)]),
+            st.sampled_from(KINDS),
+            st.sampled_from("CF"),
+            st.booleans(),
+            st.integers(0, 99),
+        ),
+        min_size=2,
+        max_size=12,
+    )
+)
+def test_an_array_is_read_as_it_is_whatever_was_shown_before(values: list[Any]) -> None:
+    """Those that are alike are pickled once."""
+    made = Signs()
+    for value in values * 2:
+        told = shown(made, value)
+        found = read(told)
+        assert type(found) is np.ndarray and found.dtype == value.dtype
+        assert found.shape == value.shape and orders(found) == orders(value)
+        assert (found == value).all() and found.flags.writeable == value.flags.writeable
+        assert told is not None
+        assert told.small == b"".join(direct.split(payload.dumps(value))[0])
+
+
+@reads
+def test_arrays_that_are_alike_are_pickled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, dumps, pickled = Signs(), payload.dumps, list[Any]()
+    monkeypatch.setattr(payload, "dumps", lambda value: pickled.append(value) or dumps(value))
+    monkeypatch.setattr(signs, "MOST_KINDS", 2)
+    values = [array(float(i)) for i in range(4)]
+    for value in values:
+        assert (read(shown(made, value)) == value).all()
+    assert len(pickled) == 1
+    for each in (values[0].view("i8"), values[0].view("u8"), values[0]):
+        assert (read(shown(made, each)) == each).all()
+    assert len(pickled) == 4, "only so many kinds are known"
+    # What somebody has set up for arrays meanwhile counts.
+    monkeypatch.setitem(copyreg.dispatch_table, np.ndarray, lambda _: (int, (5,)))
+    assert made.show(values[0]) is None
+    assert len(pickled) == 5
 
 
 class Own(np.ndarray):
@@ -295,13 +359,13 @@ def test_a_sign_that_cannot_be_is_refused(
     told: tuple[int, int, int, int, int], length: int
 ) -> None:
     mark, mark_address, address, nbytes, small = told
-    packed = sign.pack(mark, mark_address, (small, address, nbytes), [bytes(small)])
+    packed = sign.pack(mark, mark_address, address, nbytes, bytes(small))
     with pytest.raises(BrokenFrame, match="sign"):
         sign.unpack(memoryview(packed[:length]))
 
 
 def test_a_sign_keeps_nothing_of_the_report_that_brought_it() -> None:
-    report = bytearray(sign.pack(1, 8, (9, 8, MIB), [b"described"]) + bytes(MIB))
+    report = bytearray(sign.pack(1, 8, 8, MIB, b"described") + bytes(MIB))
     with memoryview(report)[: 32 + 9] as came:
         told = sign.unpack(came)
     report.clear()  # (an error while somebody sees it)
@@ -310,7 +374,7 @@ def test_a_sign_keeps_nothing_of_the_report_that_brought_it() -> None:
 
 def test_what_is_cancelled_keeps_no_sign() -> None:
     scheduler = LyingScheduler()
-    told = sign.pack(1, 8, (0, 8, MIB), [])
+    told = sign.pack(1, 8, 8, MIB, b"")
     tasks = [(0, 0, 1, 0, 8.0, 0, len(told), NONE_U32)]
     scheduler.link.send("report", None, {"tasks": tasks, "signs": [(0,)]}, [told])
     assert scheduler.lives()

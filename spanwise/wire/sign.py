@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 from spanwise.wire import direct
 from spanwise.wire.errors import BrokenFrame
-from spanwise.wire.raw_memory import Buffer
 
 IS_POSSIBLE = direct.IS_POSSIBLE and platform.machine() in ("x86_64", "AMD64")
 #: Smaller results go through the door, larger ones too: what it costs to ask counts little there.
@@ -47,10 +46,9 @@ class Sign(NamedTuple):
     small: bytes
 
 
-def pack(mark: int, mark_address: int, piece: direct.Piece, small: list[Buffer]) -> bytes:
+def pack(mark: int, mark_address: int, address: int, nbytes: int, small: bytes) -> bytes:
     """A sign as it travels."""
-    _, address, nbytes = piece
-    return b"".join([_SIGN.pack(mark, mark_address, address, nbytes), *small])
+    return _SIGN.pack(mark, mark_address, address, nbytes) + small
 
 
 def unpack(sign: memoryview) -> Sign:

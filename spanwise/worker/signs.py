@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import itertools
 import secrets
 import sys
@@ -16,6 +17,8 @@ from spanwise.wire.raw_memory import Buffer
 
 #: So many results are shown at once; those that were shown before them are asked for at the door.
 MOST_SHOWN = 1024
+#: So many kinds of arrays are known: some 200 bytes each.
+MOST_KINDS = 256
 #: Kinds of numbers: what has these alone is the same after pickling and unpickling.
 _KINDS = frozenset("biufc")
 
@@ -38,6 +41,8 @@ class Signs:
         self._free = list(range(MOST_SHOWN))
         #: By their marks, the oldest first. Who takes one out has its place.
         self._watched: dict[int, _Watched] = {}
+        #: By type, shape, order and whether it may be written: what `_small_of` has found.
+        self._smalls: dict[tuple[Any, ...], bytes] = {}
         #: A client may take a mark for another worker's: so all begin elsewhere.
         self._numbers = itertools.count(1 + secrets.randbits(62))
 
@@ -61,11 +66,9 @@ class Signs:
             return None  # whatever the user has put there
         if not sign.LEAST_BYTES <= value.nbytes <= sign.MOST_BYTES:
             return None
-        small, pieces = _pickled(value)
         where = value.__array_interface__["data"][0]
-        if len(pieces) != 1 or pieces[0][1:] != (where, value.nbytes):
-            return None  # a copy, which ends before the array does
-        if not pieces[0][0] == payload.nbytes(small) <= sign.MOST_SMALL_BYTES:
+        small = self._small_of(value, where, array_type)
+        if small is None:
             return None
         place = self._take_place()
         if place is None:
@@ -75,7 +78,31 @@ class Signs:
         watched.place = place
         self._marks[place] = mark
         self._watched[mark] = watched  # (from here on another thread may take the place)
-        return sign.pack(mark, self._address + 8 * place, pieces[0], small)
+        return sign.pack(mark, self._address + 8 * place, where, value.nbytes, small)
+
+    def _small_of(self, value: Any, where: int, array_type: type) -> bytes | None:
+        """The payload's bytes before the array; None: there are none that an array follows.
+
+        Arrays that are alike in all but their numbers have the same: pickling a second one would
+        cost 0.1 ms in a worker whose caches the array itself has filled.
+        """
+        flags = value.flags
+        kind = (value.dtype, value.shape, flags.c_contiguous, flags.writeable)
+        is_plain = array_type not in copyreg.dispatch_table
+        known = self._smalls.get(kind) if is_plain else None
+        if known is not None:
+            return known
+        small, pieces = _pickled(value)
+        if len(pieces) != 1 or pieces[0][1:] != (where, value.nbytes):
+            return None  # a copy, which ends before the array does
+        if not pieces[0][0] == payload.nbytes(small) <= sign.MOST_SMALL_BYTES:
+            return None
+        made = b"".join(small)
+        if is_plain:
+            if len(self._smalls) >= MOST_KINDS:
+                self._smalls.clear()
+            self._smalls[kind] = made
+        return made
 
     def _take_place(self) -> int | None:
         """A free place, or that of the oldest mark; None: others are at it."""
