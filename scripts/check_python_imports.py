@@ -42,10 +42,15 @@ def shipped_modules(root: Path) -> dict[str, Path]:
     return found
 
 
-def imports_of(module: str, file: Path) -> Iterator[Import]:
+def nodes_of(file: Path) -> list[ast.AST]:
+    """All of a file's syntax: to read and to walk it is nearly all that the check takes."""
+    return list(ast.walk(ast.parse(file.read_text("utf-8"), str(file))))
+
+
+def imports_of(module: str, file: Path, nodes: list[ast.AST]) -> Iterator[Import]:
     """All that a file imports, wherever in it: "from a import b" is a.b."""
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(ast.parse(file.read_text("utf-8"), str(file))):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (Import(node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -54,9 +59,8 @@ def imports_of(module: str, file: Path) -> Iterator[Import]:
             yield from (Import(node.lineno, f"{start}.{alias.name}") for alias in node.names)
 
 
-def attributes_of(file: Path) -> Iterator[Import]:
+def attributes_of(nodes: list[ast.AST]) -> Iterator[Import]:
     """All that a file reaches by dots from a plain name: `dask.base.tokenize`."""
-    nodes = list(ast.walk(ast.parse(file.read_text("utf-8"), str(file))))
     inner = {id(each.value) for each in nodes if isinstance(each, ast.Attribute)}
     for node in nodes:
         if id(node) in inner:
@@ -137,7 +141,9 @@ def check(root: Path, table: dict[str, Any]) -> tuple[int, list[str]]:
             problems.append(f"{place}: its folder is not in {TABLE}")
             continue
         row = rows[room]
-        for line, name in imports_of(module, file):
+        nodes = nodes_of(file)
+        imports = list(imports_of(module, file, nodes))
+        for line, name in imports:
             top = name.partition(".")[0]
             if top != PACKAGE:
                 if top not in sys.stdlib_module_names and top not in row["outside"]:
@@ -152,7 +158,7 @@ def check(root: Path, table: dict[str, Any]) -> tuple[int, list[str]]:
             wanted = rooms[target]
             if wanted not in (room, *row[PACKAGE]) and (module, target) not in debt:
                 problems.append(f"{place}:{line}: {room} may not import {wanted}")
-        for line, name in (*imports_of(module, file), *attributes_of(file)):
+        for line, name in (*imports, *attributes_of(nodes)):
             keeper = table["private"].get(name.partition(".")[0], place)
             if is_private(name) and place != keeper:
                 problems.append(f"{place}:{line}: {name} is private: {keeper} is to name it")
