@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    # Its import takes a worker a fifteenth of its start: it brings `tempfile`.
+    from importlib.abc import Loader
 
 #: Makes of a function, or of a class, what takes its place.
 Wrapping = Callable[[Any], Any]
@@ -55,7 +58,7 @@ def _amend(module: ModuleType) -> None:
                 held[name] = wrapped
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds these modules as others would, and has them amended once they are imported."""
 
     def find_spec(
@@ -65,11 +68,11 @@ class _Finder(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _AmendingLoader(spec.loader)
+            spec.loader = cast("Loader", _AmendingLoader(spec.loader))
         return spec
 
 
-class _AmendingLoader(Loader):
+class _AmendingLoader:
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
