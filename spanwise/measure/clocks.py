@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 _NAN = float("nan")
@@ -23,7 +23,7 @@ class CoreWait:
 
     #: For :meth:`peek`, whose caller is one thread: into which it reads, and how.
     _buffer: Any = None
-    _pread: Callable[[int, Any, int, int], int] | None = None
+    _peek: Callable[[], int] | None = None
 
     def __init__(self) -> None:
         path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
@@ -54,19 +54,23 @@ class CoreWait:
         """
         if self.fd is None:
             return _NAN
-        pread = self._pread
-        if pread is None:
-            pread = self._pread = _held_pread()
+        peek = self._peek
+        if peek is None:
+            pread = _held_pread()
             if pread is None:
                 return self.read()
-            from ctypes import create_string_buffer
+            from ctypes import c_int, c_int64, c_size_t, create_string_buffer
 
-            self._buffer = create_string_buffer(_READ_BYTES)
-        count = pread(self.fd, self._buffer, _READ_BYTES, 0)
-        if count <= 0:
+            # Values of C once and for all: to make them at each call took half of it, as no cache
+            # holds that code when a look comes.
+            self._buffer = buffer = create_string_buffer(_READ_BYTES)
+            size, begin = c_size_t(_READ_BYTES), c_int64(0)
+            peek = self._peek = partial(pread, c_int(self.fd), buffer, size, begin)
+        if peek() <= 0:
             # (it says why)
             return self.read()
-        return int(self._buffer.raw[:count].split()[1]) * 1e-9
+        # (up to the first zero: its numbers only grow, so no line is shorter than the one before)
+        return int(self._buffer.value.split()[1]) * 1e-9
 
     def __del__(self) -> None:
         if self.fd is not None:
@@ -86,15 +90,17 @@ class CoreWait:
 
 
 @cache
-def _held_pread() -> Callable[[int, Any, int, int], int] | None:
-    """The system's `pread`, called with the interpreter lock held; None where it cannot be."""
+def _held_pread() -> Callable[..., int] | None:
+    """The system's `pread`, called with the interpreter lock held; None where it cannot be.
+
+    It takes values of C.
+    """
     import ctypes
 
     try:
         pread = ctypes.PyDLL(None).pread64
     except (OSError, AttributeError):
         return None
-    pread.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64]
     pread.restype = ctypes.c_ssize_t
     return pread
 
@@ -109,10 +115,8 @@ class ThreadClock:
     """
 
     def __init__(self, ident: int) -> None:
-        self._clock: int | None = None
+        #: Returns CPU seconds; NaN where there is no such clock. The thread must live. (No method:
+        #: a look does without a call of Python.)
+        self.read: Callable[[], float] = lambda: _NAN
         if hasattr(time, "pthread_getcpuclockid"):
-            self._clock = time.pthread_getcpuclockid(ident)
-
-    def read(self) -> float:
-        """Return CPU seconds; NaN where there is no such clock. The thread must live."""
-        return _NAN if self._clock is None else time.clock_gettime(self._clock)
+            self.read = partial(time.clock_gettime, time.pthread_getcpuclockid(ident))

@@ -104,19 +104,20 @@ _MOST_OWED = 10_000
 #: Facts that wait to be worked out; more are worked out at a look.
 _MOST_FACTS = 1_000
 #: How long a thread waited for a core is read once it was so long off its core, in samples:
-#: before, there is little to tell. A reading takes a third of a look, and each look keeps its
-#: thread off the core for a fortieth of a sample: it is the lookers' own doing.
-_UNREAD = 0.1
+#: before, there is little to tell, and what was taken for blocked until then is turned into
+#: waiting. A reading takes a quarter of a look, and each look keeps its thread off the core for a
+#: fortieth of a sample: it is the lookers' own doing.
+_UNREAD = 0.25
 _GOLDEN = 0.618033988749895
 #: The clocks do not tell how less than a microsecond was spent.
 _SHORTEST = 1e-6
 #: Rounding error of sums of a few floats.
 _ROUNDING = 1e-9
 _NAN = float("nan")
+#: A third of the time of the call of a class of named tuples.
+_make_tuple = tuple.__new__
 #: Ends are told from here on: at once.
 _SEEN = -inf
-#: What a look stands for that was due in no task.
-_NOTHING = (0.0, 0.0, 0.0)
 
 #: second, thread, span, function, stack, state
 _SampleKey = tuple[int, int, int, int, int, int]
@@ -198,11 +199,24 @@ _Taken = tuple[
     Frame | None,
     Frame | None,
 ]
-#: The seconds of the looks that were due in a task and after its end, and since when it runs.
-_Stood = tuple[float, float, float]
 #: A thread as a look saw it: its lane, when, what its clocks said (None: they were not read), the
-#: ends that it told, and its task, if a look was due in it.
-_Fact = tuple["_Lane", float, _Clocks | None, list[_Ended], _Taken | None, _Stood]
+#: ends that it told, and its task, if a look was due in it; the looks that were due, and since
+#: when the task runs.
+_Fact = tuple["_Lane", float, _Clocks | None, Sequence[_Ended], _Taken | None, Sequence[Due], float]
+#: A thread with a task, before its stack is taken: its lane, row and part; begin, CPU clock then,
+#: since when it was busy, and end; the ends that it told; and the last two of a :data:`_Fact`.
+_Busy = tuple[
+    "_Lane",
+    Any,
+    Any,
+    float,
+    float,
+    float,
+    float | None,
+    Sequence[_Ended],
+    Sequence[Due],
+    float,
+]
 
 
 class _Seen:
@@ -278,10 +292,14 @@ class _Lane:
         #: What the clocks said at the last look; at 0: there was none.
         self.looked = (0.0, 0.0, 0.0)
         #: Seconds off the core since its wait was read; infinite: it is to be read.
-        self._unread = inf
+        self.unread = inf
+        #: It is read from then on.
+        self.most_unread = _UNREAD * interval
         #: What the last look saw of its task, if the thread had not run since the look before:
         #: then the stack is that of the moment at which the clock was read.
         self.task: _Taken | None = None
+        #: The innermost code of its stack at a look, if that says what it calls.
+        self.innermost: CodeType | None = None
         #: By `id`, not to keep what they hold. Another one in the same place began later.
         self.row_and_part = (0, 0)
         #: The same look, once worked out.
@@ -306,21 +324,28 @@ class _Lane:
 
     def read(self, now: float) -> _Clocks:
         """What the thread's clocks say; NaN of one that has ended, and its clocks with it."""
-        t, cpu_then, waited = self.looked
         try:
             cpu = self.clock.read()
-            off_core = (now - t) - (cpu - cpu_then)
-            unread = self._unread + off_core
-            # (not so of NaN, an unknown clock)
-            if unread < _UNREAD * self._interval:
-                self._unread = unread
-            else:
-                wait = self.executor.core_wait
-                waited = wait.peek() if wait is not None else _NAN
-                # A stay in the queue is told when it has ended, at the next look.
-                self._unread = 0.0 if off_core < _UNREAD * self._interval else inf
         except OSError:
-            cpu = waited = _NAN
+            cpu = _NAN
+        return self.read_wait(now, cpu)
+
+    def read_wait(self, now: float, cpu: float) -> _Clocks:
+        """The same, if its CPU clock says that; its wait is read if that may matter."""
+        t, cpu_then, waited = self.looked
+        off_core = (now - t) - (cpu - cpu_then)
+        unread = self.unread + off_core
+        # (not so of NaN, an unknown clock)
+        if unread < self.most_unread:
+            self.unread = unread
+        else:
+            wait = self.executor.core_wait
+            try:
+                waited = wait.peek() if wait is not None else _NAN
+            except OSError:
+                cpu = waited = _NAN
+            # A stay in the queue is told when it has ended, at the next look.
+            self.unread = 0.0 if off_core < self.most_unread else inf
         here = self.looked = (now, cpu, waited)
         return here
 
@@ -350,7 +375,7 @@ class _Lane:
         A stay in the queue that has ended since would have ended in a run.
         """
         t, cpu, waited = self.looked
-        self._unread += now - t
+        self.unread += now - t
         here = self.looked = (now, cpu, waited)
         return here
 
@@ -469,7 +494,8 @@ class ThreadSampler:
             The next one is not due before.
         """
         self._next_due, self._plan = next_due, None
-        busy = []
+        newest = dues[-1][0] if dues else -inf
+        busy: list[_Busy] = []
         passed = standing = 0
         moved = False
         for lane in self._lanes:
@@ -478,6 +504,9 @@ class ThreadSampler:
             lane_dues = dues
             if lane.left:
                 lane_dues, lane.left = [*lane.left, *dues], []
+                newest_of_lane = lane_dues[-1][0]
+            else:
+                newest_of_lane = newest
             if row is None:
                 executor.next_due = executor.due = next_due
                 executor.plan = None
@@ -488,72 +517,41 @@ class ThreadSampler:
                 continue
             # All of one moment: nothing is called between them, so no thread has a turn.
             executor.next_due, executor.due, executor.plan = next_due, _SEEN, None
-            stamps = (
-                executor.began,
-                executor.began_cpu,
-                executor.busy_since,
-                executor.clock if executor.reporting else None,
-            )
+            began, began_cpu = executor.began, executor.began_cpu
+            busy_since = executor.busy_since
+            stop = executor.clock if executor.reporting else None
             part = executor.part
-            began, _, busy_since, stop = stamps
             # (taken afterwards: what ended before this task began has been told)
-            ends: list[_Ended] = []
+            ends: Sequence[_Ended] = ()
             if executor.ends or lane.pending:
                 ends = self._ends_of(lane, lane_dues, next_due)
             since_begin = began if began > busy_since else busy_since
             if lane.until > since_begin:
                 since_begin = lane.until
-            # (loops: until 3.12 each comprehension is a call more, of code that no cache holds)
-            its: list[Due] = []
-            of_task = of_sending = 0.0
-            for each in lane_dues:
-                due, seconds = each
-                if due >= since_begin:
-                    its.append(each)
-                    if stop is None or due < stop:
-                        of_task += seconds
-                    else:
-                        of_sending += seconds
-            if not its:
+            if newest_of_lane < since_begin:
                 moved = True
                 if ends:
                     passed += any(each.seconds for each in ends)
-                    self._facts.append((lane, now, None, ends, None, _NOTHING))
+                    self._facts.append((lane, now, None, ends, None, (), 0.0))
                 continue
-            stood = (of_task, of_sending, since_begin)
-            task = None
             if lane.task is not None:
                 task = lane.stands(row, part, began, busy_since, stop)
-            if task is not None:
-                standing += 1
-                moved |= self._look_again(lane, now, ends, task, stood)
-            else:
-                busy.append((lane, its, stood, row, part, stamps, ends))
-        count = standing + len(busy)
-        if not count:
+                if task is not None:
+                    standing += 1
+                    moved |= self._look_again(lane, now, ends, task, lane_dues, since_begin)
+                    continue
+            busy.append(
+                (lane, row, part, began, began_cpu, busy_since, stop, ends, lane_dues, since_begin)
+            )
+        if busy:
+            moved |= self._look_at(busy, now)
+        elif not standing:
             self.looks += passed > 0
             return passed, moved or passed > 0
-        frames = sys._current_frames() if busy else {}
-        try:
-            for lane, its, stood, row, part, stamps, ends in busy:
-                executor = lane.executor
-                # The executor may have begun its next task before the stacks were taken. Then
-                # nobody can tell whose stack this is, and the end of the task is told.
-                if executor.row is row and executor.part is part:
-                    moved |= self._look_at(lane, now, ends, stood, frames, row, part, *stamps)
-                else:
-                    lane.left += its
-                    if ends:
-                        self._facts.append((lane, now, None, ends, None, _NOTHING))
-                    moved = True
-        finally:
-            # The dict holds this very frame, which holds the dict: a cycle that would
-            # keep inputs of ended tasks until the next garbage collection.
-            frames.clear()
         self.looks += 1
         if len(self._facts) > _MOST_FACTS:
             self.work_out()
-        return count + passed, moved
+        return standing + len(busy) + passed, moved
 
     def _ends_of(self, lane: _Lane, dues: Sequence[Due], next_due: float) -> list[_Ended]:
         """What has ended before the next look is due, and the looks that were due in it."""
@@ -590,77 +588,109 @@ class ThreadSampler:
                 self._rest(lane, now, self._ends_of(lane, dues, self._next_due))
 
     def _look_again(
-        self, lane: _Lane, now: float, ends: list[_Ended], task: _Taken, stood: _Stood
+        self,
+        lane: _Lane,
+        now: float,
+        ends: Sequence[_Ended],
+        task: _Taken,
+        dues: Sequence[Due],
+        since_begin: float,
     ) -> bool:
         """Sample a thread that has not run since the last look; return whether it may soon.
 
         Its stack is what it was: to take it again would be most of a look's cost.
         """
-        self._facts.append((lane, now, lane.stand(now), ends, task, stood))
+        self._facts.append((lane, now, lane.stand(now), ends, task, dues, since_begin))
         return now - max(task[0], task[2]) < STILL_AFTER_SECONDS
 
-    def _rest(self, lane: _Lane, now: float, ends: list[_Ended]) -> None:
+    def _rest(self, lane: _Lane, now: float, ends: Sequence[_Ended]) -> None:
         """The thread is idle."""
-        self._facts.append((lane, now, lane.read(now), ends, None, _NOTHING))
+        self._facts.append((lane, now, lane.read(now), ends, None, (), 0.0))
 
-    def _look_at(
-        self,
-        lane: _Lane,
-        now: float,
-        ends: list[_Ended],
-        stood: _Stood,
-        frames: dict[int, Any],
-        row: Any,
-        part: Any,
-        began: float,
-        began_cpu: float,
-        busy_since: float,
-        stop: float | None,
-    ) -> bool:
-        """Sample a busy thread; return whether it moved. `stop`: the task is being sent."""
-        executor = lane.executor
-        t, cpu, _ = lane.looked
-        here = lane.read(now)
-        # Transfers before it did not hold the thread. (`began_cpu` is from then.)
-        since_begin = stood[2]
-        mark = None
-        if since_begin >= t and executor.core_wait is not None:
-            mark = (executor.core_wait.marked, executor.core_wait.last)
-        if stop is not None:
-            part = self.last_part(row)
-        codes = self.stacks.codes_of(frames.get(lane.ident))
-        call = built_in = None
-        is_calling = bool(codes) and codes[0].co_filename in self.stacks.callers
-        if is_calling or stop is not None or (codes and codes[0] is _READ_CODE):
-            called = part[4].function if part is not None else self.called(row)
-            # (names now: what a task called may hold much)
-            call = None if called is None else call_of(called)
-            built_in = built_in_of(called) if is_calling else None
-        task = (
-            began,
-            began_cpu,
-            busy_since,
-            stop,
-            (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION]),
-            mark,
-            codes,
-            call,
-            built_in,
+    def _look_at(self, busy: list[_Busy], now: float) -> bool:
+        """Sample threads that had tasks; return whether one of them moved.
+
+        This is most of a look. Little is called: no cache holds what is called then, so that each
+        call takes microseconds.
+        """
+        moved = False
+        facts = self._facts
+        codes_of = self.stacks.codes_of
+        frames = sys._current_frames()
+        try:
+            for lane, row, part, began, began_cpu, busy_since, stop, ends, dues, since in busy:
+                executor = lane.executor
+                # The executor may have begun its next task before the stacks were taken. Then
+                # nobody can tell whose stack this is, and the end of the task is told.
+                if executor.row is not row or executor.part is not part:
+                    lane.left += [each for each in dues if each[0] >= since]
+                    if ends:
+                        facts.append((lane, now, None, ends, None, (), 0.0))
+                    moved = True
+                    continue
+                t, cpu_then, waited = lane.looked
+                try:
+                    cpu = lane.clock.read()
+                except OSError:
+                    cpu = _NAN
+                spent = cpu - cpu_then
+                unread = lane.unread + (now - t - spent)
+                if unread < lane.most_unread:
+                    lane.unread = unread
+                    here = lane.looked = (now, cpu, waited)
+                else:
+                    here = lane.read_wait(now, cpu)
+                # Transfers before it did not hold the thread. (`began_cpu` is from then.)
+                mark = None
+                if since >= t and executor.core_wait is not None:
+                    mark = (executor.core_wait.marked, executor.core_wait.last)
+                if stop is not None:
+                    part = self.last_part(row)
+                codes = codes_of(frames.get(lane.ident))
+                call = built_in = None
+                if stop is not None or not codes or codes[0] is not lane.innermost:
+                    call, built_in = self._call_of(lane, codes, row, part, stop)
+                if part is None:
+                    whose = (row[TASK_SPAN], row[TASK_FUNCTION])
+                else:
+                    whose = (part[3], part[2])
+                task = (began, began_cpu, busy_since, stop, whose, mark, codes, call, built_in)
+                lane.task = None
+                if spent == 0 and stop is None:
+                    lane.task = task
+                    lane.row_and_part = (id(row), id(part))
+                facts.append((lane, now, here, ends, task, dues, since))
+                # NaN, an unknown clock, counts as movement. So does a task that has stood still
+                # only briefly: others of its kind are seen better so.
+                if not spent < STILL * (now - t) or now - since < STILL_AFTER_SECONDS:
+                    moved = True
+        finally:
+            # The dict holds this very frame, which holds the dict: a cycle that would
+            # keep inputs of ended tasks until the next garbage collection.
+            frames.clear()
+        return moved
+
+    def _call_of(
+        self, lane: _Lane, codes: list[CodeType], row: Any, part: Any, stop: float | None
+    ) -> tuple[Frame | None, Frame | None]:
+        """What a task calls, if its stack does not say it, and as what has no frame."""
+        is_calling = self.stacks.is_calling(codes)
+        innermost = codes[0] if codes else None
+        if stop is None and not is_calling and innermost is not _READ_CODE:
+            lane.innermost = innermost
+            return None, None
+        called = part[4].function if part is not None else self.called(row)
+        # (names now: what a task called may hold much)
+        return (
+            None if called is None else call_of(called),
+            built_in_of(called) if is_calling else None,
         )
-        spent = here[1] - cpu
-        lane.task = task if stop is None and spent == 0 else None
-        lane.row_and_part = (id(row), id(part))
-        self._facts.append((lane, now, here, ends, task, stood))
-        # NaN, an unknown clock, counts as movement. So does a task that has stood still only
-        # briefly: others of its kind are seen better so.
-        is_still = spent < STILL * (now - t)
-        return not is_still or now - since_begin < STILL_AFTER_SECONDS
 
     def work_out(self) -> None:
         """What follows from what looks have seen since the last time, in their order."""
         facts, self._facts = self._facts, []
-        for lane, now, clocks, ends, task, stood in facts:
-            here = None if clocks is None else _Point(*clocks)
+        for lane, now, clocks, ends, task, dues, since_begin in facts:
+            here = None if clocks is None else _make_tuple(_Point, clocks)
             for each in ends:
                 self._work_out_end(lane, now, each)
             if here is not None:
@@ -671,19 +701,31 @@ class ThreadSampler:
                     self._settle(lane, lane.late(here))
             if task is not None:
                 assert here is not None
-                self._work_out_task(lane, now, here, _Task(*task), stood)
+                self._work_out_task(lane, now, here, _make_tuple(_Task, task), dues, since_begin)
             elif here is not None:
                 # The time until now belongs to no later task, its waits before that to none.
                 lane.at = here
                 lane.seen = lane.last_owed = None
 
     def _work_out_task(
-        self, lane: _Lane, now: float, here: _Point, task: _Task, stood: _Stood
+        self,
+        lane: _Lane,
+        now: float,
+        here: _Point,
+        task: _Task,
+        dues: Sequence[Due],
+        since_begin: float,
     ) -> None:
         last = lane.at
         stop, whose = task.stop, task.whose
-        of_task, since = (each / self._interval for each in stood[:2])
-        since_begin = stood[2]
+        #: Samples that looks stand for which were due in the task, and after its end.
+        of_task = since = 0.0
+        for due, seconds in dues:
+            if due >= since_begin:
+                if stop is None or due < stop:
+                    of_task += seconds / self._interval
+                else:
+                    since += seconds / self._interval
         begin = last
         if since_begin > last.t:
             begin = _Point(
@@ -701,14 +743,15 @@ class ThreadSampler:
             lane.seen = seen
             known = max(0.0, min(now - begin.t, self._longest)) / self._interval
             seen.stood += of_task
+            spent, given = seen.spent, seen.given
             for state, share in enumerate(shares):
-                seen.spent[state] += share * known
-            more = seen.due(self._sure) - sum(seen.given)
+                spent[state] += share * known
+            more = seen.due(self._sure) - sum(given)
             for state, share in enumerate(shares):
-                seen.given[state] += share * more
+                given[state] += share * more
                 owed[state] += share * more
             paid = _pay(owed)
-            if sum(paid):
+            if paid:
                 is_read = bool(task.codes) and task.codes[0] is _READ_CODE
                 seen.stack = self._stack_of(task, is_read)
                 self._give(lane, now, whose, seen.stack, paid)
@@ -853,9 +896,15 @@ def _shares(a: _Point, b: _Point) -> _Shares:
 
 
 def _pay(owed: list[float]) -> list[int]:
-    """Give each whole sample of a sum to the largest debt; return how many each state has got."""
+    """Give each whole sample of a sum to the largest debt; return how many each state has got.
+
+    Empty: there is none.
+    """
+    count = int(sum(owed) + _ROUNDING)
+    if count <= 0:
+        return []
     paid = [0] * len(owed)
-    for _ in range(int(sum(owed) + _ROUNDING)):
+    for _ in range(count):
         state = owed.index(max(owed))
         owed[state] -= 1.0
         paid[state] += 1

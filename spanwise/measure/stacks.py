@@ -79,9 +79,9 @@ class StackTree:
         #: `id` of a code object → the object, which a look-up by itself would hash anew each time,
         #: and its frame's id, or _SKIPPED for Spanwise's own.
         self._frame_of_code: dict[int, tuple[CodeType, int]] = {}
-        #: Ids of frames, from the innermost one on → the id of their stack, which most looks see
-        #: again.
-        self._stack_of_path: dict[tuple[int, ...], int] = {}
+        #: `id` of each code, from the innermost one on → the id of their stack, which most looks
+        #: see again. All whose frames are shown are in `_frame_of_code`, so they live.
+        self._stack_of_codes: dict[tuple[int, ...], int] = {}
         #: (function, file, line) → frame id: notebook functions get new code objects.
         self._frames: dict[Frame, int] = {}
         self._stacks: dict[tuple[int, int], int] = {}
@@ -117,29 +117,35 @@ class StackTree:
         call
             What the task calls, which stands for itself if it has no Python frames.
         """
+        key = tuple(map(id, codes))
+        stack = self._stack_of_codes.get(key)
+        if stack is not None:
+            return stack
         path: list[int] = []
         known = self._frame_of_code
+        forgot = False
         for code in codes:
             found = known.get(id(code))
             if found is None:
                 if len(known) >= CODES:
                     known.clear()
+                    self._stack_of_codes.clear()
+                    forgot = True
                 found = known[id(code)] = code, self._number(code)
             if found[1] != _SKIPPED:
                 path.append(found[1])
                 if len(path) >= DEPTH:
                     break
+        is_known = bool(path) and not forgot
         if not path:
             path.append(self._frame(*(call if call and self.is_calling(codes) else _WORKER)))
-        whole = tuple(path)
-        stack = self._stack_of_path.get(whole)
-        if stack is None:
-            stack = NONE_U32
-            for number in reversed(path):
-                stack = self._child(stack, number)
-            if len(self._stack_of_path) >= PATHS:
-                self._stack_of_path.clear()
-            self._stack_of_path[whole] = stack
+        stack = NONE_U32
+        for number in reversed(path):
+            stack = self._child(stack, number)
+        if is_known:
+            if len(self._stack_of_codes) >= PATHS:
+                self._stack_of_codes.clear()
+            self._stack_of_codes[key] = stack
         return stack
 
     def stack_of_call(self, call: Frame) -> int:

@@ -344,6 +344,25 @@ def test_what_is_known_of_stacks_keeps_few_functions_alive(
     assert len(tree._frames) <= 21
 
 
+def test_a_function_in_the_place_of_one_that_is_gone_has_a_stack_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stacks, "CODES", 3)
+    tree = stacks.StackTree(worker_names.Names(), by_keyword.__code__)
+    places, found = set(), []
+    for i in range(50):
+        scope: dict[str, Any] = {}
+        exec(f"def function_{i}(): pass", scope)  # noqa: S102
+        code = scope[f"function_{i}"].__code__
+        places.add(id(code))
+        first = tree.stack_of([code], None)
+        assert tree.stack_of([code], None) == first
+        found.append(first)
+        del code, scope
+    assert len(places) < 50
+    assert len(set(found)) == 50
+
+
 def test_delayed_calls_leave_little_in_the_register_of_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

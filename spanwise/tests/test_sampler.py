@@ -20,8 +20,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from spanwise.graph import binding
 from spanwise.measure import sampler as sampling
-from spanwise.measure.clocks import ThreadClock
+from spanwise.measure.clocks import CoreWait, ThreadClock
 from spanwise.measure.looks import LOOK_SECONDS, STILL_SECONDS, LookTimes
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sampler import INTERVAL
@@ -319,6 +320,35 @@ def named(sampler: Sampler) -> dict[str, int]:
     return found
 
 
+CALLING = compile("", str(Path(binding.__file__)), "exec")
+
+
+@pytest.mark.parametrize("code", [CALLING, CoreWait.read.__code__], ids=["calls", "reads"])
+def test_what_has_no_frame_is_seen_at_each_look(monkeypatch, code):
+    """The innermost code says that it calls, or reads its clock; of others nothing is asked."""
+    executor = FakeExecutor((A, None))
+    template = SimpleNamespace(template=SimpleNamespace(function=abs), parts=None)
+    sampler = sampler_of(executor, {1: template})
+    executor.busy_since = executor.began = 100.0
+    computes = SimpleNamespace(f_code=worked.__code__, f_back=None)
+    stands = SimpleNamespace(f_code=code, f_back=None)
+    ident = threading.get_ident()
+    for number, frame in enumerate([stands, stands, computes, computes, stands, stands]):
+        monkeypatch.setattr(sampling.sys, "_current_frames", lambda frame=frame: {ident: frame})
+        # (a thread that has run is seen anew)
+        sampler._lanes[0].clock = SimpleNamespace(read=lambda number=number: number * INTERVAL)
+        look(sampler, 100.0 + (number + 1) * INTERVAL, INTERVAL)
+    rows = sampler.rows()
+    stacks, frames = sampler.stacks.rows()
+    names = executor.names.announcement()["names"]
+    function = {number: names[name & ~OWN] for number, name, _, _ in frames}
+    of_stack = {stack: function[frame] for stack, _, frame in stacks}
+    found: Counter[str] = Counter()
+    for *_, stack, _, n in rows:
+        found[of_stack[stack]] += n
+    assert found == {"abs": 4, "worked": 2}
+
+
 def worked() -> None:
     """What a task called."""
 
@@ -425,11 +455,11 @@ def test_a_look_that_was_due_in_a_run_whose_end_is_told_counts_once():
     assert booked(sampler) == {(1, 7): 8}
 
 
-def test_what_a_thread_used_before_it_was_idle_is_no_later_task_s(monkeypatch):
+def test_what_a_thread_used_before_it_was_idle_is_no_later_task_s():
     used = iter([0.0, 0.5, 0.5 + 0.1 * INTERVAL])
-    monkeypatch.setattr(ThreadClock, "read", lambda _: next(used))
     executor = FakeExecutor((A, None), (None, None), (B, None))
     sampler = sampler_of(executor, {})
+    sampler._lanes[0].clock = SimpleNamespace(read=lambda: next(used))
     executor.busy_since = executor.began = 100.0 - INTERVAL
     executor.path = [(A, None)]
     look(sampler, 100.0, INTERVAL)
