@@ -104,10 +104,9 @@ _MOST_OWED = 10_000
 #: Facts that wait to be worked out; more are worked out at a look.
 _MOST_FACTS = 1_000
 #: How long a thread waited for a core is read once it was so long off its core, in samples:
-#: before, there is little to tell, and what was taken for blocked until then is turned into
-#: waiting. A reading takes a quarter of a look, and each look keeps its thread off the core for a
-#: fortieth of a sample: it is the lookers' own doing.
-_UNREAD = 0.25
+#: before, there is little to tell. A reading takes a quarter of a look, and each look keeps its
+#: thread off the core for a fortieth of a sample: it is the lookers' own doing.
+_UNREAD = 0.1
 _GOLDEN = 0.618033988749895
 #: The clocks do not tell how less than a microsecond was spent.
 _SHORTEST = 1e-6
