@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from spanwise.records.tables import RecordTable, record_tables, tables_by_number
@@ -148,22 +149,34 @@ def encode_block(seq: int, table: str, columns: Mapping[str, Sequence[Any]]) -> 
     (count,) = rows
     pieces: list[bytes] = []
     at = _HEADER.size
-    text = bytearray()
+    text = b""
     for (name, kind), letter in zip(described.columns.items(), described.formats, strict=True):
         values: Sequence[Any] = columns[name]
         if kind == "text":
-            ends = []
-            for value in values:
-                # Like a browser's encoder: half of a surrogate pair becomes U+FFFD.
-                text += value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-                ends.append(len(text))
-            values = ends
-        packed = array(letter, values).tobytes()
+            added, lengths = _encoded(values)
+            values = [*accumulate(lengths, initial=len(text))][1:]
+            text += added
+        if not isinstance(values, array) or values.typecode != letter:
+            values = array(letter, values)
+        packed = values.tobytes()
         padding = -at % 8
         pieces += [bytes(padding), packed]
         at += padding + len(packed)
     padding = -at % 8
-    pieces += [bytes(padding), bytes(text), bytes(-len(text) % 8)]
+    pieces += [bytes(padding), text, bytes(-len(text) % 8)]
     total = at + padding + len(text) + -len(text) % 8
     header = _HEADER.pack(_MAGIC, seq, described.number, 0, count, len(text), total)
     return b"".join([header, *pieces])
+
+
+def _encoded(texts: Sequence[str]) -> tuple[bytes, Iterable[int]]:
+    """Texts one behind the other, and how many bytes each takes."""
+    whole = "".join(texts)
+    if whole.isascii():
+        return whole.encode(), map(len, texts)
+    # Like a browser's encoder: half of a surrogate pair becomes U+FFFD.
+    each = [
+        text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        for text in texts
+    ]
+    return b"".join(each), map(len, each)

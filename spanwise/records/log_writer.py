@@ -7,6 +7,7 @@ before spans, nodes before runs before parts).
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -67,13 +68,13 @@ class LogWriter:
         """Add rows, each in the order of the table's columns."""
         self._rows[table].extend(rows)
 
-    def extend_columns(self, table: str, columns: Columns) -> None:
-        """Add many rows: all columns of the table, of one length, which nobody changes any more.
+    def extend_columns(self, table: str, columns: Mapping[str, Iterable[Any]]) -> None:
+        """Add many rows: all columns of the table, of one length; of text a list, left alone then.
 
         They cost Python's collector nothing, which walks through all that there is when enough
         tuples have been made. They come behind the table's other rows.
         """
-        self._columns[table].append(columns)
+        self._columns[table].append(_packed(record_tables()[table], columns))
 
     def commit(self, now: float) -> None:
         """Seal what is due; `now` is seconds of any steady clock."""
@@ -98,6 +99,8 @@ class LogWriter:
         """
         self._open_since = None
         for table in self._tables:
+            if not self._rows[table.name] and not self._columns[table.name]:
+                continue
             for count, columns in self._take(table):
                 self.seq += 1
                 data = encode_block(self.seq, table.name, columns)
@@ -113,9 +116,7 @@ class LogWriter:
             columns = dict(zip(table.columns, zip(*some, strict=True), strict=True))
             yield len(some), columns
         if len(batches) > 1:
-            batches = [
-                {name: [*chain(*(each[name] for each in batches))] for name in table.columns}
-            ]
+            batches = [{name: _joined([each[name] for each in batches]) for name in table.columns}]
         for whole in batches:
             for first in range(0, _rows_of(whole), SEAL_ROWS):
                 piece = {name: each[first : first + SEAL_ROWS] for name, each in whole.items()}
@@ -124,3 +125,21 @@ class LogWriter:
 
 def _rows_of(columns: Columns) -> int:
     return len(next(iter(columns.values())))
+
+
+def _packed(table: RecordTable, columns: Mapping[str, Iterable[Any]]) -> Columns:
+    """Columns of numbers as arrays, which are neither copied one by one nor looked through."""
+    return {
+        name: columns[name] if kind == "text" else array(letter, columns[name])  # type: ignore[misc]
+        for (name, kind), letter in zip(table.columns.items(), table.formats, strict=True)
+    }
+
+
+def _joined(columns: list[Sequence[Any]]) -> Sequence[Any]:
+    first = columns[0]
+    if not isinstance(first, array):
+        return [*chain(*columns)]
+    whole = first[:]
+    for each in columns[1:]:
+        whole.extend(each)
+    return whole
