@@ -81,6 +81,8 @@ class Attribution:
         if found is None:
             if name is self._unknown:
                 return self._ambient
+            if self._provenance.is_unknown(name) and not _may_be_spelt(name):
+                return self._ambient
             found = self._resolve(name)
             if found is self._ambient:
                 self._unknown = name
@@ -92,7 +94,7 @@ class Attribution:
         if type(name) is not str:
             return self._ambient
         known = self._known(name)
-        if known is None and ("_" in name or name[-33:-32] == "-"):
+        if known is None and _may_be_spelt(name):
             for spelling in _spellings(name):
                 known = self._known(spelling)
                 if known is not None:
@@ -238,6 +240,11 @@ def _all_names(layer: Layer, name: str) -> set[str]:
         return set()
     # Overlap and slicing layers coin other names; they are materialised later anyway.
     return {found for key in layer if isinstance(found := name_of(key), str)}
+
+
+def _may_be_spelt(name: Any) -> bool:
+    """Whether it may have :func:`_spellings`."""
+    return type(name) is str and ("_" in name or name[-33:-32] == "-")
 
 
 def _spellings(name: str) -> list[str]:

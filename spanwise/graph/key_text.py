@@ -23,12 +23,13 @@ _KEPT = 20_000
 class KeyTexts:
     """Cuts keys and remembers what it found for each beginning."""
 
-    __slots__ = ("_heads", "_last", "_last_dash", "_tuples")
+    __slots__ = ("_after_dash", "_heads", "_last", "_last_dash", "_tuples")
 
     def __init__(self) -> None:
         # The function of the last key of the form "word-1…".
         self._last = ""
-        self._last_dash = ""
+        self._last_dash = "-"
+        self._after_dash = 1
         self._heads: BoundedMap[str, str] = BoundedMap(_KEPT)
         self._tuples: BoundedMap[str, tuple[str, str, int]] = BoundedMap(_KEPT)
 
@@ -57,14 +58,12 @@ class KeyTexts:
     def cut(self, key: Any) -> tuple[str, str, str]:
         """Group, rest, function name; group + rest is ``str(key)``."""
         if type(key) is str:
-            last = self._last
-            if (
-                last
-                and key.startswith(self._last_dash)
-                and key[len(last) + 1 : len(last) + 2].isdigit()
-            ):
-                # "inc-0", "inc-1", …: the second word is not alphabetic, see `function`.
-                return last, key[len(last) :], last
+            if key.startswith(self._last_dash):
+                after = self._after_dash
+                last = self._last
+                if last and key[after : after + 1].isdigit():
+                    # "inc-0", "inc-1", …: the second word is not alphabetic, see `function`.
+                    return last, key[after - 1 :], last
             function = self.function(key)
             if not key.startswith(function):
                 return "", key, function
@@ -72,6 +71,7 @@ class KeyTexts:
             if rest[:1] == "-" and rest[1:2].isdigit() and "-" not in function:
                 self._last = function
                 self._last_dash = function + "-"
+                self._after_dash = len(function) + 1
             return function, rest, function
         if type(key) is tuple and key and type(key[0]) is str:
             found = self._tuples.get(key[0])

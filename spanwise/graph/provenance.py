@@ -284,6 +284,10 @@ class Provenance:
             return None
         return Source(found.span, False) if self._living.is_shared(name) else found
 
+    def is_unknown(self, name: Any) -> bool:
+        """Whether there is neither a layer of this name nor an expression."""
+        return hash(name) not in self._layers and name not in self._expressions
+
     def find_root(self, name: str) -> Source | None:
         """The cell, notebook or script that wrote the layer, if that was outside of all spans."""
         found = self.find_layer(name)
