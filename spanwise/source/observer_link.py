@@ -71,6 +71,8 @@ class ObserverLink:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._newest = 0
+        #: There are blocks of which the thread was told, and for which it has not looked yet.
+        self._has_news = False
         self._acknowledged = 0
         self._is_open = False
         self._connecting = True
@@ -93,7 +95,9 @@ class ObserverLink:
         with self._lock:
             self._newest = block.seq
             self._ring.push(block, at)
-        self._wake()
+            is_told, self._has_news = self._has_news, True
+        if not is_told:
+            self._wake()
 
     def end(self, why: str, at: float, limit_seconds: float, told: str = "") -> None:
         """Send what is left and why the log ends; wait until the observer has it; close.
@@ -249,6 +253,7 @@ class ObserverLink:
     def _pump(self, link: Link) -> None:
         while True:
             with self._lock:
+                self._has_news = False
                 blocks = self._ring.take(_MESSAGE_BYTES)
                 gaps = self._ring.take_gaps()
                 end = None if blocks or gaps or self._end_sent else self._end
