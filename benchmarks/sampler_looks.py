@@ -220,7 +220,7 @@ def measure(side: str, seconds: float) -> dict[str, float]:
         def node(values: Any) -> list[float]:
             return _NAMESPACE["call"](lambda: work(DEPTH, seconds))  # type: ignore[no-any-return]
 
-        task = Work(0, 0, 0, 0.0, 0.0, node)
+        task: Work = (0, node, 0.0, 0.0, None, 0, 0, None, ours.meter)
         if side == "bare":
             ends = ours.meter.run(task, {})
         else:

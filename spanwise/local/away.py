@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+from collections.abc import Callable
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -52,20 +53,11 @@ def remote_work(work: Work, place: str) -> tuple[Any, ...]:
     place
         The beginning of the paths of the processes' files.
     """
-    taken = work.taken
-    what = work.node if taken is None else (taken.opened.template, taken.literals, taken.inputs)
+    number, node, submitted, ready, taken, function, span, *_ = work
+    what = node if taken is None else (taken.opened.template, taken.literals, taken.inputs)
     return (
         _arrived,
-        (
-            place,
-            work.number,
-            work.function,
-            work.span,
-            work.submitted,
-            work.ready,
-            taken is not None,
-            what,
-        ),
+        (place, number, function, span, submitted, ready, taken is not None, what),
     )
 
 
@@ -80,14 +72,13 @@ def _arrived(
     what: Any,
 ) -> RemoteWork:
     away = _away(place, os.getpid())
-    work = Work(number, function, span, submitted, ready)
+    node: Callable[[Any], Any] = what
+    taken: Taken | None = None
     if is_taken:
         template, literals, inputs = what
-        work.taken = Taken(Opened(template, away.names), literals, inputs)
-        work.node = _Whole(template, literals, inputs)
-    else:
-        work.node = what
-    return RemoteWork(away, work)
+        taken = Taken(Opened(template, away.names), literals, inputs)
+        node = _Whole(template, literals, inputs)
+    return RemoteWork(away, (number, node, submitted, ready, taken, function, span, None, None))
 
 
 class RemoteWork:

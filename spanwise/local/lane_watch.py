@@ -8,6 +8,7 @@ from typing import Any
 
 from spanwise.graph.private_dask import TASK_SPEC_FILE
 from spanwise.local.meter import Lane, Meter
+from spanwise.local.work import WORK_NODE
 from spanwise.measure.looks import (
     LOOK_SECONDS,
     RUNNING_SECONDS,
@@ -52,7 +53,8 @@ class LaneWatch(ThreadSampler):
 
     def called(self, row: Any) -> object:
         """Return the function of the task; of one that has ended it is no longer known."""
-        return None if row[1] is None else row[1].called()
+        node = row[WORK_NODE]
+        return getattr(node, "func", node)
 
     def look_if_due(self, now: float) -> int:
         """Look if it is time to; return how many threads are busy. A thread may end meanwhile."""

@@ -6,6 +6,7 @@ count from its start. Every method is safe from any thread.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -14,7 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from operator import sub
+from operator import itemgetter, sub
 from time import perf_counter
 from typing import Any
 
@@ -24,7 +25,7 @@ from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import PartNaming, outer_key
 from spanwise.graph.provenance import Source
 from spanwise.local.log_ids import ProcessIds
-from spanwise.local.work import Counted, Done
+from spanwise.local.work import Counted, Done, TaskFacts, is_fused
 from spanwise.measure.meters import MeteredValues
 from spanwise.measure.parts import Part
 from spanwise.processes.this_process import kernel_id, notebook_path, versions
@@ -62,6 +63,8 @@ class LocalLog:
         self.name = name
         self.cluster_id = uuid.uuid4().hex[:16]
         self.log_id = uuid.uuid4().hex[:16]
+        #: (To look them up takes 6 ms.)
+        self._versions = versions()
         self.lock = threading.RLock()
         self._writer = LogWriter(lambda block: emit(block, self.since(perf_counter())))
         self.names = BoundedTexts(lambda number, text: self._writer.add("names", number, text))
@@ -101,7 +104,7 @@ class LocalLog:
             "notebook": notebook,
             "wallEpoch": self.wall_epoch,
             "pid": os.getpid(),
-            "versions": versions(),
+            "versions": self._versions,
             "capabilities": {
                 "waits": True,
                 "cpu": True,
@@ -209,61 +212,67 @@ class LocalLog:
     ) -> Counted:
         """Tasks that will run; returns how each is counted."""
         id_of, group_of, cut = self.names.id_of, self.names.group, self._texts.cut
-        groups: list[int] = []
-        functions: list[int] = []
-        spans: list[int] = []
-        origins: list[int] = []
+        source_of = attribution.of
+        facts: list[TaskFacts] = []
         suffixes: list[str] = []
+        edges: list[int] = []
+        first_edges: list[int] = []
+        has_fused = False
         # Neighbours in a graph mostly have one function, one group and one source.
         group: str | None = None
         function: str | None = None
         source: Source | None = None
+        shared: TaskFacts = (0, 0, 0, 0)
         function_id = span = origin = group_id = 0
         with self.lock:
             first = self._next_node
-            numbers = {key: number for number, key in enumerate(keys, first)}
+            numbers = dict(zip(keys, itertools.count(first), strict=False))
+            edge = self._next_edge
             for key in numbers:
+                node = dsk[key]
                 own_group, rest, own_function = cut(key)
-                if own_function != function:
-                    function, function_id = own_function, id_of(own_function)
-                own_source = attribution.of(outer_key(key, dsk[key]))
-                if own_source is not source:
-                    source = own_source
-                    span, origin = self.spans.id(source.span), _origin_of(source)
-                if own_group != group:
-                    group_id, kept = group_of(own_group, rest)
-                    # (there may be no room for it: then the rest is the whole text)
-                    group = own_group if kept is rest else None
-                    rest = kept
-                groups.append(group_id)
-                functions.append(function_id)
-                spans.append(span)
-                origins.append(origin)
+                outer = key
+                if is_fused(node):
+                    has_fused = True
+                    outer = outer_key(key, node)
+                own_source = source_of(outer)
+                if own_function != function or own_source is not source or own_group != group:
+                    if own_function != function:
+                        function, function_id = own_function, id_of(own_function)
+                    if own_source is not source:
+                        source = own_source
+                        span, origin = self.spans.id(source.span), _origin_of(source)
+                    if own_group != group:
+                        group_id, kept = group_of(own_group, rest)
+                        # (there may be no room for it: then the rest is the whole text)
+                        group = own_group if kept is rest else None
+                        rest = kept
+                    shared = (group_id, function_id, span, origin)
+                facts.append(shared)
                 suffixes.append(rest)
+                first_edges.append(edge)
+                for each in node.dependencies:
+                    number = numbers.get(each)
+                    if number is not None:
+                        edges.append(number)
+                        edge += 1
             self.write_new_spans()
-            edges: list[int] = []
-            first_edges: list[int] = []
-            for key in numbers:
-                first_edges.append(self._next_edge + len(edges))
-                for each in dsk[key].dependencies:
-                    if each in numbers:
-                        edges.append(numbers[each])
             count = len(numbers)
             self._next_node += count
-            self._next_edge += len(edges)
+            self._next_edge = edge
             nodes = {
                 "node": range(first, first + count),
-                "group": groups,
-                "function": functions,
-                "span": spans,
-                "origin": origins,
-                "submitted": [self.since(now)] * count,
+                "group": map(itemgetter(0), facts),
+                "function": map(itemgetter(1), facts),
+                "span": map(itemgetter(2), facts),
+                "origin": map(itemgetter(3), facts),
+                "submitted": itertools.repeat(self.since(now), count),
                 "firstEdge": first_edges,
                 "suffix": suffixes,
             }
             self._writer.extend_columns("nodes", nodes)
             self._writer.extend_columns("edges", {"node": edges})
-        return Counted(numbers, first, functions, spans)
+        return Counted(numbers, first, facts, has_fused)
 
     def done(
         self,
@@ -292,32 +301,32 @@ class LocalLog:
             meters,
         ) = (ended[place :: len(Done._fields)] for place in range(len(Done._fields)))
         count = len(nodes)
-        # (no input comes after the start, whatever the clocks say)
-        readies = [*map(max, submitted, map(min, readies, starts))]
+        if ids is not None:
+            # (no input comes after the start, whatever the clocks of two processes say)
+            readies = [*map(max, submitted, map(min, readies, starts))]
         with self.lock:
             first = self._next_run
             runs = range(first, first + count)
             self._next_run += count
             began = self.start
-            since = [start - began for start in starts]
             columns = {
                 "run": runs,
                 "node": nodes,
                 "function": functions,
                 "span": spans,
-                "lane": places if lanes is None else [*map(lanes, places)],
+                "lane": places if lanes is None else map(lanes, places),
                 "status": statuses,
                 # (nothing is run twice)
-                "attempt": [1] * count,
-                "start": since,
+                "attempt": itertools.repeat(1, count),
+                "start": map(sub, starts, itertools.repeat(began)),
                 "duration": durations,
-                "waitReady": [*map(sub, readies, submitted)],
-                "waitInputs": [0.0] * count,
-                "waitThread": [*map(sub, starts, readies)],
+                "waitReady": map(sub, readies, submitted),
+                "waitInputs": itertools.repeat(0.0, count),
+                "waitThread": map(sub, starts, readies),
                 "cpu": cpus,
                 "nbytes": sizes,
                 # (it is not looked at)
-                "type": [NONE_U32] * count,
+                "type": itertools.repeat(NONE_U32, count),
             }
             if any(parts):
                 for run, some in zip(runs, parts, strict=True):
@@ -331,7 +340,7 @@ class LocalLog:
                 for run, status in zip(runs, statuses, strict=True):
                     if status == RUN_FAILED:
                         place = run - first
-                        stop = since[place] + durations[place]
+                        stop = starts[place] - began + durations[place]
                         kind = self.names.id_of("task-failed")
                         text = texts[place] or ""
                         self._writer.add("events", stop, kind, NONE_U16, spans[place], run, text)

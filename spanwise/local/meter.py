@@ -11,7 +11,6 @@ inputs and sizing the result lie outside::
 
 from __future__ import annotations
 
-import os
 import threading
 import traceback
 from collections import deque
@@ -20,7 +19,8 @@ from math import inf
 from time import perf_counter, thread_time
 from typing import Any
 
-from spanwise.local.work import Work
+from spanwise.local.lanes import Threads
+from spanwise.local.work import WORK_NODE, Work
 from spanwise.measure.clocks import CoreWait
 from spanwise.measure.looks import Plan
 from spanwise.measure.meters import Metered, MeteredValues, take_metered, without_seconds
@@ -29,14 +29,15 @@ from spanwise.measure.scopes import Heard, Hearing
 from spanwise.measure.sizes import Sizes
 from spanwise.measure.steps import LONG_SECONDS, MOST_ENDS, End, run_parts, tell_end
 from spanwise.notices import tell
+from spanwise.processes.fork_hook import ForkHook
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16, RUN_FAILED, RUN_OK
 
+#: A task that is shorter has all its time on its core: to give that away and to get it back takes
+#: about as long. Its clock would be asked for longer than the task, and count that as well.
+SHORT_SECONDS = 5e-6
 #: Length of a traceback; its beginning says where the task was called, its end what
 #: went wrong.
 _TRACEBACK_CHARACTERS = 3000
-
-#: A task as the sampler reads it: [1] is its work, [5] its function, [6] its span.
-Row = tuple[int, Work, int, int, int, int, int]
 
 
 class Lane:
@@ -49,6 +50,7 @@ class Lane:
     """
 
     __slots__ = (
+        "base",
         "began",
         "began_cpu",
         "busy_since",
@@ -67,6 +69,7 @@ class Lane:
         "plan",
         "row",
         "thread",
+        "threads",
     )
 
     #: Never set: this thread sends nothing, and has no row when its task has ended.
@@ -77,7 +80,10 @@ class Lane:
         self.thread = threading.current_thread()
         self.ident: int | None = threading.get_ident()
         self.core_wait: CoreWait | None = CoreWait()
-        self.row: Row | None = None
+        self.row: Work | None = None
+        #: Whose it is, and where their lanes began then.
+        self.threads: Threads | None = None
+        self.base = -1
         self.part: tuple[Any, tuple[int, ...], int, int, Any] | None = None
         self.clock = 0.0
         self.busy_since = 0.0
@@ -94,7 +100,7 @@ class Lane:
         self.metered: list[Metered] = []
 
     def take_metered(
-        self, work: Work, is_divided: bool, duration: float, cpu: float
+        self, function: int, span: int, is_divided: bool, duration: float, cpu: float
     ) -> Sequence[MeteredValues] | None:
         """What the task has measured itself."""
         heard = self.heard
@@ -102,20 +108,20 @@ class Lane:
             return None
         rows, self.metered = self.metered, []
         left = (0.0, 0.0) if is_divided else (duration, cpu)
-        return [*rows, *take_metered(heard, work.function, work.span, *left)]
+        return [*rows, *take_metered(heard, function, span, *left)]
 
 
-def _ended_row(work: Work) -> tuple[int, None, int, int, int, int, int]:
-    """As `Row`, without its work, which holds what is the user's."""
-    return (work.number, None, 0, 0, 0, work.function, work.span)
+def _ended_row(
+    number: int, function: int, span: int
+) -> tuple[int, None, float, float, None, int, int]:
+    """As `Work`, without its node, which holds what is the user's."""
+    return (number, None, 0.0, 0.0, None, function, span)
 
 
 class _Here(threading.local):
-    """The lane that this thread had last, and whose it was then; its row says if it has a task."""
+    """The lane that this thread had last; its row says if it has a task."""
 
     lane: Lane | None = None
-    threads: Any = None
-    base = -1
 
 
 class Meter:
@@ -136,149 +142,147 @@ class Meter:
         self._done = done
         self._sizes = Sizes()
         self._here = _Here()
-        self._pid = os.getpid()
         self.closed = False
+        _METERS.add(self)
+
+    def _let_go(self) -> None:
+        """In a fork, which nobody asks what its tasks took."""
+        self.closed = True
 
     def is_busy_here(self) -> bool:
         """Whether the calling thread is in the middle of a task."""
         lane = self._here.lane
         return lane is not None and lane.row is not None
 
+    def leave_thread(self) -> None:
+        """The calling thread has run its tasks, and goes on with what is the user's."""
+        lane = self._here.lane
+        if lane is not None and lane.row is None:
+            lane.hearing.leave()
+
     def run(self, work: Work, values: Mapping[Any, Any]) -> Any:
         """Run a task with the values of its inputs; return its result.
+
+        Long, since each call would be a tenth of what observing costs a task.
 
         Raises
         ------
         BaseException
             What the task raises.
         """
-        here = self._here
-        lane = here.lane
-        is_busy = lane is not None and lane.row is not None
-        if is_busy or self.closed or os.getpid() != self._pid:
-            return work.node(values)
-        threads = work.threads
+        lane = self._here.lane
+        if self.closed or (lane is not None and lane.row is not None):
+            return work[WORK_NODE](values)
+        number, node, submitted, ready, taken, function, span, threads, _ = work
         if (
             lane is None
             or threads is None
-            or threads is not here.threads
-            or threads.base != here.base
+            or lane.threads is not threads
+            or lane.base != threads.base
         ):
             try:
-                lane = here.lane = self._lane_of(work)
-                here.threads, here.base = threads, -1 if threads is None else threads.base
+                lane = self._here.lane = self._lane_of(work)
+                lane.threads, lane.base = threads, -1 if threads is None else threads.base
             except Exception as error:  # noqa: BLE001 (said; the task runs all the same)
                 self.closed = True
                 tell(
                     f"Spanwise cannot measure tasks here ({type(error).__name__}: {error}).",
                 )
-                return work.node(values)
-        row = (work.number, work, 0, 0, 0, work.function, work.span)
+                return node(values)
         parts: list[Part] | None = None
-        taken = work.taken
         inputs = [] if taken is None else [values[key] for key in taken.inputs]
-        lane.began_cpu = begin = thread_time()
-        lane.clock = lane.began = lane.busy_since = start = perf_counter()
-        if start - lane.marked > LONG_SECONDS and lane.core_wait is not None:
-            # (3 us: of short tasks only now and then)
-            lane.core_wait.mark()
-            lane.marked = start
+        heard, hearing = lane.heard, lane.hearing
+        hearing.begin()
         try:
-            lane.row = row
-            with lane.hearing:
+            lane.began_cpu = begin = thread_time()
+            lane.clock = lane.began = lane.busy_since = start = perf_counter()
+            if start - lane.marked > LONG_SECONDS and lane.core_wait is not None:
+                # (3 us: of short tasks only now and then)
+                lane.core_wait.mark()
+                lane.marked = start
+            lane.row = work
+            try:
                 if taken is None:
-                    value = work.node(values)
+                    value = node(values)
                 else:
                     parts = []
                     inner = taken.opened.parts or ()
                     value = run_parts(
                         lane, inner, taken.literals, inputs, start, start, begin, parts
                     )
-        except BaseException as error:
-            stop, cpu = perf_counter(), thread_time() - begin
-            if stop >= lane.due:
-                tell_end(lane, stop, begin + cpu, _ended_row(work))
-            meters = lane.take_metered(work, True, 0.0, 0.0)
-            text = _text_of(error)
-            self._done(
-                _done(
-                    lane,
-                    work,
-                    RUN_FAILED,
-                    start,
-                    stop,
-                    cpu,
-                    0.0,
-                    parts,
-                    text,
-                    None if meters is None else without_seconds(meters),
+            except BaseException as error:
+                stop, cpu = perf_counter(), thread_time() - begin
+                if stop >= lane.due:
+                    tell_end(lane, stop, begin + cpu, _ended_row(number, function, span))
+                text = _text_of(error)
+                meters = lane.take_metered(function, span, True, 0.0, 0.0)
+                self._done(
+                    (
+                        lane.number,
+                        number,
+                        function,
+                        span,
+                        RUN_FAILED,
+                        submitted,
+                        ready,
+                        start,
+                        stop - start,
+                        cpu,
+                        0.0,
+                        parts,
+                        text,
+                        None if meters is None else without_seconds(meters),
+                    )
                 )
-            )
-            raise
-        else:
+                raise
             # Told before the row is taken away: telling lets the interpreter lock go, and a look
             # that found no row would take the task for given back.
             stop = perf_counter()
-            cpu = thread_time() - begin
+            duration = stop - start
+            cpu = duration
+            if duration >= SHORT_SECONDS or parts is not None:
+                cpu = thread_time() - begin
             if stop >= lane.due:
-                tell_end(lane, stop, begin + cpu, _ended_row(work))
+                tell_end(lane, stop, begin + cpu, _ended_row(number, function, span))
         finally:
             lane.row = lane.part = None
-        if parts is None and stop - start >= LONG_SECONDS:
+            hearing.end()
+        if parts is None and duration >= LONG_SECONDS:
             # Carries how long the thread waited for a core.
             assert lane.core_wait is not None
             waited = lane.core_wait.mark()
-            parts = [
-                (
-                    KIND_COMPUTE,
-                    work.function,
-                    work.span,
-                    0.0,
-                    stop - start,
-                    cpu,
-                    waited,
-                    0.0,
-                    NONE_U16,
-                    1,
-                )
-            ]
-        meters = lane.take_metered(work, taken is not None, stop - start, cpu)
-        nbytes = 0.0
+            parts = [(KIND_COMPUTE, function, span, 0.0, duration, cpu, waited, 0.0, NONE_U16, 1)]
+        meters = None
+        if heard.sums or heard.seconds or heard.events or lane.metered:
+            meters = lane.take_metered(function, span, taken is not None, duration, cpu)
+        nbytes = self._sizes.fixed.get(type(value), 0.0)
         try:
-            nbytes = self._sizes.of(value)
+            if not nbytes:
+                nbytes = self._sizes.of(value)
         finally:  # (Ctrl-C may come here, too)
-            self._done(_done(lane, work, RUN_OK, start, stop, cpu, nbytes, parts, None, meters))
+            self._done(
+                (
+                    lane.number,
+                    number,
+                    function,
+                    span,
+                    RUN_OK,
+                    submitted,
+                    ready,
+                    start,
+                    duration,
+                    cpu,
+                    nbytes,
+                    parts,
+                    None,
+                    meters,
+                )
+            )
         return value
 
 
-def _done(
-    lane: Lane,
-    work: Work,
-    status: int,
-    start: float,
-    stop: float,
-    cpu: float,
-    nbytes: float,
-    parts: list[Part] | None,
-    text: str | None,
-    meters: Sequence[MeteredValues] | None,
-) -> tuple[Any, ...]:
-    return (
-        lane.number,
-        work.number,
-        work.function,
-        work.span,
-        status,
-        work.submitted,
-        work.ready,
-        start,
-        stop - start,
-        cpu,
-        nbytes,
-        parts,
-        text,
-        meters,
-    )
+#: A fork inherits no thread that would read or send anything.
+_METERS: ForkHook[Meter] = ForkHook(Meter._let_go)
 
 
 def _text_of(error: BaseException) -> str:

@@ -26,7 +26,7 @@ from spanwise.local.log_ids import ProcessIds
 from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.meter import Lane, Meter
 from spanwise.local.observed_pools import ObservedPools
-from spanwise.local.work import Work
+from spanwise.local.work import WORK_THREADS, Work
 from spanwise.measure.memory import ProcessMemory
 from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
@@ -142,7 +142,7 @@ class Recorder:
     # -- tasks end (in their threads) ---------------------------------------
 
     def _lane_of(self, work: Work) -> Lane:
-        threads: Threads = work.threads or self._elsewhere
+        threads: Threads = work[WORK_THREADS] or self._elsewhere
         known: dict[Threads, tuple[int, Lane]] | None = getattr(self._here, "lanes", None)
         if known is None:
             known = self._here.lanes = {}

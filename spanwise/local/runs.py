@@ -24,12 +24,11 @@ from dask.callbacks import Callback
 
 from spanwise.graph.attribution import Attribution
 from spanwise.graph.observe_get import WrittenGraphs
-from spanwise.graph.private_dask import GraphNode
 from spanwise.local.lanes import Processes, Threads
-from spanwise.local.measured_node import MeasuredNode, measured, original, retire
+from spanwise.local.measured_node import MeasuredNode, maker, retired
 from spanwise.local.pool_facts import PoolFacts, UnknownPool, loop_variables, pool_facts
 from spanwise.local.recorder import Recorder
-from spanwise.local.work import Counted, TakingApart, Work, is_fused
+from spanwise.local.work import Counted, TakingApart, is_fused
 from spanwise.notices import tell
 
 P = ParamSpec("P")
@@ -40,21 +39,24 @@ class _Run:
 
     Attributes
     ----------
-    counted
-        How its tasks are counted.
+    dsk
+        Its graph.
+    numbers, first, shared, has_fused
+        How its tasks are counted (:class:`Counted`).
     ready
         When the last input of a task came; of the others none has.
-    replaced
-        Measured nodes that stand in the graph.
+    is_whole
+        Each node that was replaced has been put back, unless its task has not ended.
     """
 
-    def __init__(self, facts: PoolFacts, attribution: Attribution) -> None:
+    def __init__(self, dsk: Any, facts: PoolFacts, attribution: Attribution) -> None:
+        self.dsk = dsk
         self.facts = facts
         self.attribution = attribution
         self.began = perf_counter()
-        self.counted = Counted({}, 0, [], [])
+        self.numbers, self.first, self.shared, self.has_fused = Counted({}, 0, [], False)
         self.ready: dict[Any, float] = {}
-        self.replaced: dict[Any, MeasuredNode] = {}
+        self.is_whole = True
         self.taking: TakingApart
         self.threads: Threads | None = None
         self.processes: Processes | None = None
@@ -104,6 +106,8 @@ class ObservedRuns(Callback):
         self._written = written
         #: By the id of its graph; each thread has its own ones.
         self._runs: dict[int, _Run] = {}
+        #: The one that was asked for last: mostly there is no other.
+        self._newest: _Run | None = None
         self._said: set[str] = set()
 
     # -- registering ------------------------------------------------------
@@ -173,7 +177,7 @@ class ObservedRuns(Callback):
                 "processes and sync can be observed, and pools of concurrent.futures."
             )
             return
-        self._runs[id(dsk)] = _Run(facts, attribution)
+        self._runs[id(dsk)] = _Run(dsk, facts, attribution)
 
     @_harmless
     def _start_state(self, dsk: Mapping[Any, Any], state: Mapping[str, Any]) -> None:
@@ -189,7 +193,9 @@ class ObservedRuns(Callback):
 
     def _begin(self, run: _Run, dsk: Mapping[Any, Any], keys: list[Any]) -> None:
         recorder, facts = self._recorder, run.facts
-        run.counted = recorder.log.tasks(keys, dsk, run.attribution, run.began)
+        run.numbers, run.first, run.shared, run.has_fused = recorder.log.tasks(
+            keys, dsk, run.attribution, run.began
+        )
         run.taking = TakingApart(recorder.log.part_names(run.attribution), recorder.locked_names)
         if facts.has_processes:
             run.processes = recorder.begin_processes(facts.owner, facts.size, run.began)
@@ -207,73 +213,86 @@ class ObservedRuns(Callback):
         if processes is not None:
             self._recorder.end_processes(processes, now)
 
-    # Called for each task: they are harmless by themselves.
+    # Called for each task: they are harmless by themselves, and call little.
+
+    def _run_of(self, dsk: Any) -> _Run | None:
+        run = self._runs.get(id(dsk))
+        if run is not None:
+            self._newest = run
+        return run
 
     def _pretask(self, key: Any, dsk: dict[Any, Any], state: Mapping[str, Any]) -> None:
-        run = self._runs.get(id(dsk))
+        run = self._newest
+        if run is None or run.dsk is not dsk:
+            run = self._run_of(dsk)
         if run is None or self.closed:
             return
         try:
-            numbers, first, functions, spans = run.counted
-            number = numbers.get(key)
+            number = run.numbers.get(key)
             node = dsk[key]
-            if number is None or not isinstance(node, GraphNode):
+            kind: Any = type(node)
+            make = maker(kind)
+            if number is None or make is None:
                 return
-            began = run.began
-            place = number - first
-            work = Work(
-                number,
-                functions[place],
-                spans[place],
-                began,
-                run.ready.pop(key, began),
-                node,
-                run.threads,
-            )
-            if is_fused(node):
+            taken = None
+            if run.has_fused and is_fused(node):
                 log = self._recorder.log
                 with log.lock:
-                    work.taken = run.taking.take(node)
+                    taken = run.taking.take(node)
                     log.write_new_spans()
-            dsk[key] = run.replaced[key] = measured(work, self._meter, run.place)
+            began, ready = run.began, run.ready
+            _, function, span, _ = run.shared[number - run.first]
+            made = make()
+            made._spanwise_work = (
+                number,
+                node,
+                began,
+                ready.pop(key, began) if ready else began,
+                taken,
+                function,
+                span,
+                run.threads,
+                self._meter,
+            )
+            made._spanwise_place = run.place
+            dsk[key] = made
         except Exception as error:  # noqa: BLE001 (said; the run goes on)
             self.give_up(error)
 
     def _posttask(
         self, key: Any, value: Any, dsk: dict[Any, Any], state: Any, worker_id: Any
     ) -> None:
-        run = self._runs.get(id(dsk))
+        run = self._newest
+        if run is None or run.dsk is not dsk:
+            run = self._run_of(dsk)
         if run is None or self.closed:
             return
         try:
-            numbers = run.counted.numbers
-            numbers.pop(key, None)
             dependents = state["dependents"][key]
             if dependents:
                 now, ready = perf_counter(), run.ready
                 for each in dependents:
-                    if each in numbers:
-                        # The last of its inputs says when it became ready.
-                        ready[each] = now
-            self._put_back(run, key, dsk)
+                    # The last of its inputs says when it became ready.
+                    ready[each] = now
+            node = dsk[key]
+            if isinstance(node, MeasuredNode):
+                dsk[key] = retired(node)
         except Exception as error:  # noqa: BLE001 (said; the run goes on)
+            run.is_whole = False
             self.give_up(error)
 
     def _finish(self, dsk: dict[Any, Any], state: Any, errored: bool) -> None:
-        if self.closed:
+        is_closed = self.closed
+        if is_closed:
             self._leave_set_of_run()
         run = self._runs.pop(id(dsk), None)
         if run is None:
             return
-        for key in list(run.replaced):
-            self._put_back(run, key, dsk)
+        if self._newest is run:
+            self._newest = None
+        self._meter.leave_thread()
+        if errored or is_closed or not run.is_whole:
+            for key, node in list(dsk.items()):
+                if isinstance(node, MeasuredNode):
+                    dsk[key] = retired(node)
         self._release(run)
-
-    @staticmethod
-    def _put_back(run: _Run, key: Any, dsk: dict[Any, Any]) -> None:
-        made = run.replaced.pop(key, None)
-        if made is None:
-            return
-        retire(made)
-        if isinstance(dsk.get(key), MeasuredNode):
-            dsk[key] = original(made)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.graph.places import PartNames, shape_of
 from spanwise.graph.private_dask import GraphNode, Task, execute_subgraph, prohibited_reuse
+from spanwise.local.lanes import Threads
 from spanwise.measure.meters import MeteredValues
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
@@ -77,6 +78,11 @@ class Taken:
         self.inputs = inputs
 
 
+#: What tasks of one kind have in common: their group, their function, their span and how that is
+#: known.
+TaskFacts = tuple[int, int, int, int]
+
+
 class Counted(NamedTuple):
     """How the tasks of a run are counted: ids of the log.
 
@@ -88,66 +94,35 @@ class Counted(NamedTuple):
         Of each task, by key.
     first
         The least of these numbers.
-    functions, spans
-        Of each task, from the first one on.
+    shared
+        Of each task, from the first one on; tasks of one kind share a tuple.
+    has_fused
+        Some of them are :func:`fused <is_fused>`.
     """
 
     numbers: dict[Any, int]
     first: int
-    functions: list[int]
-    spans: list[int]
+    shared: list[TaskFacts]
+    has_fused: bool
 
 
-class Work:
-    """The task that a measured node stands for, from when it is handed out.
-
-    Attributes
-    ----------
-    number, function, span
-        Ids of the log.
-    submitted, ready
-        perf_counter seconds: when the run began, when the last input was there.
-    node
-        The task as Dask made it.
-    taken
-        For fused nodes.
-    threads
-        Which threads run it; opaque here.
-    """
-
-    __slots__ = (
-        "function",
-        "node",
-        "number",
-        "ready",
-        "span",
-        "submitted",
-        "taken",
-        "threads",
-    )
-
-    def __init__(
-        self,
-        number: int,
-        function: int,
-        span: int,
-        submitted: float,
-        ready: float,
-        node: Any = None,
-        threads: Any = None,
-    ) -> None:
-        self.number = number
-        self.function = function
-        self.span = span
-        self.submitted = submitted
-        self.ready = ready
-        self.node: Callable[[Mapping[Any, Any]], Any] = node
-        self.taken: Taken | None = None
-        self.threads = threads
-
-    def called(self) -> object:
-        """What the task calls."""
-        return getattr(self.node, "func", self.node)
+#: The task that a measured node stands for, from when it is handed out: a tuple, as an object of a
+#: class takes several times as long to make. It is the sampler's row, too, which reads function
+#: and span where `spanwise.wire.rows` has them.
+Work = tuple[
+    int,  # number: of its node in the log
+    Callable[[Any], Any],  # node: as Dask made it
+    float,  # submitted: when the run began, by perf_counter
+    float,  # ready: when the last input was there
+    Taken | None,  # taken: of a fused node
+    int,  # function: its id in the log
+    int,  # span: its id in the log
+    Threads | None,  # threads: which ones run it; None: another process's
+    Any,  # meter: by which it is run, a `Meter`
+]
+WORK_NODE: Final = 1
+WORK_THREADS: Final = 7
+WORK_METER: Final = 8
 
 
 class TakingApart:

@@ -119,6 +119,8 @@ class Scope:
         the meter that it was made for.
     returns
         Of a root: it is used again.
+    is_idle
+        Of such a root: it has stayed, while no task runs.
     meters
         Of such a root: meters that are entered again, by label.
     refused
@@ -131,6 +133,7 @@ class Scope:
         "callbacks",
         "heard",
         "inner",
+        "is_idle",
         "kept",
         "keys",
         "meters",
@@ -155,6 +158,7 @@ class Scope:
         self.keys = keys
         self.heard = heard
         self.inner = 0.0
+        self.is_idle = False
 
 
 #: Outside of everything.
@@ -200,35 +204,83 @@ def root_here() -> Scope:
 class Hearing:
     """While it is entered, `heard` gets what code in this thread measures, as others do.
 
-    It may be entered again when it was left.
+    It may be entered again when it was left, by the thread that made it.
+
+    Of the tasks that a thread runs one after the other, :meth:`begin` and :meth:`end` tell when
+    one does. Between them the scope stays where it is, since to put it there and to take it away
+    costs more than all else of a short task. What is told meanwhile nobody hears::
+
+        begin   end      begin   end      begin   end   leave
+          ├ task ┤ ─ idle ─ ├ task ┤ ─ idle ─ ├ task ┤ ─── ┤
     """
 
-    __slots__ = ("_heard", "_outer", "_outer_root", "_root", "_token", "_usual")
+    __slots__ = ("_heard", "_outer", "_outer_root", "_root", "_stays", "_token", "_usual")
 
     def __init__(self, heard: Heard) -> None:
+        root_here()  # (it is there from now on)
         self._heard = heard
         self._usual = self._root = _root(heard)
+        self._stays = True
+        self._outer = NOWHERE
 
-    def __enter__(self) -> None:
-        self._outer = outer = SCOPE.get()
-        if outer is NOWHERE:
-            # Nobody else hears of it, so that one scope does for all times.
-            root = self._usual
-            root.inner = 0.0
-        else:
-            root = _root(self._heard, outer)
-        self._root = root
+    def begin(self) -> None:
+        """A task begins."""
+        outer = SCOPE.get()
+        root = self._usual
+        if outer is not root:
+            if outer is not NOWHERE and not outer.is_idle:
+                # Another one, or what hears of more than a task, is around it.
+                self._nest(outer)
+                return
+            SCOPE.set(root)
+        if HERE.root is not root:
+            HERE.root = root
+        heard = self._heard
+        if heard.sums or heard.seconds or heard.events:
+            heard.take()
+        root.inner = 0.0
+        root.is_idle = False
+
+    def end(self) -> None:
+        """It has ended."""
+        if not self._stays:
+            self._unnest()
+            return
+        root = self._usual
+        root.is_idle = True
+        if SCOPE.get() is not root:
+            # (it has left something open)
+            SCOPE.set(root)
+
+    def leave(self) -> None:
+        """No more tasks for now: this thread goes on with what is the user's."""
+        root = self._usual
+        if SCOPE.get() is root:
+            SCOPE.set(NOWHERE)
+        if HERE.root is root:
+            HERE.root = ELSEWHERE
+
+    def _nest(self, outer: Scope) -> None:
+        self._stays = False
+        self._outer = outer
+        root = self._root = _root(self._heard, outer)
         self._token = SCOPE.set(root)
-        self._outer_root = root_here()
+        self._outer_root = HERE.root
         HERE.root = ELSEWHERE if outer.callbacks else root
 
-    def __exit__(self, *_: object) -> None:
+    def _unnest(self) -> None:
         HERE.root = self._outer_root
         SCOPE.reset(self._token)
-        outer = self._outer
-        if outer is not NOWHERE:
-            outer.inner += self._root.inner
-            self._outer = NOWHERE
+        self._outer.inner += self._root.inner
+        self._outer = NOWHERE
+        self._stays = True
+
+    def __enter__(self) -> None:
+        self.begin()
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+        self.leave()
 
 
 def _root(heard: Heard, outer: Scope = NOWHERE) -> Scope:

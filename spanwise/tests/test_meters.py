@@ -19,6 +19,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from dask import compute, delayed
+from dask.callbacks import Callback
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ from spanwise import Client, Event, LocalCluster, Reschedule, metrics, observe, 
 from spanwise.measure import scopes
 from spanwise.measure.meters import metered, take_metered, without_seconds
 from spanwise.measure.names import OTHERS, Names
-from spanwise.measure.scopes import MOST_LABELS, Heard, Sum, listen
+from spanwise.measure.scopes import ELSEWHERE, MOST_LABELS, NOWHERE, Heard, Hearing, Sum, listen
 from spanwise.metrics import _KeptMeter, _TaskMeter, context_meter
 from spanwise.tests.marks import now_of
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
@@ -1098,3 +1099,113 @@ def test_dasks_own_schedulers_tell_what_their_tasks_measure() -> None:
     sum_is_exact(metrics)
     # Those who wait around the call are told too.
     assert [label for label, _, _ in outside] == ["open", ("shard", 7), "whole"]
+
+
+def in_a_new_thread(code: Callable[[], Any]) -> Any:
+    """What `code` returns in a thread of its own, which has no scope yet."""
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(code()))
+    thread.start()
+    thread.join(LIMIT_SECONDS)
+    (value,) = found
+    return value
+
+
+def decode() -> None:
+    with context_meter.meter("decode"):
+        pass
+    context_meter.digest_metric("rows", 1, "count")
+
+
+def labels_of(heard: Heard) -> set[Any]:
+    return {label for label, _, _ in heard.take()}
+
+
+def test_what_is_told_between_the_tasks_of_a_thread_is_no_task_s() -> None:
+    def tasks() -> list[set[Any]]:
+        heard = Heard()
+        hearing = Hearing(heard)
+        told = []
+        for code in (decode, lambda: None, decode):
+            hearing.begin()
+            code()
+            hearing.end()
+            told.append(labels_of(heard))
+            with context_meter.meter("between"):
+                context_meter.digest_metric("pages", 1, "count")
+        hearing.leave()
+        assert scopes.SCOPE.get() is NOWHERE and scopes.HERE.root is ELSEWHERE
+        decode()
+        assert labels_of(heard) == {"between", "pages"}
+        return told
+
+    assert in_a_new_thread(tasks) == [{"decode", "rows"}, set(), {"decode", "rows"}]
+
+
+def test_what_a_task_leaves_open_hears_of_no_later_task() -> None:
+    def tasks() -> tuple[Told, set[Any]]:
+        heard = Heard()
+        hearing = Hearing(heard)
+        outside: Told = []
+        hearing.begin()
+        left = context_meter.add_callback(lambda *event: outside.append(event))
+        left.__enter__()
+        context_meter.digest_metric("first", 1, "count")
+        hearing.end()
+        heard.take()
+        hearing.begin()
+        decode()
+        hearing.end()
+        hearing.leave()
+        return outside, labels_of(heard)
+
+    assert in_a_new_thread(tasks) == ([("first", 1, "count")], {"decode", "rows"})
+
+
+def test_who_watched_a_thread_before_hears_nothing_of_others_tasks() -> None:
+    """Of two whose tasks lie within each other both do."""
+
+    def tasks() -> list[tuple[set[Any], set[Any]]]:
+        one, other = Heard(), Heard()
+        first, second = Hearing(one), Hearing(other)
+        found = []
+        for inner, outer in ((second, None), (first, None), (second, first), (first, second)):
+            if outer is not None:
+                outer.begin()
+            inner.begin()
+            # (meters of a scope that is used again are kept)
+            assert scopes.SCOPE.get().returns is (outer is None)
+            decode()
+            inner.end()
+            if outer is not None:
+                decode()
+                outer.end()
+            found.append((labels_of(one), labels_of(other)))
+        return found
+
+    told: set[Any] = {"decode", "rows"}
+    assert in_a_new_thread(tasks) == [(set(), told), (told, set()), (told, told), (told, told)]
+
+
+def test_a_run_in_the_callers_thread_leaves_nothing_there() -> None:
+    class Telling(Callback):
+        """A callback that measures itself, between the tasks."""
+
+        def _posttask(self, *_: Any) -> None:
+            context_meter.digest_metric("called", 1, "count")
+
+    def task(x: Any) -> Any:
+        decode()
+        return x
+
+    assert scopes.SCOPE.get() is NOWHERE
+    with observe() as seen, Telling():
+        compute([delayed(task)(n) for n in range(3)], scheduler="sync")
+        assert scopes.SCOPE.get() is NOWHERE and scopes.root_here() is ELSEWHERE
+        with pytest.raises(ZeroDivisionError):
+            compute(delayed(lambda: 1 / 0)(), scheduler="sync")
+        assert scopes.SCOPE.get() is NOWHERE and scopes.root_here() is ELSEWHERE
+        metrics = seen.fine_metrics()
+    seen.close()
+    assert metrics["execute", "task", "rows", "count"] == 3
+    assert not [key for key in metrics if "called" in key]

@@ -7,12 +7,16 @@ import threading
 from typing import Any
 
 import pytest
+from dask.utils import key_split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanwise.graph import dictionaries
 from spanwise.graph.key_text import KeyTexts
+from spanwise.local import meter
 from spanwise.local.lanes import Processes, ProcessSlots, ThreadLanes
+from spanwise.local.meter import Lane
+from spanwise.local.work import Done
 from spanwise.records import bounded_texts
 from spanwise.records.block import decode_block
 from spanwise.records.log_writer import SEAL_ROWS, LogWriter, SealedBlock
@@ -71,6 +75,48 @@ def test_rows_wait_for_more_of_them_but_not_for_long() -> None:
     assert len(blocks) == 2
 
 
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 1500)), min_size=1, max_size=6))
+@settings(max_examples=30, deadline=None)
+def test_columns_come_behind_the_rows_of_their_table(batches: list[tuple[bool, int]]) -> None:
+    blocks: list[SealedBlock] = []
+    writer = LogWriter(blocks.append)
+    rows: list[tuple[int, str]] = []
+    columns: list[tuple[int, str]] = []
+    for in_columns, count in batches:
+        batch = [(number, f"é{number}" if number % 2 else "e") for number in range(count)]
+        if in_columns:
+            numbers, texts = zip(*batch, strict=True)
+            writer.extend_columns("names", {"id": iter(numbers), "text": texts})
+            columns += batch
+        else:
+            writer.extend("names", batch)
+            rows += batch
+    writer.seal()
+    read = [decode_block(block.data) for block in blocks]
+    assert max(block.rows for block in read) <= SEAL_ROWS
+    told = [
+        row for block in read for row in zip(block.column("id"), block.column("text"), strict=True)
+    ]
+    assert told == rows + columns
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.from_regex(r"(inc|x|read-csv)(-[0-9a]{1,3}){0,2}", fullmatch=True),
+            st.tuples(st.sampled_from(["inc-1", "x"]), st.integers(0, 3)),
+        ),
+        max_size=12,
+    )
+)
+def test_a_key_is_cut_alike_whatever_was_cut_before(keys: list[Any]) -> None:
+    texts = KeyTexts()
+    for key in keys:
+        group, rest, function = texts.cut(key)
+        assert group + rest == str(key)
+        assert function == key_split(key) == texts.function(key)
+
+
 def test_a_row_of_another_length_is_refused() -> None:
     writer = LogWriter(lambda block: None)
     writer.add("lanes", 1, 2)
@@ -121,6 +167,26 @@ def test_of_heads_of_keys_only_so_many_are_remembered() -> None:
     for number in range(50_000):
         assert texts.cut((f"x{number}", 0)) == (f"('x{number}'", ", 0)", f"x{number}")
     assert len(texts._tuples) <= 20_000
+
+
+# -- the meter ------------------------------------------------------------------
+
+
+def test_a_task_too_short_to_leave_its_core_is_not_asked_for_its_cpu_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[Done] = []
+    lane = Lane(0)
+    measuring = meter.Meter(lambda work: lane, lambda values: done.append(Done(*values)))
+    walls = iter([10.0, 10.0 + 3e-6, 20.0, 20.0 + 8e-6])
+    cpus = iter([1.0, 2.0, 2.0 + 5e-6])
+    monkeypatch.setattr(meter, "perf_counter", lambda: next(walls))
+    monkeypatch.setattr(meter, "thread_time", lambda: next(cpus))
+    for number in range(2):
+        work = (number, lambda values: 7, 0.0, 0.0, None, 0, 0, None, measuring)
+        assert measuring.run(work, {}) == 7
+    assert [each.duration for each in done] == pytest.approx([3e-6, 8e-6], abs=1e-12)
+    assert [each.cpu for each in done] == pytest.approx([3e-6, 5e-6], abs=1e-12)
 
 
 # -- the ring -----------------------------------------------------------------

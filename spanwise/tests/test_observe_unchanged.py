@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import dask
 import dask.bag as db
 import dask.local
+import dask.threaded
 import pytest
 from dask._task_spec import GraphNode, Task
 from dask.callbacks import Callback
@@ -222,6 +225,32 @@ def test_a_callback_registered_meanwhile_is_not_lost(seen: Observation) -> None:
     profiler.unregister()
 
 
+@pytest.mark.parametrize("get", [dask.threaded.get, dask.local.get_sync])
+def test_a_run_that_fails_has_its_own_nodes_again(
+    seen: Observation, get: Callable[..., Any]
+) -> None:
+    """Also where the callback of another ends it between a task and the next."""
+
+    class Refuses(Callback):
+        def _start(self, dsk: Any) -> None:
+            self.dsk = dsk
+
+        def _posttask(self, key: Any, *_: Any) -> None:
+            raise ValueError("refused")
+
+    def fails() -> None:
+        raise ValueError("failed")
+
+    for task, refuses in ((fails, Callback()), (str, Refuses())):
+        graph = {("a", n): Task(("a", n), task) for n in range(3)}
+        before = dict(graph)
+        kept = Refuses()
+        kept._posttask = lambda *_: None  # type: ignore[method-assign]
+        with kept, refuses, pytest.raises(ValueError, match=r"failed|refused"):
+            get(graph, list(graph), num_workers=2)
+        assert all(kept.dsk[key] is node for key, node in before.items())
+
+
 # -- forks ----------------------------------------------------------------------
 
 
@@ -324,6 +353,19 @@ def test_a_fork_may_observe_by_itself(tmp_path: Path) -> None:
         print(code, keys(seen), seen.status, flush=True)
     """
     assert outcome_of(script, tmp_path) == "['in-child'] ended\n3 ['in-parent'] observing\n"
+
+
+def test_a_fork_of_a_pool_s_process_measures_nothing() -> None:
+    measuring = Meter(lambda work: pytest.fail("measured"), lambda done: None)
+    work = (0, lambda values: 7, 0.0, 0.0, None, 0, 0, None, measuring)
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        with contextlib.suppress(BaseException):
+            code = 0 if measuring.run(work, {}) == 7 and measuring.closed else 1
+        os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert not measuring.closed
 
 
 # -- bounds ---------------------------------------------------------------------
