@@ -1,6 +1,6 @@
 /**
- * A stream socket that carries bodies: reads are cut into frames as they come, writes wait for the end of the turn and leave together.
- * Knows nothing of messages; `link.ts` stands on it once the handshake is over.
+ * A stream socket that carries bodies: reads are cut into frames as they come, writes wait for the end of the turn and leave together, in
+ * their order. Knows nothing of messages; `link.ts` stands on it once the handshake is over.
  */
 import type { Socket } from 'node:net';
 import type { EncodedFrame } from '../wire/frame';
@@ -8,6 +8,8 @@ import { FrameSplitter } from './frame-splitter';
 
 /** How long the last bytes may take to leave. */
 const FAREWELL_MS = 5000;
+/** What is not urgent waits at most so long for something else to leave with: to wake the other side costs more than the frame itself. */
+const PATIENCE_MS = 5;
 
 type FramedSocketHandlers = {
   /** Bytes came: pull bodies with `next()` until it gives null. Called once per read of the socket. */
@@ -24,8 +26,10 @@ export class FramedSocket {
   private readonly _splitter: FrameSplitter;
   private _outgoing: Uint8Array[] = [];
   private _outgoingBytes = 0;
-  /** The end of the turn, at which what waits is written. */
+  /** The end of the turn, at which what waits is written; undefined: nothing of it is urgent. */
   private _turnEnd: NodeJS.Immediate | undefined;
+  /** When that which is not urgent is written by itself. */
+  private _patienceEnd: NodeJS.Timeout | undefined;
   /** This side has asked to close: nothing more is read or written. */
   private _ended = false;
   private _closed = false;
@@ -50,6 +54,7 @@ export class FramedSocket {
     _socket.on('close', () => {
       this._closed = true;
       this._outgoing = [];
+      clearTimeout(this._patienceEnd);
       const handlers = this.handlers;
       this.handlers = null;
       handlers?.closed(this._why);
@@ -84,6 +89,19 @@ export class FramedSocket {
       return;
     }
     this._turnEnd ??= setImmediate(() => this.flush());
+    this._keep(frame);
+  }
+
+  /** Write with what is written next, or by itself after some milliseconds. */
+  writeLater(frame: EncodedFrame): void {
+    if (this.closed || this._ended) {
+      return;
+    }
+    this._patienceEnd ??= setTimeout(() => this._writeAll(), PATIENCE_MS);
+    this._keep(frame);
+  }
+
+  private _keep(frame: EncodedFrame): void {
     // One by one: a call takes no more than some 120,000 arguments.
     for (const chunk of frame.chunks) {
       this._outgoing.push(chunk);
@@ -91,15 +109,23 @@ export class FramedSocket {
     this._outgoingBytes += frame.bodyLength + 4;
   }
 
-  /** Write now what waits for the end of the turn. */
+  /** Write now what waits for the end of the turn, and what came before it. */
   flush(): void {
-    const chunks = this._outgoing;
-    if (chunks.length === 0) {
-      return;
+    if (this._turnEnd !== undefined) {
+      this._writeAll();
     }
+  }
+
+  private _writeAll(): void {
+    const chunks = this._outgoing;
     // Else the event loop would go round once more for nothing.
     clearImmediate(this._turnEnd);
     this._turnEnd = undefined;
+    clearTimeout(this._patienceEnd);
+    this._patienceEnd = undefined;
+    if (chunks.length === 0) {
+      return;
+    }
     this._outgoing = [];
     this._outgoingBytes = 0;
     if (this.closed || this._ended) {
@@ -132,7 +158,7 @@ export class FramedSocket {
       return;
     }
     this._why = why;
-    this.flush();
+    this._writeAll();
     this._ended = true;
     this._socket.end(() => this._socket.destroy());
     // A peer that does not read must not keep the socket for ever.

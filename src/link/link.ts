@@ -111,7 +111,17 @@ export class Link<L extends LinkName, S extends Direction> {
     this._socket.write(this._encoder.encode(type, fields, tables, blobs));
   }
 
-  /** Write now instead of at the end of the turn. */
+  /** As {@link Link.send}, of what nobody waits for: it leaves with what is sent next, or by itself after some milliseconds. */
+  sendLater<T extends TypeOf<L, S>>(
+    type: T,
+    fields: FieldsInput<L, S, T>,
+    tables?: TablesInput<L, S, T>,
+    blobs?: readonly Uint8Array[]
+  ): void {
+    this._socket.writeLater(this._encoder.encode(type, fields, tables, blobs));
+  }
+
+  /** Write now instead of at the end of the turn; not if all that waits may wait longer. */
   flush(): void {
     this._socket.flush();
   }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
+import type { EncodedFrame } from '../../wire/frame';
 import { FramedSocket } from '../framed-socket';
 
 describe('a framed socket', () => {
@@ -38,5 +39,65 @@ describe('a framed socket', () => {
     await new Promise(resolve => setImmediate(resolve));
     expect(writes.join('')).toBe('firstsecondthirdfourth');
     expect(socket.queuedBytes).toBe(0);
+  });
+
+  describe('what is not urgent', () => {
+    const stream = (): [PassThrough, FramedSocket, string[]] => {
+      const raw = new PassThrough();
+      const writes: string[] = [];
+      raw.on('data', (chunk: Buffer) => writes.push(chunk.toString()));
+      return [raw, new FramedSocket(raw as unknown as Socket, 1_000), writes];
+    };
+    const frame = (text: string): EncodedFrame => ({
+      chunks: [Buffer.from(text)],
+      bodyLength: text.length - 4
+    });
+
+    afterEach(() => jest.useRealTimers());
+
+    it('leaves before what is written next', async () => {
+      jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+      const [, socket, writes] = stream();
+      socket.writeLater(frame('early'));
+      socket.flush();
+      await new Promise(resolve => setImmediate(resolve));
+      expect(writes).toEqual([]);
+      expect(socket.queuedBytes).toBe(5);
+      socket.write(frame('urgent'));
+      socket.writeLater(frame('late'));
+      socket.flush();
+      expect(writes.join(' ')).toBe('early urgent late');
+      expect(socket.queuedBytes).toBe(0);
+      expect(jest.getTimerCount()).toBe(0);
+    });
+
+    it('leaves by itself after a while', () => {
+      jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+      const [, socket, writes] = stream();
+      socket.writeLater(frame('first'));
+      jest.advanceTimersByTime(1);
+      socket.writeLater(frame('second'));
+      jest.runOnlyPendingTimers();
+      expect(writes.join(' ')).toBe('first second');
+      expect(jest.getTimerCount()).toBe(0);
+      socket.writeLater(frame('third'));
+      jest.runOnlyPendingTimers();
+      expect(writes.join(' ')).toBe('first second third');
+    });
+
+    it('leaves before the end, and holds up nobody whose connection is gone', async () => {
+      jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+      const [raw, socket, writes] = stream();
+      socket.writeLater(frame('last'));
+      socket.end('closed here');
+      await once(raw, 'end');
+      expect(writes).toEqual(['last']);
+      const [gone, other] = stream();
+      other.writeLater(frame('never'));
+      const timers = jest.getTimerCount();
+      gone.destroy();
+      await once(gone, 'close');
+      expect(jest.getTimerCount()).toBe(timers - 1);
+    });
   });
 });

@@ -25,6 +25,8 @@ const UNHURRIED: ReadonlySet<Instruction['type']> = new Set([
   'forgotten'
 ] as const);
 const NO_REPORTS: ReadonlyMap<number, ReportBuilder> = new Map();
+/** Results that one turn releases, of together less than this, stay with a worker for some milliseconds more, until it is told something else, too. */
+const SMALL_BYTES = 1 << 20;
 
 export class InstructionPerformer {
   private readonly _assigns: AssignBuilder;
@@ -84,7 +86,7 @@ export class InstructionPerformer {
     }
     inlines.length = 0;
     if (!isAwaited) {
-      // It leaves at the end of the turn, with the blobs that are to be dropped.
+      // It leaves at the end of the turn if blobs are to be dropped, or later.
       return;
     }
     for (const { link } of this._cluster.workers.values()) {
@@ -222,15 +224,18 @@ export class InstructionPerformer {
     );
   }
 
-  private _release({ worker, taskIds, held, nbytes }: Release): void {
+  private _release(release: Release): void {
+    const { worker, taskIds, held, nbytes } = release;
     const { rows, workers, log } = this._cluster;
-    workers
-      .get(worker)
-      ?.link.send(
-        'release',
-        {},
-        { ids: { taskId: outerIds(rows, taskIds), held } }
-      );
+    const session = workers.get(worker);
+    if (session !== undefined) {
+      const ids = { taskId: outerIds(rows, taskIds), held };
+      if (session.isPaused || !isSmall(release)) {
+        session.link.send('release', {}, { ids });
+      } else {
+        session.link.sendLater('release', {}, { ids });
+      }
+    }
     for (let i = 0; i < taskIds.length; i++) {
       const task = taskIds[i]!;
       if (held[i] === 1) {
@@ -247,4 +252,13 @@ export class InstructionPerformer {
       }
     }
   }
+}
+
+/** Whether a release has only results that take little memory; and no run that is given up: it must not begin. */
+function isSmall({ held, nbytes }: Release): boolean {
+  let bytes = 0;
+  for (let i = 0; i < held.length; i++) {
+    bytes += held[i] === 1 ? nbytes[i]! : Infinity;
+  }
+  return bytes < SMALL_BYTES;
 }

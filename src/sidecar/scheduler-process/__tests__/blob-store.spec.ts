@@ -117,6 +117,9 @@ class World implements IClientHost {
   private _generation = -1;
   private _time = 0;
 
+  /** By link, what leaves with what is sent next, or by itself when nothing else is to be done. */
+  private readonly _late: (() => void)[][] = [];
+
   constructor() {
     const clock = (): number => (this._time += 0.001);
     this.state = new ClusterState(clock, 0, () => undefined);
@@ -400,10 +403,17 @@ class World implements IClientHost {
         this.arrive(true);
       } else if (worker !== undefined) {
         this.step(worker, false);
-      } else {
+      } else if (!this._patienceEnds()) {
         return;
       }
     }
+  }
+
+  /** What was to leave with something else leaves by itself; false: there is nothing. */
+  private _patienceEnds(): boolean {
+    const waiting = this._late.filter(({ length }) => length > 0);
+    waiting.forEach(leave);
+    return waiting.length > 0;
   }
 
   /** As the client's end of an interrupted submission: everything is given back. */
@@ -436,13 +446,27 @@ class World implements IClientHost {
   ): AcceptedLink<L> {
     const encoder = new FrameEncoder(role, 'down');
     const decoder = new FrameDecoder(role, 'down');
+    type Sent = Parameters<typeof encoder.encodeBody>;
+    const late: (() => void)[] = [];
+    this._late.push(late);
+    const sendLater = (...message: Sent): void => {
+      const body = encoder.encodeBody(...message);
+      late.push(() => take(decoder.decode(body)));
+    };
     return {
       intro: {},
-      send: (...message: Parameters<typeof encoder.encodeBody>) =>
-        take(decoder.decode(encoder.encodeBody(...message))),
+      sendLater,
+      send: (...message: Sent) => {
+        sendLater(...message);
+        leave(late);
+      },
       flush: () => undefined
     } as unknown as AcceptedLink<L>;
   }
+}
+
+function leave(late: (() => void)[]): void {
+  late.splice(0).forEach(act => act());
 }
 
 function bytesOf(text: string): Uint8Array {

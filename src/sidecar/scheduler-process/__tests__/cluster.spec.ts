@@ -8,6 +8,7 @@ import {
   StoredKind
 } from '../../../records/enumerations';
 import type { Seconds } from '../../../base/brand';
+import type { OuterTaskId } from '../../../records/ids';
 import type { TableName } from '../../../records/tables';
 import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
@@ -17,6 +18,7 @@ import { HandshakeRefused } from '../../../wire/handshake';
 import type { Message } from '../../../wire/schema';
 import type { WorkerIntro } from '../../../wire/worker-link';
 import { Door } from '../../../link/door';
+import { Link } from '../../../link/link';
 import { Cluster } from '../cluster';
 import type { ClusterState } from '../cluster-state';
 import type { WorkerPlaces } from '../worker-places';
@@ -217,6 +219,56 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect(told).toHaveLength(2);
     expect(told).toContainEqual({ isA: true, held: 1 });
     expect(told).toContainEqual({ isA: false, held: 0 });
+  });
+
+  it('has small results dropped with what it says next, others at once', async () => {
+    const spies = [
+      jest.spyOn(Link.prototype, 'sendLater'),
+      jest.spyOn(Link.prototype, 'send')
+    ];
+    // For each of the two, the tasks that workers were told to drop by it.
+    const dropped = (): number[][] =>
+      spies.map(({ mock }) =>
+        mock.calls.flatMap(([type, , tables], i) =>
+          type === 'release' && mock.contexts[i]!.role === 'worker'
+            ? [...(tables as { ids: { taskId: number[] } }).ids.taskId]
+            : []
+        )
+      );
+    const {
+      core,
+      rows,
+      workers: sessions
+    } = (cluster as unknown as { _state: ClusterState })._state;
+    client.submit('small large run last', {
+      want: 'small large run last',
+      does: { run: 'hold' }
+    });
+    const small = await client.outcome('small');
+    const large = await client.outcome('large');
+    const last = await client.outcome('last');
+    core.tasks.setBytes(rows.ids.resolve(large.taskId as OuterTaskId), 1 << 20);
+    await waitFor('the run is there', () =>
+      workers().some(w => w.held.length > 0)
+    );
+    const [run] = workers().flatMap(({ held }) => held);
+    client.release('small');
+    await waitFor('it is dropped', () => dropped()[0]!.length === 1);
+    client.release('large');
+    await waitFor('it is dropped', () => dropped()[1]!.length === 1);
+    client.release('run');
+    await waitFor('it is given up', () => dropped()[1]!.length === 2);
+    // A worker that is short of memory waits for what it gets back.
+    sessions.get(last.worker)!.isPaused = true;
+    client.release('last');
+    await waitFor('it is dropped', () => dropped()[1]!.length === 3);
+    expect(dropped()).toEqual([
+      [small.taskId],
+      [large.taskId, run!.taskId, last.taskId]
+    ]);
+    await waitFor('all are gone', () =>
+      workers().every(({ store, held }) => store.size + held.length === 0)
+    );
   });
 
   it('logs as many bytes released as were stored, also of tasks that it forgets then', async () => {
