@@ -30,7 +30,12 @@ from spanwise.records.enumerations import (
 )
 from spanwise.tests.disturbance import Disturbance
 from spanwise.worker.bell import Bell
-from spanwise.worker.executor import FLUSH_SECONDS, QUICK_SECONDS, Executor
+from spanwise.worker.executor import (
+    FLUSH_SECONDS,
+    QUICK_SECONDS,
+    WAITING_SECONDS,
+    Executor,
+)
 from spanwise.worker.report import Report
 from spanwise.worker.spill_file import Spent
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Row
@@ -237,8 +242,9 @@ def test_what_a_thread_sends_after_a_run_is_told_as_sent(
         # It waited for a core, or for the interpreter lock: None, as before.
         (0.9 * FLUSH_SECONDS, 0.9 * QUICK_SECONDS, None),
         (0.9 * FLUSH_SECONDS, 1.1 * QUICK_SECONDS, False),
-        # However little it computes: the rows before it have waited for long enough.
-        (1.1 * FLUSH_SECONDS, 0.0, False),
+        (0.9 * WAITING_SECONDS, 0.9 * QUICK_SECONDS, None),
+        # However little it computes: nobody waits for a core for so long.
+        (1.1 * WAITING_SECONDS, 0.0, False),
     ],
 )
 @pytest.mark.parametrize("before", [True, False])
@@ -269,6 +275,45 @@ def test_a_run_that_had_to_wait_is_no_long_one(
     worker.table.running[1] = 1
     executor._run((0.0, 0, row, (), None))
     assert opened.quick is (before if quick is None else quick)
+
+
+@pytest.mark.parametrize("between", [0.0, 0.9 * QUICK_SECONDS])
+def test_of_two_runs_in_a_row_that_wait_the_next_is_expected_to(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, between: float
+) -> None:
+    """They sleep or read: with a quick one in between it was the core that they waited for."""
+    wall, seconds = [100.0], [0.0]
+
+    def run(_literals: Any, _inputs: Any) -> int:
+        wall[0] += seconds[0]
+        return 1
+
+    opened = SimpleNamespace(run=run, parts=None, quick=True)
+    worker.library.templates[1] = opened  # type: ignore[assignment]
+    monkeypatch.setattr("spanwise.worker.executor.perf_counter", lambda: wall[0])
+    monkeypatch.setattr("spanwise.worker.executor.thread_time", lambda: 10.0)
+    executor = Executor(worker, 0)
+    executor.clock, executor.cpu = wall[0], 10.0
+    executor.core_wait = Waits(worker.ledger)
+
+    def runs(takes: float) -> bool:
+        seconds[0] = takes
+        row: Row = (1, 1, 1, NONE_U32, 0, 5, 6, 0, 0.0, 0.0, 0)
+        worker.table.running[1] = 1
+        executor._run((0.0, 0, row, (), None))
+        return opened.quick
+
+    long = 1.1 * FLUSH_SECONDS
+    assert runs(long)
+    for _ in range(3):
+        assert runs(0.6 * QUICK_SECONDS)
+    assert runs(long)
+    if between:
+        assert runs(between)
+    assert not runs(long)
+    # It is quick again, and has waited a moment ago.
+    assert runs(0.1 * QUICK_SECONDS)
+    assert not runs(long)
 
 
 # ── what a part waited for ────────────────────────────────────────────────

@@ -80,11 +80,14 @@ if TYPE_CHECKING:
 
 #: Finished rows wait for further ones at most this long, or until there are this many.
 #: A message costs some 150 us in both processes, most of it for waking the other one;
-#: meanwhile the thread has work, since the scheduler keeps 5 ms of it ahead.
-FLUSH_SECONDS = 0.002
+#: meanwhile the thread has work, since the scheduler keeps 10 ms of it ahead.
+FLUSH_SECONDS = 0.004
 FLUSH_ROWS = 256
-#: After a run shorter than this the next one of its template is expected to be short.
-QUICK_SECONDS = 0.0003
+#: After a run shorter than this the next one of its template is expected to be short: ended runs
+#: wait so much longer for it.
+QUICK_SECONDS = 0.001
+#: A run that computes little and takes longer waits for something else than a core.
+WAITING_SECONDS = 0.03
 #: Sizing and pickling a result shorter than this is counted as compute.
 PART_SECONDS = 0.00005
 _NAN = float("nan")
@@ -143,6 +146,8 @@ class Executor(threading.Thread):
         #: What the task measures itself, and what of it belongs to parts that have ended.
         self.heard = Heard()
         self.metered: list[Metered] = []
+        #: What was run last that waited, though it was expected to be quick, and when that ended.
+        self._waited: tuple[Opened | None, float] = None, 0.0
         #: Size and id of the class of results that are all of one size.
         self._plain: dict[type, tuple[float, int]] = {}
         #: (function, span) → number and bytes of inputs that were in memory, until they are told.
@@ -393,8 +398,13 @@ class Executor(threading.Thread):
             # next run wait for the lock.
             if not opened.quick:
                 opened.quick = True
-            elif duration >= FLUSH_SECONDS or stop_cpu - cpu >= QUICK_SECONDS:
+            elif stop_cpu - cpu >= QUICK_SECONDS or duration >= WAITING_SECONDS:
                 opened.quick = False
+            elif duration >= FLUSH_SECONDS:
+                # Two in a row: it sleeps, or reads a file.
+                before, ended = self._waited
+                opened.quick = opened is not before or start - ended > QUICK_SECONDS
+                self._waited = opened, stop
 
         self.clock = stop
         self.cpu = stop_cpu

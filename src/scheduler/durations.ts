@@ -4,6 +4,12 @@ import { RankedHeap } from '../base/ranked-heap';
 /** Books are kept with an old figure until the average is so much of it away: else each task that ends would change all of them. */
 const TOLERANCE = 1 / 8;
 
+/** The same for the logarithm of what is usual. */
+const LOG_TOLERANCE = Math.log1p(TOLERANCE);
+
+/** Stands in for durations near zero. */
+const LEAST_SECONDS = 1e-6;
+
 /** What a task is taken to need as long as nobody knows anything of its function. */
 const FIRST_GUESS_SECONDS = 0.001;
 
@@ -12,6 +18,10 @@ const FIRST_GUESS_SECONDS = 0.001;
  *
  * The average is over about the last 16 tasks. A sample counts for at most 8 averages: one task of 10 us that a garbage collection
  * stretched to 5 ms would otherwise lift the average thirtyfold, and a worker that should have 200 such tasks ahead would be given 6.
+ *
+ * Beside the average there is what is usual: the mean of the logarithms. Where several processes want one core, every tenth task of 30 us
+ * waits some milliseconds for it. All tasks of a worker together take as long as their average says, but while it has the core it goes through
+ * them as fast as usual.
  */
 export class FunctionDurations {
   /** Function id → row + 1. Ids come from a dictionary that has other names too: books per worker and id would be large and empty. */
@@ -21,6 +31,10 @@ export class FunctionDurations {
   private _samples = new Uint8Array(0);
   private _hasInputs = new Uint8Array(0);
   private _booked = new Float64Array(0);
+  private _logAverage = new Float64Array(0);
+  /** What is usual, and its logarithm. */
+  private _usual = new Float64Array(0);
+  private _logUsual = new Float64Array(0);
   /** When a task of it could run for the first time; Infinity: none could yet. */
   private _since = new Float64Array(0);
   /** Functions that have not run yet, by the time when the guess is to be made anew. */
@@ -42,6 +56,11 @@ export class FunctionDurations {
   /** The seconds with which a task of this function stands in books. */
   booked(row: number): number {
     return this._booked[row]!;
+  }
+
+  /** The seconds that most tasks of this function need, as it stands in books. */
+  usual(row: number): number {
+    return this._usual[row]!;
   }
 
   /** Notes that a task of this function has inputs. */
@@ -98,6 +117,7 @@ export class FunctionDurations {
     }
     const change = guess - this._booked[row]!;
     this._booked[row] = guess;
+    this._usual[row] = guess;
     return change;
   }
 
@@ -110,20 +130,35 @@ export class FunctionDurations {
     const samples = Math.min(this._samples[row]! + 1, 16);
     this._samples[row] = samples;
     const before = this._average[row]!;
-    // 1 us stands in for averages near zero, which could not rise again otherwise.
-    const most = samples === 1 ? Infinity : 8 * Math.max(before, 1e-6);
+    // (An average near zero could not rise again otherwise.)
+    const most = samples === 1 ? Infinity : 8 * Math.max(before, LEAST_SECONDS);
     const sample = Math.min(Math.max(seconds, 0), most);
     const average = before + (sample - before) / samples;
     this._average[row] = average;
+    this._addToUsual(row, seconds, samples);
     const booked = this._booked[row]!;
     if (
       samples > 1 &&
-      Math.abs(average - booked) <= TOLERANCE * Math.max(booked, 1e-6)
+      Math.abs(average - booked) <= TOLERANCE * Math.max(booked, LEAST_SECONDS)
     ) {
       return 0;
     }
     this._booked[row] = average;
     return average - booked;
+  }
+
+  private _addToUsual(row: number, seconds: number, samples: number): void {
+    const before = this._logAverage[row]!;
+    const log = Math.log(Math.max(seconds, LEAST_SECONDS));
+    const average = before + (log - before) / samples;
+    this._logAverage[row] = average;
+    if (
+      samples === 1 ||
+      Math.abs(average - this._logUsual[row]!) > LOG_TOLERANCE
+    ) {
+      this._logUsual[row] = average;
+      this._usual[row] = Math.exp(average);
+    }
   }
 
   private _add(functionId: number): number {
@@ -135,6 +170,9 @@ export class FunctionDurations {
       this._hasInputs = grownColumn(this._hasInputs, capacity);
       this._samples = grownColumn(this._samples, capacity);
       this._booked = grownColumn(this._booked, capacity, FIRST_GUESS_SECONDS);
+      this._logAverage = grownColumn(this._logAverage, capacity);
+      this._usual = grownColumn(this._usual, capacity, FIRST_GUESS_SECONDS);
+      this._logUsual = grownColumn(this._logUsual, capacity);
       this._since = grownColumn(this._since, capacity, Infinity);
     }
     return row;

@@ -8,6 +8,8 @@ export type SchedulerOptions = {
   readonly unknownSeconds: number;
   /** Seconds of work that a worker should have per thread, running and ahead. */
   readonly aheadSeconds: number;
+  /** The same while several clients take turns: a client that has few tasks waits behind what the others have there. */
+  readonly aheadSecondsInTurns: number;
   /** Tasks per thread, running and ahead, that a worker may always have, of those that have their inputs there. */
   readonly aheadPerThread: number;
   /** Tasks per thread whose inputs come from other workers, that a worker may always have: transfers begin before a thread is free. */
@@ -34,8 +36,9 @@ export const DEFAULT_OPTIONS: SchedulerOptions = {
   mostReschedules: 1000,
   unknownSeconds: 0.5,
   // A batch of finishes takes 0.2-0.5 ms to come in and be answered, and on a shared machine a process may have to wait some ms for its
-  // core: 5 ms of work outlast that, and let workers report 256 finishes at a time.
-  aheadSeconds: 0.005,
+  // core: 10 ms of work outlast that, and let workers report 256 finishes at a time.
+  aheadSeconds: 0.01,
+  aheadSecondsInTurns: 0.005,
   aheadPerThread: 2,
   // With 2, the transfers of a task that begins late slow those of one that begins soon: a rechunk on 4 workers of 2 threads took 2.5 % longer.
   fetchingPerThread: 1.5,

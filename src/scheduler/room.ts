@@ -2,7 +2,7 @@
  * How much work a worker may have in hand, and which unfinished work may be sent along.
  *
  * A worker that gets its next task only after it has reported the last one is idle for a round trip (80 us at best). So it has about
- * 5 ms of work per thread in hand. And a task whose inputs are all at one worker, or are being made there, is sent before they are
+ * 10 ms of work per thread in hand. And a task whose inputs are all at one worker, or are being made there, is sent before they are
  * finished: a chain of 1000 then costs a batch of finishes per 200 links, not a round trip per link. Behind runs that were given up and go on
  * nothing is sent: nobody knows when they end, and another worker may be idle.
  */
@@ -92,7 +92,7 @@ export function hasRoomToShip(
 }
 
 function hasRoomBeside(
-  { options }: SchedulerState,
+  { options, turns }: SchedulerState,
   worker: WorkerRecord,
   count: number,
   perThread: number
@@ -103,7 +103,11 @@ function hasRoomBeside(
     (count < perThread * worker.freeThreads ||
       (worker.processingTime.unknownCount === 0 &&
         worker.processingCount < options.aheadMost &&
-        worker.occupancy < options.aheadSeconds * worker.freeThreads))
+        worker.usualTime.seconds <
+          worker.freeThreads *
+            (turns.areContending
+              ? options.aheadSecondsInTurns
+              : options.aheadSeconds)))
   );
 }
 

@@ -251,8 +251,7 @@ export class SchedulerState {
       tasks.runs.next[tasks.runRow[last]!] = task;
     }
     worker.lastProcessing = task;
-    worker.processingCount++;
-    this._book(task, worker.processingTime);
+    this._takeThread(task, worker);
     if (mayLack) {
       this.countLacking(task, worker);
     } else if (tasks.waitingOn[task] === 0) {
@@ -409,8 +408,7 @@ export class SchedulerState {
   rejoin(task: number, worker: WorkerRecord): void {
     this.tasks.flags[task]! &= ~TaskFlag.Seceded;
     worker.secededCount--;
-    worker.processingCount++;
-    this._book(task, worker.processingTime);
+    this._takeThread(task, worker);
     this.judgeRunnable(task, worker);
   }
 
@@ -418,9 +416,14 @@ export class SchedulerState {
   learn(task: number, seconds: number): void {
     const row = this.tasks.functionRow[task]!;
     const isNew = !this.durations.isKnown(row);
+    const usual = this.durations.usual(row);
     const change = this.durations.add(row, seconds);
+    const usualChange = this.durations.usual(row) - usual;
     if (isNew || change !== 0) {
       this._rebook(row, change, isNew);
+    }
+    if (isNew || usualChange !== 0) {
+      this._rebookUsual(row, usualChange, isNew);
     }
   }
 
@@ -432,7 +435,9 @@ export class SchedulerState {
       row !== -1;
       row = durations.nextDue(now)
     ) {
+      const usual = durations.usual(row);
       this._rebook(row, durations.grow(row, now), false);
+      this._rebookUsual(row, durations.usual(row) - usual, false);
     }
   }
 
@@ -441,6 +446,16 @@ export class SchedulerState {
       worker.processingTime.change(row, change, becomesKnown);
       worker.queuedTime.change(row, change, becomesKnown);
       worker.rootTime.change(row, change, becomesKnown);
+    }
+  }
+
+  private _rebookUsual(
+    row: number,
+    change: number,
+    becomesKnown: boolean
+  ): void {
+    for (const worker of this.workers.all) {
+      worker.usualTime.change(row, change, becomesKnown);
     }
   }
 
@@ -458,9 +473,26 @@ export class SchedulerState {
     time.remove(row, this.durations.booked(row), this.durations.isKnown(row));
   }
 
+  private _takeThread(task: number, worker: WorkerRecord): void {
+    const row = this.tasks.functionRow[task]!;
+    worker.processingCount++;
+    this._book(task, worker.processingTime);
+    worker.usualTime.add(
+      row,
+      this.durations.usual(row),
+      this.durations.isKnown(row)
+    );
+  }
+
   private _leaveThread(task: number, worker: WorkerRecord): void {
+    const row = this.tasks.functionRow[task]!;
     worker.processingCount--;
     this._unbook(task, worker.processingTime);
+    worker.usualTime.remove(
+      row,
+      this.durations.usual(row),
+      this.durations.isKnown(row)
+    );
   }
 
   /** Takes a task off its worker's list and books. */

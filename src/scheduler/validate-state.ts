@@ -278,6 +278,7 @@ function checkWorker(
   let runnable = 0;
   let fetching = 0;
   let occupancy = 0;
+  let usual = 0;
   let previous = NONE;
   const held = new Map<string, number>();
   for (
@@ -338,6 +339,7 @@ function checkWorker(
     } else {
       count++;
       occupancy += s.durations.booked(t.functionRow[task]!);
+      usual += s.durations.usual(t.functionRow[task]!);
     }
   }
   invariant(worker.lastProcessing === previous, 'the list ends elsewhere');
@@ -346,6 +348,10 @@ function checkWorker(
   invariant(worker.fetchingCount === fetching, 'the fetching are miscounted');
   invariant(worker.secededCount === seceded, 'seceded runs are miscounted');
   invariant(isNear(worker.occupancy, occupancy), 'occupancy is wrong');
+  invariant(
+    isNear(worker.usualTime.seconds, usual),
+    'what its tasks usually take is wrong'
+  );
   invariant(
     worker.lingering.size > 0 || worker.lingeringSeconds === 0,
     'a wait for runs that were given up is reckoned with, and there are none'

@@ -37,6 +37,8 @@ export class WorkerRecord {
   lastProcessing = NONE;
   /** Of those tasks. */
   readonly processingTime = new BookedTime();
+  /** The same by what their functions usually take. */
+  readonly usualTime = new BookedTime();
   /** Tasks in `Queued` that are meant for this worker: because of where their inputs are, or dealt to it (`roots.ts`). May hold dead entries. */
   readonly queue: ClientQueue;
   /** Of those tasks the ones that lacked inputs here when they were queued. Those in `queue` have all. */
