@@ -36,7 +36,8 @@ from spanwise.source.replay_ring import LogGap
 
 #: Between measurements of memory, and the longest between two turns of the watch thread.
 _MEMORY_SECONDS = 0.2
-#: Between turns while runs are under way, but no thread of this process is busy.
+#: Between turns while runs are under way, but no thread of this process is busy; while one is,
+#: rows are written no more often, for a few at a time cost twice as much each.
 _TURN_SECONDS = 0.03
 _SAMPLES_SECONDS = 1.0
 _FLUSH_SECONDS = 10.0
@@ -162,19 +163,23 @@ class Recorder:
     # -- the watch thread ---------------------------------------------------
 
     def _turns(self) -> None:
-        next_memory = next_samples = perf_counter()
+        next_rows = next_memory = next_samples = perf_counter()
         while not self._ending:
             now = perf_counter()
             try:
                 with self._turn:
                     busy = self._watch.look_if_due(now)
-                    self._write_rows(now)
+                    # (between two short tasks a look finds no thread busy)
+                    is_under_way = busy or self._thread_runs
+                    if now >= next_rows or not is_under_way:
+                        next_rows = now + _TURN_SECONDS
+                        self._write_rows(now)
                     if now >= next_memory:
                         next_memory = now + _MEMORY_SECONDS
                         self._measure_memory(now)
                         self._watch.forget_ended()
                         self.keep_registered()
-                    if now >= next_samples or not busy:
+                    if now >= next_samples or not is_under_way:
                         next_samples = now + _SAMPLES_SECONDS
                         self._write_samples()
                 self.log.commit()
