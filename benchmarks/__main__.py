@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -26,7 +27,7 @@ from benchmarks import records
 from benchmarks.bundles import node_command
 from benchmarks.verdicts import MISSED
 
-#: The last lines of a part's errors, which are told again at the end.
+#: So many of the last lines of a part's errors are told again at the end.
 MOST_LINES = 12
 #: So long what a part leaves behind is heard.
 LEFT_SECONDS = 5.0
@@ -272,14 +273,20 @@ def run_part(
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         findings = Path(folder) / "findings.json"
         command = [*command_of(part), *arguments, "--findings", str(findings)]
-        code, said = ended(command, environment)
+        code, said = run_command(command, environment)
         if code != 0 or not findings.exists():
-            return None, [*said, f"exit code {code}"]
+            return None, [*said, told(f"{part_name}: exit code {code}")]
         found = json.loads(findings.read_text("utf-8"))
     return records.make_record(name, part_name, part.what, arguments, found, begin), said
 
 
-def ended(command: list[str], environment: dict[str, str]) -> tuple[int, list[str]]:
+def told(line: str) -> str:
+    """Print a line as an error, and return it."""
+    print(line, file=sys.stderr, flush=True)
+    return line
+
+
+def run_command(command: list[str], environment: Mapping[str, str]) -> tuple[int, list[str]]:
     """Run a command; its exit code, and the last lines of its errors, which are printed, too."""
     process = subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, text=True, errors="replace"
@@ -287,14 +294,20 @@ def ended(command: list[str], environment: dict[str, str]) -> tuple[int, list[st
     last = deque[str](maxlen=MOST_LINES)
 
     def follow(stderr: IO[str]) -> None:
-        for line in stderr:
-            print(line, end="", file=sys.stderr, flush=True)
-            last.append(line.rstrip())
+        with stderr:
+            for line in stderr:
+                print(line, end="", file=sys.stderr, flush=True)
+                last.append(line.rstrip())
 
     assert process.stderr is not None
     follower = threading.Thread(target=follow, args=(process.stderr,), daemon=True)
     follower.start()
-    code = process.wait()
+    try:
+        code = process.wait()
+    except BaseException:  # Ctrl-C
+        process.kill()
+        process.wait()
+        raise
     # (a process that is left holds the pipe for as long as it lives)
     follower.join(LEFT_SECONDS)
     return code, list(last)
@@ -304,7 +317,7 @@ def missed_by(record: records.Record, is_judged: bool, least_limits: int) -> lis
     """What in a record is missed, a line each; prints what is judged."""
     limits = sum(each["limit"] is not None for each in record["figures"])
     if limits < least_limits:
-        return [f"{limits} figures have limits, of {least_limits} that must."]
+        return [told(f"{limits} figures have limits, of {least_limits} that must.")]
     if not is_judged:
         return []
     rows = records.verdicts_of(record, records.kept_record(record["benchmark"]))

@@ -495,20 +495,26 @@ install_requirements() {
 
 # install_wheel FOLDER EXTRAS : into a folder that has what the wheel depends on. Fails if the wheel
 # asks for something that is not installed. Its modules are compiled, as pip leaves them, so that what
-# is measured waits for no compiler; those of its tests pytest compiles for itself.
+# is measured waits for no compiler; not the tests themselves, which pytest compiles in its own form
+# (a worker that imports one by its name compiles it once).
 install_wheel() {
-  local folder=$1 extras=$2 wheel installed
+  local folder=$1 extras=$2 wheel log
+  log=$state/uv-wheel-$(basename "$1").log
   wheel=$(echo "$state"/wheel/*.whl)
   if is_ready "$folder/wheel.stamp" "$(cat "$state/wheel.stamp")"; then
     echo "   $(basename "$wheel") is installed"
     return 0
   fi
   rm -f "$folder/wheel.stamp"
-  if [ -x "$tools/bin/uv" ] && uv_install_wheel "$folder" "$wheel[$extras]" >"$state/uv-wheel.log" 2>&1; then
+  if [ -x "$tools/bin/uv" ] && uv_install_wheel "$folder" "$wheel[$extras]" >"$log" 2>&1; then
     echo "   uv has installed $(basename "$wheel")"
-    installed=$(echo "$folder"/lib/python3*/site-packages/spanwise)
-    "$folder/bin/python" -m compileall -q -x 'site-packages/spanwise/(.*/)?tests/' "$installed"
+    "$folder/bin/python" -m compileall -q -x '/tests/(.*/)?test_[^/]*$' \
+      "$folder"/lib/python3*/site-packages/spanwise
   else
+    if [ -s "$log" ]; then
+      head -n 3 "$log" | sed 's/^ */   /'
+      echo "   So pip takes the place of uv."
+    fi
     echo "   pip installs $(basename "$wheel")"
     "$folder/bin/python" -m pip install --quiet --no-deps --no-index --force-reinstall "$wheel"
     "$folder/bin/python" -m pip install --quiet --no-index "$wheel[$extras]"

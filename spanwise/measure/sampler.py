@@ -292,7 +292,7 @@ class _Lane:
         self.looked = (0.0, 0.0, 0.0)
         #: Seconds off the core since its wait was read; infinite: it is to be read.
         self.unread = inf
-        #: It is read from then on.
+        #: Its wait is read once `unread` is as much.
         self.most_unread = _UNREAD * interval
         #: What the last look saw of its task, if the thread had not run since the look before:
         #: then the stack is that of the moment at which the clock was read.
@@ -330,7 +330,7 @@ class _Lane:
         return self.read_wait(now, cpu)
 
     def read_wait(self, now: float, cpu: float) -> _Clocks:
-        """The same, if its CPU clock says that; its wait is read if that may matter."""
+        """What they say if the CPU clock says `cpu`; the wait is read only if that may matter."""
         t, cpu_then, waited = self.looked
         off_core = (now - t) - (cpu - cpu_then)
         unread = self.unread + off_core
@@ -647,7 +647,7 @@ class ThreadSampler:
                     part = self.last_part(row)
                 codes = codes_of(frames.get(lane.ident))
                 call = built_in = None
-                if stop is not None or not codes or codes[0] is not lane.innermost:
+                if stop is not None or (codes and codes[0] is not lane.innermost):
                     call, built_in = self._call_of(lane, codes, row, part, stop)
                 if part is None:
                     whose = (row[TASK_SPAN], row[TASK_FUNCTION])
@@ -672,7 +672,7 @@ class ThreadSampler:
     def _call_of(
         self, lane: _Lane, codes: list[CodeType], row: Any, part: Any, stop: float | None
     ) -> tuple[Frame | None, Frame | None]:
-        """What a task calls, if its stack does not say it, and as what has no frame."""
+        """What a task calls, and what of that has no Python frame; None where its stack says it."""
         is_calling = self.stacks.is_calling(codes)
         innermost = codes[0] if codes else None
         if stop is None and not is_calling and innermost is not _READ_CODE:

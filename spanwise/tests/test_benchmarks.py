@@ -8,6 +8,8 @@ import json
 import math
 import os
 import re
+import signal
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable
@@ -15,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -295,6 +298,60 @@ def test_a_part_that_fails_or_loses_its_limits_turns_red(
     monkeypatch.setitem(runner.PARTS, "planted", runner.Part("planted", "planted", (), limits=2))
     assert run() == 1
     assert run("--smoke") == 1
+
+
+def test_the_end_says_once_more_why_a_part_failed(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def end_of(words: list[str], **options: Any) -> str:
+        assert run(*words, **options) == 1
+        said = capfd.readouterr().err
+        *before, end = said.split("failed: planted\n")
+        for line in end.splitlines():
+            assert line.strip() in before[0]
+        return end
+
+    assert end_of(["planted", "--", "--fail"]) == "  planted: exit code 3\n"
+    assert "unrecognized arguments: --nonsense" in end_of(["planted", "--", "--nonsense"])
+    assert re.fullmatch(r" +MISSED +work: steps: .*, limit 900 ms\n", end_of([], limit=900))
+    monkeypatch.setitem(runner.PARTS, "planted", runner.Part("planted", "planted", (), limits=2))
+    assert end_of([]) == "  1 figures have limits, of 2 that must.\n"
+
+
+def test_of_many_errors_the_last_are_kept(capfd: pytest.CaptureFixture[str]) -> None:
+    loop = "import sys\nfor i in range(1000): print('error', i, file=sys.stderr)\nsys.exit(4)"
+    code, said = runner.run_command([sys.executable, "-c", loop], os.environ)
+    assert code == 4
+    assert said == [f"error {i}" for i in range(1000 - runner.MOST_LINES, 1000)]
+    assert capfd.readouterr().err.splitlines() == [f"error {i}" for i in range(1000)]
+
+
+def test_what_a_part_leaves_behind_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "LEFT_SECONDS", 0.1)
+    script = (
+        "import subprocess, sys\n"
+        "left = subprocess.Popen(['sleep', '600'])\n"
+        "print(left.pid, file=sys.stderr)"
+    )
+    code, said = runner.run_command([sys.executable, "-c", script], os.environ)
+    os.kill(int(said[0]), signal.SIGKILL)
+    assert code == 0
+
+
+def test_ctrl_c_ends_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    pids: list[int] = []
+    wait = subprocess.Popen.wait
+
+    def interrupted(process: subprocess.Popen[str], timeout: float | None = None) -> int:
+        if not pids:
+            pids.append(process.pid)
+            raise KeyboardInterrupt
+        return wait(process, timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run_command(["sleep", "600"], os.environ)
+    assert pids and not psutil.pid_exists(pids[0])
 
 
 def test_a_smoke_run_has_a_number_of_limits_of_its_own(

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, thread_time
+from types import CodeType
 from typing import Any
 
 import dask
@@ -359,6 +360,25 @@ def test_a_function_in_the_place_of_one_that_is_gone_has_a_stack_of_its_own(
         assert tree.stack_of([code], None) == first
         found.append(first)
         del code, scope
+    assert len(places) < 50
+    assert len(set(found)) == 50
+
+
+def test_a_stack_that_has_forgotten_some_of_its_codes_is_not_known_by_their_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def code_of(i: int) -> CodeType:
+        consts = compile(f"def function_{i}(): pass", "drawn.py", "exec").co_consts
+        return next(each for each in consts if isinstance(each, CodeType))
+
+    monkeypatch.setattr(stacks, "CODES", 1)
+    tree = stacks.StackTree(worker_names.Names(), by_keyword.__code__)
+    outer, places, found = code_of(999), set(), []
+    for i in range(50):
+        code = code_of(i)
+        places.add(id(code))
+        found.append(tree.stack_of([code, outer], None))
+        del code
     assert len(places) < 50
     assert len(set(found)) == 50
 

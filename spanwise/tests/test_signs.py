@@ -154,6 +154,19 @@ def test_arrays_that_are_alike_are_pickled_once(monkeypatch: pytest.MonkeyPatch)
     assert len(pickled) == 5
 
 
+@reads
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.filterwarnings("error")
+def test_a_broadcast_array_is_read_only_and_none_beside_it(first: int) -> None:
+    """`flags.writeable` says otherwise, with a warning that is the user's."""
+    plain = np.ones((1, 2**17))
+    broadcast = np.broadcast_arrays(plain[0], np.ones((1, 1)))[0]
+    assert broadcast.shape == plain.shape
+    made = Signs()
+    for value in [broadcast, plain, broadcast, plain][first:]:
+        assert read(shown(made, value)).flags.writeable == (value is plain)
+
+
 class Own(np.ndarray):
     """Pickles as it likes."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import random
@@ -19,7 +20,7 @@ from spanwise.records.enumerations import (
     KIND_DISK_WRITE,
     KIND_SERIALIZE,
 )
-from spanwise.wire import payload
+from spanwise.wire import payload, raw_memory
 from spanwise.worker.executor import Executor
 from spanwise.worker.opening import read_back
 from spanwise.worker.spill import PACK_BYTES, SMALLEST_BYTES
@@ -331,3 +332,24 @@ def test_making_room_is_a_part_of_the_run_that_makes_it(tmp_path: Path) -> None:
     assert write[7] == kept.bytes_on_disk()
     assert KIND_COMPUTE not in [part[0] for part in parts]
     assert kept.worker.table.managed + 1000 <= 0.6 * 1e6
+
+
+def test_a_result_for_which_there_is_no_room_stays_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An OSError would say that the disk does not give it back, and it would be thrown away."""
+    kept = Kept(tmp_path, 5e6)
+    for i in range(8):
+        kept.keep(i, bytes([i]) * 1_000_000)
+    kept.worker.spill.make_room(kept.worker)
+    spilled = [i for i in range(8) if type(kept.worker.table.values[i]) is Spilled]
+    assert spilled
+
+    def no_room(nbytes: int, start: int) -> memoryview:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(raw_memory, "room", no_room)
+        with pytest.raises(MemoryError, match="no room for 10000"):
+            kept.value(spilled[0])
+    assert [kept.value(i) for i in range(8)] == [bytes([i]) * 1_000_000 for i in range(8)]

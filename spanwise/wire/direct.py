@@ -173,10 +173,8 @@ class Direct:
         LinkClosed
         """
         at = 0
-        wanted = (
-            0,
-            0,
-        )  # how long the longest piece is, and where the payload would begin before it
+        # How long the longest piece is, and where the payload would begin before it.
+        wanted = (0, 0)
         for before, address, nbytes in self._pieces:
             at += before
             wanted = max(wanted, (nbytes, address - at))

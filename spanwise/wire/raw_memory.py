@@ -30,8 +30,8 @@ Move = tuple[int, int, int]
 #: Memory of this size on is asked for in huge pages.
 HUGE_BYTES = 4 * 2**20
 #: Shorter copies are over before it counts where they begin in their page; see `room`.
-_SHIFTED_BYTES = 64 * 1024
-_PAGE_BYTES, _SLOW = 4096, 32
+_LEAST_PLACED_BYTES = 64 * 1024
+_PAGE_BYTES, _SLOW_BYTES = 4096, 32
 #: So much is copied with one call, which nothing interrupts: some milliseconds.
 CALL_BYTES = 8 * 2**20
 #: From here on two threads copy, where there are two cores.
@@ -118,13 +118,13 @@ def room(nbytes: int, start: int) -> memoryview:
     start
         Where that lies which will be copied into the first byte: an address, or a place in a file.
     """
-    if nbytes < _SHIFTED_BYTES or not IS_POSSIBLE:
+    if nbytes < _LEAST_PLACED_BYTES or not IS_POSSIBLE:
         return memoryview(uninitialised(nbytes))
     owner: bytearray | mmap.mmap
     if nbytes < HUGE_BYTES:
-        owner = uninitialised(nbytes + _SLOW)
+        owner = uninitialised(nbytes + _SLOW_BYTES)
     else:
-        owner = mmap.mmap(-1, nbytes + _SLOW, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        owner = mmap.mmap(-1, nbytes + _SLOW_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         advice = getattr(mmap, "MADV_HUGEPAGE", None)
         if advice is not None:
             try:
@@ -132,7 +132,7 @@ def room(nbytes: int, start: int) -> memoryview:
             except OSError:
                 pass  # a system without huge pages
     further = (address_of(owner) - start) % _PAGE_BYTES
-    skipped = _SLOW if 0 < further < _SLOW else 0
+    skipped = _SLOW_BYTES if 0 < further < _SLOW_BYTES else 0
     return memoryview(owner)[skipped : skipped + nbytes]
 
 

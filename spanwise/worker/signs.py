@@ -17,7 +17,7 @@ from spanwise.wire.raw_memory import Buffer
 
 #: So many results are shown at once; those that were shown before them are asked for at the door.
 MOST_SHOWN = 1024
-#: So many kinds of arrays are known: some 200 bytes each.
+#: So many kinds of arrays are known: some 500 bytes each.
 MOST_KINDS = 256
 #: Kinds of numbers: what has these alone is the same after pickling and unpickling.
 _KINDS = frozenset("biufc")
@@ -41,7 +41,7 @@ class Signs:
         self._free = list(range(MOST_SHOWN))
         #: By their marks, the oldest first. Who takes one out has its place.
         self._watched: dict[int, _Watched] = {}
-        #: By type, shape, order and whether it may be written: what `_small_of` has found.
+        #: By type, shape, order and whether it is read only: what `_small_of` has found.
         self._smalls: dict[tuple[Any, ...], bytes] = {}
         #: A client may take a mark for another worker's: so all begin elsewhere.
         self._numbers = itertools.count(1 + secrets.randbits(62))
@@ -66,8 +66,8 @@ class Signs:
             return None  # whatever the user has put there
         if not sign.LEAST_BYTES <= value.nbytes <= sign.MOST_BYTES:
             return None
-        where = value.__array_interface__["data"][0]
-        small = self._small_of(value, where, array_type)
+        where, is_read_only = value.__array_interface__["data"]
+        small = self._small_of(value, where, is_read_only)
         if small is None:
             return None
         place = self._take_place()
@@ -80,15 +80,17 @@ class Signs:
         self._watched[mark] = watched  # (from here on another thread may take the place)
         return sign.pack(mark, self._address + 8 * place, where, value.nbytes, small)
 
-    def _small_of(self, value: Any, where: int, array_type: type) -> bytes | None:
+    def _small_of(self, value: Any, where: int, is_read_only: bool) -> bytes | None:
         """The payload's bytes before the array; None: there are none that an array follows.
 
         Arrays that are alike in all but their numbers have the same: pickling a second one would
         cost 0.1 ms in a worker whose caches the array itself has filled.
         """
-        flags = value.flags
-        kind = (value.dtype, value.shape, flags.c_contiguous, flags.writeable)
-        is_plain = array_type not in copyreg.dispatch_table
+        # (`flags.writeable` says something else of what `broadcast_arrays` returns, and warns)
+        dtype = value.dtype
+        kind = (dtype, value.shape, value.flags.c_contiguous, is_read_only)
+        registered = copyreg.dispatch_table
+        is_plain = type(value) not in registered and type(dtype) not in registered
         known = self._smalls.get(kind) if is_plain else None
         if known is not None:
             return known

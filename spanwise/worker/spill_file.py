@@ -82,9 +82,20 @@ class SpillFile:
         return self.starts[-1]
 
     def read(self, index: int) -> memoryview:
-        """Return a payload; unpickled, its arrays are writable views of these bytes."""
+        """Return a payload; unpickled, its arrays are writable views of these bytes.
+
+        Raises
+        ------
+        MemoryError
+            There is no room for it. It stays on disk.
+        OSError
+        """
         start, end = self.starts[index], self.starts[index + 1]
-        view = content = raw_memory.room(end - start, start)
+        try:
+            view = content = raw_memory.room(end - start, start)
+        except OSError as error:
+            # (what the disk does not give back is lost: this is not)
+            raise MemoryError(f"There is no room for {end - start} bytes from disk.") from error
         descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             while view:
@@ -129,6 +140,8 @@ class Spilled:
 
         Raises
         ------
+        MemoryError
+            There is no room for it. It stays on disk.
         OSError
             The disk does not give it back.
         """
