@@ -11,14 +11,16 @@ from spanwise.measure.stacks import TextIds
 class Opened:
     """A template that has been opened, and what is known of its runs."""
 
-    __slots__ = ("_in", "_own", "parts", "quick", "run", "template")
+    __slots__ = ("_in", "_own", "has_waited", "parts", "quick", "run", "template")
 
     def __init__(self, template: Any, names: TextIds) -> None:
         self.template = template
         self.run: Run = bound(template)
-        #: Its last run took less than QUICK_SECONDS, but for those that had to wait for the
-        #: interpreter lock: finished rows may wait behind it.
+        #: Its last run took less than QUICK_SECONDS, but for those that had to wait for a core or
+        #: for the interpreter lock: finished rows may wait behind it.
         self.quick = False
+        #: A run has waited for FLUSH_SECONDS, and none has been that short since.
+        self.has_waited = False
         #: For fused tasks: (run, drops, function id, span, part) each; else None.
         self.parts: list[tuple[Any, tuple[int, ...], int, int, Any]] | None = None
         if template.parts is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import itertools
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -189,7 +191,9 @@ def test_what_is_spilled_after_a_run_is_not_told_as_the_run_s(
 ) -> None:
     executor = Executor(worker, 0)
     executor.core_wait = Waits(worker.ledger)
-    opened = SimpleNamespace(run=lambda _literals, _inputs: 1, parts=None, quick=False)
+    opened = SimpleNamespace(
+        run=lambda _literals, _inputs: 1, parts=None, quick=False, has_waited=False
+    )
     worker.library.templates[1] = opened  # type: ignore[assignment]
     began: list[float] = []
 
@@ -264,7 +268,7 @@ def test_a_run_that_had_to_wait_is_no_long_one(
         thread[0] += cpu
         return 1
 
-    opened = SimpleNamespace(run=run, parts=None, quick=before)
+    opened = SimpleNamespace(run=run, parts=None, quick=before, has_waited=False)
     worker.library.templates[1] = opened  # type: ignore[assignment]
     monkeypatch.setattr("spanwise.worker.executor.perf_counter", lambda: wall[0])
     monkeypatch.setattr("spanwise.worker.executor.thread_time", lambda: thread[0])
@@ -277,43 +281,87 @@ def test_a_run_that_had_to_wait_is_no_long_one(
     assert opened.quick is (before if quick is None else quick)
 
 
-@pytest.mark.parametrize("between", [0.0, 0.9 * QUICK_SECONDS])
-def test_of_two_runs_in_a_row_that_wait_the_next_is_expected_to(
-    worker: Worker, monkeypatch: pytest.MonkeyPatch, between: float
+class Timed:
+    """An executor whose runs take as long as they are told, without computing."""
+
+    def __init__(self, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.wall = 100.0
+        self._worker = worker
+        self._seconds = 0.0
+        monkeypatch.setattr("spanwise.worker.executor.perf_counter", lambda: self.wall)
+        monkeypatch.setattr("spanwise.worker.executor.thread_time", lambda: 10.0)
+        self.executor = Executor(worker, 0)
+        self.executor.clock, self.executor.cpu = self.wall, 10.0
+        self.executor.core_wait = Waits(worker.ledger)  # type: ignore[assignment]
+
+    def template(self, number: int, held: Any = None) -> Any:
+        def run(_literals: Any, _inputs: Any, _held: Any = held) -> int:
+            self.wall += self._seconds
+            return 1
+
+        opened = SimpleNamespace(run=run, parts=None, quick=True, has_waited=False)
+        self._worker.library.templates[number] = opened  # type: ignore[assignment]
+        return opened
+
+    def run(self, seconds: float, template: int = 1) -> None:
+        self._seconds = seconds
+        row: Row = (1, 1, template, NONE_U32, 0, 5, 6, 0, 0.0, 0.0, 0)
+        self._worker.table.running[1] = 1
+        self.executor._run((0.0, 0, row, (), None))
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.001, 10.0])
+def test_of_two_runs_that_wait_the_next_is_expected_to(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, apart: float
 ) -> None:
-    """They sleep or read: with a quick one in between it was the core that they waited for."""
-    wall, seconds = [100.0], [0.0]
-
-    def run(_literals: Any, _inputs: Any) -> int:
-        wall[0] += seconds[0]
-        return 1
-
-    opened = SimpleNamespace(run=run, parts=None, quick=True)
-    worker.library.templates[1] = opened  # type: ignore[assignment]
-    monkeypatch.setattr("spanwise.worker.executor.perf_counter", lambda: wall[0])
-    monkeypatch.setattr("spanwise.worker.executor.thread_time", lambda: 10.0)
-    executor = Executor(worker, 0)
-    executor.clock, executor.cpu = wall[0], 10.0
-    executor.core_wait = Waits(worker.ledger)
-
-    def runs(takes: float) -> bool:
-        seconds[0] = takes
-        row: Row = (1, 1, 1, NONE_U32, 0, 5, 6, 0, 0.0, 0.0, 0)
-        worker.table.running[1] = 1
-        executor._run((0.0, 0, row, (), None))
-        return opened.quick
-
+    """They sleep or read; if a quick one was in between, it was the core that they waited for."""
+    timed = Timed(worker, monkeypatch)
+    opened = timed.template(1)
     long = 1.1 * FLUSH_SECONDS
-    assert runs(long)
-    for _ in range(3):
-        assert runs(0.6 * QUICK_SECONDS)
-    assert runs(long)
-    if between:
-        assert runs(between)
-    assert not runs(long)
-    # It is quick again, and has waited a moment ago.
-    assert runs(0.1 * QUICK_SECONDS)
-    assert not runs(long)
+    for seconds, quick in [
+        (long, True),
+        (0.6 * QUICK_SECONDS, True),
+        (long, True),
+        (0.1 * QUICK_SECONDS, True),
+        (long, True),
+        (2.0 * QUICK_SECONDS, True),  # (neither quick nor a wait: it says nothing)
+        (long, False),
+        (long, False),
+        (0.1 * QUICK_SECONDS, True),
+        (long, True),
+        (long, False),
+    ]:
+        timed.run(seconds)
+        assert opened.quick is quick
+        timed.executor.clock = timed.wall = timed.wall + apart
+
+
+def test_each_of_functions_in_turns_is_known_to_wait(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed = Timed(worker, monkeypatch)
+    both = [timed.template(1), timed.template(2)]
+    for quick in (True, False, False):
+        for number in (1, 2):
+            timed.run(1.1 * FLUSH_SECONDS, number)
+        assert [each.quick for each in both] == [quick] * 2
+
+
+def test_a_function_that_waited_goes_with_its_template(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Held:
+        pass
+
+    timed, held = Timed(worker, monkeypatch), Held()
+    timed.template(1, held)
+    gone = weakref.ref(held)
+    del held
+    timed.run(1.1 * FLUSH_SECONDS)
+    assert gone() is not None
+    del worker.library.templates[1]
+    gc.collect()
+    assert gone() is None
 
 
 # ── what a part waited for ────────────────────────────────────────────────

@@ -353,3 +353,29 @@ def test_a_result_for_which_there_is_no_room_stays_on_disk(
         with pytest.raises(MemoryError, match="no room for 10000"):
             kept.value(spilled[0])
     assert [kept.value(i) for i in range(8)] == [bytes([i]) * 1_000_000 for i in range(8)]
+
+
+def test_what_is_rewritten_while_there_is_no_room_stays_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that rewrites files watches the worker, which ends with it."""
+    kept = Kept(tmp_path, 5e6)
+    spill = kept.worker.spill
+    for i in range(4000):
+        kept.keep(i, bytes([i % 256]) * 5000)
+    spill.make_room(kept.worker)
+    stay = range(0, 4000, 10)
+    kept.worker.release([i for i in range(4000) if i % 10])
+    assert spill.files.mostly_dead()
+    before = kept.bytes_on_disk()
+
+    def no_room(nbytes: int, start: int) -> memoryview:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(raw_memory, "room", no_room)
+        spill.compact(kept.worker)
+    assert kept.bytes_on_disk() == before
+    spill.compact(kept.worker)
+    assert kept.bytes_on_disk() < before / 2
+    assert [kept.value(i) for i in stay] == [bytes([i % 256]) * 5000 for i in stay]

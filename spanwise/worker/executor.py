@@ -84,7 +84,7 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 0.004
 FLUSH_ROWS = 256
 #: After a run shorter than this the next one of its template is expected to be short: ended runs
-#: wait so much longer for it.
+#: wait for it, and leave with it.
 QUICK_SECONDS = 0.001
 #: A run that computes little and takes longer waits for something else than a core.
 WAITING_SECONDS = 0.03
@@ -146,8 +146,6 @@ class Executor(threading.Thread):
         #: What the task measures itself, and what of it belongs to parts that have ended.
         self.heard = Heard()
         self.metered: list[Metered] = []
-        #: What was run last that waited, though it was expected to be quick, and when that ended.
-        self._waited: tuple[Opened | None, float] = None, 0.0
         #: Size and id of the class of results that are all of one size.
         self._plain: dict[type, tuple[float, int]] = {}
         #: (function, span) → number and bytes of inputs that were in memory, until they are told.
@@ -392,19 +390,19 @@ class Executor(threading.Thread):
         duration = stop - start
         if parts is None and duration >= LONG_SECONDS:
             parts = [self._compute(row, start, begin, stop, stop_cpu - begin_cpu)]
-        if opened.quick is not (duration < QUICK_SECONDS):
+        if duration < QUICK_SECONDS:
+            opened.quick = True
+            opened.has_waited = False
+        elif opened.quick:
             # A run that has waited for a core or for the interpreter lock, as one in some hundred
             # does, says nothing of the next. Taken for long, it had rows sent, whose answer had the
             # next run wait for the lock.
-            if not opened.quick:
-                opened.quick = True
-            elif stop_cpu - cpu >= QUICK_SECONDS or duration >= WAITING_SECONDS:
+            if stop_cpu - cpu >= QUICK_SECONDS or duration >= WAITING_SECONDS:
                 opened.quick = False
             elif duration >= FLUSH_SECONDS:
-                # Two in a row: it sleeps, or reads a file.
-                before, ended = self._waited
-                opened.quick = opened is not before or start - ended > QUICK_SECONDS
-                self._waited = opened, stop
+                # Two, and none shorter than QUICK_SECONDS in between: it sleeps, or reads a file.
+                opened.quick = not opened.has_waited
+                opened.has_waited = True
 
         self.clock = stop
         self.cpu = stop_cpu

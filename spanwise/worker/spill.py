@@ -314,6 +314,8 @@ class SpillStore:
         for (task_id, nbytes, _), marker in zip(pieces, markers, strict=True):
             try:
                 read.append(((task_id, nbytes, [marker.read()]), marker))
+            except MemoryError:
+                return False  # they stay where they are, and are tried again
             except OSError:  # unreadable for all: it is computed again
                 worker.lose(task_id, marker)
         if not read:

@@ -73,8 +73,9 @@ MOST_FREE_BYTES = 128 * 2**20
 SAMPLES_SECONDS = 1.0
 #: The sampler rests when nothing has been busy for so long.
 IDLE_SECONDS = 0.09
-#: Rows that an executor meant to send later leave at the latest now.
-OVERDUE_SECONDS = 0.004
+#: Rows that an executor meant to send later leave at the latest now: twice as late as it sends them
+#: itself between two runs, so that only those go this way which wait behind a run.
+OVERDUE_SECONDS = 0.008
 #: While some wait, this thread looks for them so often. Two looks in stretches of 9 ms are at most
 #: so far apart: so this thread mostly need not wake for rows alone.
 ROWS_SECONDS = 2 * LOOK_SECONDS
