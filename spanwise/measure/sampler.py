@@ -343,8 +343,9 @@ class _Lane:
                 waited = wait.peek() if wait is not None else _NAN
             except OSError:
                 cpu = waited = _NAN
-            # A stay in the queue is told when it has ended, at the next look.
-            self.unread = 0.0 if off_core < self.most_unread else inf
+            # A stay in the queue is told when it has ended: before a run since the last look, or
+            # not yet.
+            self.unread = 0.0 if off_core < self.most_unread and cpu > cpu_then else inf
         here = self.looked = (now, cpu, waited)
         return here
 

@@ -738,6 +738,20 @@ class Turns:
         return self.scheduled.spent(SAMPLE_ON_CORE, at)
 
 
+#: Two looks come shortly one after the other while the thread waits for a core, the next one soon.
+SHORTLY = [
+    *[(False, 0.0, 0.0, 0.0002)] * 2,
+    (False, 0.0, 0.008725599542196424, 0.0007546764463556289),
+    (False, 0.013671875, 0.0078125, 0.023090943944337514),
+    (False, 0.013671875, 0.00390625, 0.001953125),
+    (False, 0.001953125, 0.001953125, 0.03828992756066316),
+    (True, 0.009765625, 0.009765625, 0.03125),
+    *[(False, 0.0, 0.0, 0.03125)] * 2,
+    (True, 0.0, 0.0, 0.03125),
+]
+
+
+@example(SHORTLY, 0.009000000000000001, 557143, False)
 @given(
     st.lists(
         st.tuples(
