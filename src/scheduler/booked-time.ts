@@ -29,7 +29,7 @@ export class BookedTime {
     return sum;
   }
 
-  add(row: number, seconds: number, isKnown: boolean): void {
+  add(row: number, seconds: number, isKnown = true): void {
     if (row >= this._counts.length) {
       const capacity = nextCapacity(this._counts.length, row + 1);
       this._counts = grownColumn(this._counts, capacity);
@@ -40,7 +40,7 @@ export class BookedTime {
     this._seconds += seconds;
   }
 
-  remove(row: number, seconds: number, isKnown: boolean): void {
+  remove(row: number, seconds: number, isKnown = true): void {
     this._counts[row]!--;
     this._unknownCount -= Number(!isKnown);
     // Starting again from zero keeps rounding from adding up.
@@ -49,7 +49,7 @@ export class BookedTime {
   }
 
   /** Books `seconds` more (or less) for each task of a function; `becomesKnown`: how long they take was a guess until now. */
-  change(row: number, seconds: number, becomesKnown: boolean): void {
+  change(row: number, seconds: number, becomesKnown = false): void {
     if (row >= this._counts.length) {
       return;
     }

@@ -58,7 +58,7 @@ export class FunctionDurations {
     return this._booked[row]!;
   }
 
-  /** The seconds that most tasks of this function need, as it stands in books. */
+  /** The mean of the logarithms of this function's durations, as seconds, as it stands in books; 0: none of its tasks has ended. */
   usual(row: number): number {
     return this._usual[row]!;
   }
@@ -117,7 +117,6 @@ export class FunctionDurations {
     }
     const change = guess - this._booked[row]!;
     this._booked[row] = guess;
-    this._usual[row] = guess;
     return change;
   }
 
@@ -171,7 +170,7 @@ export class FunctionDurations {
       this._samples = grownColumn(this._samples, capacity);
       this._booked = grownColumn(this._booked, capacity, FIRST_GUESS_SECONDS);
       this._logAverage = grownColumn(this._logAverage, capacity);
-      this._usual = grownColumn(this._usual, capacity, FIRST_GUESS_SECONDS);
+      this._usual = grownColumn(this._usual, capacity);
       this._logUsual = grownColumn(this._logUsual, capacity);
       this._since = grownColumn(this._since, capacity, Infinity);
     }

@@ -6,7 +6,7 @@ export type SchedulerOptions = {
   readonly mostReschedules: number;
   /** The most seconds that a task is taken to need of whose function none has ended. */
   readonly unknownSeconds: number;
-  /** Seconds of work that a worker should have per thread, running and ahead. */
+  /** Seconds of work that a worker should have per thread, running and ahead, by what is usual (`durations.ts`). */
   readonly aheadSeconds: number;
   /** The same while several clients take turns: a client that has few tasks waits behind what the others have there. */
   readonly aheadSecondsInTurns: number;
@@ -25,7 +25,7 @@ export type SchedulerOptions = {
   readonly bandwidth: number;
   /** Seconds that any transfer takes, however small. */
   readonly transferLatency: number;
-  /** Seconds of unstarted work from which on it pays to ask a worker to give some back. */
+  /** Seconds of work per thread, running and ahead, from which on it pays to ask a worker to give some back. */
   readonly takeBackSeconds: number;
   /** Transitions that are kept for stories. */
   readonly storyLength: number;
@@ -47,6 +47,7 @@ export const DEFAULT_OPTIONS: SchedulerOptions = {
   // Between processes of one machine by sockets; descriptor passing is faster, but only for large results.
   bandwidth: 500e6,
   transferLatency: 0.001,
-  takeBackSeconds: 0.005,
+  // As much as a worker has ahead: with less, each would be above it for much of the time, and be asked for single short tasks.
+  takeBackSeconds: 0.01,
   storyLength: 65536
 };

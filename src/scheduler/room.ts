@@ -12,6 +12,12 @@ import { TaskState } from './task-state';
 import { TaskFlag } from './task-table';
 import type { WorkerRecord } from './worker-table';
 
+/**
+ * What a worker has ahead may take so many times as long by the average as by what is usual. It is much longer where some tasks waited for
+ * a core, but also where some really take long: without this bound, work for many seconds would be tied to one worker.
+ */
+const MOST_BY_AVERAGE = 10;
+
 /** A task with more inputs is never shipped: looking at all of them each time one is assigned would be quadratic. */
 const MAX_SHIPPED_INPUTS = 8;
 
@@ -97,17 +103,17 @@ function hasRoomBeside(
   count: number,
   perThread: number
 ): boolean {
+  const ahead =
+    worker.freeThreads *
+    (turns.areContending ? options.aheadSecondsInTurns : options.aheadSeconds);
   return (
     !worker.paused &&
     !worker.isClearing &&
     (count < perThread * worker.freeThreads ||
       (worker.processingTime.unknownCount === 0 &&
         worker.processingCount < options.aheadMost &&
-        worker.usualTime.seconds <
-          worker.freeThreads *
-            (turns.areContending
-              ? options.aheadSecondsInTurns
-              : options.aheadSeconds)))
+        worker.usualTime.seconds < ahead &&
+        worker.occupancy < MOST_BY_AVERAGE * ahead))
   );
 }
 

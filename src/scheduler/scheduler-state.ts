@@ -422,8 +422,10 @@ export class SchedulerState {
     if (isNew || change !== 0) {
       this._rebook(row, change, isNew);
     }
-    if (isNew || usualChange !== 0) {
-      this._rebookUsual(row, usualChange, isNew);
+    if (usualChange !== 0) {
+      for (const worker of this.workers.all) {
+        worker.usualTime.change(row, usualChange);
+      }
     }
   }
 
@@ -435,9 +437,7 @@ export class SchedulerState {
       row !== -1;
       row = durations.nextDue(now)
     ) {
-      const usual = durations.usual(row);
       this._rebook(row, durations.grow(row, now), false);
-      this._rebookUsual(row, durations.usual(row) - usual, false);
     }
   }
 
@@ -446,16 +446,6 @@ export class SchedulerState {
       worker.processingTime.change(row, change, becomesKnown);
       worker.queuedTime.change(row, change, becomesKnown);
       worker.rootTime.change(row, change, becomesKnown);
-    }
-  }
-
-  private _rebookUsual(
-    row: number,
-    change: number,
-    becomesKnown: boolean
-  ): void {
-    for (const worker of this.workers.all) {
-      worker.usualTime.change(row, change, becomesKnown);
     }
   }
 
@@ -473,26 +463,19 @@ export class SchedulerState {
     time.remove(row, this.durations.booked(row), this.durations.isKnown(row));
   }
 
+  /** Books a task among those that run on threads, or will: it may be sent ahead. */
   private _takeThread(task: number, worker: WorkerRecord): void {
     const row = this.tasks.functionRow[task]!;
     worker.processingCount++;
     this._book(task, worker.processingTime);
-    worker.usualTime.add(
-      row,
-      this.durations.usual(row),
-      this.durations.isKnown(row)
-    );
+    worker.usualTime.add(row, this.durations.usual(row));
   }
 
   private _leaveThread(task: number, worker: WorkerRecord): void {
     const row = this.tasks.functionRow[task]!;
     worker.processingCount--;
     this._unbook(task, worker.processingTime);
-    worker.usualTime.remove(
-      row,
-      this.durations.usual(row),
-      this.durations.isKnown(row)
-    );
+    worker.usualTime.remove(row, this.durations.usual(row));
   }
 
   /** Takes a task off its worker's list and books. */

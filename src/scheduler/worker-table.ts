@@ -37,7 +37,7 @@ export class WorkerRecord {
   lastProcessing = NONE;
   /** Of those tasks. */
   readonly processingTime = new BookedTime();
-  /** The same by what their functions usually take. */
+  /** The same by what their functions usually take; 0 for those that are not known. */
   readonly usualTime = new BookedTime();
   /** Tasks in `Queued` that are meant for this worker: because of where their inputs are, or dealt to it (`roots.ts`). May hold dead entries. */
   readonly queue: ClientQueue;

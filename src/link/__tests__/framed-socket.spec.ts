@@ -77,12 +77,26 @@ describe('a framed socket', () => {
       socket.writeLater(frame('first'));
       jest.advanceTimersByTime(1);
       socket.writeLater(frame('second'));
-      jest.runOnlyPendingTimers();
+      jest.advanceTimersByTime(4);
       expect(writes.join(' ')).toBe('first second');
       expect(jest.getTimerCount()).toBe(0);
       socket.writeLater(frame('third'));
-      jest.runOnlyPendingTimers();
+      jest.advanceTimersByTime(5);
       expect(writes.join(' ')).toBe('first second third');
+    });
+
+    it('waits no longer because more of it comes', () => {
+      jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+      const [, socket, writes] = stream();
+      const seen: string[] = [];
+      for (const text of ['first', 'second', 'third', 'fourth']) {
+        socket.writeLater(frame(text));
+        jest.advanceTimersByTime(2);
+        seen.push(writes.join(' '));
+      }
+      // At 2, 4, 6 and 8 ms.
+      const early = 'first second third';
+      expect(seen).toEqual(['', '', early, early]);
     });
 
     it('leaves before the end, and holds up nobody whose connection is gone', async () => {

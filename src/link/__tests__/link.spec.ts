@@ -1,6 +1,6 @@
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -35,6 +35,8 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
     folder = await mkdtemp(join(tmpdir(), 'spanwise-'));
   });
   afterEach(async () => {
+    jest.useRealTimers();
+    jest.restoreAllMocks();
     for (const link of links.splice(0)) {
       link.destroy();
     }
@@ -150,6 +152,22 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
     );
     await done.promise;
     expect(received).toEqual(sizes);
+  });
+
+  it('let what is not urgent wait for what is sent next', async () => {
+    const { calling, accepted } = await pair();
+    const batch = deferred<readonly Message<'source', 'down'>[]>();
+    calling.start({ messages: batch.resolve, closed: () => undefined });
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+    const write = jest.spyOn(Socket.prototype, 'write');
+    accepted.sendLater('ack', { seq: 1 });
+    await new Promise(resolve => setImmediate(resolve));
+    expect(write).not.toHaveBeenCalled();
+    accepted.send('ack', { seq: 2 });
+    expect((await batch.promise).map(({ fields }) => fields)).toEqual([
+      { seq: 1 },
+      { seq: 2 }
+    ]);
   });
 
   it('write what one turn sends together, and deliver it as batches', async () => {

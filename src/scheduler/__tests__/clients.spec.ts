@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { RunStatus } from '../../records/enumerations';
 import type { DenseTaskIds } from '../../records/ids';
+import { SchedulerFixture } from '../../testing/scheduler-fixture';
 import { Scheduler } from '..';
+import { DEFAULT_OPTIONS } from '../options';
 
 /** Shapes of a client's many tasks. */
 type Shape = 'apart' | 'chains' | 'pairs';
@@ -265,6 +267,52 @@ describe('clients of one scheduler', () => {
     expect(others).toBeGreaterThanOrEqual(200);
     expect(others).toBeLessThan(200 * 15);
   });
+
+  it.each([
+    [5, 1],
+    [3, 1],
+    [6, 1],
+    [4, 0.1]
+  ])(
+    'begin soon beside short tasks of which one in %i takes %d s',
+    (k, long) => {
+      const s = new SchedulerFixture();
+      s.join(0);
+      const worker = s.scheduler.workers.get(0)!;
+      const sent: string[] = [];
+      let ran = 0;
+      const run = (): { name: string; seconds: number } => {
+        for (const line of s.saidOf('assign')) {
+          sent.push(...line.slice('assign 0: '.length).split(' '));
+        }
+        const name = sent.shift()!;
+        // The first one, too: else all are sent before one is known to be long.
+        const isLong = name.startsWith('a') && ran++ % k === 0;
+        const seconds = isLong ? long : 20e-6;
+        s.pass(seconds);
+        s.finish(0, name, { duration: seconds });
+        return { name, seconds };
+      };
+      const names = (letter: string, count: number): string[] =>
+        Array.from({ length: count }, (_, i) => `${letter}${i}`);
+      const submit = (all: string[], client: number): void =>
+        s.submit(all.join(';'), { want: all.join(' '), client });
+      submit(names('a', 600), 0);
+      for (let i = 0; i < 60; i++) {
+        run();
+      }
+      // Work for 0.1 s by the average, or two tasks.
+      expect(worker.processingCount).toBeLessThanOrEqual(5);
+      submit(names('b', 30), 1);
+      let waited = 0;
+      for (let next = run(); next.name !== 'b0'; next = run()) {
+        waited += next.seconds;
+      }
+      // Beside that a long one that has begun, and short ones.
+      const most = 10 * DEFAULT_OPTIONS.aheadSeconds + long + 0.001;
+      expect(waited).toBeLessThan(most);
+    }
+  );
 
   it('let work of higher priority go first, whose it is', () => {
     const bench = new Bench(1, 1);

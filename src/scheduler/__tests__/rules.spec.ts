@@ -341,6 +341,52 @@ describe('work ahead', () => {
     expect(s.scheduler.workers.get(0)!.processingCount).toBe(2);
   });
 
+  it('has no more in hand than fits when short tasks become longer', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    const names = Array.from({ length: 3000 }, (_, i) => `a${i}`);
+    s.submit(names.join(';'), { want: names.join(' ') });
+    const worker = s.scheduler.workers.get(0)!;
+    let next = 0;
+    const run = (count: number, duration: number): number => {
+      for (const last = next + count; next < last;) {
+        const batch = names.slice(next, (next += 50)).filter(isSent);
+        s.finish(0, batch.join(' '), { duration });
+      }
+      return worker.processingCount;
+    };
+    const isSent = (name: string): boolean => s.state(name) === 'Processing';
+    s.finish(0, 'a0 a1', { duration: 20e-6 });
+    expect(run(200, 20e-6)).toBeGreaterThan(440);
+    const longer = run(1000, 200e-6);
+    expect(longer).toBeGreaterThan(40);
+    expect(longer).toBeLessThan(60);
+    expect(run(500, 20e-6)).toBeGreaterThan(440);
+  });
+
+  it('has few inputs fetched where some tasks take long', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    const numbers = Array.from({ length: 200 }, (_, i) => i);
+    s.place(0, numbers.map(i => `x${i}`).join(' '));
+    s.submit(numbers.map(i => `x${i} -> a${i}`).join(';'), {
+      want: numbers.map(i => `a${i}`).join(' '),
+      restrict: Object.fromEntries(
+        numbers.map(i => [`a${i}`, { workers: [1], allowOther: false }])
+      )
+    });
+    const worker = s.scheduler.workers.get(1)!;
+    let most = 0;
+    for (const i of numbers.slice(0, 100)) {
+      s.replicas(1, `x${i}`);
+      s.finish(1, `a${i}`, { duration: i % 5 === 0 ? 1 : 20e-6 });
+      most = Math.max(most, i < 60 ? 0 : worker.fetchingCount);
+    }
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(3);
+  });
+
   it('ships a chain before its links are finished', () => {
     const s = new SchedulerFixture({ options: { aheadPerThread: 4 } });
     s.join(0);
@@ -603,8 +649,44 @@ describe('balancing', () => {
     expect(asked).toEqual([]);
   });
 
+  it('does not ask for single short tasks at the end of many', () => {
+    const s = new SchedulerFixture();
+    const queues = [0, 1].map(worker => ({
+      worker,
+      // One is three times as fast.
+      seconds: worker === 0 ? 10e-6 : 30e-6,
+      tasks: [] as string[],
+      time: 0
+    }));
+    queues.forEach(({ worker }) => s.join(worker));
+    const names = Array.from({ length: 1000 }, (_, i) => `a${i}`);
+    s.submit(names.join(';'), { want: names.join(' ') });
+    const asked: string[] = [];
+    for (let left = names.length; left > 0;) {
+      for (const line of s.said()) {
+        const [what, names] = line.split(': ') as [string, string];
+        const [, worker] = what.split(/ (?=\d)/) as [string, string];
+        if (what.startsWith('assign')) {
+          queues[Number(worker)]!.tasks.push(...names.split(' '));
+        } else if (what.startsWith('take')) {
+          asked.push(line);
+        }
+      }
+      const [first] = queues
+        .filter(({ tasks }) => tasks.length > 0)
+        .sort((a, b) => a.time - b.time);
+      const batch = first!.tasks.splice(0, 16);
+      left -= batch.length;
+      first!.time += batch.length * first!.seconds;
+      s.finish(first!.worker, batch.join(' '), { duration: first!.seconds });
+    }
+    expect(asked).toEqual([]);
+  });
+
   it('takes back with a task what waits for it there', () => {
-    const s = new SchedulerFixture({ options: { aheadPerThread: 4 } });
+    const s = new SchedulerFixture({
+      options: { aheadPerThread: 4, takeBackSeconds: 0.005 }
+    });
     s.join(0);
     s.submit('a');
     s.submit('b -> c');

@@ -86,7 +86,7 @@ export class InstructionPerformer {
     }
     inlines.length = 0;
     if (!isAwaited) {
-      // It leaves at the end of the turn if blobs are to be dropped, or later.
+      // It leaves at the end of the turn if blobs are to be dropped, else within 5 ms.
       return;
     }
     for (const { link } of this._cluster.workers.values()) {
