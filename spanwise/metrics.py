@@ -137,7 +137,7 @@ class _Meter(_Decorates):
             SCOPE.reset(self._token)
             self._token = None
             if self._root is not None:
-                HERE.root = self._root
+                _put_back(self._root)
             delta -= inner
             if self._floor is not False and delta < self._floor:
                 delta = self._floor
@@ -298,7 +298,9 @@ def _kept_meter(root: Scope, label: Hashable, is_for_any: bool = False) -> _Kept
 
 def _tell_new(root: Scope, label: Hashable, delta: float) -> None:
     heard, meters = root.heard, root.meters
-    assert heard is not None
+    if heard is None:
+        # A task has left the meter open, and has ended.
+        return
     seconds = heard.seconds
     has_room = len(seconds) + len(heard.sums) < MOST_LABELS
     if not has_room and label not in seconds:
@@ -447,6 +449,11 @@ class ContextMeter:
             yield
 
 
+def _put_back(root: Scope) -> None:
+    # What a task has left open may end when no task runs any more.
+    HERE.root = ELSEWHERE if root.is_idle else root
+
+
 @contextmanager
 def _within(scope: Scope) -> Iterator[Scope]:
     token = SCOPE.set(scope)
@@ -457,7 +464,7 @@ def _within(scope: Scope) -> Iterator[Scope]:
         yield scope
     finally:
         if running_loop() is None:
-            HERE.root = root
+            _put_back(root)
         SCOPE.reset(token)
 
 

@@ -82,6 +82,7 @@ class Attribution:
             if name is self._unknown:
                 return self._ambient
             if self._provenance.is_unknown(name) and not _may_be_spelt(name):
+                self._unknown = name
                 return self._ambient
             found = self._resolve(name)
             if found is self._ambient:

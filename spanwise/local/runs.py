@@ -39,8 +39,6 @@ class _Run:
 
     Attributes
     ----------
-    dsk
-        Its graph.
     numbers, first, shared, has_fused
         How its tasks are counted (:class:`Counted`).
     ready
@@ -49,8 +47,7 @@ class _Run:
         Each node that was replaced has been put back, unless its task has not ended.
     """
 
-    def __init__(self, dsk: Any, facts: PoolFacts, attribution: Attribution) -> None:
-        self.dsk = dsk
+    def __init__(self, facts: PoolFacts, attribution: Attribution) -> None:
         self.facts = facts
         self.attribution = attribution
         self.began = perf_counter()
@@ -104,10 +101,12 @@ class ObservedRuns(Callback):
         self._recorder = recorder
         self._meter = recorder.meter
         self._written = written
-        #: By the id of its graph; each thread has its own ones.
+        #: By the id of its graph, which Dask's loop holds until the run has ended; each thread has
+        #: its own ones. Of a run whose end is not heard (another's callback failed before) the
+        #: graph is let go, so that another may get its id: that one's start drops the run.
         self._runs: dict[int, _Run] = {}
-        #: The one that was asked for last: mostly there is no other.
-        self._newest: _Run | None = None
+        #: The one that was asked for last, and the id of its graph: mostly there is no other.
+        self._newest: tuple[int, _Run] | None = None
         self._said: set[str] = set()
 
     # -- registering ------------------------------------------------------
@@ -162,6 +161,7 @@ class ObservedRuns(Callback):
 
     @_harmless
     def _start(self, dsk: Mapping[Any, Any]) -> None:
+        self._forget(dsk)
         # Runs of other threads want to be seen as well.
         self.stay_registered()
         attribution = self._written.take(dsk)
@@ -177,7 +177,7 @@ class ObservedRuns(Callback):
                 "processes and sync can be observed, and pools of concurrent.futures."
             )
             return
-        self._runs[id(dsk)] = _Run(dsk, facts, attribution)
+        self._runs[id(dsk)] = _Run(facts, attribution)
 
     @_harmless
     def _start_state(self, dsk: Mapping[Any, Any], state: Mapping[str, Any]) -> None:
@@ -187,7 +187,7 @@ class ObservedRuns(Callback):
         try:
             self._begin(run, dsk, [*state["ready"], *state["waiting"]])
         except BaseException:  # Ctrl-C, too
-            self._runs.pop(id(dsk), None)
+            self._forget(dsk)
             self._release(run)
             raise
 
@@ -216,15 +216,23 @@ class ObservedRuns(Callback):
     # Called for each task: they are harmless by themselves, and call little.
 
     def _run_of(self, dsk: Any) -> _Run | None:
-        run = self._runs.get(id(dsk))
+        graph = id(dsk)
+        run = self._runs.get(graph)
         if run is not None:
-            self._newest = run
+            self._newest = graph, run
         return run
 
+    def _forget(self, dsk: Any) -> _Run | None:
+        graph = id(dsk)
+        # (another thread may replace it meanwhile, by its own: then it is asked for again)
+        newest = self._newest
+        if newest is not None and newest[0] == graph:
+            self._newest = None
+        return self._runs.pop(graph, None)
+
     def _pretask(self, key: Any, dsk: dict[Any, Any], state: Mapping[str, Any]) -> None:
-        run = self._newest
-        if run is None or run.dsk is not dsk:
-            run = self._run_of(dsk)
+        newest = self._newest
+        run = newest[1] if newest is not None and newest[0] == id(dsk) else self._run_of(dsk)
         if run is None or self.closed:
             return
         try:
@@ -262,9 +270,8 @@ class ObservedRuns(Callback):
     def _posttask(
         self, key: Any, value: Any, dsk: dict[Any, Any], state: Any, worker_id: Any
     ) -> None:
-        run = self._newest
-        if run is None or run.dsk is not dsk:
-            run = self._run_of(dsk)
+        newest = self._newest
+        run = newest[1] if newest is not None and newest[0] == id(dsk) else self._run_of(dsk)
         if run is None or self.closed:
             return
         try:
@@ -274,7 +281,7 @@ class ObservedRuns(Callback):
                 for each in dependents:
                     # The last of its inputs says when it became ready.
                     ready[each] = now
-            node = dsk[key]
+            node = dsk.get(key)
             if isinstance(node, MeasuredNode):
                 dsk[key] = retired(node)
         except Exception as error:  # noqa: BLE001 (said; the run goes on)
@@ -285,11 +292,9 @@ class ObservedRuns(Callback):
         is_closed = self.closed
         if is_closed:
             self._leave_set_of_run()
-        run = self._runs.pop(id(dsk), None)
+        run = self._forget(dsk)
         if run is None:
             return
-        if self._newest is run:
-            self._newest = None
         self._meter.leave_thread()
         if errored or is_closed or not run.is_whole:
             for key, node in list(dsk.items()):

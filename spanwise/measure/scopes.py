@@ -93,7 +93,8 @@ class Heard:
             events = [(label, value, SECONDS) for label, value in seconds.items()]
             seconds.clear()
         if not self.events:
-            # (of several threads' one that comes now counts for what comes next)
+            # (of several threads' one that comes now counts for what comes next; in local runs,
+            # where a task's thread drops what came between two tasks, for nothing)
             return events
         with self._adding_up:
             count = len(self.events)
@@ -113,14 +114,14 @@ class Scope:
     keys
         Their keys, each at its callback's place.
     heard
-        Of the task that runs, if one does.
+        Of the task that runs, if one does; of an idle root None.
     inner
         Seconds of the events so far; of a root since its task began, of any other scope those of
         the meter that it was made for.
     returns
         Of a root: it is used again.
     is_idle
-        Of such a root: it has stayed, while no task runs.
+        Of such a root: it has stayed, while no task runs, and nobody hears of it.
     meters
         Of such a root: meters that are entered again, by label.
     refused
@@ -208,7 +209,9 @@ class Hearing:
 
     Of the tasks that a thread runs one after the other, :meth:`begin` and :meth:`end` tell when
     one does. Between them the scope stays where it is, since to put it there and to take it away
-    costs more than all else of a short task. What is told meanwhile nobody hears::
+    costs more than all else of a short task. It hears nothing meanwhile, and is not `HERE.root`:
+    a thread of a pool may go on with what is the user's, in a context of its own, and never
+    comes to :meth:`leave`::
 
         begin   end      begin   end      begin   end   leave
           ├ task ┤ ─ idle ─ ├ task ┤ ─ idle ─ ├ task ┤ ─── ┤
@@ -233,10 +236,12 @@ class Hearing:
                 self._nest(outer)
                 return
             SCOPE.set(root)
-        if HERE.root is not root:
-            HERE.root = root
-        heard = self._heard
+        # (not when a task has ended: Ctrl-C may come in the place of that)
+        self._stays = True
+        HERE.root = root
+        heard = root.heard = self._heard
         if heard.sums or heard.seconds or heard.events:
+            # Of what the task before had left open, or of a thread that outlived it.
             heard.take()
         root.inner = 0.0
         root.is_idle = False
@@ -248,6 +253,8 @@ class Hearing:
             return
         root = self._usual
         root.is_idle = True
+        root.heard = None
+        HERE.root = ELSEWHERE
         if SCOPE.get() is not root:
             # (it has left something open)
             SCOPE.set(root)
@@ -258,22 +265,23 @@ class Hearing:
         if SCOPE.get() is root:
             SCOPE.set(NOWHERE)
         if HERE.root is root:
+            # (Ctrl-C came in the place of its task's end)
             HERE.root = ELSEWHERE
 
     def _nest(self, outer: Scope) -> None:
-        self._stays = False
         self._outer = outer
         root = self._root = _root(self._heard, outer)
         self._token = SCOPE.set(root)
         self._outer_root = HERE.root
         HERE.root = ELSEWHERE if outer.callbacks else root
+        # (last, as Ctrl-C may come after each call: there would be nothing to go back to)
+        self._stays = False
 
     def _unnest(self) -> None:
         HERE.root = self._outer_root
         SCOPE.reset(self._token)
         self._outer.inner += self._root.inner
         self._outer = NOWHERE
-        self._stays = True
 
     def __enter__(self) -> None:
         self.begin()

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import os
 import pickle
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from math import isnan
+from types import SimpleNamespace
 from typing import Any
 
 import cloudpickle
@@ -1133,13 +1137,169 @@ def test_what_is_told_between_the_tasks_of_a_thread_is_no_task_s() -> None:
             told.append(labels_of(heard))
             with context_meter.meter("between"):
                 context_meter.digest_metric("pages", 1, "count")
+            assert not heard.take()
         hearing.leave()
         assert scopes.SCOPE.get() is NOWHERE and scopes.HERE.root is ELSEWHERE
         decode()
-        assert labels_of(heard) == {"between", "pages"}
+        assert not heard.take()
         return told
 
     assert in_a_new_thread(tasks) == [{"decode", "rows"}, set(), {"decode", "rows"}]
+
+
+def test_who_waits_for_what_a_pool_tells_hears_it_where_tasks_have_run() -> None:
+    """In a context of its own, beside which the thread's scope stays between its tasks."""
+
+    def asked(pool: ThreadPoolExecutor) -> list[Any]:
+        heard: list[Any] = []
+        with context_meter.add_callback(lambda label, *_: heard.append(label)):
+            pool.submit(contextvars.copy_context().run, decode).result(LIMIT_SECONDS)
+        return heard
+
+    with ThreadPoolExecutor(1) as pool:
+        assert asked(pool) == ["decode", "rows"]
+        with observe("a pool") as seen:
+            for _ in range(3):
+                delayed(decode)().compute(scheduler=pool)
+                assert asked(pool) == ["decode", "rows"]
+        seen.close()
+        assert asked(pool) == ["decode", "rows"]
+
+
+@pytest.mark.parametrize("scheduler", ["sync", "threads"])
+def test_what_parts_of_a_fused_task_tell_is_counted_in_local_runs(scheduler: str) -> None:
+    def load(block: Any) -> Any:
+        decode()
+        return block
+
+    with observe("parts") as seen:
+        ones = da.ones((4,), chunks=1)
+        loaded = ones.map_blocks(load, meta=np.ones(0), name="load", token="load")
+        done = loaded.map_blocks(np.negative, meta=np.ones(0))
+        assert done.compute(scheduler=scheduler, num_workers=2).sum() == -4
+        metrics = {key[2:]: value for key, value in seen.fine_metrics().items()}
+    seen.close()
+    assert metrics["rows", "count"] == 4
+    assert metrics["decode", "seconds"] > 0
+
+
+class Page:
+    """A label of a user's own."""
+
+
+def test_what_a_pool_tells_after_its_tasks_is_held_by_nobody() -> None:
+    pages: weakref.WeakSet[Page] = weakref.WeakSet()
+
+    def tell() -> None:
+        for _ in range(10):
+            page = Page()
+            pages.add(page)
+            with context_meter.meter(page):
+                context_meter.digest_metric(page, 1, "count")
+
+    with ThreadPoolExecutor(1) as pool, observe("a pool") as seen:
+        # (a meter for any label holds the newest one)
+        delayed(decode)().compute(scheduler=pool)
+        for _ in range(20):
+            pool.submit(tell).result(LIMIT_SECONDS)
+        seen.close()
+        gc.collect()
+        assert len(pages) <= 1
+
+
+@pytest.mark.parametrize("label", ["often", ("new", 1)])
+def test_what_a_task_has_left_open_may_end_between_the_tasks(label: Any) -> None:
+    """Whether its label has a meter of its own in the thread or none."""
+
+    def tasks() -> set[Any]:
+        heard = Heard()
+        hearing = Hearing(heard)
+        for _ in range(3):
+            hearing.begin()
+            with context_meter.meter("often"):
+                pass
+            hearing.end()
+        hearing.begin()
+        left = ExitStack()
+        for _ in range(8):
+            left.enter_context(context_meter.meter(label))
+        left.enter_context(context_meter.add_callback(lambda *_: None))
+        left.enter_context(context_meter.meter("within"))
+        hearing.end()
+        left.close()
+        assert scopes.HERE.root is ELSEWHERE
+        hearing.begin()
+        decode()
+        hearing.end()
+        hearing.leave()
+        return labels_of(heard)
+
+    assert in_a_new_thread(tasks) == {"decode", "rows"}
+
+
+@pytest.mark.parametrize("comes", ["set", "reset", "_root"])
+def test_ctrl_c_at_the_edge_of_a_task_leaves_the_next_one_as_it_would_be(
+    comes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python raises it when a call has ended; what hears of more than the task is around it."""
+
+    class Interrupted:
+        """In the place of `SCOPE` and of the module."""
+
+        is_due = False
+
+        def __init__(self, of: Any) -> None:
+            self._of = of
+
+        def __getattr__(self, name: str) -> Any:
+            real = getattr(self._of, name)
+
+            def call(*args: Any) -> Any:
+                value = real(*args)
+                if name == comes and Interrupted.is_due:
+                    Interrupted.is_due = False
+                    raise KeyboardInterrupt
+                return value
+
+            return call
+
+    scope, root = scopes.SCOPE, scopes._root
+    monkeypatch.setattr(scopes, "SCOPE", Interrupted(scope))
+    monkeypatch.setattr(
+        scopes, "_root", lambda *args: Interrupted(SimpleNamespace(_root=root))._root(*args)
+    )
+
+    def tasks() -> list[set[Any]]:
+        heard = Heard()
+        hearing = Hearing(heard)
+        outside: list[Any] = []
+        found = []
+
+        def task() -> None:
+            hearing.begin()
+            decode()
+            hearing.end()
+            found.append(labels_of(heard))
+
+        with context_meter.add_callback(lambda label, *_: outside.append(label)):
+            Interrupted.is_due = True
+            with pytest.raises(KeyboardInterrupt):
+                task()
+            # Dask says that the run has ended.
+            hearing.leave()
+            heard.take()
+            outside.clear()
+            task()
+        found.append(set(outside))
+        for _ in range(2):
+            task()
+        with context_meter.add_callback(lambda *_: None):
+            task()
+        hearing.leave()
+        assert scope.get() is NOWHERE and scopes.HERE.root is ELSEWHERE
+        return found
+
+    assert in_a_new_thread(tasks) == 5 * [{"decode", "rows"}]
 
 
 def test_what_a_task_leaves_open_hears_of_no_later_task() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import multiprocessing
@@ -14,8 +15,10 @@ import textwrap
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -496,6 +499,63 @@ def test_results_are_released_as_without_observing(seen: Observation) -> None:
         graph[f"count-{number}"] = (count, f"follow-{number}")
     assert dask.local.get_sync(graph, "count-4") == 1
     assert max(most) == 0
+
+
+class FailsAtTheEnd(Callback):
+    """Of a run that has it none that come behind hear the end."""
+
+    def _finish(self, dsk: Any, state: Any, errored: bool) -> None:
+        raise Broken
+
+
+class Held:
+    """A value that a graph holds."""
+
+
+def test_a_run_whose_end_is_not_heard_holds_no_graph(seen: Observation) -> None:
+    values: weakref.WeakSet[Held] = weakref.WeakSet()
+
+    def run(number: int) -> None:
+        value = Held()
+        values.add(value)
+        graph = {"value": DataNode("value", value), "task": Task(f"unheard-{number}", Held)}
+        graph[f"unheard-{number}"] = graph.pop("task")
+        with contextlib.suppress(Broken):
+            dask.local.get_sync(graph, list(graph))
+
+    # Those of others come before it or behind it, as it happens.
+    ends = [FailsAtTheEnd() for _ in range(30)]
+    for number, end in enumerate(ends):
+        with end:
+            run(number)
+    gc.collect()
+    assert seen._runs is not None and seen._runs._runs and not values
+    # All have been followed, though ids of graphs came again.
+    assert len(statuses(seen)) == len(ends)
+
+
+def test_a_graph_that_gets_the_id_of_one_that_is_gone_is_not_taken_for_it(
+    seen: Observation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followed: Any = seen._runs
+    end = FailsAtTheEnd()
+    while not followed._runs:  # (who hears the end first is as it happens)
+        with contextlib.suppress(Broken), end:
+            dask.local.get_sync({"x": Task("x", str)}, ["x"])
+        end = FailsAtTheEnd()
+    ((_, gone),) = followed._runs.items()
+    graph = {"x": Task("x", str)}
+    for is_followed in (True, False):
+        followed._runs[id(graph)] = gone
+        followed._newest = id(graph), gone
+        # (else of the frame of Dask's loop)
+        monkeypatch.setattr("spanwise.local.runs.pool_facts", lambda: gone.facts)
+        busy = partial(bool, not is_followed)
+        monkeypatch.setattr(followed._recorder.meter, "is_busy_here", busy)
+        followed._start(graph)
+        assert followed._newest is None
+        assert (id(graph) in followed._runs) == is_followed
+        assert followed._runs.get(id(graph)) is not gone
 
 
 def test_a_handle_that_is_dropped_takes_its_observer_along(known: set[int]) -> None:
