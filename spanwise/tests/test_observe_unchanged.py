@@ -28,6 +28,7 @@ from dask.sizeof import sizeof
 import spanwise
 from spanwise import span
 from spanwise.graph.template import settled
+from spanwise.local import runs
 from spanwise.local.meter import Meter
 from spanwise.local.observe import Observation
 from spanwise.local.runs import ObservedRuns
@@ -251,6 +252,35 @@ def test_a_run_that_fails_has_its_own_nodes_again(
         assert all(kept.dsk[key] is node for key, node in before.items())
 
 
+@pytest.mark.parametrize("ends", ["closed", "not put back"])
+def test_a_run_that_is_followed_no_more_has_its_own_nodes_again(
+    ends: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Keeps(Callback):
+        def _start(self, dsk: Any) -> None:
+            self.dsk = dsk
+
+    def task() -> None:
+        if ends == "closed":
+            own.close()
+
+    def refuses(node: Any) -> Any:
+        monkeypatch.undo()
+        raise ValueError("refused")
+
+    with spanwise.observe("followed no more") as own, Keeps() as kept:
+        if ends == "not put back":
+            monkeypatch.setattr(runs, "retired", refuses)
+            monkeypatch.setattr(runs, "tell", lambda sentence: None)
+        graph = {("a", n): Task(("a", n), task) for n in range(4)}
+        followed: Any = own._runs
+        assert dask.local.get_sync(graph, list(graph)) == (None,) * 4
+        assert all(kept.dsk[key] is node for key, node in graph.items())
+        # Nothing of it is held.
+        assert not followed._runs and followed._newest is None
+    own.close()
+
+
 # -- forks ----------------------------------------------------------------------
 
 
@@ -355,7 +385,7 @@ def test_a_fork_may_observe_by_itself(tmp_path: Path) -> None:
     assert outcome_of(script, tmp_path) == "['in-child'] ended\n3 ['in-parent'] observing\n"
 
 
-def test_a_fork_of_a_pool_s_process_measures_nothing() -> None:
+def test_a_meter_measures_nothing_in_a_fork() -> None:
     measuring = Meter(lambda work: pytest.fail("measured"), lambda done: None)
     work = (0, lambda values: 7, 0.0, 0.0, None, 0, 0, None, measuring)
     pid = os.fork()

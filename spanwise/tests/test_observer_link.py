@@ -152,6 +152,32 @@ def test_an_observer_cannot_have_what_waited_for_it(folder: Path) -> None:
         wait_until("the blocks have come", lambda: observer.blocks == 3)
 
 
+def test_blocks_that_come_together_wake_the_link_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[None] = []
+    observer = Observer(folder, [])
+    link = link_to(folder)
+    wakes = link._wake
+
+    def wake() -> None:
+        woken.append(None)
+        # (until there is an observer it has no use for them)
+        wakes()
+
+    monkeypatch.setattr(link, "_wake", wake)
+    for seq in range(1, 9):
+        link.push(block(seq), 0.0)
+    at_first = len(woken)
+    tell(folder, observer)
+    with closing(link, observer):
+        wait_until("the blocks have come", lambda: observer.blocks == 8)
+        # And it is woken again by what comes later.
+        link.push(block(9), 0.0)
+        wait_until("the next has come", lambda: observer.blocks == 9)
+    assert at_first == 1 and len(woken) >= 2
+
+
 def claim(link: Link) -> None:
     """Say what cannot be."""
     link.send("ack", {"seq": 4712})
