@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ import spanwise
 from spanwise import span
 from spanwise.graph.template import settled
 from spanwise.local import runs
+from spanwise.local.measured_node import maker, retired
 from spanwise.local.meter import Meter
 from spanwise.local.observe import Observation
 from spanwise.local.runs import ObservedRuns
@@ -279,6 +281,19 @@ def test_a_run_that_is_followed_no_more_has_its_own_nodes_again(
         # Nothing of it is held.
         assert not followed._runs and followed._newest is None
     own.close()
+
+
+def test_a_node_whose_task_is_over_is_pickled_as_what_it_stands_for(tmp_path: Path) -> None:
+    """Others may have kept it while it was being handed to a process."""
+    node = Task("a", str)
+    make = maker(Task)
+    assert make is not None
+    kept = make()
+    kept._spanwise_work = (0, node, 0.0, 0.0, None, 0, 0, None, None)
+    kept._spanwise_place = str(tmp_path / "pool")
+    assert retired(kept) is node
+    again = pickle.loads(pickle.dumps(kept))
+    assert type(again) is Task and again == node
 
 
 # -- forks ----------------------------------------------------------------------
