@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from spanwise import span
 from spanwise.graph import provenance as rules
+from spanwise.graph.attribution import Attribution
 from spanwise.graph.provenance import (
     Provenance,
     Source,
@@ -164,6 +165,17 @@ class TestWrittenExpressions:
         write(register, "B", other)
         del twin
         assert tags(register.find_expression(name)) == ("B", "inferred")
+
+    def test_a_key_of_an_expression_alone_is_found_by_its_name(self, register: Provenance) -> None:
+        leaf = Leaf("plain")
+        write(register, "A", leaf)
+        # (a name without "_", of which no other spelling is tried)
+        name = "plain-1"
+        register._expressions[name] = register._expressions[leaf._name]
+        assert not register.is_unknown(name) and register.is_unknown("plain-2")
+        attribution = Attribution(register, None)
+        assert tags(attribution.of((name, 0)))[:1] == ("A",)
+        assert attribution.of(("plain-2", 0)).span is None
 
 
 def make(register: Provenance, of: Expr, made: Expr, lowers: bool = False) -> Any:
