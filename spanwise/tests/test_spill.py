@@ -334,6 +334,10 @@ def test_making_room_is_a_part_of_the_run_that_makes_it(tmp_path: Path) -> None:
     assert kept.worker.table.managed + 1000 <= 0.6 * 1e6
 
 
+def no_room(nbytes: int, start: int) -> memoryview:
+    raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+
 def test_a_result_for_which_there_is_no_room_stays_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -344,9 +348,6 @@ def test_a_result_for_which_there_is_no_room_stays_on_disk(
     kept.worker.spill.make_room(kept.worker)
     spilled = [i for i in range(8) if type(kept.worker.table.values[i]) is Spilled]
     assert spilled
-
-    def no_room(nbytes: int, start: int) -> memoryview:
-        raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
     with monkeypatch.context() as patch:
         patch.setattr(raw_memory, "room", no_room)
@@ -368,9 +369,6 @@ def test_what_is_rewritten_while_there_is_no_room_stays_where_it_is(
     kept.worker.release([i for i in range(4000) if i % 10])
     assert spill.files.mostly_dead()
     before = kept.bytes_on_disk()
-
-    def no_room(nbytes: int, start: int) -> memoryview:
-        raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
     with monkeypatch.context() as patch:
         patch.setattr(raw_memory, "room", no_room)
