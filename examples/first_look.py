@@ -182,10 +182,12 @@ def bob(scale: float) -> dict[str, int]:
 COLUMNS = 79
 NAME = 24
 NOTES = (
-    "elapsed: seconds from a span's first task to its last, with pauses; the others: "
-    "seconds of all threads, added up. other: importing modules, which a worker's first "
-    "tasks do, (de)serialising, disk. A span's figures include those of the spans "
-    "inside it; a fused task counts once."
+    "elapsed: seconds from when a span's first task began until its last ended, with "
+    "pauses; the others: seconds of all threads, added up. transfer: a thread waited for "
+    "it. other: importing modules, which a worker's first tasks do, (de)serialising, disk. "
+    "idle: no task ran on a thread, shared among the spans whose tasks were not done; from "
+    "when a span's first task was submitted, so that it may be more than elapsed leaves. "
+    "A span's figures include those of the spans inside it; a fused task counts once."
 )
 
 
@@ -231,16 +233,28 @@ def _rows(client: Client) -> list[tuple[tuple[str, ...], int, list[float]]]:
     rows = []
     for name in sorted(by_name, key=lambda name: _place(name, by_name)):
         spans = by_name[name]
-        activity = client.fine_metrics(span=name, unit="seconds").by_activity()
+        held = _held_threads(client.fine_metrics(span=name, unit="seconds"))
         starts = [each.start for each in spans if each.start is not None]
         stops = [each.stop for each in spans if each.stop is not None]
         elapsed = max(stops) - min(starts) if starts else 0.0
         idle = sum(each.idle or 0.0 for each in spans)
-        shown = [activity.get(each, 0.0) for each in ("thread-cpu", "thread-noncpu", "transfer")]
+        shown = [held.get(each, 0.0) for each in ("thread-cpu", "thread-noncpu", "transfer")]
         # Mostly importing: a worker's first task imports what it needs.
-        other = sum(activity.values()) - sum(shown)
+        other = sum(held.values()) - sum(shown)
         rows.append((name, sum(each.tasks for each in spans), [elapsed, *shown, other, idle]))
     return rows
+
+
+def _held_threads(metrics: Any) -> dict[Any, float]:
+    """By activity, the seconds for which tasks held threads: none is in two of them.
+
+    (What was fetched behind other work took no thread's time: by_activity() counts it too.)
+    """
+    held: dict[Any, float] = {}
+    for (context, _, activity, _), seconds in metrics.items():
+        if context == "execute" and activity != "idle or other spans":
+            held[activity] = held.get(activity, 0.0) + seconds
+    return held
 
 
 def _row(label: str, figures: list[str]) -> str:

@@ -7,10 +7,13 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanwise import Client, span
+from spanwise.observed.questions import FineKey, FineMetrics
 from spanwise.tests.file_module import module_of_file
 
 pytest.importorskip("pandas")
@@ -34,17 +37,24 @@ def client_of(rows: dict[tuple[str, ...], tuple[int, ...]]) -> Any:
         for at, (name, row) in enumerate(rows.items())
     ]
 
-    def fine_metrics(span: tuple[str, ...], unit: str) -> Any:
+    def fine_metrics(span: tuple[str, ...], unit: str) -> FineMetrics:
         assert unit == "seconds"
-        _, _, cpu, off, transfer, other, _ = rows[span]
-        activities = {
-            "thread-cpu": cpu,
-            "thread-noncpu": off,
-            "transfer": transfer,
-            "deserialize": other / 4,
-            "import": other * 3 / 4,
+        _, _, cpu, off, transfer, other, idle = rows[span]
+        entries: dict[FineKey, float] = {
+            ("execute", "f", "thread-cpu", unit): cpu,
+            ("execute", "f", "thread-noncpu", unit): off,
+            ("execute", "f", "transfer", unit): transfer / 2,
+            ("execute", "g", "transfer", unit): transfer / 2,
+            ("execute", "f", "deserialize", unit): other / 4,
+            ("execute", "f", "import", unit): other * 3 / 4,
+            # What held no thread, and what divides the same seconds once more.
+            ("execute", "N/A", "idle or other spans", unit): idle,
+            ("idle", "N/A", "scheduler", unit): idle,
+            ("noncpu", "f", "blocked", unit): off,
+            ("background", "f", "transfer", unit): 3.0,
+            ("background", "f", "deserialize", unit): 5.0,
         }
-        return SimpleNamespace(by_activity=lambda: activities)
+        return FineMetrics(entries, {})
 
     return SimpleNamespace(spans=lambda: spans, fine_metrics=fine_metrics)
 
@@ -129,3 +139,33 @@ def test_a_notebook_shows_a_plain_table_without_jinja2(
     monkeypatch.setattr(pd.DataFrame, "style", property(style))
     table = example.table(client_of({("Alice",): (1, 2, 3, 4, 5, 6, 7)}))
     assert table.loc["Alice"].to_list() == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_columns_are_the_seconds_of_the_spans_threads(example: ModuleType) -> None:
+    """By the spans' own sums, with transfers that no thread waited for; and against clocks."""
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        threads = 2
+        here, there = sorted(client.scheduler_info()["workers"])
+        with span("made"):
+            blocks = client.map(np.ones, [1_000_000] * 4, workers=[here], pure=False)
+        with span("used"):
+            sums = client.map(np.sum, blocks, workers=[there], pure=False)
+        assert client.gather(sums) == [1_000_000] * 4
+        used = client.fine_metrics(span="used")
+        behind = sum(each for key, each in used.items() if key[::3] == ("background", "seconds"))
+        assert behind > 0, "something must have been fetched behind other work"
+        listed = client.spans()
+        once = SimpleNamespace(spans=lambda: listed, fine_metrics=client.fine_metrics)
+        rows = example._rows(once)
+        spans = {each.name: each for each in listed}
+        assert [name for name, _, _ in rows] == [("made",), ("used",)]
+        for name, _, (elapsed, *held, idle) in rows:
+            info = spans[name]
+            assert elapsed == info.stop - info.start
+            assert sum(held) == pytest.approx(info.duration, abs=1e-9)
+            assert idle == info.idle
+            assert sum(held) + idle <= (info.stop - info.enqueued) * threads + 1e-5
+            # What is more than elapsed leaves was idle before the first task began.
+            ran = client.fine_metrics(span=name, start=info.start, stop=info.stop, unit="seconds")
+            idle_since = ran["execute", "N/A", "idle or other spans", "seconds"]
+            assert sum(held) + idle_since <= elapsed * threads + 1e-5
