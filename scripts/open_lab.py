@@ -28,6 +28,10 @@ from jupyter_core.paths import jupyter_runtime_dir
 START_LIMIT_SECONDS = 120
 
 
+#: Answers what JupyterLab asks at its first start, whether one wants its news, with no: the
+#: question would cover a panel. Who opens the settings may answer otherwise.
+FIRST_ANSWERS = Path(__file__).parent.resolve() / "jupyter"
+
 #: Of the log, when JupyterLab has ended by itself.
 LAST_LINES = 20
 
@@ -51,15 +55,24 @@ def start_server(root: Path, log: Path) -> subprocess.Popen[bytes]:
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
-    commands = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    paths = {
+        "PATH": _before("PATH", Path(sys.executable).parent),
+        "JUPYTER_CONFIG_PATH": _before("JUPYTER_CONFIG_PATH", FIRST_ANSWERS),
+    }
     with open_log(log) as lines:
         return subprocess.Popen(
             command,
             cwd=root,
-            env=os.environ | {"PATH": commands},
+            env=os.environ | paths,
             stdout=lines,
             stderr=subprocess.STDOUT,
         )
+
+
+def _before(variable: str, folder: Path) -> str:
+    """Return the folders of a variable, with one before them."""
+    others = os.environ.get(variable)
+    return os.pathsep.join([str(folder), *([others] if others else [])])
 
 
 def open_log(log: Path) -> BinaryIO:

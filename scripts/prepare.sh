@@ -16,6 +16,22 @@
 # without its stamp is made again. Nothing is written outside the checkout except
 # the ordinary caches of pip, uv and yarn.
 
+# What stands at the head of the script that was called.
+say_usage() {
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+}
+
+for argument in "$@"; do
+  case $argument in
+    -h | --help)
+      say_usage
+      exit 0
+      ;;
+    # What follows is for the program that the script calls.
+    --) break ;;
+  esac
+done
+
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 state=$root/.build
 tools=$root/.venv

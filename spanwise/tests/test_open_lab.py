@@ -23,6 +23,8 @@ if "ends" in os.environ["HOW"]:
     sys.exit(3)
 place = pathlib.Path(os.environ["JUPYTER_RUNTIME_DIR"], f"jpserver-{os.getpid()}.json")
 part = place.with_suffix(".part")
+configured = os.environ["JUPYTER_CONFIG_PATH"]
+pathlib.Path(os.environ["JUPYTER_RUNTIME_DIR"], "configured").write_text(configured)
 part.write_text(json.dumps({"url": "http://127.0.0.1:8888/", "token": "secret"}))
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 os.replace(part, place)
@@ -54,7 +56,12 @@ class Started:
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,
-                env={**os.environ, "JUPYTER_RUNTIME_DIR": str(folder), "HOW": how},
+                env={
+                    **os.environ,
+                    "JUPYTER_RUNTIME_DIR": str(folder),
+                    "JUPYTER_CONFIG_PATH": str(folder / "the user's"),
+                    "HOW": how,
+                },
             )
 
     def printed(self) -> str:
@@ -103,3 +110,58 @@ def test_a_jupyterlab_that_ends_says_why(start: Callable[[str], Started]) -> Non
     assert begun.process.wait(timeout=200) == 1
     assert "JupyterLab ended with 3; its last lines:" in begun.printed()
     assert "Could not determine npm prefix" in begun.printed()
+
+
+def test_jupyterlab_does_not_ask_over_the_panels_whether_one_wants_its_news(
+    start: Callable[[str], Started], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings_utils = pytest.importorskip("jupyterlab_server.settings_utils")
+    schemas = Path(sys.prefix) / "share" / "jupyter" / "lab" / "schemas"
+
+    def fetch_news() -> object:
+        settings, _ = settings_utils.get_settings(
+            *(tmp_path / "none", schemas, tmp_path / "settings"),
+            schema_name="@jupyterlab/apputils-extension:notification",
+        )
+        return settings["schema"]["properties"]["fetchNews"]["default"]
+
+    begun = start("stays")
+    wait_until("the address", lambda: "token=" in begun.printed())
+    configured = (tmp_path / "configured").read_text()
+    assert configured.split(os.pathsep)[1:] == [str(tmp_path / "the user's")]
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path))
+    assert fetch_news() == "none"
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", configured)
+    assert fetch_news() == "false"
+
+
+@pytest.mark.parametrize("script", ["run", "test", "test-versions"])
+def test_a_script_that_is_asked_says_what_it_takes_and_that_is_no_error(
+    checkout: Path, script: str
+) -> None:
+    for asked in ("--help", "-h"):
+        said = _call(checkout, script, asked)
+        assert (said.returncode, said.stderr) == (0, "")
+        assert f"\n  bash scripts/{script} " in said.stdout
+        # (all of the head, and no line of code)
+        assert "set -" not in said.stdout and "#" not in said.stdout
+
+
+@pytest.mark.parametrize("script", ["run", "test"])
+def test_a_script_that_does_not_know_an_option_says_what_it_takes(
+    checkout: Path, script: str
+) -> None:
+    said = _call(checkout, script, "--halp")
+    assert (said.returncode, said.stdout) == (2, "")
+    assert said.stderr == _call(checkout, script, "--help").stdout
+
+
+def _call(checkout: Path, script: str, argument: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", str(checkout / "scripts" / script), argument],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
