@@ -63,9 +63,15 @@ complain() {
 
 trap 'complain "Interrupted. The same command continues."; exit 130' INT TERM
 
-# limited SECONDS COMMAND… : in the foreground, so that Ctrl-C reaches the command.
+# limited SECONDS COMMAND… : in the foreground, so that Ctrl-C reaches the command. Says if its time was over.
 limited() {
-  timeout --foreground --kill-after=30 "$@"
+  local status=0
+  timeout --foreground --kill-after=30 "$@" || status=$?
+  # 124, or 137 where it had to be killed
+  if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+    complain "   Ended at its limit of $1 s, or killed from outside: ${*:2:4}"
+  fi
+  return "$status"
 }
 
 exec {nothing}</dev/null
