@@ -345,6 +345,12 @@ def test_what_is_known_of_stacks_keeps_few_functions_alive(
     assert len(tree._frames) <= 21
 
 
+def _code_of(i: int) -> CodeType:
+    """A function's code, gone with the last name for it: one with a scope goes when Python looks for circles."""
+    consts = compile(f"def function_{i}(): pass", "drawn.py", "exec").co_consts
+    return next(each for each in consts if isinstance(each, CodeType))
+
+
 def test_a_function_in_the_place_of_one_that_is_gone_has_a_stack_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -352,14 +358,12 @@ def test_a_function_in_the_place_of_one_that_is_gone_has_a_stack_of_its_own(
     tree = stacks.StackTree(worker_names.Names(), by_keyword.__code__)
     places, found = set(), []
     for i in range(50):
-        scope: dict[str, Any] = {}
-        exec(f"def function_{i}(): pass", scope)  # noqa: S102
-        code = scope[f"function_{i}"].__code__
+        code = _code_of(i)
         places.add(id(code))
         first = tree.stack_of([code], None)
         assert tree.stack_of([code], None) == first
         found.append(first)
-        del code, scope
+        del code
     assert len(places) < 50
     assert len(set(found)) == 50
 
@@ -367,15 +371,11 @@ def test_a_function_in_the_place_of_one_that_is_gone_has_a_stack_of_its_own(
 def test_a_stack_that_has_forgotten_some_of_its_codes_is_not_known_by_their_places(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def code_of(i: int) -> CodeType:
-        consts = compile(f"def function_{i}(): pass", "drawn.py", "exec").co_consts
-        return next(each for each in consts if isinstance(each, CodeType))
-
     monkeypatch.setattr(stacks, "CODES", 1)
     tree = stacks.StackTree(worker_names.Names(), by_keyword.__code__)
-    outer, places, found = code_of(999), set(), []
+    outer, places, found = _code_of(999), set(), []
     for i in range(50):
-        code = code_of(i)
+        code = _code_of(i)
         places.add(id(code))
         found.append(tree.stack_of([code, outer], None))
         del code
