@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import dask
 import pytest
 
 from spanwise.tests.checkout import CHECKOUT
@@ -83,6 +84,14 @@ class TestSpanwise:
         assert run(code_of(title, self.package), {**names}) > 0
 
 
+@pytest.fixture(scope="class")
+def workers_may_start_late() -> Iterator[None]:
+    """Their cluster gives up a worker that is not back 15 s after a restart: on a busy machine each."""
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}):
+        yield
+
+
+@pytest.mark.usefixtures("workers_may_start_late")
 class TestDistributed:
     package = "distributed"
 
