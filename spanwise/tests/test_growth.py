@@ -346,7 +346,7 @@ def test_what_is_known_of_stacks_keeps_few_functions_alive(
 
 
 def _code_of(i: int) -> CodeType:
-    """A function's code, gone with the last name for it: one with a scope goes when Python looks for circles."""
+    """A function's code that goes with its last name; a circle goes when Python looks for such."""
     consts = compile(f"def function_{i}(): pass", "drawn.py", "exec").co_consts
     return next(each for each in consts if isinstance(each, CodeType))
 
