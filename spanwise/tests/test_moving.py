@@ -86,7 +86,7 @@ class TestSpanwise:
 
 @pytest.fixture(scope="class")
 def workers_may_start_late() -> Iterator[None]:
-    """Their cluster gives up a worker that is not back 15 s after a restart: each, if it is busy."""
+    """Their cluster gives up a worker that is not back after 15 s: on a busy machine each."""
     with dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}):
         yield
 
