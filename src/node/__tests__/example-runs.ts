@@ -1,5 +1,5 @@
 /**
- * Compiles examples against the built package and runs each in a process of its own, in an empty folder, as a reader does who copies it.
+ * Compiles examples against the built package and runs each in an empty folder of its own, as a reader does who copies it.
  *
  * What an example prints stands in it, in comments that begin with an arrow:
  *
@@ -8,18 +8,64 @@
  *   console.log(`${seconds} s`);        // → … s          … stands for anything
  *   bar.run(() => getSync(graph, 'b')); // → …            or for lines of which nobody knows how many
  * ```
+ *
+ * To start Node and read the package takes most examples ten times what they do: a few processes run one after the other each. An example
+ * is over when nothing holds its process, as if it were alone, and the next one begins then. Those that end their process, send it signals
+ * or ask whether they are its program have it for themselves.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import ts from 'typescript';
+import { dirname, join, relative } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Example } from './public-names';
 
-/** One Node each; two cores start two at a time. */
-const AT_ONCE = 3;
+const NEEDS_OWN_PROCESS = /\bimport\.meta\.main\b|\bprocess\.(exit|kill|on)\b/;
 /** A busy machine is patient. */
 const LIMIT_MS = 100_000;
+// A reader sees lines of TypeScript too.
+const NODE_OPTIONS = ['--enable-source-maps'];
+/** A line on both streams when an example is over. */
+const OVER = '\u0004 over';
+
+/** Runs the examples whose folders are its arguments. */
+const RUNNER = `
+  import { pathToFileURL } from 'node:url';
+
+  const folders = process.argv.slice(2);
+  let isLoading = false;
+
+  async function begin(folder) {
+    process.chdir(folder);
+    isLoading = true;
+    await import(pathToFileURL(folder + '/example.js'));
+    isLoading = false;
+  }
+
+  function end() {
+    if (isLoading) {
+      console.error('It awaits what nothing settles any more.');
+      isLoading = false;
+    }
+    if (process.exitCode !== undefined) {
+      console.error('It sets the exit code ' + process.exitCode + '.');
+      process.exitCode = undefined;
+    }
+    process.stderr.write(${JSON.stringify(`${OVER}
+`)});
+    process.stdout.write(${JSON.stringify(`${OVER}
+`)});
+  }
+
+  process.on('beforeExit', () => {
+    end();
+    if (folders.length > 0) {
+      // Not at once: an import alone does not keep a process that ends.
+      setImmediate(begin, folders.shift());
+    }
+  });
+  void begin(folders.shift());
+`;
 
 type Outcome = {
   /** What TypeScript complains of, one per line. */
@@ -29,6 +75,8 @@ type Outcome = {
   /** Standard error, and how it ended unless all is well. */
   readonly complaints: string;
 };
+
+const NOTHING: Outcome = { typeErrors: '', printed: [], complaints: '' };
 
 /** What an example says that it prints. */
 export function expectedLines(code: string): string[] {
@@ -55,15 +103,13 @@ function literally(text: string): string {
 
 /** A user's folder with the package, and compiled examples in it. */
 export class ExampleRuns {
-  private readonly _typeErrors = new Map<Example, string>();
   private readonly _outcomes = new Map<Example, Promise<Outcome>>();
-  private readonly _waiting: (() => void)[] = [];
-  private _free = AT_ONCE;
+  private readonly _tell = new Map<Example, (outcome: Outcome) => void>();
 
   /**
    * @param folder - empty
    * @param packageFolder - the package, built
-   * @param modules - node_modules of the checkout, for the package's dependencies and TypeScript's types of Node
+   * @param modules - node_modules of the checkout, for the package's dependencies, TypeScript and its types of Node
    */
   constructor(
     private readonly _folder: string,
@@ -83,39 +129,54 @@ export class ExampleRuns {
       symlinkSync(join(_modules, name), place);
     }
     writeFileSync(join(_folder, 'package.json'), '{ "type": "module" }\n');
-    this._compile();
+    writeFileSync(join(_folder, 'runner.mjs'), RUNNER);
+    for (const example of _examples) {
+      const outcome = new Promise<Outcome>(resolve =>
+        this._tell.set(example, resolve)
+      );
+      this._outcomes.set(example, outcome);
+    }
   }
 
-  /** Starts all that compile, a few at a time. */
-  start(): void {
+  /** Compiles all, and starts those that compile. */
+  async start(): Promise<void> {
+    const typeErrors = await this._compile();
+    const alone: Example[] = [];
+    const shared: Example[] = [];
     for (const example of this._examples) {
-      void this.outcomeOf(example);
+      const errors = typeErrors.get(example);
+      if (errors !== undefined) {
+        this._tell.get(example)!({ ...NOTHING, typeErrors: errors });
+      } else if (NEEDS_OWN_PROCESS.test(example.code)) {
+        alone.push(example);
+      } else {
+        shared.push(example);
+      }
     }
+    const half = Math.ceil(shared.length / 2);
+    void this._runShared(shared.slice(0, half));
+    void this._runShared(shared.slice(half));
+    void this._runAlone(alone);
   }
 
   outcomeOf(example: Example): Promise<Outcome> {
-    let outcome = this._outcomes.get(example);
-    if (outcome === undefined) {
-      outcome = this._run(example);
-      this._outcomes.set(example, outcome);
-    }
-    return outcome;
+    return this._outcomes.get(example)!;
   }
 
-  private _compile(): void {
-    const paths = new Map<string, Example>();
+  /** Gives what TypeScript complains of. It writes what it compiles in any case. */
+  private async _compile(): Promise<Map<Example, string>> {
+    const byPath = new Map<string, Example>();
     for (const example of this._examples) {
-      const folder = this._folderOf(example);
-      mkdirSync(folder);
-      const path = join(folder, 'example.ts');
+      mkdirSync(this._folderOf(example));
+      const path = join(this._folderOf(example), 'example.ts');
       writeFileSync(path, example.code);
-      paths.set(path, example);
+      byPath.set(relative(this._folder, path), example);
     }
-    const program = ts.createProgram([...paths.keys()], {
-      target: ts.ScriptTarget.ES2022,
-      lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
-      module: ts.ModuleKind.Node16,
-      moduleResolution: ts.ModuleResolutionKind.Node16,
+    const options = {
+      target: 'es2022',
+      lib: ['es2023', 'esnext.disposable'],
+      module: 'node16',
+      moduleResolution: 'node16',
       strict: true,
       noUncheckedIndexedAccess: true,
       noUnusedLocals: true,
@@ -123,66 +184,121 @@ export class ExampleRuns {
       skipLibCheck: true,
       types: ['node'],
       typeRoots: [join(this._modules, '@types')]
-    });
-    const { diagnostics } = program.emit();
-    for (const diagnostic of [
-      ...ts.getPreEmitDiagnostics(program),
-      ...diagnostics
-    ]) {
-      const text = ts.flattenDiagnosticMessageText(
-        diagnostic.messageText,
-        '\n'
-      );
-      const example = paths.get(diagnostic.file?.fileName ?? '');
-      if (example === undefined) {
-        throw new Error(`${diagnostic.file?.fileName ?? 'Options'}: ${text}`);
-      }
-      const { line } = ts.getLineAndCharacterOfPosition(
-        diagnostic.file!,
-        diagnostic.start!
-      );
-      const known = this._typeErrors.get(example) ?? '';
-      this._typeErrors.set(example, `${known}line ${line + 1}: ${text}\n`);
-    }
-  }
-
-  private async _run(example: Example): Promise<Outcome> {
-    const typeErrors = this._typeErrors.get(example) ?? '';
-    if (typeErrors !== '') {
-      return { typeErrors, printed: [], complaints: '' };
-    }
-    await this._turn();
-    const ran = await new Promise<Outcome>(resolve => {
+    };
+    writeFileSync(
+      join(this._folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: options, files: [...byPath.keys()] })
+    );
+    const compiler = join(this._modules, 'typescript-native', 'bin', 'tsc');
+    const said = await new Promise<string>(resolve =>
       execFile(
         process.execPath,
-        // A reader sees lines of TypeScript too.
-        ['--enable-source-maps', 'example.js'],
-        {
-          cwd: this._folderOf(example),
-          timeout: LIMIT_MS,
-          env: environment()
-        },
-        (error, stdout, stderr) => {
-          const ending =
-            error === null ? '' : `\n(ended: ${error.message.split('\n')[0]})`;
-          resolve({
-            typeErrors,
-            printed: stdout === '' ? [] : stdout.trimEnd().split('\n'),
-            complaints: `${stderr}${ending}`
-          });
-        }
-      );
-    });
-    this._free++;
-    this._waiting.shift()?.();
-    return ran;
+        [compiler, '-p', '.', '--pretty', 'false'],
+        { cwd: this._folder, timeout: LIMIT_MS, env: environment() },
+        (error, stdout, stderr) =>
+          resolve(
+            error !== null && stdout === ''
+              ? `${stderr}${error.message}`
+              : `${stdout}${stderr}`
+          )
+      )
+    );
+    const found = new Map<Example, string>();
+    let example: Example | undefined;
+    for (const line of said.split('\n').filter(each => each !== '')) {
+      // Further lines of a complaint are indented.
+      const [, path, place, text] =
+        /^(\S.*?)\((\d+),\d+\): (.*)$/.exec(line) ?? [];
+      example = path === undefined ? example : byPath.get(path);
+      if (example === undefined || !(line.startsWith(' ') || text)) {
+        throw new Error(`TypeScript: ${said}`);
+      }
+      const own = text === undefined ? line : `line ${place}: ${text}`;
+      found.set(example, `${found.get(example) ?? ''}${own}\n`);
+    }
+    return found;
   }
 
-  private async _turn(): Promise<void> {
-    while (this._free === 0) {
-      await new Promise<void>(resolve => this._waiting.push(resolve));
+  /** One after the other, each in a process of its own. */
+  private async _runAlone(examples: readonly Example[]): Promise<void> {
+    for (const example of examples) {
+      await new Promise<void>(resolve =>
+        execFile(
+          process.execPath,
+          [...NODE_OPTIONS, 'example.js'],
+          {
+            cwd: this._folderOf(example),
+            timeout: LIMIT_MS,
+            env: environment()
+          },
+          (error, stdout, stderr) => {
+            const ending =
+              error === null
+                ? ''
+                : `\n(ended: ${error.message.split('\n')[0]})`;
+            this._tell.get(example)!(ranAs(stdout, `${stderr}${ending}`));
+            resolve();
+          }
+        )
+      );
     }
-    this._free--;
+  }
+
+  /** One after the other, in one process, and what remains of them in another one if that ends. */
+  private async _runShared(examples: readonly Example[]): Promise<void> {
+    for (let left = examples; left.length > 0;) {
+      left = left.slice(await this._runInOne(left));
+    }
+  }
+
+  /** Gives how many have run: fewer than all if one of them ends the process. */
+  private _runInOne(examples: readonly Example[]): Promise<number> {
+    const child = spawn(
+      process.execPath,
+      [
+        ...NODE_OPTIONS,
+        join(this._folder, 'runner.mjs'),
+        ...examples.map(each => this._folderOf(each))
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'], env: environment() }
+    );
+    // Of each example that is over, and of the one that runs.
+    const printed = [''];
+    const complaints = [''];
+    let told = 0;
+    const read = (stream: Readable, texts: string[]) =>
+      stream.setEncoding('utf8').on('data', text => {
+        texts.push(...`${texts.pop()}${text}`.split(`${OVER}\n`));
+        const over = Math.min(printed.length, complaints.length) - 1;
+        // Of the last one there is also to tell how the process ends.
+        for (; told < Math.min(over, examples.length - 1); told++) {
+          const outcome = ranAs(printed[told]!, complaints[told]!);
+          this._tell.get(examples[told]!)!(outcome);
+          limit.refresh();
+        }
+      });
+    let isTooLong = false;
+    const limit = setTimeout(() => {
+      isTooLong = true;
+      child.kill('SIGKILL');
+    }, LIMIT_MS);
+    read(child.stdout, printed);
+    read(child.stderr, complaints);
+    return new Promise(resolve =>
+      child.on('close', (code, signal) => {
+        clearTimeout(limit);
+        const isWhole =
+          Math.min(printed.length, complaints.length) > examples.length;
+        const how = isTooLong ? `not within ${LIMIT_MS} ms` : (signal ?? code);
+        this._tell.get(examples[told]!)!(
+          ranAs(
+            printed.slice(told).join(''),
+            `${complaints.slice(told).join('')}${isWhole && code === 0 ? '' : `\n(ended: ${how})`}`
+          )
+        );
+        resolve(told + 1);
+      })
+    );
   }
 
   private _folderOf(example: Example): string {
@@ -190,6 +306,14 @@ export class ExampleRuns {
     const name = example.title.replace(/\W+/g, '-');
     return join(this._folder, `${this._examples.indexOf(example)}-${name}`);
   }
+}
+
+function ranAs(stdout: string, complaints: string): Outcome {
+  return {
+    typeErrors: '',
+    printed: stdout === '' ? [] : stdout.trimEnd().split('\n'),
+    complaints
+  };
 }
 
 /** jest's own switches, and a terminal's colours, are not the reader's. */

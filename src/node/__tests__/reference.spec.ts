@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { buildNpmPackage } from '../../testing/node-programs';
 import { ExampleRuns, expectedLines, isPrintedAs } from './example-runs';
-import { markdownExamples, publicNames } from './public-names';
+import { type Example, markdownExamples, publicNames } from './public-names';
 
 const checkout = resolve(__dirname, '..', '..', '..');
 const names = publicNames(join(checkout, 'src', 'node', 'index.ts'));
@@ -33,11 +33,45 @@ const examples = [
   ...markdownExamples(join(checkout, 'docs/observe.md'), 'observe.md')
 ];
 
+/** What an example may do wrong, and what is said of it. They run before the others, most in one process with them. */
+const FAULTY: readonly (Example & { readonly complaint: RegExp })[] = [
+  {
+    title: 'throws',
+    code: "console.log(1);\nthrow new Error('thrown');\n",
+    complaint: /Error: thrown[^]*\(ended: 1\)$/
+  },
+  {
+    title: 'throws later',
+    code: "console.log(1);\nsetTimeout(() => { throw new Error('late'); });\n",
+    complaint: /Error: late[^]*\(ended: 1\)$/
+  },
+  {
+    title: 'never goes on',
+    code: 'console.log(1);\nawait new Promise(() => undefined);\n',
+    complaint: /^It awaits what nothing settles any more\.\n$/
+  },
+  {
+    title: 'is no success',
+    code: 'console.log(1);\nprocess.exitCode = 3;\n',
+    complaint: /^It sets the exit code 3\.\n$/
+  },
+  {
+    title: 'exits',
+    code: 'console.log(1);\nprocess.exit(4);\n',
+    complaint: /^\n\(ended: Command failed/
+  }
+];
+
+const MISTYPED: Example = {
+  title: 'mistyped',
+  code: "const text = { a: 'x' };\nconst two: { a: number } = text;\nconsole.log(Math.abs('2'), two); // → 2 2\n"
+};
+
 let scratch: string;
 let packageFolder: string;
 let runs: ExampleRuns;
 
-beforeAll(() => {
+beforeAll(async () => {
   // By its real name: that is what TypeScript says of a file, also where the temporary folder is a link.
   scratch = realpathSync(mkdtempSync(join(tmpdir(), 'spanwise-reference-')));
   packageFolder = join(scratch, 'package');
@@ -46,13 +80,12 @@ beforeAll(() => {
     recursive: true
   });
   const user = mkdtempSync(join(scratch, 'user-'));
-  runs = new ExampleRuns(
-    user,
-    packageFolder,
-    join(checkout, 'node_modules'),
-    examples
-  );
-  runs.start();
+  runs = new ExampleRuns(user, packageFolder, join(checkout, 'node_modules'), [
+    ...FAULTY,
+    ...examples,
+    MISTYPED
+  ]);
+  await runs.start();
 }, 600_000);
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
@@ -92,6 +125,21 @@ describe('examples', () => {
       expect(printed).toEqual(expected);
     }
     expect(isPrintedAs(printed, expected)).toBe(true);
+  });
+
+  it.each(FAULTY)('are told of one that $title', async example => {
+    const { typeErrors, printed, complaints } = await runs.outcomeOf(example);
+    expect(typeErrors).toBe('');
+    expect(printed).toEqual(['1']);
+    expect(complaints).toMatch(example.complaint);
+  });
+
+  it('are told what TypeScript complains of', async () => {
+    const { typeErrors, printed } = await runs.outcomeOf(MISTYPED);
+    expect(printed).toEqual([]);
+    expect(typeErrors).toMatch(
+      /^line 2: error TS2322: [^\n]*\n  Types of property 'a' [^\n]*\n[^\n]*\nline 3: error TS2345: [^\n]*\n$/
+    );
   });
 
   it('fail if they print something else', () => {
