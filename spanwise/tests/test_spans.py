@@ -352,11 +352,51 @@ def test_spans_are_shown_as_a_short_table(client: Client) -> None:
     assert "short › <b>shown</b> › two lines" in lines[1] and "…" in lines[2]
     assert {len(each) for each in lines[:-1]} == {len(lines[0])}
     assert lines[-1] == "  … and 2 more"
-    assert repr(SpanList(spans[:1])).startswith("1 span:\n  short › ")
+    assert repr(SpanList(spans[:1])).startswith("1 span:\n  <b>shown</b> › two lines  3 tasks")
     assert repr(SpanList()) == "0 spans"
     # It is a list like others.
     assert repr(client.spans()).splitlines()[0] == f"{len(client.spans())} spans:"
     assert spans == [*spans] and pickle.loads(pickle.dumps(spans)) == spans
+
+
+def test_a_list_of_spans_is_shown_by_the_tags_that_its_user_gave(client: Client) -> None:
+    """Not by what all begin with: the file, and a cell's first line."""
+    client.submit(add, 1, 2, pure=False).result()
+    (found,) = client.spans()[-1:]
+
+    def of(
+        cell: str, *tags: str, origin: str = "user", seconds: float = 1.0, file: str = "a.ipynb"
+    ) -> SpanInfo:
+        path = (file, *([cell] if cell else []), *tags)
+        return replace(found, name=tags, path=path, origin=origin, duration=seconds, tasks=1)
+
+    spans = SpanList(
+        [
+            of("", origin="notebook", seconds=9.0),
+            of("with span('load'):", origin="cell", seconds=8.0),
+            of("with span('load'):", "load", "read", seconds=7.0),
+            of("again = 1", "twice", seconds=6.0),
+            of("again = 2", "twice", seconds=5.0),
+            of("x", *["a long name"] * 9, "clean", seconds=4.0),
+            of("x", *["a long name"] * 9, "features", seconds=3.0),
+        ]
+    )
+    names = [line.rsplit("  1 tasks", 1)[0].strip() for line in repr(spans).splitlines()[1:]]
+    assert names[:5] == [
+        "a.ipynb",
+        "with span('load'): (cell)",
+        "load › read",
+        "a.ipynb › again = 1 › twice",
+        "a.ipynb › again = 2 › twice",
+    ]
+    assert [len(name) for name in names[5:]] == [60, 60]
+    assert names[5].startswith("…") and names[5].endswith(" › clean")
+    assert names[6].endswith(" › features")
+    assert (
+        repr(SpanList([replace(found, name=("default",), path=("default",))]))
+        .splitlines()[1]
+        .startswith("  default  ")
+    )
 
 
 @pytest.mark.parametrize(
