@@ -45,7 +45,7 @@ type Group =
   | 'CPU not known'
   | 'not on CPU'
   | 'data'
-  | 'other'
+  | 'the rest'
   | 'in vain'
   | 'still running'
   | 'filtered out'
@@ -93,9 +93,10 @@ const SERIALIZE: Meaning = {
 
 const OTHER: Meaning = {
   id: 'other',
-  label: 'other',
+  // (functions that have no row of their own are the others)
+  label: 'rest of the task',
   kind: 'other',
-  group: 'other'
+  group: 'the rest'
 };
 
 // Several activities may be one part of the bar, as reading and writing are "disk".
@@ -218,7 +219,7 @@ function meaningOf(activity: string): Meaning {
       id: activity,
       label: activity,
       kind: 'other',
-      group: 'other'
+      group: 'the rest'
     }
   );
 }
@@ -388,7 +389,7 @@ export function headlineOf(
               id: 'rest',
               label: 'not accounted for',
               role: { kind: 'rest' },
-              group: 'other'
+              group: 'the rest'
             },
         rest,
         total,
@@ -445,7 +446,7 @@ export function footText(result: FineMetricsResult, trans: Trans): string {
   }
   const total = totalText(result, trans);
   return result.unit === 'seconds'
-    ? trans.__('thread time %1 · wall leaves out pauses', total)
+    ? trans.__('capacity %1 · wall leaves out pauses', total)
     : total;
 }
 
@@ -825,7 +826,7 @@ export function tableOf(result: FineMetricsResult, trans: Trans): TableData {
       {
         name:
           unit === 'seconds' && result.account !== 'told'
-            ? trans.__('Share of thread time')
+            ? trans.__('Share of capacity')
             : trans.__('Share'),
         numeric: true
       },

@@ -27,7 +27,7 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['(de)serialise', trans => trans.__('(de)serialise')],
   ['deserialise', trans => trans.__('deserialise')],
   ['serialise', trans => trans.__('serialise')],
-  ['other', trans => trans.__('other')],
+  ['rest of the task', trans => trans.__('rest of the task')],
   // How a run ended.
   ['failed', trans => trans.__('failed')],
   ['cancelled', trans => trans.__('cancelled')],
@@ -52,6 +52,7 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['CPU not known', trans => trans.__('CPU not known')],
   ['not on CPU', trans => trans.__('not on CPU')],
   ['data', trans => trans.__('data')],
+  ['the rest', trans => trans.__('the rest')],
   ['idle', trans => trans.__('idle')],
   ['still running', trans => trans.__('still running')],
   ['filtered out', trans => trans.__('filtered out')],

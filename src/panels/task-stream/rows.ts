@@ -783,7 +783,7 @@ export function partRows(run: RunDetail, trans: Trans): PartRow[] {
   } else if (rest > run.duration * 0.005) {
     held.push({
       kind: 'other',
-      label: legendWord('other', trans),
+      label: legendWord('rest of the task', trans),
       seconds: rest,
       held: true,
       bytes: null

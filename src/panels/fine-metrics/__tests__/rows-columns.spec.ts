@@ -104,10 +104,10 @@ describe('the bar', () => {
       ['blocked', 'blocked (I/O, sleep)', 'not on CPU', '10.0 s', '2.5 %'],
       ['transfer', 'transfer, waited for', 'data', '20.0 s', '5.0 %'],
       ['import', 'importing modules', 'data', '13.0 s', '3.3 %'],
-      ['other', 'other', 'other', '8.00 s', '2.0 %'],
+      ['other', 'rest of the task', 'the rest', '8.00 s', '2.0 %'],
       ['lost', 'failed, cancelled or lost', 'in vain', '9.00 s', '2.3 %'],
       ['hidden', 'filtered out', 'filtered out', '70.0 s', '18 %'],
-      ['rest', 'not accounted for', 'other', '80.0 s', '20 %'],
+      ['rest', 'not accounted for', 'the rest', '80.0 s', '20 %'],
       ['idle:stopped', 'worker stopped', 'idle', '60.0 s', '15 %'],
       ['idle:paused', 'paused for memory', 'idle', '30.0 s', '7.5 %']
     ]);
@@ -136,7 +136,7 @@ describe('the bar', () => {
       ['CPU', '60.0 s', '15 %'],
       ['not on CPU, mostly waiting for the GIL', '50.0 s', '13 %'],
       ['data', '33.0 s', '8.3 %'],
-      ['other', '88.0 s', '22 %'],
+      ['the rest', '88.0 s', '22 %'],
       ['in vain', '9.00 s', '2.3 %'],
       ['filtered out', '70.0 s', '18 %'],
       ['idle', '90.0 s', '23 %']
@@ -217,7 +217,7 @@ describe('the bar', () => {
       ]
     }).groups;
     expect(groupWord(cpu!, english)).toBe('CPU');
-    expect(groupWord(other!, english)).toBe('other');
+    expect(groupWord(other!, english)).toBe('the rest');
   });
 
   it('adds up activities that are told twice', () => {
@@ -237,10 +237,10 @@ describe('the bar', () => {
     );
     expect(said(parts)).toEqual([
       ['serialize', '(de)serialise', 'data', '11.0 s', '52 %'],
-      ['other', 'other', 'other', '4.00 s', '19 %'],
+      ['other', 'rest of the task', 'the rest', '4.00 s', '19 %'],
       ['lost', 'failed, cancelled or lost', 'in vain', '2.00 s', '9.5 %'],
-      ['mine', 'mine', 'other', '1.00 s', '4.8 %'],
-      ['yours', 'yours', 'other', '3.00 s', '14 %']
+      ['mine', 'mine', 'the rest', '1.00 s', '4.8 %'],
+      ['yours', 'yours', 'the rest', '3.00 s', '14 %']
     ]);
     expect(parts.map(({ role }) => role)).toEqual([
       { kind: 'serialize' },
@@ -301,7 +301,7 @@ describe('the bar', () => {
       byActivity: [{ activity: 'constructor', value: 3, share: null }]
     };
     expect(activityRows(own)).toMatchObject([
-      { id: 'constructor', label: 'constructor', group: 'other', value: 3 }
+      { id: 'constructor', label: 'constructor', group: 'the rest', value: 3 }
     ]);
     const { rows } = tableOf(own, english);
     const figures = rows.map(cells => cells[4]!.value);
@@ -437,7 +437,7 @@ describe('functions', () => {
         parts: [
           'transfer transfer, waited for data 9.00 s 30 %',
           'import importing modules data 13.0 s 43 %',
-          'other other other 8.00 s 27 %'
+          'other rest of the task the rest 8.00 s 27 %'
         ]
       }
     ]);
@@ -576,7 +576,7 @@ describe('the table', () => {
       'Function',
       'Executions',
       'Total',
-      'Share of thread time',
+      'Share of capacity',
       'thread-cpu',
       'gil',
       'blocked',
@@ -590,7 +590,7 @@ describe('the table', () => {
       ...columns.slice(1).map(() => true)
     ]);
     expect(plain(note!)).toBe(
-      'thread time 6 min 40 s = wall 80.0 s × 5 threads · wall leaves out pauses'
+      'capacity 6 min 40 s = wall 80.0 s × 5 threads · wall leaves out pauses'
     );
   });
 

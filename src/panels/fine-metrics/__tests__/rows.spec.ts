@@ -69,7 +69,7 @@ describe('the bar over everything', () => {
     // Durations are 32-bit numbers: a run and its parts differ by less than a microsecond.
     const other = headline.parts.find(({ id }) => id === 'other')?.value ?? 0;
     expect(other).toBeLessThan(1e-6 * run.boxes.length);
-    const groups = headline.groups.filter(({ group }) => group !== 'other');
+    const groups = headline.groups.filter(({ group }) => group !== 'the rest');
     expect(groups.map(({ group }) => group)).toEqual([
       'CPU',
       'not on CPU',
@@ -182,7 +182,7 @@ describe('the bar over everything', () => {
 
   it('names each of its times, and says which is without pauses', () => {
     expect(plain(footText(result, english))).toBe(
-      'thread time 3 min 57 s = wall 29.6 s × 8 threads · wall leaves out pauses'
+      'capacity 3 min 57 s = wall 29.6 s × 8 threads · wall leaves out pauses'
     );
     expect(plain(footText({ ...result, unit: 'bytes' }, english))).not.toMatch(
       /wall/
@@ -194,7 +194,7 @@ describe('the bar over everything', () => {
     expect(headlineOf(half, true).groups).toMatchObject([
       { group: 'still running', shareText: '100\u00a0%' }
     ]);
-    expect(headlineOf(half).groups).toMatchObject([{ group: 'other' }]);
+    expect(headlineOf(half).groups).toMatchObject([{ group: 'the rest' }]);
   });
 
   it('is empty without dividing by nothing', () => {

@@ -73,7 +73,7 @@ describe('Fine Performance Metrics', () => {
       .all('.sw-FineMetrics-bar')[0]!
       .getAttribute('aria-description');
     expect(plain(bar)).toBe(
-      'CPU 3.00 s, 38 %; other 1.00 s, 13 %; filtered out 4.00 s, 50 %'
+      'CPU 3.00 s, 38 %; rest of the task 1.00 s, 13 %; filtered out 4.00 s, 50 %'
     );
     expect(texts('By function')).toEqual(['f, 4.00 s, 50 %']);
     expect(texts('Idle, by cause')).toEqual(['cause not known, 7.00 s, 70 %']);

@@ -494,7 +494,7 @@ describe('the table and the details', () => {
     ).toEqual([
       ['transfer', 'transfer', true, 0.2, 5],
       ['compute', 'f', true, 0.6, 0],
-      ['other', 'other', true, 0.2, null],
+      ['other', 'rest of the task', true, 0.2, null],
       ['transfer', 'transfer', false, 3, 7]
     ]);
     expect(
