@@ -42,6 +42,8 @@ export type Pin = {
 type ClusterCardProps = {
   readonly cluster: ClusterInfo | null;
   readonly users: ClusterUsers;
+  /** Of each that can be chosen. */
+  readonly usersOf: (cluster: ClusterInfo) => ClusterUsers;
   readonly actions: ClusterActions;
   readonly clusters: readonly ClusterInfo[];
   readonly status: LinkStatus;
@@ -51,6 +53,8 @@ type ClusterCardProps = {
   readonly pin?: Pin | null;
   /** A recording without a cluster that goes on beside the cluster, or the other way round. */
   readonly beside?: ClusterInfo | null;
+  /** What the open panels show, if none of them shows the cluster; undefined: one does, or none would turn to it. */
+  readonly inPanels?: ClusterInfo | null | undefined;
   /** Shows it in the card, and in the open panels that are not pinned. */
   onChoose(cluster: ClusterInfo): void;
   /** Asks for the address of a Dask cluster; null: there are no notebooks whose kernels could connect. */
@@ -120,6 +124,9 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
       {cluster.clock && <div className="sw-cluster-why">{cluster.clock}</div>}
       {props.beside && <Beside {...props} beside={props.beside} />}
+      {props.inPanels !== undefined && (
+        <InPanels {...props} cluster={cluster} inPanels={props.inPanels} />
+      )}
       {pausesOf(cluster, trans).map(line => (
         <div key={line} className="sw-cluster-why" role="status">
           {line}
@@ -229,6 +236,33 @@ function Beside(
         label={trans.__('Show %1', name)}
         text={trans.__('Show')}
         onClick={() => props.onChoose(beside)}
+      />
+    </div>
+  );
+}
+
+/** The panels stay with their notebook when one works in another. */
+function InPanels(
+  props: Pick<ClusterCardProps, 'onChoose' | 'trans'> & {
+    readonly cluster: ClusterInfo;
+    readonly inPanels: ClusterInfo | null;
+  }
+): JSX.Element {
+  const { cluster, inPanels, trans } = props;
+  return (
+    <div className="sw-cluster-line sw-cluster-why" role="status">
+      <span>
+        {inPanels === null
+          ? trans.__('The open panels do not show it.')
+          : inPanels.name === cluster.name
+            ? trans.__('The open panels show another %1.', inPanels.name)
+            : trans.__('The open panels show %1.', inPanels.name)}
+      </span>
+      <span className="sw-cluster-spacer" />
+      <ToolButton
+        label={trans.__('Show %1 in the open panels', cluster.name)}
+        text={trans.__('Show it there')}
+        onClick={() => props.onChoose(cluster)}
       />
     </div>
   );
@@ -386,17 +420,30 @@ function MemoryMeter(props: {
   readonly cluster: ClusterInfo;
   readonly trans: TranslationBundle;
 }): JSX.Element {
-  const { used, limit } = memoryOf(props.cluster);
+  const { trans } = props;
+  const { used, limit, workers, ofEach } = memoryOf(props.cluster);
   const text = limit > 0 ? formatBytesOf(used, limit) : formatBytes(used);
+  const title = limit > 0 ? limitSentence(trans) : undefined;
+  // A sum alone is taken for the machine's memory.
+  const shown =
+    limit === 0 || workers === 1
+      ? text
+      : ofEach > 0
+        ? trans.__(
+            '%1 of %2 × %3',
+            formatBytes(used),
+            workers,
+            formatBytes(ofEach)
+          )
+        : trans.__('%1, limits added up', text);
   const [figure = ''] = text.split(' of ');
-  const title = limit > 0 ? limitSentence(props.trans) : undefined;
   return (
     <>
       <div className="sw-cluster-line sw-cluster-figures" title={title}>
         <span>{props.trans.__('Memory')}</span>
         <span className="sw-cluster-spacer" />
         <span>
-          <MarkedText text={text} piece={figure} as="b" />
+          <MarkedText text={shown} piece={figure} as="b" />
         </span>
       </div>
       <div
@@ -505,16 +552,29 @@ function choices(props: ClusterCardProps): readonly MenuItem[] {
   return [...clusters]
     .sort((a, b) => b.startedAt - a.startedAt)
     .map(info => ({
-      // Runs of one notebook have one name.
-      label: trans.__(
-        '%1 · %2 · started %3',
-        info.name,
-        stateText(info, trans),
-        formatClock(info.startedAt, Date.now() / 1000)
-      ),
+      label: choiceText(info, props.usersOf(info), trans),
       isToggled: info.cluster === cluster?.cluster,
       run: () => props.onChoose(info)
     }));
+}
+
+/** Runs of one notebook have one name, and so may clusters of several: what it is, whose, and since when. */
+function choiceText(
+  info: ClusterInfo,
+  { notebooks, programs }: ClusterUsers,
+  trans: TranslationBundle
+): string {
+  const isUsual = info.kind === 'embedded' && info.environment === undefined;
+  return [
+    info.name,
+    ...(isUsual || info.cluster === REFUSED_CLUSTER
+      ? []
+      : [kindText(info, trans)]),
+    ...shortNames(notebooks),
+    ...(info.environment === undefined ? [] : programs),
+    stateText(info, trans),
+    trans.__('started %1', formatClock(info.startedAt, Date.now() / 1000))
+  ].join(' · ');
 }
 
 /** Who uses it: notebooks, and of a cluster that many may share other programs too. */

@@ -5,11 +5,20 @@ import type { ClusterInfo } from '../wire/panel-link';
 export function memoryOf(cluster: ClusterInfo): {
   readonly used: number;
   readonly limit: number;
+  readonly workers: number;
+  /** The limit of each; 0 = they have not the same. */
+  readonly ofEach: number;
 } {
   const present = cluster.workers.filter(({ state }) => state !== 'gone');
   return {
     used: present.reduce((sum, { process }) => sum + process, 0),
-    limit: present.reduce((sum, { memoryLimit }) => sum + memoryLimit, 0)
+    limit: present.reduce((sum, { memoryLimit }) => sum + memoryLimit, 0),
+    workers: present.length,
+    ofEach: present.every(
+      ({ memoryLimit }) => memoryLimit === present[0]?.memoryLimit
+    )
+      ? (present[0]?.memoryLimit ?? 0)
+      : 0
   };
 }
 

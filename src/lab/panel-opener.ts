@@ -90,6 +90,20 @@ export class PanelOpener {
     );
   }
 
+  /** What the open panels show that would turn, if none shows the cluster; undefined: one does, or there are none. */
+  insteadOf(cluster: ClusterInfo): ClusterInfo | null | undefined {
+    const turning = this.open.filter(({ turns }) => turns);
+    return this.showing(cluster).length > 0
+      ? undefined
+      : turning[turning.length - 1]?.cluster;
+  }
+
+  /** What the newest open panel that turns is tied to. */
+  get lastTarget(): ClusterTarget | undefined {
+    const turning = this.open.filter(({ turns }) => turns);
+    return turning[turning.length - 1]?.clusterTarget;
+  }
+
   /** All open panels that show the cluster stay with it, or follow again. */
   setPinned(cluster: ClusterInfo, isPinned: boolean): void {
     for (const panel of this.showing(cluster)) {

@@ -27,6 +27,8 @@ export class SidebarModel extends Disposing {
   private _frontClosed: FrontClosed | null = null;
   /** The user chose a cluster since the last turn to a notebook or panel. */
   private _hasChosen = false;
+  /** It has shown what was in front, or was chosen: until then it shows what there is. */
+  private _hasTurned = false;
   /** Id of a cluster to be shown as soon as the page hears of it. */
   private _awaited: string | null = null;
   private _watch: IWatch | null = null;
@@ -92,7 +94,11 @@ export class SidebarModel extends Disposing {
   get users(): ClusterUsers {
     return this.cluster === null
       ? { owner: undefined, notebooks: [], programs: [] }
-      : clusterUsers(this.cluster, this._options.notebookOf);
+      : this.usersOf(this.cluster);
+  }
+
+  usersOf(cluster: ClusterInfo): ClusterUsers {
+    return clusterUsers(cluster, this._options.notebookOf);
   }
 
   get spans(): SpansResult | null {
@@ -138,6 +144,7 @@ export class SidebarModel extends Disposing {
   /** Show a cluster that was chosen; the notebook or panel one turns to next takes over again. */
   choose(cluster: ClusterInfo): void {
     this._hasChosen = true;
+    this._hasTurned = true;
     // A notebook that shares the cluster keeps its own filter.
     const near = this._front ?? undefined;
     this.follow(this._options.contexts.targetOf(cluster, 'follows', near));
@@ -195,12 +202,51 @@ export class SidebarModel extends Disposing {
       this._followFront();
     }
     const newest = newestOf(this.feed.clusters);
-    if (newest !== null && this._givesWayTo(newest)) {
+    if (
+      newest !== null &&
+      !this._followPanels(newest) &&
+      this._givesWayTo(newest)
+    ) {
       this.follow(targetOf(newest, this._options.notebookOf));
     }
     // An open target that has found its notebook gives way to the selection that the notebook's panels share already.
     this.follow(this.target);
     this._emit();
+  }
+
+  /** Look again at what the open panels show: one was opened, or came back after a reload. */
+  lookAtPanels(): void {
+    if (this._front === null && !this._hasChosen) {
+      this._onClusters();
+    }
+  }
+
+  /**
+   * With nothing in front, as after a reload until one clicks, the sidebar shows what the open panels show. What has ended gives way to what
+   * runs, as without panels.
+   */
+  private _followPanels(newest: ClusterInfo): boolean {
+    const target = this._options.inPanels?.();
+    const isFree = this._front === null || !this._hasTurned;
+    if (
+      target === undefined ||
+      !isFree ||
+      this._hasChosen ||
+      this._isFrontKnown()
+    ) {
+      return false;
+    }
+    // As it is now: the panels may hear of it after this.
+    const known = this._options.contexts.clusterOf(target)?.cluster;
+    const shown = this.feed.clusters.find(({ cluster }) => cluster === known);
+    if (
+      shown === undefined ||
+      (shown.state === 'ended' && newest.state !== 'ended')
+    ) {
+      return false;
+    }
+    this.follow(target);
+    return true;
   }
 
   /** If what is in front has no cluster, a running cluster replaces an ended one: a program was started in a terminal. */
@@ -216,6 +262,7 @@ export class SidebarModel extends Disposing {
 
   private _followFront(): void {
     if (this._front !== null && this._isFrontKnown()) {
+      this._hasTurned = true;
       this.follow(this._front);
     }
   }
@@ -315,5 +362,7 @@ export namespace SidebarModel {
     readonly feed: IFeed;
     readonly contexts: ContextPool;
     readonly notebookOf: NotebookOf;
+    /** What the open panels are tied to; undefined: none is open. */
+    readonly inPanels?: () => ClusterTarget | undefined;
   }
 }

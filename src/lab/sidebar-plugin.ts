@@ -58,7 +58,8 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
     const model = new SidebarModel({
       feed,
       contexts,
-      notebookOf: cluster => kernels.notebookOf(cluster)
+      notebookOf: cluster => kernels.notebookOf(cluster),
+      inPanels: () => opener.lastTarget
     });
     const trans = (translator ?? nullTranslator).load('spanwise');
     const { serverSettings, kernelspecs } = app.serviceManager;
@@ -131,7 +132,10 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
       sidebar.shown.connect(() => void app.restored.then(widen));
     }
     // Panels that were opened or closed are marked in the gallery.
-    shell.layoutModified.connect(() => sidebar.update());
+    shell.layoutModified.connect(() => {
+      model.lookAtPanels();
+      sidebar.update();
+    });
     opener.changed.connect(() => sidebar.update());
   }
 };

@@ -101,6 +101,7 @@ export class Sidebar extends ReactWidget {
             <ClusterCard
               cluster={model.cluster}
               users={model.users}
+              usersOf={cluster => model.usersOf(cluster)}
               actions={this._options.actions}
               clusters={feed.clusters}
               status={feed.status}
@@ -108,6 +109,11 @@ export class Sidebar extends ReactWidget {
               address={dask?.clusters.addressOf(model.cluster?.cluster)}
               pin={this._pinOf(model.cluster)}
               beside={model.beside}
+              inPanels={
+                model.cluster === null
+                  ? undefined
+                  : opener.insteadOf(model.cluster)
+              }
               onChoose={cluster => this._options.choose(cluster)}
               onAttach={dask?.attach ?? null}
             />

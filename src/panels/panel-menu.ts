@@ -1,6 +1,6 @@
 /** A menu at a toolbar button. It lives while it is open; its commands are its own. */
+import { MenuSvg } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
-import { Menu } from '@lumino/widgets';
 
 export type MenuItem = {
   readonly label: string;
@@ -16,7 +16,8 @@ export function openMenu(
   items: readonly (MenuItem | 'separator')[]
 ): void {
   const commands = new CommandRegistry();
-  const menu = new Menu({ commands });
+  // JupyterLab's, which draws a check at what is on.
+  const menu = new MenuSvg({ commands });
   menu.addClass('sw-menu');
   items.forEach((item, index) => {
     if (item === 'separator') {

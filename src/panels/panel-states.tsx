@@ -408,6 +408,9 @@ export function strips(
             )),
       button: {
         label: trans.__('Follow the next run'),
+        hint: trans.__(
+          'Shows the next cluster of the same notebook here. Clusters of other notebooks are chosen in the sidebar, under Cluster.'
+        ),
         pressed: options.follows,
         onClick: () => actions.setFollows(!options.follows)
       }

@@ -13,6 +13,8 @@ type StateButton = {
   readonly disabledBecause?: string;
   /** For a switch: whether it is on. */
   readonly pressed?: boolean;
+  /** What it does, where its label leaves that open. */
+  readonly hint?: string;
 };
 
 export type PanelState = {
@@ -108,14 +110,14 @@ function StateAction(props: {
   readonly button: StateButton;
   readonly className: string;
 }): JSX.Element {
-  const { label, onClick, disabledBecause, pressed } = props.button;
+  const { label, onClick, disabledBecause, pressed, hint } = props.button;
   return (
     <button
       type="button"
       className={props.className}
       aria-disabled={disabledBecause !== undefined || undefined}
       aria-pressed={pressed}
-      title={disabledBecause}
+      title={disabledBecause ?? hint}
       onClick={() => {
         if (disabledBecause === undefined) {
           onClick();

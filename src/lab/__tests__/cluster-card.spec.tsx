@@ -40,6 +40,7 @@ function textOf(
             ? { owner: undefined, notebooks: [], programs: [] }
             : clusterUsers(cluster, user => user.notebook?.path)
         }
+        usersOf={of => clusterUsers(of, user => user.notebook?.path)}
         actions={actions}
         clusters={cluster === null ? [] : [cluster]}
         status={{ kind: 'open' }}
@@ -134,6 +135,83 @@ describe('ClusterCard', () => {
       expect(meter(0)).toEqual(['2.00\u00a0GiB', '']);
     }
   );
+
+  it('shows the limits of several workers as what they are', () => {
+    const GiB = 2 ** 30;
+    const shown = (...limits: number[]) => {
+      const workers = limits.map((memoryLimit, worker) => ({
+        ...here,
+        worker,
+        process: GiB,
+        memoryLimit
+      }));
+      textOf(clusterInfo({ workers }));
+      const meter = host.querySelector('[role=meter]')!;
+      return meter.previousElementSibling!.textContent?.replace(/\s/g, ' ');
+    };
+    expect(shown(23.5 * GiB)).toBe('Memory1.00 of 23.5 GiB');
+    expect(shown(23.5 * GiB, 23.5 * GiB)).toBe(
+      'Memory2.00 GiB of 2 × 23.5 GiB'
+    );
+    expect(shown(8 * GiB, 4 * GiB)).toBe(
+      'Memory2.00 of 12.0 GiB, limits added up'
+    );
+    expect(shown(0, 0)).toBe('Memory2.00 GiB');
+  });
+
+  it('lists clusters of one name so that each is known, and marks the one in front', async () => {
+    const started = new Date().setHours(9, 21, 40) / 1000;
+    const own = { ...joined, notebook: { path: 'work/b.ipynb' } };
+    const first = clusterInfo({ name: 'survey', startedAt: started });
+    const chosen = jest.fn();
+    const others = [
+      { ...first, cluster: 'b', startedAt: started - 1, clients: [own] },
+      clusterInfo({
+        ...first,
+        cluster: 'c',
+        kind: 'local',
+        state: 'ended',
+        startedAt: started - 60
+      })
+    ];
+    textOf(first, atRest, { clusters: [...others, first], onChoose: chosen });
+    host
+      .querySelector<HTMLButtonElement>('[aria-label="Choose cluster"]')!
+      .click();
+    const items = [...document.querySelectorAll('.sw-menu .lm-Menu-item')];
+    expect(items.map(each => each.textContent)).toEqual([
+      'survey · running · started 09:21:40',
+      'survey · b.ipynb · running · started 09:21:39',
+      'survey · local schedulers · ended · started 09:20:40'
+    ]);
+    const marks = items.map(
+      each => each.querySelector('.lm-Menu-itemIcon svg') !== null
+    );
+    expect(marks).toEqual([true, false, false]);
+    document.dispatchEvent(new KeyboardEvent('keydown', { keyCode: 27 }));
+  });
+
+  it('tells of panels that show another cluster, and turns them', () => {
+    const info = clusterInfo({ name: 'survey' });
+    const other = clusterInfo({ cluster: 'other', name: 'first-look' });
+    const onChoose = jest.fn();
+    expect(textOf(info)).not.toContain('open panels');
+    expect(textOf(info, atRest, { inPanels: null })).toContain(
+      'The open panels do not show it.'
+    );
+    expect(
+      textOf(info, atRest, { inPanels: { ...other, name: 'survey' } })
+    ).toContain('The open panels show another survey.');
+    expect(textOf(info, atRest, { inPanels: other, onChoose })).toContain(
+      'The open panels show first-look.'
+    );
+    host
+      .querySelector<HTMLButtonElement>(
+        '[aria-label="Show survey in the open panels"]'
+      )!
+      .click();
+    expect(onChoose).toHaveBeenCalledWith(info);
+  });
 
   it('names workers that are paused, and what fills them, as text', () => {
     const full = { ...here, state: 'paused', why: '<b>9 of 10 MiB' };

@@ -141,6 +141,24 @@ describe('of two notebooks', () => {
     expect(titles()).toEqual(['Bandwidth · survey', 'System · survey']);
   });
 
+  it('panels that stay with another cluster are told of, until they turn', () => {
+    expect(opener.insteadOf(inB)).toBeUndefined();
+    expect(opener.lastTarget).toBeUndefined();
+    const panel = show('system', a);
+    show('compare', a);
+    expect(opener.lastTarget).toEqual(a);
+    expect(opener.insteadOf(inA)).toBeUndefined();
+    expect(opener.insteadOf(inB)).toEqual(inA);
+    // It was told to stay.
+    panel.setPinned(true);
+    expect(opener.insteadOf(inB)).toBeUndefined();
+    panel.setPinned(false);
+    opener.turn(b);
+    expect(opener.insteadOf(inB)).toBeUndefined();
+    opener.turn({ notebook: 'none.ipynb' });
+    expect(opener.insteadOf(inB)).toBeNull();
+  });
+
   it('of two panels of one kind none turns to the cluster of the other', () => {
     const [first, second] = [show('system', a), show('system', b)];
     expect(second).not.toBe(first);

@@ -1,6 +1,6 @@
 import { Signal } from '@lumino/signaling';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
-import type { ClusterUser } from '../../feed/cluster-ref';
+import type { ClusterTarget, ClusterUser } from '../../feed/cluster-ref';
 import type { ClusterInfo } from '../../wire/panel-link';
 import { SidebarModel } from '../sidebar-model';
 import { drawnSpans } from './drawn-spans';
@@ -14,10 +14,10 @@ const inB = clusterInfo({
   notebook: { path: 'b.ipynb' }
 });
 
-function setUp() {
+function setUp(inPanels?: SidebarModel.IOptions['inPanels']) {
   const { feed, contexts } = labContext();
   const notebookOf = (info: ClusterUser) => info.notebook?.path;
-  const model = new SidebarModel({ feed, contexts, notebookOf });
+  const model = new SidebarModel({ feed, contexts, notebookOf, inPanels });
   return { feed, contexts, model };
 }
 
@@ -120,6 +120,49 @@ describe('SidebarModel', () => {
     model.turnTo({ notebook: 'a.ipynb' });
     feed.setClusters(old, { ...program, tasks: 1 });
     expect(model.cluster).toBe(old);
+  });
+
+  it('shows what the open panels show while nothing is in front, as after a reload', () => {
+    const panels: ClusterTarget[] = [];
+    const { feed, model } = setUp(() => panels[0]);
+    const own: ClusterInfo = { ...inA, state: 'ended' };
+    const observation: ClusterInfo = { ...inB, kind: 'local', state: 'ended' };
+    feed.setClusters(own, observation);
+    expect(model.cluster).toBe(observation);
+    // They come back when JupyterLab restores its layout.
+    panels.push({ notebook: 'a.ipynb' });
+    model.lookAtPanels();
+    expect(model.cluster).toBe(own);
+    feed.setClusters(own, { ...observation, tasks: 3 });
+    expect(model.cluster).toBe(own);
+    // What runs is not hidden by what has ended.
+    feed.setClusters(own, inB);
+    expect(model.cluster).toBe(inB);
+    // Who turns to a notebook, or chooses, has the last word.
+    feed.setClusters(inA, inB);
+    expect(model.cluster).toBe(inA);
+    model.turnTo({ notebook: 'b.ipynb' });
+    model.lookAtPanels();
+    expect(model.cluster).toBe(inB);
+    model.turnTo({ notebook: 'none.ipynb' });
+    feed.setClusters(inA, { ...inB, tasks: 3 });
+    model.lookAtPanels();
+    expect(model.cluster?.cluster).toBe('b');
+    model.forgetFront();
+    expect(model.cluster).toBe(inA);
+    model.choose(inB);
+    model.lookAtPanels();
+    expect(model.cluster?.cluster).toBe('b');
+  });
+
+  it('shows what the open panels show until the kernel of the notebook in front is known', () => {
+    const { feed, model } = setUp(() => ({ name: inA.name }));
+    model.turnTo({ notebook: 'unknown yet' });
+    feed.setClusters(
+      { ...inA, state: 'ended' },
+      { ...inB, kind: 'local', state: 'ended' }
+    );
+    expect(model.cluster?.cluster).toBe('a');
   });
 
   it('turns from what has ended to a program that runs, where the panel or notebook in front was closed', () => {

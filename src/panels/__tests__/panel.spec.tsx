@@ -393,6 +393,11 @@ describe('SpanwisePanel', () => {
     const text = await drawn(panel);
     expect(text).toContain(why);
     expect(text).toContain('3 tasks');
+    const follow = get(panel, 'button[aria-pressed][title*=next]');
+    expect(follow.textContent).toBe('Follow the next run');
+    expect(follow.title).toBe(
+      'Shows the next cluster of the same notebook here. Clusters of other notebooks are chosen in the sidebar, under Cluster.'
+    );
 
     const next = { ...first, cluster: 'c2', startedAt: 2000 };
     made.feed.setClusters({ ...first, state: 'ended', why }, next);
