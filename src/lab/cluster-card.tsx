@@ -567,13 +567,13 @@ function choiceText(
   const isUsual = info.kind === 'embedded' && info.environment === undefined;
   return [
     info.name,
+    stateText(info, trans),
+    trans.__('started %1', formatClock(info.startedAt, Date.now() / 1000)),
     ...(isUsual || info.cluster === REFUSED_CLUSTER
       ? []
       : [kindText(info, trans)]),
     ...shortNames(notebooks),
-    ...(info.environment === undefined ? [] : programs),
-    stateText(info, trans),
-    trans.__('started %1', formatClock(info.startedAt, Date.now() / 1000))
+    ...(info.environment === undefined ? [] : programs)
   ].join(' · ');
 }
 

@@ -35,7 +35,10 @@ test('clusters stay apart, end and are followed', async ({ lab }) => {
   await south.run(1);
   await expect(lab.sidebar.span("south's span")).toBeVisible();
   await expect(lab.sidebar.span("north's span")).toHaveCount(0);
+  const stay = 'The open panels show north.';
+  await expect(lab.sidebar.card('south')).toContainText(stay);
   await lab.sidebar.item('Fine Performance Metrics').press('Control+Enter');
+  await expect(lab.sidebar.card('south')).not.toContainText(stay);
   const southern = lab.panel('Fine Performance Metrics', 'south');
   const functions = (panel: typeof southern) =>
     panel.region.getByRole('list', { name: 'By function' });

@@ -181,8 +181,8 @@ describe('ClusterCard', () => {
     const items = [...document.querySelectorAll('.sw-menu .lm-Menu-item')];
     expect(items.map(each => each.textContent)).toEqual([
       'survey · running · started 09:21:40',
-      'survey · b.ipynb · running · started 09:21:39',
-      'survey · local schedulers · ended · started 09:20:40'
+      'survey · running · started 09:21:39 · b.ipynb',
+      'survey · ended · started 09:20:40 · local schedulers'
     ]);
     const marks = items.map(
       each => each.querySelector('.lm-Menu-itemIcon svg') !== null
