@@ -223,3 +223,35 @@ def test_no_notebook_begins_where_the_wheel_or_the_kernel_could_not_be_put(
     )
     done = kernel_of(packages)
     assert (done.returncode, done.stdout) == (1, "pip\n")
+
+
+_LIMITED = """
+set -euo pipefail
+complain() { echo "$*"; }
+source <(sed -n "/^limited() {/,/^}/p" "$1")
+shift
+limited "$@"
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "said"),
+    [
+        (["0.1", "sleep", "60"], 124, "   Ended at its limit of 0.1 s, "),
+        (["60", "bash", "-c", "kill -KILL $$"], 137, "   Ended at its limit of 60 s, or killed"),
+        (["60", "bash", "-c", "exit 3"], 3, ""),
+        (["60", "true"], 0, ""),
+    ],
+)
+def test_a_step_that_is_ended_says_so(
+    checkout: Path, arguments: list[str], exit_code: int, said: str
+) -> None:
+    done = subprocess.run(
+        ["bash", "-c", _LIMITED, "-", checkout / "scripts/prepare.sh", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == exit_code
+    assert done.stdout.startswith(said) and bool(done.stdout) == bool(said)
