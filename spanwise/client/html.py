@@ -15,15 +15,24 @@ def cluster_facts_html(session: Any, status: str) -> str:
     """The cluster's name, state, workers, threads, memory, and a button for the panels."""
     workers = session.running_workers()
     threads = sum(worker["threads"] for worker in workers)
-    limit = sum(worker["memoryLimit"] for worker in workers)
     state = status if session.dead is None else "ended"
-    memory = format_bytes(int(limit)) if limit else "no limit"
     facts = [
         f"{len(workers)} {'worker' if len(workers) == 1 else 'workers'}",
         f"{threads} {'thread' if threads == 1 else 'threads'}",
-        f"memory {memory}",
+        f"memory {_limits_text([int(worker['memoryLimit']) for worker in workers])}",
     ]
     return cluster_html(session.cluster_id, session.name, state, facts, session.dead or "")
+
+
+def _limits_text(limits: list[int]) -> str:
+    """What workers may use. Each has its own limit: their sum may be more than the machine has."""
+    if not any(limits):
+        return "no limit"
+    if len(limits) == 1:
+        return format_bytes(limits[0])
+    if len(set(limits)) == 1:
+        return f"{len(limits)} × {format_bytes(limits[0])}"
+    return f"{format_bytes(sum(limits))}, limits added up"
 
 
 def future_html(key: Any, status: str, kind: type | None) -> str:

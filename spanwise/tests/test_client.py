@@ -7,6 +7,7 @@ import threading
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import dask
@@ -16,6 +17,7 @@ from dask import delayed
 
 from spanwise import as_completed, span, wait
 from spanwise.client.current import default_client
+from spanwise.client.html import cluster_facts_html
 from spanwise.client.memory_sampler import MemorySampler
 from spanwise.errors import CancelledError, ClusterError, SchedulerLost
 from spanwise.records.enumerations import ORIGIN_USER, SPAN_WORDS
@@ -409,6 +411,26 @@ def test_memory_sampler(client: LocalClient) -> None:
     assert list(frame.columns) == ["one", "two"] and frame.index[0].total_seconds() == 0
     with pytest.raises(ValueError, match="measure"):
         sampler.sample("x", measure="nonsense")
+
+
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        ([0, 0], "no limit"),
+        ([], "no limit"),
+        ([2**31], "2.00 GiB"),
+        ([2**31] * 3, "3 × 2.00 GiB"),
+        ([2**31, 2**30], "3.00 GiB, limits added up"),
+    ],
+)
+def test_memory_limits_are_not_taken_for_the_machine_s_memory(limits: list[int], text: str) -> None:
+    session = SimpleNamespace(
+        running_workers=lambda: [{"threads": 1, "memoryLimit": each} for each in limits],
+        cluster_id="c",
+        name="n",
+        dead=None,
+    )
+    assert f"memory {text}<" in cluster_facts_html(session, "running")
 
 
 def test_html_is_escaped(client: LocalClient) -> None:

@@ -305,7 +305,7 @@ function titleOfWorkers(measure: string, trans: Trans): string {
   );
 }
 
-/** "limit 16.0 GiB · sampled every 250 ms" */
+/** "workers’ limits 16.0 GiB · sampled every 250 ms" */
 export function subtitleOf(result: MemoryResult, trans: Trans): string {
   const parts: string[] = [];
   const others = result.runs.filter(run => run.measure !== result.measure);
@@ -313,7 +313,9 @@ export function subtitleOf(result: MemoryResult, trans: Trans): string {
     parts.push(trans.__('runs keep the measure that they were recorded with'));
   }
   if (result.limits !== null && result.limits.memoryLimit > 0) {
-    parts.push(trans.__('limit %1', formatBytes(result.limits.memoryLimit)));
+    parts.push(
+      trans.__('workers’ limits %1', formatBytes(result.limits.memoryLimit))
+    );
   }
   const interval = result.runs.at(-1)?.intervalSeconds;
   if (interval !== undefined) {

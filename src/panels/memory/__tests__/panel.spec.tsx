@@ -72,7 +72,7 @@ it.each(['embedded', 'dask'] as const)(
       return [found.textContent, found.title];
     };
     expect(await aside({})).toEqual([
-      'limit 47.0\u00a0GiB',
+      'workers’ limits 47.0\u00a0GiB',
       'The limit is the workers’ limits added up, which may be more memory than there is.'
     ]);
     expect(await aside({ limits: null })).toEqual(['', '']);

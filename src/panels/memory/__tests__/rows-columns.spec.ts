@@ -317,7 +317,7 @@ describe('the words of memory', () => {
   it('say below what else is to be known', () => {
     const own = { ...one, measure: 'unmanaged' };
     const every = `sampled every ${formatDuration(0.5)}`;
-    const limit = `limit ${formatBytes(50 * MiB)}`;
+    const limit = `workers’ limits ${formatBytes(50 * MiB)}`;
     const other = 'runs keep the measure that they were recorded with';
     expect(subtitleOf(withRuns(own), english)).toBe(`${limit} · ${every}`);
     expect(subtitleOf(withRuns(own, one), english)).toBe(

@@ -162,7 +162,7 @@ describe('the table of runs', () => {
       'Process memory of each worker'
     );
     expect(plain(subtitleOf(simple, english))).toBe(
-      'limit 16.0 GiB · sampled every 500 ms'
+      'workers’ limits 16.0 GiB · sampled every 500 ms'
     );
     const table = tableOf(simple, 0, 100, english);
     expect(table.rows.map(row => row[0]?.text)).toEqual([
