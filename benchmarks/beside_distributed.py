@@ -5,7 +5,8 @@
 Each system runs them in a process of its own, on two workers of one thread and 400 MB. Printed
 are medians: seconds by activity, bytes moved and spilled, counts, samples; then the labels that
 each has. ``docs/truth.md`` has the table, and the reason of each difference. A smoke run has one
-round of small workloads, and waits less for what `distributed` tells.
+round of small workloads, waits less for what `distributed` tells, and has its workers as threads
+of one process, where the workloads' libraries are imported once.
 """
 
 from __future__ import annotations
@@ -105,12 +106,13 @@ def moved_bytes(dask_worker: Any) -> float:
 class Distributed:
     """A cluster of `distributed`, and what it says of a span."""
 
-    def __init__(self, settled_seconds: float) -> None:
+    def __init__(self, settled_seconds: float, processes: bool) -> None:
         import distributed
 
         self._settled_seconds = settled_seconds
         self.cluster = distributed.LocalCluster(
             n_workers=WORKERS,
+            processes=processes,
             threads_per_worker=1,
             memory_limit=MEMORY,
             dashboard_address=None,
@@ -220,7 +222,7 @@ def measure(system: Any, name: str, scale: int) -> dict[str, float]:
 def serve(name: str, rounds: int, scale: int) -> None:
     """One system: a line of JSON. Before the rounds comes one that imports; 0: it counts."""
     settled = SETTLED_SECONDS if rounds else SMOKE_SETTLED_SECONDS
-    system = Distributed(settled) if name == "distributed" else Spanwise()
+    system = Distributed(settled, rounds > 0) if name == "distributed" else Spanwise()
     system.client.wait_for_workers(WORKERS)
     told: dict[str, list[dict[str, float]]] = {each: [] for each in WORKLOADS}
     for round_ in range(rounds + 1):

@@ -9,9 +9,9 @@ path, with ``--real`` everyday computations at the size where they take seconds,
 ``--transfers`` large results on their way. Every system warms up alike: its first round of each
 case is not counted. Results must be what they have to be, and the same of all systems. What counts
 is the ratio to the better of the peer's two settings. A smoke run has a round without a warm-up,
-beside one setting of the peer, of cases of all sets for which no worker imports a library: that
-took most of its time. The others are in the smoke runs of ``recording`` and ``decomposition``, or
-computed by the tests.
+beside one setting of the peer, whose workers are threads, of cases of all sets for which no worker
+imports a library: that took most of its time. The others are in the smoke runs of ``recording``
+and ``decomposition``, or computed by the tests.
 With ``--before`` the peer is another release of Spanwise, whose package FOLDER holds (and nothing
 else); the goals are then that nothing has become slower.
 """
@@ -166,7 +166,9 @@ def main() -> int:
         if options.before:
             drivers.append(stack.enter_context(Driver(BEFORE, OURS, options.before)))
         else:
-            drivers += [stack.enter_context(Driver(each, each)) for each in peers]
+            drivers += [
+                stack.enter_context(Driver(each, each, smoke=options.smoke)) for each in peers
+            ]
         if len({each.package for each in drivers}) == 1:
             parser.error(f"--before {options.before}: there is no package spanwise in it.")
         measured = in_turn(drivers, cases, rounds, options.smoke, uncounted)

@@ -1,6 +1,7 @@
 """One system under test in a process of its own: a JSON order a line in, a JSON answer a line out.
 
-``python -m benchmarks.driver SYSTEM WORKERS THREADS`` with SYSTEM one of :data:`SYSTEMS`.
+``python -m benchmarks.driver SYSTEM WORKERS THREADS [--smoke]`` with SYSTEM one of
+:data:`SYSTEMS`.
 """
 
 from __future__ import annotations
@@ -33,26 +34,31 @@ def start_spanwise(workers: int, threads: int, recording: bool) -> Any:
     return client
 
 
-def start_distributed(workers: int, threads: int, saturation: float | None) -> Any:
-    """A LocalCluster of processes, at its default or with root tasks not queued."""
+def start_distributed(workers: int, threads: int, saturation: float | None, processes: bool) -> Any:
+    """A LocalCluster, at its default or with root tasks not queued."""
     import dask
     import distributed
 
     if saturation is not None:
         dask.config.set({"distributed.scheduler.worker-saturation": saturation})
     cluster = distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=threads, processes=True, dashboard_address=None
+        n_workers=workers, threads_per_worker=threads, processes=processes, dashboard_address=None
     )
     client = distributed.Client(cluster)
     client.wait_for_workers(workers)
     return client
 
 
-def start(system: str, workers: int, threads: int) -> Any:
-    """A client of ``system`` with all its workers there."""
+def start(system: str, workers: int, threads: int, smoke: bool) -> Any:
+    """A client of ``system`` with all its workers there.
+
+    The peer's are processes; in a smoke run threads of this one, for each of its processes takes
+    seconds to start.
+    """
     if system.startswith("spanwise"):
         return start_spanwise(workers, threads, recording=system == "spanwise")
-    return start_distributed(workers, threads, float("inf") if system.endswith("inf") else None)
+    saturation = float("inf") if system.endswith("inf") else None
+    return start_distributed(workers, threads, saturation, processes=not smoke)
 
 
 def span_of(system: str, name: str) -> Any:
@@ -147,7 +153,7 @@ def main() -> None:
     # A system's output must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    client = start(system, workers, threads)
+    client = start(system, workers, threads, "--smoke" in sys.argv)
     package = sys.modules[system.split("-")[0]].__file__
     answers.write(json.dumps({"ready": system, "package": package}) + "\n")
     answers.flush()

@@ -45,6 +45,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from benchmarks import records
+from benchmarks.growth_tasks import increment, look_up, slow_increment
 from benchmarks.verdicts import Figure
 from spanwise import Client
 from spanwise.tests.leftover import mark_this_process, marked_processes
@@ -204,14 +205,6 @@ def through(part: str, count: int, work: Callable[[Client, int, int], None]) -> 
 # -- the parts ---------------------------------------------------------------
 
 
-def increment(x: int) -> int:
-    return x + 1
-
-
-def look_up(i: int, table: bytes) -> int:
-    return i + len(table)
-
-
 def send_tables(client: Client, start: int, stop: int) -> None:
     for i in range(start, stop):
         table = i.to_bytes(8, "little") + bytes(MEGABYTE - 8)
@@ -235,11 +228,6 @@ def send_graphs(client: Client, start: int, stop: int) -> None:
         graph: dict[Any, Any] = {leaf: (increment, leaf[1]) for leaf in leaves}
         graph[f"sum-{begin}"] = (sum, leaves)
         assert client.get(graph, f"sum-{begin}") == len(leaves) * (len(leaves) + 1) // 2
-
-
-def slow_increment(x: int) -> int:
-    time.sleep(0.01)
-    return x + 1
 
 
 def tables(scale: float) -> list[Growth]:
@@ -355,7 +343,4 @@ def run(parts: list[str], scale: float) -> list[Growth]:
 
 
 if __name__ == "__main__":
-    # By this name workers import what tasks call; else it would be sent by value.
-    from benchmarks import growth
-
-    sys.exit(growth.main())
+    sys.exit(main())

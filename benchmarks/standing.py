@@ -40,12 +40,15 @@ FIRST_RATIO, IDLE_PERCENT, PEAK_RATIO = 2.0, 1.0, 2.0
 WIDTH = 1_000
 
 
-def first_result(system: str) -> dict[str, float]:
-    """Seconds until the first result."""
+def first_result(system: str, smoke: bool) -> dict[str, float]:
+    """Seconds until the first result; the peer's default has processes, and a dashboard."""
     import dask.config
 
     module: Any = __import__(system)
-    options = {} if system == "spanwise" else {"processes": True, "dashboard_address": ":0"}
+    options: dict[str, Any] = {}
+    if system != "spanwise":
+        address = None if smoke else ":0"
+        options = {"processes": not smoke, "dashboard_address": address}
     dask.config.set({"spanwise.recording": True})
     begun = time.perf_counter()
     client = module.Client(n_workers=2, threads_per_worker=1, **options)
@@ -56,9 +59,9 @@ def first_result(system: str) -> dict[str, float]:
     return {"value": seconds}
 
 
-def idle(system: str, seconds: float, workers: int) -> dict[str, Any]:
+def idle(system: str, seconds: float, workers: int, smoke: bool) -> dict[str, Any]:
     """The share of a core, in per cent, by role and in all."""
-    client = start(system, workers, 1)
+    client = start(system, workers, 1, smoke)
     client.submit(abs, -7).result()
     time.sleep(min(SETTLE_SECONDS, seconds))
     before = cpu_seconds()
@@ -135,9 +138,9 @@ def _known(dask_scheduler: Any) -> int:
     return len(dask_scheduler.tasks)
 
 
-def measure(what: str, system: str, size: float, workers: int) -> dict[str, Any]:
+def measure(what: str, system: str, size: float, workers: int, smoke: bool) -> dict[str, Any]:
     """One measurement in a program of its own."""
-    once = ["--once", what, system, str(size), "--workers", str(workers)]
+    once = ["--once", what, system, str(size), "--workers", str(workers), *["--smoke"] * smoke]
     ended = subprocess.run(
         [sys.executable, "-m", "benchmarks.standing", *once],
         check=True,
@@ -185,9 +188,10 @@ def main() -> int:
     if options.once:
         what, system, size = options.once
         if what == "first result":
-            print(json.dumps(first_result(system)))
+            print(json.dumps(first_result(system, options.smoke)))
         elif what == "idle":
-            print(json.dumps(idle(system, float(size), options.workers)))
+            found = idle(system, float(size), options.workers, options.smoke)
+            print(json.dumps(found))
         else:
             client_peak(system, int(float(size)))
         return 0
@@ -202,7 +206,8 @@ def main() -> int:
         # Idling and peaks hardly vary from run to run.
         for number in range(rounds if what == "first result" else 1):
             for system in SYSTEMS[:: 1 if number % 2 == 0 else -1]:
-                by_system[system].append(measure(what, system, sizes[what], workers))
+                answer = measure(what, system, sizes[what], workers, options.smoke)
+                by_system[system].append(answer)
         print(what, by_system, f"load {os.getloadavg()[0]:.1f}", flush=True)
     settings = {"rounds": rounds, "smoke": options.smoke, "seconds": seconds, "tasks": tasks}
     settings["idleWorkers"] = workers

@@ -55,13 +55,18 @@ class Driver:
         One of ``benchmarks.driver.SYSTEMS``.
     package
         Folder in which ``spanwise`` and ``package.json`` of another release lie, and nothing else.
+    smoke
+        Whether it is only to be shown that it runs.
     """
 
-    def __init__(self, name: str, system: str, package: Path | None = None) -> None:
+    def __init__(
+        self, name: str, system: str, package: Path | None = None, smoke: bool = False
+    ) -> None:
         self.name = name
         environment, folder = package_environment(package)
+        command = [sys.executable, "-m", "benchmarks.driver", system, str(WORKERS), str(THREADS)]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.driver", system, str(WORKERS), str(THREADS)],
+            command + ["--smoke"] * smoke,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -362,6 +362,23 @@ def test_a_smoke_run_has_a_number_of_limits_of_its_own(
         part = runner.Part("planted", "planted", smoke, limits=limits, limits_in_smoke=in_smoke)
         monkeypatch.setitem(runner.PARTS, "planted", part)
         assert (run(), run("--smoke")) == ends
+
+
+def test_only_a_smoke_run_measures_with_settings_of_its_own(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Mapping[str, str]] = []
+
+    def note(command: list[str], environment: Mapping[str, str]) -> tuple[int, list[str]]:
+        seen.append(environment)
+        return 1, []
+
+    monkeypatch.setattr(runner, "run_command", note)
+    run()
+    run("--smoke")
+    measured, smoke = seen
+    assert not runner.SMOKE_VARIABLES.keys() & measured.keys()
+    assert runner.SMOKE_VARIABLES.items() <= smoke.items()
 
 
 def test_a_smoke_run_leaves_out_parts_that_another_one_shows(
