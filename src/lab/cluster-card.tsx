@@ -564,12 +564,11 @@ function choiceText(
   { notebooks, programs }: ClusterUsers,
   trans: TranslationBundle
 ): string {
-  const isUsual = info.kind === 'embedded' && info.environment === undefined;
   return [
     info.name,
     stateText(info, trans),
     trans.__('started %1', formatClock(info.startedAt, Date.now() / 1000)),
-    ...(isUsual || info.cluster === REFUSED_CLUSTER
+    ...(info.kind === 'embedded' || info.cluster === REFUSED_CLUSTER
       ? []
       : [kindText(info, trans)]),
     ...shortNames(notebooks),

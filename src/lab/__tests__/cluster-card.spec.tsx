@@ -166,6 +166,13 @@ describe('ClusterCard', () => {
     const chosen = jest.fn();
     const others = [
       { ...first, cluster: 'b', startedAt: started - 1, clients: [own] },
+      {
+        ...first,
+        cluster: 'd',
+        environment: '/env',
+        startedAt: started - 2,
+        clients: [own, job]
+      },
       clusterInfo({
         ...first,
         cluster: 'c',
@@ -182,12 +189,13 @@ describe('ClusterCard', () => {
     expect(items.map(each => each.textContent)).toEqual([
       'survey · running · started 09:21:40',
       'survey · running · started 09:21:39 · b.ipynb',
+      'survey · running · started 09:21:38 · b.ipynb · job',
       'survey · ended · started 09:20:40 · local schedulers'
     ]);
     const marks = items.map(
       each => each.querySelector('.lm-Menu-itemIcon svg') !== null
     );
-    expect(marks).toEqual([true, false, false]);
+    expect(marks).toEqual([true, false, false, false]);
     document.dispatchEvent(new KeyboardEvent('keydown', { keyCode: 27 }));
   });
 

@@ -848,7 +848,9 @@ describe('the parts of a run', () => {
         function: 'load',
         parts: [{ kind: PartKind.Compute, offset: 0, duration }]
       }).slice(1);
-    expect(filled(9.94)).toEqual([['other', 'rest of the task', 0.006, true, null]]);
+    expect(filled(9.94)).toEqual([
+      ['other', 'rest of the task', 0.006, true, null]
+    ]);
     expect(filled(9.96)).toEqual([]);
   });
 
