@@ -63,6 +63,10 @@ function server(name: ServerName) {
       SPANWISE_BROWSER_BASE_URL: basePath(name),
       SPANWISE_BROWSER_TOKEN: token(),
       ...(name !== 'hub' && {
+        // Workers import what a task needs, and not all that the kernel has.
+        DASK_SPANWISE__WORKER__IMPORT_AHEAD: 'False',
+        // Dask's processes look at their own event loop once a second, and not fifty times.
+        DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL: '1s',
         JUPYTER_CONFIG_PATH: path.join(
           root,
           'ui-tests',
@@ -89,6 +93,8 @@ export default defineConfig({
   use: {
     baseURL: addressOf('laptop'),
     viewport: { width: 1600, height: 1000 },
+    // Bars of running tasks grow twice a second, and not thirty times: as users have it in `four-panels` and behind the hub.
+    contextOptions: withPictures ? {} : { reducedMotion: 'reduce' },
     actionTimeout: 90_000,
     trace: 'retain-on-failure',
     screenshot: 'only-on-failure',

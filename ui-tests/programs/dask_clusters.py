@@ -30,11 +30,13 @@ from spanwise.tests.test_dask_tls import issue
 _WORKERS, _THREADS = 1, 2
 #: Tasks that wait at a time.
 _AHEAD = 40
+#: They look at their own event loop once a second, and not fifty times.
+_CONFIG = {"DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s"}
 
 
 def simulate(seed: int) -> bytes:
-    """Takes a tenth of a second."""
-    time.sleep(0.1)
+    """Takes a third of a second: each task takes the processors a few milliseconds besides."""
+    time.sleep(0.3)
     return bytes(1_000 + seed)
 
 
@@ -63,6 +65,7 @@ class Computing:
             threads=_THREADS,
             scheduler_options=(*options, "--protocol", "tls" if security else "tcp"),
             worker_options=options,
+            config=_CONFIG,
         )
         self._compute()
 

@@ -6,7 +6,7 @@ import { TroubleRecord } from '../pages/trouble';
 import { addressOf } from '../servers';
 import { CLUSTER, FUNCTIONS, START } from './orchard';
 
-test.use({ baseURL: addressOf('hub') });
+test.use({ baseURL: addressOf('hub'), contextOptions: {} });
 
 test('a panel fills under a base_url', async ({ page, baseURL }) => {
   const troubles = new TroubleRecord(page);

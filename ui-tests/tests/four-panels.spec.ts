@@ -21,6 +21,7 @@ const FIGURES = `print(json.dumps({
 test.use({ keepsPage: false });
 
 test('four panels, from the drag to the figures', async ({ lab, page }) => {
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
   const notebook = await lab.open('orchard.ipynb', [START, WORK, FIGURES]);
   const stream = lab.panel('Task Stream', CLUSTER);
   const metrics = lab.panel('Fine Performance Metrics', CLUSTER);
