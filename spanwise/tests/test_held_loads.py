@@ -10,6 +10,7 @@ import distributed
 import pytest
 
 import spanwise
+from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.held_loads import LOAD_BYTES, LOADS, fold_over_loads, reduced_loads, take_peak
 
@@ -29,14 +30,15 @@ def peak_of(client: Any, make: Callable[[], Any]) -> tuple[int, float]:
 
 
 @pytest.fixture(scope="module")
-def distributed_client() -> Iterator[Any]:
-    with (
-        distributed.LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=1, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,  # type: ignore[no-untyped-call]
-    ):
-        yield client
+def distributed_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[distributed.Client]:
+    # Nobody asks for what its profiler sees of the threads, a hundred times a second.
+    unasked = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false"}
+    cluster = DaskProcesses(tmp_path_factory.mktemp("dask"), workers=1, threads=1, config=unasked)
+    try:
+        with distributed.Client(cluster.address, set_as_default=False) as client:  # type: ignore[no-untyped-call]
+            yield client
+    finally:
+        cluster.close()
 
 
 @pytest.mark.parametrize("make", [fold_over_loads, reduced_loads])

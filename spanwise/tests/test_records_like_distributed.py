@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import distributed
 import numpy as np
 
 import spanwise
+from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 
 #: What the tries come to that are not the last: `distributed` keeps no record of them.
@@ -38,12 +40,15 @@ def kill_once(folder: str) -> str:
     return "it lives"
 
 
-def work(client: Any, module: Any, folder: Path) -> list[dict[str, Any]]:
+def work(
+    client: Any, module: Any, folder: Path, replace_killed: Callable[[], object] = int
+) -> list[dict[str, Any]]:
     """Run tasks that end in every way; returns their records."""
     client.get_task_stream()  # (theirs are kept from the first question on)
     (folder / "tries").mkdir(parents=True)
     killed = client.submit(kill_once, str(folder), key="killed")
     assert killed.result(timeout=LIMIT_SECONDS) == "it lives"
+    replace_killed()
     wait_until("both workers are there", lambda: len(client.nthreads()) == 2)
     one, other = sorted(client.nthreads())
     array = client.submit(np.ones, 300_001, key="array", workers=[one])
@@ -75,13 +80,14 @@ def told(record: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def test_they_are_the_same_but_for_tries_that_distributed_forgets(tmp_path: Path) -> None:
-    with (
-        distributed.LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as theirs,  # type: ignore[no-untyped-call]
-    ):
-        expected = Counter(map(told, work(theirs, distributed, tmp_path / "theirs")))
+    # (no nanny puts another in the place of the worker that was killed)
+    cluster = DaskProcesses(tmp_path, workers=2, threads=1)
+    try:
+        with distributed.Client(cluster.address) as theirs:  # type: ignore[no-untyped-call]
+            records = work(theirs, distributed, tmp_path / "theirs", cluster.start_worker)
+    finally:
+        cluster.close()
+    expected = Counter(map(told, records))
     with spanwise.Client(n_workers=2, threads_per_worker=1) as ours:
         records = work(ours, spanwise, tmp_path / "ours")
     tries: Counter[str] = Counter()
