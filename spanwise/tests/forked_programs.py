@@ -33,6 +33,9 @@ VARIABLES = dict(os.environ)
 IMPORT = """
 import gc, importlib, json, os, random, runpy, signal, sys, tempfile, threading
 answers, sys.stdout = sys.stdout, sys.stderr  # (a module may print while it is imported)
+# jsonschema, which Jupyter's servers import, knows addresses by a grammar that takes 2 s of a core
+# to compile, and does without where it is missing.
+sys.modules["rfc3987_syntax"] = None
 for name in sys.argv[1:]:
     importlib.import_module(name)
 gc.collect()

@@ -39,6 +39,9 @@ def main(config: str, servers: list[dict[str, Any]]) -> None:
     owner = os.getppid()
     # As `python -m jupyterlab` has it.
     sys.path[0] = str(Path.cwd())
+    # jsonschema knows addresses by a grammar that takes 2 s of a core to compile, and does without
+    # where it is missing.
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     for module in ("jupyterlab.labapp", "spanwise.server.extension"):
         importlib.import_module(module)
     gc.collect()
