@@ -398,7 +398,7 @@ async def test_what_left_the_ring_is_told(cluster: DaskProcesses) -> None:
         await viewer.catch_up()
         await client.run_on_scheduler(small)
         cursor = viewer.request["cursor"]
-        await client.gather(client.map(add, range(1_500), range(1_500), key="lost", pure=False))
+        await client.gather(client.map(add, range(1_250), range(1_250), key="lost", pure=False))
         pulled = await viewer.pull(limit=20_000)
         assert pulled.lost == pulled.first - cursor > 0
         assert 0.0 < pulled.lost_from <= pulled.lost_to <= pulled.now

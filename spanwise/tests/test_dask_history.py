@@ -87,14 +87,14 @@ def test_what_the_ring_has_lost_is_told(client: distributed.Client) -> None:
         assert turn is not None and loop is not None
         asyncio.run_coroutine_threadsafe(turn.acquire(), loop).result(LIMIT_SECONDS)
         try:
-            client.gather(client.map(abs, range(2_000), key="lost", pure=False))
+            client.gather(client.map(abs, range(1_600), key="lost", pure=False))
         finally:
             loop.call_soon_threadsafe(turn.release)
         lost = missing(attached, r"^([0-9,]+) tasks before .* are missing")
         records = len(attached.get_task_stream())
-        assert 0 < records < 2_000
+        assert 0 < records < 1_600
         # (rows of graphs and clients, which leave the ring too, are not counted)
-        assert int(lost[1].replace(",", "")) + records == 2_000
+        assert int(lost[1].replace(",", "")) + records == 1_600
 
 
 @pytest.mark.parametrize("seconds", [0.0, 30.0])
