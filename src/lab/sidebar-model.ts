@@ -1,6 +1,6 @@
 /**
- * What the sidebar shows: the cluster in front (that of the notebook or panel one works in, or the one chosen), its spans, and how the
- * tree is arranged. Watches spans only while the sidebar is visible.
+ * What the sidebar shows: the cluster in front (that of the notebook or panel one works in, or the one chosen; until there was one, as after a
+ * reload, that of the open panels), its spans, and how the tree is arranged. Watches spans only while the sidebar is visible.
  */
 import { type ISignal, Signal } from '@lumino/signaling';
 import {
@@ -27,8 +27,10 @@ export class SidebarModel extends Disposing {
   private _frontClosed: FrontClosed | null = null;
   /** The user chose a cluster since the last turn to a notebook or panel. */
   private _hasChosen = false;
-  /** It has shown what was in front, or was chosen: until then it shows what there is. */
+  /** It has shown what was in front, or was chosen: until then it shows what the open panels show, or what there is. */
   private _hasTurned = false;
+  /** A running cluster took the place of an ended one, and stays when it ends: nobody asked for the other one again. */
+  private _hasGivenWay = false;
   /** Id of a cluster to be shown as soon as the page hears of it. */
   private _awaited: string | null = null;
   private _watch: IWatch | null = null;
@@ -189,8 +191,13 @@ export class SidebarModel extends Disposing {
     closed?.connect(this.forgetFront, this);
   }
 
-  /** Look again at what is in front; its cluster may have come since. */
   private _onClusters(): void {
+    this._look();
+    this._emit();
+  }
+
+  /** Look again at what is in front; its cluster may have come since. */
+  private _look(): void {
     const awaited = this.feed.clusters.find(
       ({ cluster }) => cluster === this._awaited
     );
@@ -207,33 +214,27 @@ export class SidebarModel extends Disposing {
       !this._followPanels(newest) &&
       this._givesWayTo(newest)
     ) {
+      this._hasGivenWay = newest.state !== 'ended';
       this.follow(targetOf(newest, this._options.notebookOf));
     }
     // An open target that has found its notebook gives way to the selection that the notebook's panels share already.
     this.follow(this.target);
-    this._emit();
   }
 
-  /** Look again at what the open panels show: one was opened, or came back after a reload. */
+  /** Look again at what the open panels show: one was opened, came back after a reload, or its notebook is known now. */
   lookAtPanels(): void {
-    if (this._front === null && !this._hasChosen) {
-      this._onClusters();
+    if (!this._hasTurned) {
+      this._look();
     }
   }
 
   /**
-   * With nothing in front, as after a reload until one clicks, the sidebar shows what the open panels show. What has ended gives way to what
-   * runs, as without panels.
+   * Until a notebook or panel with a cluster was in front, as after a reload until one clicks, the sidebar shows what the open panels show. What
+   * has ended gives way to what runs, as without panels.
    */
   private _followPanels(newest: ClusterInfo): boolean {
     const target = this._options.inPanels?.();
-    const isFree = this._front === null || !this._hasTurned;
-    if (
-      target === undefined ||
-      !isFree ||
-      this._hasChosen ||
-      this._isFrontKnown()
-    ) {
+    if (target === undefined || this._hasTurned) {
       return false;
     }
     // As it is now: the panels may hear of it after this.
@@ -241,7 +242,8 @@ export class SidebarModel extends Disposing {
     const shown = this.feed.clusters.find(({ cluster }) => cluster === known);
     if (
       shown === undefined ||
-      (shown.state === 'ended' && newest.state !== 'ended')
+      (shown.state === 'ended' &&
+        (newest.state !== 'ended' || this._hasGivenWay))
     ) {
       return false;
     }

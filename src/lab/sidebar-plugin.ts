@@ -121,7 +121,12 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
       }
     };
     shell.currentChanged.connect(turn);
-    kernels.changed.connect(turn);
+    kernels.changed.connect(() => {
+      turn();
+      // With nothing in front too: the notebooks of the panels, and of the cluster that is shown, are known by their kernels.
+      model.lookAtPanels();
+      sidebar.update();
+    });
     if (state !== null) {
       const widen = async () => {
         if ((await state.fetch(WIDENED)) !== true && widenOnce(sidebar)) {

@@ -3,6 +3,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import { readPalette } from '../../charts/theme';
 import { FakeFeed } from '../../feed/__tests__/fake-feed';
+import type { NotebookOf } from '../../feed/cluster-ref';
 import type { ITheme } from '../../panels/panel-context';
 import { ContextPool } from '../context-pool';
 
@@ -15,11 +16,14 @@ function fakeTheme(): ITheme {
   return theme;
 }
 
-export function labContext(saved = new Map<string, unknown>()) {
+export function labContext(
+  saved = new Map<string, unknown>(),
+  notebookOf: NotebookOf = user => user.notebook?.path
+) {
   const feed = new FakeFeed();
   const contexts = new ContextPool({
     feed,
-    notebookOf: cluster => cluster.notebook?.path,
+    notebookOf,
     theme: fakeTheme(),
     translator: nullTranslator,
     state: {

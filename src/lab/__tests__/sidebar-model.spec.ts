@@ -15,10 +15,13 @@ const inB = clusterInfo({
 });
 
 function setUp(inPanels?: SidebarModel.IOptions['inPanels']) {
-  const { feed, contexts } = labContext();
-  const notebookOf = (info: ClusterUser) => info.notebook?.path;
+  /** Of notebooks by their kernels, as far as these are known. */
+  const paths = new Map<string, string>();
+  const notebookOf = ({ notebook }: ClusterUser) =>
+    notebook?.path ?? paths.get(notebook?.kernelId ?? '');
+  const { feed, contexts } = labContext(undefined, notebookOf);
   const model = new SidebarModel({ feed, contexts, notebookOf, inPanels });
-  return { feed, contexts, model };
+  return { feed, contexts, paths, model };
 }
 
 describe('SidebarModel', () => {
@@ -148,21 +151,85 @@ describe('SidebarModel', () => {
     feed.setClusters(inA, { ...inB, tasks: 3 });
     model.lookAtPanels();
     expect(model.cluster?.cluster).toBe('b');
+    // Who closes what is in front has not asked for the other cluster.
     model.forgetFront();
-    expect(model.cluster).toBe(inA);
-    model.choose(inB);
     model.lookAtPanels();
     expect(model.cluster?.cluster).toBe('b');
   });
 
-  it('shows what the open panels show until the kernel of the notebook in front is known', () => {
-    const { feed, model } = setUp(() => ({ name: inA.name }));
-    model.turnTo({ notebook: 'unknown yet' });
-    feed.setClusters(
-      { ...inA, state: 'ended' },
-      { ...inB, kind: 'local', state: 'ended' }
-    );
-    expect(model.cluster?.cluster).toBe('a');
+  it('stays with what was chosen while nothing is in front, whatever the open panels show', () => {
+    const { feed, model } = setUp(() => ({ notebook: 'a.ipynb' }));
+    feed.setClusters(inA, inB);
+    expect(model.cluster).toBe(inA);
+    model.choose(inB);
+    model.lookAtPanels();
+    feed.setClusters({ ...inA, tasks: 9 }, inB);
+    expect(model.cluster).toBe(inB);
+  });
+
+  it.each([
+    ['are there at once', true],
+    ['come back later', false]
+  ])(
+    'shows what the open panels show until the kernel of the notebook in front is known; they %s',
+    (_, areThere) => {
+      const panels: ClusterTarget[] = [];
+      const { feed, model } = setUp(() => panels[0]);
+      if (areThere) {
+        panels.push({ name: inA.name });
+      }
+      model.turnTo({ notebook: 'unknown yet' });
+      feed.setClusters(
+        { ...inA, state: 'ended' },
+        { ...inB, kind: 'local', state: 'ended' }
+      );
+      expect(model.cluster?.cluster).toBe(areThere ? 'a' : 'b');
+      panels[0] ??= { name: inA.name };
+      model.lookAtPanels();
+      expect(model.cluster?.cluster).toBe('a');
+    }
+  );
+
+  it('shows what the open panels show when their notebook becomes known by its kernel, and tells of nothing else', () => {
+    const { feed, contexts, paths, model } = setUp(() => ({
+      notebook: 'a.ipynb'
+    }));
+    const kernel = { kernelId: 'k' };
+    const own: ClusterInfo = { ...inA, notebook: kernel, state: 'ended' };
+    const observation: ClusterInfo = { ...inB, kind: 'local', state: 'ended' };
+    feed.setClusters(own, observation);
+    expect(model.cluster).toBe(observation);
+    const told = jest.fn();
+    model.changed.connect(told);
+    model.lookAtPanels();
+    expect(told).not.toHaveBeenCalled();
+    paths.set('k', 'a.ipynb');
+    contexts.refresh();
+    model.lookAtPanels();
+    expect(model.cluster).toBe(own);
+    expect(told).toHaveBeenCalled();
+    told.mockClear();
+    model.lookAtPanels();
+    expect(told).not.toHaveBeenCalled();
+  });
+
+  it('stays with a program that has ended, until what the open panels show runs again', () => {
+    const { feed, model } = setUp(() => ({ notebook: 'a.ipynb' }));
+    const own: ClusterInfo = { ...inA, state: 'ended' };
+    const program = clusterInfo({ cluster: 'p', name: 'job', startedAt: 3000 });
+    const ended: ClusterInfo = { ...program, state: 'ended' };
+    feed.setClusters(own);
+    expect(model.cluster).toBe(own);
+    feed.setClusters(own, program);
+    expect(model.cluster).toBe(program);
+    feed.setClusters(own, ended);
+    model.lookAtPanels();
+    expect(model.cluster).toBe(ended);
+    const again = { ...inA, cluster: 'a2', startedAt: 4000 };
+    feed.setClusters(own, ended, again);
+    expect(model.cluster).toBe(again);
+    feed.setClusters(own, ended, { ...again, state: 'ended' });
+    expect(model.cluster?.cluster).toBe('a2');
   });
 
   it('turns from what has ended to a program that runs, where the panel or notebook in front was closed', () => {
