@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from spanwise.client import on_workers
 from spanwise.client.future import Future
 from spanwise.client.queries import tasks_seen
 from spanwise.tests.processes import wait_until
+from spanwise.tests.query_tasks import double, go_on, hold, wait_for_ever
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_who_has_what_and_how_much_of_it(client: Client, theirs: Any) -> None:
         first, second = sorted(one.nthreads())
         at_first = one.submit(bytes, 10_000, workers=[first], key="at-first")
         at_second = one.submit(bytes, 20_000, workers=[second], key=("at-second", 0))
-        late = one.submit(_wait_for_ever, key="late", workers=[first])
+        late = one.submit(wait_for_ever, key="late", workers=[first])
         one.gather([at_first, at_second])
         places = {first: "first", second: "second"}
 
@@ -77,28 +77,13 @@ def test_who_has_what_and_how_much_of_it(client: Client, theirs: Any) -> None:
         with pytest.raises(KeyError):
             one.nbytes(keys=["never"])
         late.cancel()
-        one.run(_go_on)
+        one.run(go_on)
         return answer
 
     ours, other = ask(client), ask(theirs)
     # `distributed` counts a task that has not run as one of no bytes, or leaves it out.
     assert ours == other
     assert ours[0] == {"at-first": ["first"], ("at-second", 0): ["second"], "late": []}
-
-
-_MAY_END = threading.Event()
-
-
-def _wait_for_ever() -> None:
-    _MAY_END.wait(60)
-
-
-def _go_on() -> None:
-    _MAY_END.set()
-
-
-def _hold() -> None:
-    _MAY_END.clear()
 
 
 def test_keys_are_those_that_users_made_also_without_a_future(client: Client) -> None:
@@ -115,19 +100,15 @@ def test_keys_are_those_that_users_made_also_without_a_future(client: Client) ->
     alias = client.submit(abs, -7, key="whole")
     graph = {"alias": "whole2", "whole2": (abs, alias)}
     assert client.get(graph, ["alias"]) == [7]
-    inner = dask.delayed(_double)(dask.delayed(_double)(1, dask_key_name=("inner", 1, "a")))
+    inner = dask.delayed(double)(dask.delayed(double)(1, dask_key_name=("inner", 1, "a")))
     done = client.compute(inner, optimize_graph=False)
     assert done.result(60) == 4
     # The task stays for what might need it again; its result does not.
     wait_until("it is let go", lambda: client.who_has()[("inner", 1, "a")] == [])
 
 
-def _double(x: int) -> int:
-    return 2 * x
-
-
 def test_answers_come_in_pages_and_each_task_once(client: Client) -> None:
-    futures = client.map(_double, range(10_000))
+    futures = client.map(double, range(10_000))
     client.gather(futures)
     keys = {future.key for future in futures}
     counted = [task.key for task in tasks_seen(client._session) if task.key in keys]
@@ -162,13 +143,13 @@ def test_an_alias_has_the_place_of_what_it_stands_for(client: Client) -> None:
 def test_what_is_running(client: Client) -> None:
     # (who repeats the test would get the future of before, which is done)
     wait_until("its key is free", lambda: "runs" not in {*client.futures, *client.who_has()})
-    client.run(_hold)
-    running = client.submit(_wait_for_ever, key="runs", pure=False)
+    client.run(hold)
+    running = client.submit(wait_for_ever, key="runs", pure=False)
 
     def waits() -> dict[str, Any]:
         stacks: dict[str, Any] = client.call_stack()
         lines = [line for tasks in stacks.values() for line in tasks.get("runs", ())]
-        is_there = any("_wait_for_ever" in line and "_MAY_END.wait" in line for line in lines)
+        is_there = any("wait_for_ever" in line and "MAY_END.wait" in line for line in lines)
         return stacks if is_there else {}
 
     # (before that the thread reads the function)
@@ -176,7 +157,7 @@ def test_what_is_running(client: Client) -> None:
     assert address in client.nthreads() and [*tasks] == ["runs"]
     assert client.call_stack([running]) and client.call_stack(keys=["runs"])
     assert client.call_stack(keys=["another"]) == {}
-    client.run(_go_on)
+    client.run(go_on)
     running.result(60)
     assert client.call_stack() == {}
 
