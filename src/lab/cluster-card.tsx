@@ -53,8 +53,8 @@ type ClusterCardProps = {
   readonly pin?: Pin | null;
   /** A recording without a cluster that goes on beside the cluster, or the other way round. */
   readonly beside?: ClusterInfo | null;
-  /** What the open panels show, if none of them shows the cluster; undefined: one does, or none would turn to it. */
-  readonly inPanels?: ClusterInfo | null | undefined;
+  /** What the open panels show that would turn to the cluster, each once, if none shows it; null: one shows none. */
+  readonly inPanels?: readonly (ClusterInfo | null)[];
   /** Shows it in the card, and in the open panels that are not pinned. */
   onChoose(cluster: ClusterInfo): void;
   /** Asks for the address of a Dask cluster; null: there are no notebooks whose kernels could connect. */
@@ -62,7 +62,8 @@ type ClusterCardProps = {
 };
 
 export function ClusterCard(props: ClusterCardProps): JSX.Element {
-  const { cluster, status, trans } = props;
+  const { cluster, status, trans, inPanels = [] } = props;
+  const choose = React.useRef<HTMLButtonElement>(null);
   if (cluster === null) {
     return (
       <div className="sw-cluster" role="status">
@@ -116,6 +117,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         <ToolButton
           label={trans.__('Choose cluster')}
           icon={caretDownEmptyIcon}
+          buttonRef={choose}
           hasMenu
           onClick={event => openMenu(event.currentTarget, choices(props))}
         />
@@ -124,8 +126,17 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
       {cluster.clock && <div className="sw-cluster-why">{cluster.clock}</div>}
       {props.beside && <Beside {...props} beside={props.beside} />}
-      {props.inPanels !== undefined && (
-        <InPanels {...props} cluster={cluster} inPanels={props.inPanels} />
+      {inPanels.length > 0 && cluster.cluster !== REFUSED_CLUSTER && (
+        <InPanels
+          {...props}
+          cluster={cluster}
+          inPanels={inPanels}
+          onChoose={info => {
+            props.onChoose(info);
+            // Its own button goes.
+            choose.current?.focus();
+          }}
+        />
       )}
       {pausesOf(cluster, trans).map(line => (
         <div key={line} className="sw-cluster-why" role="status">
@@ -245,27 +256,38 @@ function Beside(
 function InPanels(
   props: Pick<ClusterCardProps, 'onChoose' | 'trans'> & {
     readonly cluster: ClusterInfo;
-    readonly inPanels: ClusterInfo | null;
+    readonly inPanels: readonly (ClusterInfo | null)[];
   }
 ): JSX.Element {
   const { cluster, inPanels, trans } = props;
   return (
     <div className="sw-cluster-line sw-cluster-why" role="status">
-      <span>
-        {inPanels === null
-          ? trans.__('The open panels do not show it.')
-          : inPanels.name === cluster.name
-            ? trans.__('The open panels show another %1.', inPanels.name)
-            : trans.__('The open panels show %1.', inPanels.name)}
-      </span>
+      <span>{inPanelsText(cluster, inPanels, trans)}</span>
       <span className="sw-cluster-spacer" />
       <ToolButton
-        label={trans.__('Show %1 in the open panels', cluster.name)}
-        text={trans.__('Show it there')}
+        label={trans.__('Show in the panels: %1', cluster.name)}
+        text={trans.__('Show in the panels')}
         onClick={() => props.onChoose(cluster)}
       />
     </div>
   );
+}
+
+/** What all of them show; of several clusters none is named. */
+function inPanelsText(
+  cluster: ClusterInfo,
+  [first = null, ...others]: readonly (ClusterInfo | null)[],
+  trans: TranslationBundle
+): string {
+  if (others.length > 0) {
+    return trans.__('None of the open panels shows this cluster.');
+  }
+  if (first === null) {
+    return trans.__('The open panels show no cluster.');
+  }
+  return first.name === cluster.name
+    ? trans.__('The open panels show another cluster named %1.', first.name)
+    : trans.__('The open panels show %1.', first.name);
 }
 
 function ClusterButtons(
@@ -421,29 +443,16 @@ function MemoryMeter(props: {
   readonly trans: TranslationBundle;
 }): JSX.Element {
   const { trans } = props;
-  const { used, limit, workers, ofEach } = memoryOf(props.cluster);
-  const text = limit > 0 ? formatBytesOf(used, limit) : formatBytes(used);
+  const { used, limit } = memoryOf(props.cluster);
+  const { text, figure } = memoryText(props.cluster, trans);
   const title = limit > 0 ? limitSentence(trans) : undefined;
-  // A sum alone is taken for the machine's memory.
-  const shown =
-    limit === 0 || workers === 1
-      ? text
-      : ofEach > 0
-        ? trans.__(
-            '%1 of %2 × %3',
-            formatBytes(used),
-            workers,
-            formatBytes(ofEach)
-          )
-        : trans.__('%1, limits added up', text);
-  const [figure = ''] = text.split(' of ');
   return (
     <>
       <div className="sw-cluster-line sw-cluster-figures" title={title}>
         <span>{props.trans.__('Memory')}</span>
         <span className="sw-cluster-spacer" />
         <span>
-          <MarkedText text={shown} piece={figure} as="b" />
+          <MarkedText text={text} piece={figure} as="b" />
         </span>
       </div>
       <div
@@ -466,6 +475,28 @@ function MemoryMeter(props: {
       </div>
     </>
   );
+}
+
+/** The memory in use and its limit, and the piece that is in use. A sum of limits alone is taken for the machine's memory. */
+function memoryText(
+  cluster: ClusterInfo,
+  trans: TranslationBundle
+): { readonly text: string; readonly figure: string } {
+  const { used, limit, workers, ofEach } = memoryOf(cluster);
+  const figure = formatBytes(used);
+  if (limit === 0) {
+    return { text: figure, figure };
+  }
+  if (workers > 1 && ofEach > 0) {
+    const each = formatBytes(ofEach);
+    return { text: trans.__('%1 of %2 × %3', figure, workers, each), figure };
+  }
+  const ofLimit = formatBytesOf(used, limit);
+  const [part = ''] = ofLimit.split(' of ');
+  return {
+    text: workers === 1 ? ofLimit : trans.__('%1, limits added up', ofLimit),
+    figure: part
+  };
 }
 
 /** A line per worker that begins no task, at most two and how many more. */
@@ -558,7 +589,7 @@ function choices(props: ClusterCardProps): readonly MenuItem[] {
     }));
 }
 
-/** Runs of one notebook have one name, and so may clusters of several: what it is, whose, and since when. */
+/** Runs of one notebook have one name, and so may clusters of several: its state, since when, what it is, and whose. */
 function choiceText(
   info: ClusterInfo,
   { notebooks, programs }: ClusterUsers,

@@ -8,7 +8,7 @@ import { type DockLayout, DockPanel, type Widget } from '@lumino/widgets';
 import { type ClusterTarget, targetKey } from '../feed/cluster-ref';
 import { type PanelDescription, SpanwisePanel } from '../panels/panel';
 import type { PanelName } from '../panels/panel-context';
-import type { ClusterInfo } from '../wire/panel-link';
+import { type ClusterInfo, REFUSED_CLUSTER } from '../wire/panel-link';
 import type { ContextPool } from './context-pool';
 import { BEHIND, defaultLayout, LAID_OUT, SIDEBAR_ID } from './default-layout';
 
@@ -90,18 +90,28 @@ export class PanelOpener {
     );
   }
 
-  /** What the open panels show that would turn, if none shows the cluster; undefined: one does, or there are none. */
-  insteadOf(cluster: ClusterInfo): ClusterInfo | null | undefined {
-    const turning = this.open.filter(({ turns }) => turns);
-    return this.showing(cluster).length > 0
-      ? undefined
-      : turning[turning.length - 1]?.cluster;
+  /**
+   * What the open panels show that would turn to the cluster, each once and null for none; of none if a panel shows the cluster, pinned or not.
+   */
+  insteadOf(cluster: ClusterInfo): readonly (ClusterInfo | null)[] {
+    if (this.showing(cluster).length > 0) {
+      return [];
+    }
+    const shown = this._turning
+      .map(panel => panel.cluster)
+      // A refusal is a sentence, no cluster.
+      .map(info => (info?.cluster === REFUSED_CLUSTER ? null : info));
+    return [...new Map(shown.map(info => [info?.cluster, info])).values()];
   }
 
-  /** What the newest open panel that turns is tied to. */
+  /** What the newest open panel is tied to that is not pinned. */
   get lastTarget(): ClusterTarget | undefined {
-    const turning = this.open.filter(({ turns }) => turns);
-    return turning[turning.length - 1]?.clusterTarget;
+    return this._turning.pop()?.clusterTarget;
+  }
+
+  /** Open panels that turn to a cluster that is chosen, newest last. */
+  private get _turning(): SpanwisePanel[] {
+    return this.open.filter(({ turns }) => turns);
   }
 
   /** All open panels that show the cluster stay with it, or follow again. */
@@ -223,9 +233,7 @@ export class PanelOpener {
     name: PanelName,
     target: ClusterTarget
   ): SpanwisePanel | undefined {
-    const turning = this.open.filter(
-      panel => panel.face.name === name && panel.turns
-    );
+    const turning = this._turning.filter(({ face }) => face.name === name);
     const panel =
       turning.filter(({ isVisible }) => isVisible).pop() ?? turning.pop();
     panel?.turnTo(this._options.contexts.lend(target));

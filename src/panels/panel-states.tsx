@@ -5,7 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { filterIcon, type LabIcon, stopIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
-import type { ClusterRef } from '../feed/cluster-ref';
+import type { ClusterRef, ClusterTarget } from '../feed/cluster-ref';
 import type { LinkStatus } from '../feed/feed-types';
 import { type SelectionModel, termWords } from '../feed/selection';
 import { termText } from './chip-row';
@@ -328,6 +328,8 @@ export function strips(
     readonly remark?: string;
     readonly now: number;
     readonly follows: boolean;
+    /** What the panel is tied to. */
+    readonly target: ClusterTarget;
   },
   trans: TranslationBundle,
   actions: {
@@ -408,9 +410,14 @@ export function strips(
             )),
       button: {
         label: trans.__('Follow the next run'),
-        hint: trans.__(
-          'Shows the next cluster of the same notebook here. Clusters of other notebooks are chosen in the sidebar, under Cluster.'
-        ),
+        hint:
+          options.target.name === undefined
+            ? trans.__(
+                'Shows the next cluster of this notebook here. Others are chosen in the sidebar, under Cluster.'
+              )
+            : trans.__(
+                'Shows the next cluster of this name here. Others are chosen in the sidebar, under Cluster.'
+              ),
         pressed: options.follows,
         onClick: () => actions.setFollows(!options.follows)
       }

@@ -40,7 +40,8 @@ export function StripList(props: {
       failure: props.failure,
       remark: props.remark,
       now,
-      follows: cluster.follows
+      follows: cluster.follows,
+      target: cluster.target
     },
     trans,
     {

@@ -23,6 +23,8 @@ type ToolButtonProps = {
   readonly shortcut?: string;
   /** Extra classes, e.g. those that hide it in a narrow panel. */
   readonly className?: string;
+  /** For one that is given the focus. */
+  readonly buttonRef?: React.Ref<HTMLButtonElement>;
   onClick(event: React.MouseEvent<HTMLButtonElement>): void;
 };
 
@@ -32,6 +34,7 @@ export function ToolButton(props: ToolButtonProps): JSX.Element {
   const shortcut = props.shortcut ? ` (${props.shortcut})` : '';
   return (
     <button
+      ref={props.buttonRef}
       type="button"
       className={`sw-tool${text ? ' sw-tool-text' : ''} ${props.className ?? ''}`}
       aria-label={label}

@@ -129,7 +129,7 @@ describe('ClusterCard', () => {
         return [found.getAttribute('aria-valuetext'), found.title];
       };
       expect(meter(23.5 * GiB)).toEqual([
-        '2.00 of 47.0\u00a0GiB',
+        '2.00\u00a0GiB of 2 × 23.5\u00a0GiB',
         'The limit is the workers’ limits added up, which may be more memory than there is.'
       ]);
       expect(meter(0)).toEqual(['2.00\u00a0GiB', '']);
@@ -138,25 +138,37 @@ describe('ClusterCard', () => {
 
   it('shows the limits of several workers as what they are', () => {
     const GiB = 2 ** 30;
-    const shown = (...limits: number[]) => {
+    const plain = (text: string | null | undefined) =>
+      text?.replace(/\s/g, ' ');
+    const shown = (process: number, ...limits: number[]) => {
       const workers = limits.map((memoryLimit, worker) => ({
         ...here,
         worker,
-        process: GiB,
+        process,
         memoryLimit
       }));
       textOf(clusterInfo({ workers }));
       const meter = host.querySelector('[role=meter]')!;
-      return meter.previousElementSibling!.textContent?.replace(/\s/g, ' ');
+      const line = meter.previousElementSibling!;
+      const text = plain(line.textContent)!;
+      // It is told to those who do not see it too.
+      expect(`Memory${plain(meter.getAttribute('aria-valuetext'))}`).toBe(text);
+      return [text, plain(line.querySelector('b')?.textContent)];
     };
-    expect(shown(23.5 * GiB)).toBe('Memory1.00 of 23.5 GiB');
-    expect(shown(23.5 * GiB, 23.5 * GiB)).toBe(
-      'Memory2.00 GiB of 2 × 23.5 GiB'
-    );
-    expect(shown(8 * GiB, 4 * GiB)).toBe(
-      'Memory2.00 of 12.0 GiB, limits added up'
-    );
-    expect(shown(0, 0)).toBe('Memory2.00 GiB');
+    expect(shown(GiB, 23.5 * GiB)).toEqual(['Memory1.00 of 23.5 GiB', '1.00']);
+    expect(shown(GiB, 23.5 * GiB, 23.5 * GiB)).toEqual([
+      'Memory2.00 GiB of 2 × 23.5 GiB',
+      '2.00 GiB'
+    ]);
+    expect(shown(100 * 2 ** 20, 23.5 * GiB, 23.5 * GiB)).toEqual([
+      'Memory200 MiB of 2 × 23.5 GiB',
+      '200 MiB'
+    ]);
+    expect(shown(GiB, 8 * GiB, 4 * GiB)).toEqual([
+      'Memory2.00 of 12.0 GiB, limits added up',
+      '2.00'
+    ]);
+    expect(shown(GiB, 0, 0)).toEqual(['Memory2.00 GiB', '2.00 GiB']);
   });
 
   it('lists clusters of one name so that each is known, and marks the one in front', async () => {
@@ -181,7 +193,8 @@ describe('ClusterCard', () => {
         startedAt: started - 60
       })
     ];
-    textOf(first, atRest, { clusters: [...others, first], onChoose: chosen });
+    const [second] = others;
+    textOf(second!, atRest, { clusters: [...others, first], onChoose: chosen });
     host
       .querySelector<HTMLButtonElement>('[aria-label="Choose cluster"]')!
       .click();
@@ -195,30 +208,53 @@ describe('ClusterCard', () => {
     const marks = items.map(
       each => each.querySelector('.lm-Menu-itemIcon svg') !== null
     );
-    expect(marks).toEqual([true, false, false, false]);
-    document.dispatchEvent(new KeyboardEvent('keydown', { keyCode: 27 }));
+    expect(marks).toEqual([false, true, false, false]);
+    const [down, enter] = [40, 13];
+    for (const keyCode of [down, down, down, enter]) {
+      items[0]!.dispatchEvent(
+        new KeyboardEvent('keydown', { keyCode, bubbles: true })
+      );
+    }
+    expect(chosen.mock.calls).toEqual([[others[1]]]);
+    expect(document.querySelector('.sw-menu')).toBeNull();
   });
 
   it('tells of panels that show another cluster, and turns them', () => {
     const info = clusterInfo({ name: 'survey' });
     const other = clusterInfo({ cluster: 'other', name: 'first-look' });
     const onChoose = jest.fn();
+    const told = (...inPanels: (ClusterInfo | null)[]) =>
+      textOf(info, atRest, { inPanels, onChoose });
     expect(textOf(info)).not.toContain('open panels');
-    expect(textOf(info, atRest, { inPanels: null })).toContain(
-      'The open panels do not show it.'
+    expect(told()).not.toContain('open panels');
+    expect(told(null)).toContain('The open panels show no cluster.');
+    expect(told({ ...other, name: 'survey' })).toContain(
+      'The open panels show another cluster named survey.'
     );
+    for (const second of [null, { ...other, cluster: 'third' }]) {
+      expect(told(other, second)).toContain(
+        'None of the open panels shows this cluster.'
+      );
+    }
+    // It is a sentence, and no cluster that panels could show.
     expect(
-      textOf(info, atRest, { inPanels: { ...other, name: 'survey' } })
-    ).toContain('The open panels show another survey.');
-    expect(textOf(info, atRest, { inPanels: other, onChoose })).toContain(
-      'The open panels show first-look.'
-    );
-    host
-      .querySelector<HTMLButtonElement>(
-        '[aria-label="Show survey in the open panels"]'
-      )!
-      .click();
+      textOf({ ...info, cluster: REFUSED_CLUSTER }, atRest, {
+        inPanels: [other]
+      })
+    ).not.toContain('open panels');
+    expect(told(other)).toContain('The open panels show first-look.');
+    const button = host.querySelector<HTMLButtonElement>(
+      '[aria-label="Show in the panels: survey"]'
+    )!;
+    expect(button.textContent).toBe('Show in the panels');
+    onChoose.mockImplementation(() => told());
+    button.focus();
+    button.click();
     expect(onChoose).toHaveBeenCalledWith(info);
+    expect(button.isConnected).toBe(false);
+    expect(document.activeElement?.getAttribute('aria-label')).toBe(
+      'Choose cluster'
+    );
   });
 
   it('names workers that are paused, and what fills them, as text', () => {

@@ -1,8 +1,9 @@
 import { DockPanel, Widget } from '@lumino/widgets';
-import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import { clusterInfo, type FakeFeed } from '../../feed/__tests__/fake-feed';
 import type { ClusterTarget } from '../../feed/cluster-ref';
 import type { SpanwisePanel } from '../../panels/panel';
 import type { PanelName } from '../../panels/panel-context';
+import { REFUSED_CLUSTER } from '../../wire/panel-link';
 import type { ContextPool } from '../context-pool';
 import { LAID_OUT } from '../default-layout';
 import { PanelOpener } from '../panel-opener';
@@ -92,6 +93,7 @@ describe('of two notebooks', () => {
   let dock: DockPanel;
   let opener: PanelOpener;
   let contexts: ContextPool;
+  let feed: FakeFeed;
   let shown: string[];
   const titles = () => opener.open.map(({ title }) => title.label).sort();
   const show = (name: PanelName, target: ClusterTarget): SpanwisePanel =>
@@ -103,7 +105,7 @@ describe('of two notebooks', () => {
     Widget.attach(dock, document.body);
     const lab = labContext();
     lab.feed.setClusters(inA, old, inB);
-    contexts = lab.contexts;
+    ({ contexts, feed } = lab);
     const panels: SpanwisePanel[] = [];
     shown = [];
     opener = new PanelOpener({
@@ -142,21 +144,32 @@ describe('of two notebooks', () => {
   });
 
   it('panels that stay with another cluster are told of, until they turn', () => {
-    expect(opener.insteadOf(inB)).toBeUndefined();
+    expect(opener.insteadOf(inB)).toEqual([]);
     expect(opener.lastTarget).toBeUndefined();
     const panel = show('system', a);
     show('compare', a);
     expect(opener.lastTarget).toEqual(a);
-    expect(opener.insteadOf(inA)).toBeUndefined();
-    expect(opener.insteadOf(inB)).toEqual(inA);
+    expect(opener.insteadOf(inA)).toEqual([]);
+    expect(opener.insteadOf(inB)).toEqual([inA]);
     // It was told to stay.
     panel.setPinned(true);
-    expect(opener.insteadOf(inB)).toBeUndefined();
+    expect(opener.insteadOf(inB)).toEqual([]);
+    expect(opener.lastTarget).toBeUndefined();
     panel.setPinned(false);
+    const ofNone = show('bandwidth', { notebook: 'none.ipynb' });
+    show('profile', a);
+    expect(opener.insteadOf(inB)).toEqual([inA, null]);
+    ofNone.dispose();
     opener.turn(b);
-    expect(opener.insteadOf(inB)).toBeUndefined();
+    expect(opener.insteadOf(inB)).toEqual([]);
     opener.turn({ notebook: 'none.ipynb' });
-    expect(opener.insteadOf(inB)).toBeNull();
+    expect(opener.insteadOf(inB)).toEqual([null]);
+  });
+
+  it('panels that say why a cluster was refused show none', () => {
+    feed.setClusters({ ...inA, cluster: REFUSED_CLUSTER });
+    show('system', a);
+    expect(opener.insteadOf(inB)).toEqual([null]);
   });
 
   it('of two panels of one kind none turns to the cluster of the other', () => {

@@ -396,7 +396,7 @@ describe('SpanwisePanel', () => {
     const follow = get(panel, 'button[aria-pressed][title*=next]');
     expect(follow.textContent).toBe('Follow the next run');
     expect(follow.title).toBe(
-      'Shows the next cluster of the same notebook here. Clusters of other notebooks are chosen in the sidebar, under Cluster.'
+      'Shows the next cluster of this notebook here. Others are chosen in the sidebar, under Cluster.'
     );
 
     const next = { ...first, cluster: 'c2', startedAt: 2000 };
@@ -404,6 +404,17 @@ describe('SpanwisePanel', () => {
     expect(panel.title.label).toBe('Task Stream · first-look');
     expect(made.feed.running.map(watch => watch.spec.cluster)).toEqual(['c2']);
     expect(await drawn(panel)).not.toContain('3 tasks');
+  });
+
+  it('says what it goes on to where there is no notebook', async () => {
+    const made = setUp({ target: { name: 'first-look' } });
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo({ state: 'ended' }));
+    made.feed.running[0]?.answer(ANSWER);
+    await drawn(panel);
+    expect(get(panel, 'button[aria-pressed][title*=next]').title).toBe(
+      'Shows the next cluster of this name here. Others are chosen in the sidebar, under Cluster.'
+    );
   });
 
   it('shows figures while it reconnects, and says since when', async () => {
