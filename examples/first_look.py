@@ -186,7 +186,8 @@ NOTES = (
     "pauses; the others: seconds of all threads, added up. transfer: a thread waited for "
     "it. other: importing modules, which a worker's first tasks do, (de)serialising, disk. "
     "idle: no task ran on a thread, shared among the spans whose tasks were not done; from "
-    "when a span's first task was submitted, so that it may be more than elapsed leaves. "
+    "when a span's first task was submitted, so the columns together may be more than "
+    "elapsed × threads. "
     "A span's figures include those of the spans inside it; a fused task counts once."
 )
 
@@ -233,7 +234,8 @@ def _rows(client: Client) -> list[tuple[tuple[str, ...], int, list[float]]]:
     rows = []
     for name in sorted(by_name, key=lambda name: _place(name, by_name)):
         spans = by_name[name]
-        held = _held_threads(client.fine_metrics(span=name, unit="seconds"))
+        # What was fetched behind other work took no thread's time; no second is counted twice.
+        held = client.fine_metrics(span=name, unit="seconds").by_activity(context="execute")
         starts = [each.start for each in spans if each.start is not None]
         stops = [each.stop for each in spans if each.stop is not None]
         elapsed = max(stops) - min(starts) if starts else 0.0
@@ -243,18 +245,6 @@ def _rows(client: Client) -> list[tuple[tuple[str, ...], int, list[float]]]:
         other = sum(held.values()) - sum(shown)
         rows.append((name, sum(each.tasks for each in spans), [elapsed, *shown, other, idle]))
     return rows
-
-
-def _held_threads(metrics: Any) -> dict[Any, float]:
-    """By activity, the seconds for which tasks held threads: none is in two of them.
-
-    (What was fetched behind other work took no thread's time: by_activity() counts it too.)
-    """
-    held: dict[Any, float] = {}
-    for (context, _, activity, _), seconds in metrics.items():
-        if context == "execute" and activity != "idle or other spans":
-            held[activity] = held.get(activity, 0.0) + seconds
-    return held
 
 
 def _row(label: str, figures: list[str]) -> str:

@@ -60,9 +60,10 @@ class FineMetrics(Mapping[FineKey, float]):
     ``core``, for the interpreter lock (``gil``, an estimate), and ``blocked``; context ``idle``
     divides idle time by what was waited for; context ``gather-dep`` has transfers of inputs as
     their requests took them, where ``background`` has them by task. These are the same
-    seconds again, so the sums :meth:`by_activity` and :meth:`by_function` leave them out;
-    ``{key[2]: value for key, value in metrics.items() if key[0] == "noncpu"}`` has them. The
-    sums are of what threads did: idle time is not in them.
+    seconds again, so the sums :meth:`by_activity` and :meth:`by_function` leave them out, and
+    idle time; ``by_activity(context="noncpu")`` has them. Beside what tasks held threads for the
+    sums have what went on behind other work (context ``background``, and what was sent,
+    ``get-data``): ``by_activity(context="execute")`` has the former alone.
 
     What tasks have measured with `spanwise.metrics.context_meter` is there under its labels, in
     context ``execute``; of seconds only those that the run had, the others in context ``user``.
@@ -95,18 +96,26 @@ class FineMetrics(Mapping[FineKey, float]):
     def __repr__(self) -> str:
         return f"FineMetrics({len(self)} entries)"
 
-    def by_activity(self, unit: str = "seconds") -> dict[Any, float]:
-        """Values added up over functions; no second is counted twice."""
-        return self._sum(2, unit)
+    def by_activity(self, unit: str = "seconds", context: str | None = None) -> dict[Any, float]:
+        """Values added up over functions, without idle time; no second is counted twice.
 
-    def by_function(self, unit: str = "seconds") -> dict[str, float]:
-        """Values added up over activities; no second is counted twice."""
-        return self._sum(1, unit)
+        Parameters
+        ----------
+        context
+            The only context whose entries are added up. By default all are that do not divide
+            others: what tasks held threads for, and what went on behind other work.
+        """
+        return self._sum(2, unit, context)
 
-    def _sum(self, position: int, unit: str) -> dict[Any, float]:
+    def by_function(self, unit: str = "seconds", context: str | None = None) -> dict[str, float]:
+        """Values added up over activities; else as :meth:`by_activity`."""
+        return self._sum(1, unit, context)
+
+    def _sum(self, position: int, unit: str, context: str | None) -> dict[Any, float]:
         totals: dict[Any, float] = {}
         for key, value in self._entries.items():
-            if key[3] == unit and not counts_twice(key):
+            is_meant = not counts_twice(key) if context is None else key[0] == context
+            if key[3] == unit and is_meant and key[:3] != IDLE:
                 totals[key[position]] = totals.get(key[position], 0.0) + value
         return totals
 

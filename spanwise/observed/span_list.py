@@ -19,7 +19,9 @@ class SpanList(list[SpanInfo]):
         alike = Counter(map(_own_tags, self))
         rows = [
             (
-                _text(_own_tags(span) if alike[_own_tags(span)] == 1 else span.path or span.name),
+                _cut_left(_own_tags(span))
+                if alike[_own_tags(span)] == 1
+                else _cut_within(_path(span)),
                 f"{span.tasks:,}",
                 f"{span.duration:,.3f} s",
             )
@@ -40,14 +42,29 @@ def _own_tags(span: SpanInfo) -> tuple[str, ...]:
 
     Of a cell, or a file, what it is called.
     """
-    if span.name or not span.path:
-        return span.name
-    return (f"{span.path[-1]} (cell)" if span.origin == "cell" else span.path[-1],)
+    return span.name or _path(span)[-1:]
+
+
+def _path(span: SpanInfo) -> tuple[str, ...]:
+    """All tags, those of the file and the cell first."""
+    if span.origin != "cell" or not span.path:
+        return span.path or span.name
+    return (*span.path[:-1], f"{span.path[-1]} (cell)")
 
 
 def _text(tags: tuple[str, ...]) -> str:
-    text = " › ".join(tags)
     # (a tag may have any characters, and a line has one span)
-    text = "".join(each if each.isprintable() else " " for each in text)
-    # Spans differ in their last tags.
+    return "".join(each if each.isprintable() else " " for each in " › ".join(tags))
+
+
+def _cut_left(tags: tuple[str, ...]) -> str:
+    """Of other tags: spans differ in their last ones."""
+    text = _text(tags)
     return text if len(text) <= _LENGTH else f"…{text[1 - _LENGTH :]}"
+
+
+def _cut_within(path: tuple[str, ...]) -> str:
+    """Of equal tags: file and cell, which come first, tell spans apart; the last tags say which."""
+    text = _text(path)
+    half = _LENGTH // 2
+    return text if len(text) <= _LENGTH else f"{text[: half - 1]}…{text[-half:]}"

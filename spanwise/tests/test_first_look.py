@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise import Client, span
+from spanwise import Client, span, wait
 from spanwise.observed.questions import FineKey, FineMetrics
 from spanwise.tests.file_module import module_of_file
+from spanwise.tests.processes import wait_until
 
 pytest.importorskip("pandas")
 
@@ -141,16 +142,29 @@ def test_a_notebook_shows_a_plain_table_without_jinja2(
     assert table.loc["Alice"].to_list() == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_columns_are_the_seconds_of_the_spans_threads(example: ModuleType) -> None:
+def test_columns_are_the_seconds_of_the_spans_threads(example: ModuleType, tmp_path: Path) -> None:
     """By the spans' own sums, with transfers that no thread waited for; and against clocks."""
+    begun, is_fetched = tmp_path / "begun", tmp_path / "fetched"
+
+    def hold_the_thread() -> None:
+        begun.touch()
+        wait_until("inputs of others are fetched", is_fetched.exists)
+
     with Client(n_workers=2, threads_per_worker=1) as client:
         threads = 2
         here, there = sorted(client.scheduler_info()["workers"])
         with span("made"):
             blocks = client.map(np.ones, [1_000_000] * 4, workers=[here], pure=False)
+        wait(blocks)
         with span("used"):
+            first = client.submit(hold_the_thread, workers=[there], pure=False)
+            wait_until("the thread is held", begun.exists)
             sums = client.map(np.sum, blocks, workers=[there], pure=False)
-        assert client.gather(sums) == [1_000_000] * 4
+        wait_until(
+            "all are fetched", lambda: all(len(x) == 2 for x in client.who_has(blocks).values())
+        )
+        is_fetched.touch()
+        assert client.gather([first, *sums]) == [None, *[1_000_000] * 4]
         used = client.fine_metrics(span="used")
         behind = sum(each for key, each in used.items() if key[::3] == ("background", "seconds"))
         assert behind > 0, "something must have been fetched behind other work"

@@ -37,6 +37,17 @@ def test_no_second_is_counted_twice() -> None:
     assert metrics.by_function("count") == {"nap": 2.0}
 
 
+def test_a_sum_of_one_context_is_of_its_entries_alone() -> None:
+    metrics = FineMetrics(NAPS, {})
+    assert metrics.by_activity(context="execute") == {"thread-cpu": 0.004, "thread-noncpu": 0.996}
+    assert metrics.by_function(context="execute") == {"nap": pytest.approx(1.0)}
+    assert metrics.by_activity("count", context="execute") == {"thread-noncpu": 2.0}
+    assert metrics.by_activity(context="background") == {"transfer": 0.3}
+    assert metrics.by_activity(context="noncpu") == {"core": 0.1, "gil": 0.2, "blocked": 0.696}
+    assert metrics.by_activity(context="idle") == {"scheduler": 5.0}
+    assert metrics.by_activity(context="no such") == {}
+
+
 @given(
     st.dictionaries(
         st.tuples(

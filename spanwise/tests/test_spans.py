@@ -392,6 +392,21 @@ def test_a_list_of_spans_is_shown_by_the_tags_that_its_user_gave(client: Client)
     assert [len(name) for name in names[5:]] == [60, 60]
     assert names[5].startswith("…") and names[5].endswith(" › clean")
     assert names[6].endswith(" › features")
+    alike = SpanList(
+        [
+            of("first = work()", *["a long name"] * 9, "clean", seconds=9.0),
+            of("second = work()", *["a long name"] * 9, "clean", seconds=8.0),
+            of("load()", origin="cell", seconds=7.0),
+            of("load()", origin="cell", seconds=6.0, file="b.ipynb"),
+        ]
+    )
+    names = [line.rsplit("  1 tasks", 1)[0].strip() for line in repr(alike).splitlines()[1:]]
+    assert names == [
+        "a.ipynb › first = work() › a …ong name › a long name › clean",
+        "a.ipynb › second = work() › a…ong name › a long name › clean",
+        "a.ipynb › load() (cell)",
+        "b.ipynb › load() (cell)",
+    ]
     assert (
         repr(SpanList([replace(found, name=("default",), path=("default",))]))
         .splitlines()[1]
