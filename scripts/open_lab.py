@@ -23,13 +23,13 @@ from types import FrameType
 from typing import BinaryIO
 from urllib.parse import quote, urlencode
 
-from jupyter_core.paths import jupyter_runtime_dir
+from jupyter_core.paths import jupyter_config_dir, jupyter_runtime_dir
 
 START_LIMIT_SECONDS = 120
 
 
 #: Answers what JupyterLab asks at its first start, whether one wants its news, with no: the
-#: question would cover a panel. Who opens the settings may answer otherwise.
+#: question would cover a panel. Who has set it otherwise, or does so now, is heard.
 FIRST_ANSWERS = Path(__file__).parent.resolve() / "jupyter"
 
 #: Of the log, when JupyterLab has ended by itself.
@@ -56,8 +56,12 @@ def start_server(root: Path, log: Path) -> subprocess.Popen[bytes]:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
     paths = {
-        "PATH": _before("PATH", Path(sys.executable).parent),
-        "JUPYTER_CONFIG_PATH": _before("JUPYTER_CONFIG_PATH", FIRST_ANSWERS),
+        "PATH": _joined(str(Path(sys.executable).parent), os.environ.get("PATH")),
+        # Jupyter takes what is named first. These folders come before the user's own, so that
+        # it is named here too: what its user has set wins.
+        "JUPYTER_CONFIG_PATH": _joined(
+            os.environ.get("JUPYTER_CONFIG_PATH"), jupyter_config_dir(), str(FIRST_ANSWERS)
+        ),
     }
     with open_log(log) as lines:
         return subprocess.Popen(
@@ -69,10 +73,9 @@ def start_server(root: Path, log: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def _before(variable: str, folder: Path) -> str:
-    """Return the folders of a variable, with one before them."""
-    others = os.environ.get(variable)
-    return os.pathsep.join([str(folder), *([others] if others else [])])
+def _joined(*folders: str | None) -> str:
+    """Return folders as a variable has them; some may be none, or several already."""
+    return os.pathsep.join(each for each in folders if each)
 
 
 def open_log(log: Path) -> BinaryIO:

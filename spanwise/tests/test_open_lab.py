@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -60,6 +61,7 @@ class Started:
                     **os.environ,
                     "JUPYTER_RUNTIME_DIR": str(folder),
                     "JUPYTER_CONFIG_PATH": str(folder / "the user's"),
+                    "JUPYTER_CONFIG_DIR": str(folder / "own"),
                     "HOW": how,
                 },
             )
@@ -128,22 +130,52 @@ def test_jupyterlab_does_not_ask_over_the_panels_whether_one_wants_its_news(
     begun = start("stays")
     wait_until("the address", lambda: "token=" in begun.printed())
     configured = (tmp_path / "configured").read_text()
-    assert configured.split(os.pathsep)[1:] == [str(tmp_path / "the user's")]
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "own"))
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path))
     assert fetch_news() == "none"
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", configured)
     assert fetch_news() == "false"
+    # Who has set it has the last word, in either folder.
+    for folder in ("the user's", "own"):
+        place = tmp_path / folder / "labconfig" / "default_setting_overrides.json"
+        place.parent.mkdir(parents=True)
+        of_plugin = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "true"}}
+        place.write_text(json.dumps(of_plugin))
+        assert fetch_news() == "true"
+        place.unlink()
+        assert fetch_news() == "false"
 
 
-@pytest.mark.parametrize("script", ["run", "test", "test-versions"])
+#: Those that are called by hand.
+_SCRIPTS = [
+    "dask-versions",
+    "lock-python",
+    "mutate",
+    "mutate-python",
+    "run",
+    "test",
+    "test-versions",
+]
+
+
+def test_all_scripts_are_asked_what_they_take(checkout: Path) -> None:
+    files = [each for each in (checkout / "scripts").iterdir() if each.is_file()]
+    begun = [each.name for each in files if each.read_bytes().startswith(b"#!/usr/bin/env bash")]
+    assert sorted(begun) == _SCRIPTS
+
+
+@pytest.mark.parametrize("script", _SCRIPTS)
 def test_a_script_that_is_asked_says_what_it_takes_and_that_is_no_error(
     checkout: Path, script: str
 ) -> None:
     for asked in ("--help", "-h"):
         said = _call(checkout, script, asked)
         assert (said.returncode, said.stderr) == (0, "")
-        assert f"\n  bash scripts/{script} " in said.stdout
+        # (one takes nothing, and has no example of a call)
+        assert f"\n  bash scripts/{script} " in said.stdout or script == "lock-python"
         # (all of the head, and no line of code)
+        head = (checkout / "scripts" / script).read_text("utf8").splitlines()[1].lstrip("# ")
+        assert said.stdout.startswith(f"{head}\n")
         assert "set -" not in said.stdout and "#" not in said.stdout
 
 

@@ -104,7 +104,7 @@ export class PanelOpener {
     return [...new Map(shown.map(info => [info?.cluster, info])).values()];
   }
 
-  /** What the newest open panel is tied to that is not pinned. */
+  /** What the newest open panel is tied to, of those that turn: of none that is pinned. */
   get lastTarget(): ClusterTarget | undefined {
     return this._turning.pop()?.clusterTarget;
   }

@@ -93,7 +93,7 @@ const SERIALIZE: Meaning = {
 
 const OTHER: Meaning = {
   id: 'other',
-  // (functions that have no row of their own are the others)
+  // Not “other”: that is what functions without a row of their own are called.
   label: 'rest of the task',
   kind: 'other',
   group: 'the rest'
