@@ -1,0 +1,26 @@
+import * as fc from 'fast-check';
+import { restingSeconds } from '../own-system';
+
+describe('a scheduler without tasks', () => {
+  it('looks just behind the looks at which its workers tell of their system', () => {
+    const times: number[] = [];
+    for (let now = 57_270.3; times.length < 5;) {
+      now += restingSeconds(now);
+      times.push(Number(now.toFixed(6)));
+    }
+    expect(times).toEqual([57272.02, 57274.42, 57276.02, 57278.42, 57280.02]);
+  });
+
+  it('never waits in vain, nor longer than until the look after the next', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.1, max: 1e8, noNaN: true }), now => {
+        const seconds = restingSeconds(now);
+        expect(seconds).toBeGreaterThan(0);
+        expect(seconds).toBeLessThan(2 + 0.8 + 1e-6);
+        const looks = (now + seconds - 0.02) / 0.8;
+        expect(Math.abs(looks - Math.round(looks))).toBeLessThan(1e-6);
+      }),
+      { numRuns: 2000 }
+    );
+  });
+});
