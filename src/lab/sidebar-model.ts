@@ -29,7 +29,7 @@ export class SidebarModel extends Disposing {
   private _hasChosen = false;
   /** It has shown what was in front, or was chosen: until then it shows what the open panels show, or what there is. */
   private _hasTurned = false;
-  /** A running cluster took the place of an ended one, and stays when it ends: nobody asked for the other one again. */
+  /** A running cluster was shown in place of what had ended, or of nothing, and stays when it ends: nobody asked for another one. */
   private _hasGivenWay = false;
   /** Id of a cluster to be shown as soon as the page hears of it. */
   private _awaited: string | null = null;
@@ -163,12 +163,21 @@ export class SidebarModel extends Disposing {
    * Turn to the notebook or panel that came to the front. While other notebooks have a cluster, one without a cluster changes nothing.
    *
    * @param closed - emits when it is closed: then it is in front no more, whatever comes after it.
+   * @param isNew - false: it is in front already, and more is known of it; what was chosen since stays.
    */
-  turnTo(target: ClusterTarget, closed: FrontClosed | null = null): void {
+  turnTo(
+    target: ClusterTarget,
+    closed: FrontClosed | null = null,
+    isNew = true
+  ): void {
     this._setFront(target, closed);
-    this._hasChosen = false;
-    this._awaited = null;
-    this._followFront();
+    if (isNew) {
+      this._hasChosen = false;
+      this._awaited = null;
+    }
+    if (!this._hasChosen) {
+      this._followFront();
+    }
     // What the notebook has to offer is shown, whatever cluster is.
     this._emit();
   }
@@ -229,17 +238,27 @@ export class SidebarModel extends Disposing {
   }
 
   /**
-   * Until a notebook or panel with a cluster was in front, as after a reload until one clicks, the sidebar shows what the open panels show. What
-   * has ended gives way to what runs, as without panels.
+   * Until a notebook or panel with a cluster was in front, as after a reload until one clicks, the sidebar shows what the open panels show, and
+   * stays with it as long as one of them does. What has ended gives way to what runs, as without panels.
    */
   private _followPanels(newest: ClusterInfo): boolean {
-    const target = this._options.inPanels?.();
-    if (target === undefined || this._hasTurned) {
+    const target = this._hasTurned ? undefined : this._options.inPanels?.();
+    if (target === undefined) {
       return false;
     }
-    // As it is now: the panels may hear of it after this.
+    // As they are now: the context and the panels may hear of it after this.
+    const { clusters } = this.feed;
+    const id = this.cluster?.cluster;
+    const current = clusters.find(({ cluster }) => cluster === id);
+    if (
+      current !== undefined &&
+      this._options.isInPanels?.(current) === true &&
+      (current.state !== 'ended' || newest.state === 'ended')
+    ) {
+      return true;
+    }
     const known = this._options.contexts.clusterOf(target)?.cluster;
-    const shown = this.feed.clusters.find(({ cluster }) => cluster === known);
+    const shown = clusters.find(({ cluster }) => cluster === known);
     if (
       shown === undefined ||
       (shown.state === 'ended' &&
@@ -366,5 +385,7 @@ export namespace SidebarModel {
     readonly notebookOf: NotebookOf;
     /** What the open panels are tied to; undefined: none is open. */
     readonly inPanels?: () => ClusterTarget | undefined;
+    /** Whether one of them, pinned or not, shows the cluster. */
+    readonly isInPanels?: (cluster: ClusterInfo) => boolean;
   }
 }

@@ -59,7 +59,8 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
       feed,
       contexts,
       notebookOf: cluster => kernels.notebookOf(cluster),
-      inPanels: () => opener.lastTarget
+      inPanels: () => opener.lastTarget,
+      isInPanels: cluster => opener.showing(cluster).length > 0
     });
     const trans = (translator ?? nullTranslator).load('spanwise');
     const { serverSettings, kernelspecs } = app.serviceManager;
@@ -110,19 +111,20 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
     shell.add(sidebar, 'left', { rank: RANK });
     restorer?.add(sidebar, sidebar.id);
 
-    const turn = () => {
+    const turn = (isNew: boolean) => {
       const widget = shell.currentWidget;
       if (widget instanceof SpanwisePanel) {
-        model.turnTo(widget.clusterTarget, widget.disposed);
+        model.turnTo(widget.clusterTarget, widget.disposed, isNew);
       } else if (widget instanceof NotebookPanel) {
-        model.turnTo({ notebook: widget.context.path }, widget.disposed);
+        const target = { notebook: widget.context.path };
+        model.turnTo(target, widget.disposed, isNew);
       } else if (widget === null) {
         model.forgetFront();
       }
     };
-    shell.currentChanged.connect(turn);
+    shell.currentChanged.connect(() => turn(true));
     kernels.changed.connect(() => {
-      turn();
+      turn(false);
       // With nothing in front too: the notebooks of the panels, and of the cluster that is shown, are known by their kernels.
       model.lookAtPanels();
       sidebar.update();

@@ -14,13 +14,22 @@ const inB = clusterInfo({
   notebook: { path: 'b.ipynb' }
 });
 
-function setUp(inPanels?: SidebarModel.IOptions['inPanels']) {
+function setUp(
+  inPanels?: SidebarModel.IOptions['inPanels'],
+  isInPanels?: SidebarModel.IOptions['isInPanels']
+) {
   /** Of notebooks by their kernels, as far as these are known. */
   const paths = new Map<string, string>();
   const notebookOf = ({ notebook }: ClusterUser) =>
     notebook?.path ?? paths.get(notebook?.kernelId ?? '');
   const { feed, contexts } = labContext(undefined, notebookOf);
-  const model = new SidebarModel({ feed, contexts, notebookOf, inPanels });
+  const model = new SidebarModel({
+    feed,
+    contexts,
+    notebookOf,
+    inPanels,
+    isInPanels
+  });
   return { feed, contexts, paths, model };
 }
 
@@ -165,6 +174,48 @@ describe('SidebarModel', () => {
     model.lookAtPanels();
     feed.setClusters({ ...inA, tasks: 9 }, inB);
     expect(model.cluster).toBe(inB);
+  });
+
+  it('stays with what an open panel shows when a newer one shows something else, or is pinned no more', () => {
+    const panels: ClusterTarget[] = [{ notebook: 'a.ipynb' }];
+    const shown = new Set(['a']);
+    const { feed, model } = setUp(
+      () => panels.at(-1),
+      ({ cluster }) => shown.has(cluster)
+    );
+    feed.setClusters(inA, inB);
+    expect(model.cluster).toBe(inA);
+    panels.push({ notebook: 'b.ipynb' });
+    shown.add('b');
+    model.lookAtPanels();
+    feed.setClusters({ ...inA, tasks: 1 }, inB);
+    expect(model.cluster?.cluster).toBe('a');
+    // What runs still takes the place of what has ended.
+    feed.setClusters({ ...inA, state: 'ended' }, inB);
+    expect(model.cluster?.cluster).toBe('b');
+    shown.clear();
+    panels.pop();
+    feed.setClusters(inA, inB);
+    expect(model.cluster?.cluster).toBe('a');
+  });
+
+  it('stays with what was chosen when more is known of the notebook in front', () => {
+    const { feed, model } = setUp();
+    feed.setClusters(inA, inB);
+    model.turnTo({ notebook: 'a.ipynb' });
+    model.choose(inB);
+    model.turnTo({ notebook: 'renamed.ipynb' }, null, false);
+    model.turnTo({ notebook: 'a.ipynb' }, null, false);
+    feed.setClusters({ ...inA, tasks: 1 }, inB);
+    expect(model.cluster).toBe(inB);
+    model.showWhenHeardOf('c');
+    model.turnTo({ notebook: 'a.ipynb' }, null, false);
+    const inC = clusterInfo({ cluster: 'c', name: 'carol' });
+    feed.setClusters(inA, inB, inC);
+    expect(model.cluster).toBe(inC);
+    // Who turns to it anew has the last word.
+    model.turnTo({ notebook: 'a.ipynb' });
+    expect(model.cluster).toBe(inA);
   });
 
   it.each([
