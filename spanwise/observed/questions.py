@@ -97,7 +97,7 @@ class FineMetrics(Mapping[FineKey, float]):
         return f"FineMetrics({len(self)} entries)"
 
     def by_activity(self, unit: str = "seconds", context: str | None = None) -> dict[Any, float]:
-        """Values added up over functions, without idle time; no second is counted twice.
+        """Values added up over functions, without idle time, if no context is named.
 
         Parameters
         ----------

@@ -8,6 +8,8 @@ from spanwise.observed.span_info import SpanInfo
 
 #: Spans that are shown, those with most time; what is longer than this is cut.
 _SHOWN, _LENGTH = 8, 60
+#: Of that, where the tags alone do not tell spans apart.
+_FILE_LENGTH, _CELL_LENGTH = 14, 20
 
 
 class SpanList(list[SpanInfo]):
@@ -64,7 +66,14 @@ def _cut_left(tags: tuple[str, ...]) -> str:
 
 
 def _cut_within(path: tuple[str, ...]) -> str:
-    """Of equal tags: file and cell, which come first, tell spans apart; the last tags say which."""
-    text = _text(path)
-    half = _LENGTH // 2
-    return text if len(text) <= _LENGTH else f"{text[: half - 1]}…{text[-half:]}"
+    """Of equal tags: a part of file and cell, which tell spans apart; the last tags say which."""
+    if len(_text(path)) <= _LENGTH:
+        return _text(path)
+    first = [_cut_right(*each) for each in zip(path, (_FILE_LENGTH, _CELL_LENGTH), strict=False)]
+    last, room = _text(path[2:]), _LENGTH - len(" › ".join([*first, ""]))
+    return " › ".join([*first, last if len(last) <= room else f"…{last[1 - room :]}"][: len(path)])
+
+
+def _cut_right(tag: str, length: int) -> str:
+    text = _text((tag,))
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -398,14 +398,21 @@ def test_a_list_of_spans_is_shown_by_the_tags_that_its_user_gave(client: Client)
             of("second = work()", *["a long name"] * 9, "clean", seconds=8.0),
             of("load()", origin="cell", seconds=7.0),
             of("load()", origin="cell", seconds=6.0, file="b.ipynb"),
+            of("table = read(1)", "a tag", *["long"] * 6, file="exploration of the harvest.ipynb"),
+            of("table = read(2)", "a tag", *["long"] * 6, file="exploration of the harvest.ipynb"),
+            of("a" * 60, origin="cell", seconds=0.2, file="exploration of the harvest.ipynb"),
+            of("a" * 60, origin="cell", seconds=0.1, file="exploration of the harvest.ipynb"),
         ]
     )
     names = [line.rsplit("  1 tasks", 1)[0].strip() for line in repr(alike).splitlines()[1:]]
     assert names == [
-        "a.ipynb › first = work() › a …ong name › a long name › clean",
-        "a.ipynb › second = work() › a…ong name › a long name › clean",
+        "a.ipynb › first = work() › … long name › a long name › clean",
+        "a.ipynb › second = work() › …long name › a long name › clean",
         "a.ipynb › load() (cell)",
         "b.ipynb › load() (cell)",
+        "exploration o… › table = read(1) › …ong › long › long › long",
+        "exploration o… › table = read(2) › …ong › long › long › long",
+        *["exploration o… › aaaaaaaaaaaaaaaaaaa…"] * 2,
     ]
     assert (
         repr(SpanList([replace(found, name=("default",), path=("default",))]))
