@@ -208,7 +208,7 @@ def _lines(path: str) -> list[str]:
 
 def _text(path: str) -> str:
     """All of a file of ``/proc``; a file object would ask the system twice as often."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         # (it gives whole lines, and maybe not all of them at once)
         parts = [*iter(lambda: os.read(descriptor, _READ_BYTES), b"")]

@@ -63,7 +63,8 @@ if TYPE_CHECKING:
 #: Seconds between measurements of memory, until the scheduler sets another rate.
 MEMORY_SECONDS = 0.2
 #: The same of a worker that has had no task for :data:`RESTS_AFTER_SECONDS`, if its results are
-#: as they were and nobody samples memory. The scheduler looks each second who is silent.
+#: as they were and nobody samples memory. The scheduler looks each second who is silent, and at
+#: itself just behind these looks (WORKERS_LOOK_SECONDS of ``own-system.ts``).
 RESTING_MEMORY_SECONDS = 0.8
 RESTS_AFTER_SECONDS = 2.0
 #: What may be free amid the heap of a worker with tasks, beyond what it took at the least: nothing

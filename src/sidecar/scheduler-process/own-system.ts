@@ -100,9 +100,10 @@ export class OwnSystem {
   }
 }
 
-/** Seconds from `now` until the next row of a scheduler without tasks; by the monotonic clock, which Python's `perf_counter` reads too. */
+/** Seconds from `now` until the next row of a scheduler without tasks; by the monotonic clock, which on Linux is that of Python's `perf_counter`. */
 export function restingSeconds(now: number): number {
-  const last = Math.floor((now - BEHIND_SECONDS) / RESTING_SECONDS);
+  // (a timer may be a little early)
+  const last = Math.floor((now - BEHIND_SECONDS / 2) / RESTING_SECONDS);
   const due = (last + 1) * RESTING_SECONDS;
   const look = Math.ceil(due / WORKERS_LOOK_SECONDS) * WORKERS_LOOK_SECONDS;
   return look + BEHIND_SECONDS - now;
