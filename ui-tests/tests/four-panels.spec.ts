@@ -54,7 +54,7 @@ test('four panels, from the drag to the figures', async ({ lab, page }) => {
     }
   });
 
-  await test.step('they fill while tasks run', async () => {
+  await test.step('they fill while work goes on', async () => {
     await allMove(lab);
     await expect
       .poll(async () => (await stream.colours()).length)
@@ -73,7 +73,7 @@ test('four panels, from the drag to the figures', async ({ lab, page }) => {
     await expect(functionsIn(lab, 'pick')).toHaveCount(2);
   });
 
-  await test.step('a reload while tasks run changes nothing', async () => {
+  await test.step('a reload while work goes on changes nothing', async () => {
     await lab.sidebar.pick('cider');
     await allFiltered(lab);
     const before = await places(lab);

@@ -1,7 +1,7 @@
 /**
  * The notebook that most tests run: a cluster of two workers, and work in nested spans that goes on until the test says that it is enough,
- * so that "while tasks run" is true however slow the machine is. After such a round it rests, the longer the slower the machine: what it takes
- * of the processors, panels that draw it included, is as long as the test, and the test as slow as the machine.
+ * however slow the machine is. After each round it rests, five times as long as the round took: what it takes of the processors, panels that
+ * draw it included, is as long as the test, and the test as slow as the machine.
  *
  *   Alice's workflow          pick   waits 50 ms
  *     harvest  → pick         press  works 10 ms
