@@ -38,6 +38,7 @@ answers, sys.stdout = sys.stdout, sys.stderr  # (a module may print while it is 
 sys.modules["rfc3987_syntax"] = None
 for name in sys.argv[1:]:
     importlib.import_module(name)
+del sys.modules["rfc3987_syntax"]  # (a program may look at all modules)
 gc.collect()
 gc.freeze()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # (nobody waits for them here)

@@ -44,6 +44,7 @@ def main(config: str, servers: list[dict[str, Any]]) -> None:
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     for module in ("jupyterlab.labapp", "spanwise.server.extension"):
         importlib.import_module(module)
+    del sys.modules["rfc3987_syntax"]
     gc.collect()
     gc.freeze()
     # One that comes meanwhile waits until all are known. (They are no part of the `try`: a child
