@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spanwise.source.observer_link import refused_sentence
@@ -33,10 +33,13 @@ ERRORS = st.one_of(
 NEVER_OPEN = st.tuples(
     st.one_of(ERRORS, st.builds(HandshakeRefused, SENTENCES, CODES)), st.none(), st.just(False)
 )
+#: In eighths, which add up exactly: 60 s behind 72.4 s would be a little less than 60.
+HELD = st.integers(0, round(8 * 3 * GOOD_SECONDS)).map(lambda eighths: eighths / 8)
 #: The same for a link that was, how long that held, and whether it took a block.
-OPEN = st.tuples(ERRORS, st.floats(0, 3 * GOOD_SECONDS), st.booleans())
+OPEN = st.tuples(ERRORS, HELD, st.booleans())
 
 
+@example([(None, 72.375, False), (BrokenFrame("Block 7 is wrong."), GOOD_SECONDS, True)])
 @given(st.lists(NEVER_OPEN | OPEN, max_size=40))
 def test_pauses_double_until_a_link_was_good_and_each_refusal_is_told_once(
     ends: list[tuple[Exception | None, float | None, bool]],
