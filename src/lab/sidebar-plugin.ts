@@ -122,12 +122,15 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
         model.forgetFront();
       }
     };
+    const lookAgain = () => {
+      model.lookAtPanels();
+      sidebar.update();
+    };
     shell.currentChanged.connect(() => turn(true));
     kernels.changed.connect(() => {
       turn(false);
       // With nothing in front too: the notebooks of the panels, and of the cluster that is shown, are known by their kernels.
-      model.lookAtPanels();
-      sidebar.update();
+      lookAgain();
     });
     if (state !== null) {
       const widen = async () => {
@@ -139,10 +142,7 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
       sidebar.shown.connect(() => void app.restored.then(widen));
     }
     // Panels that were opened or closed are marked in the gallery.
-    shell.layoutModified.connect(() => {
-      model.lookAtPanels();
-      sidebar.update();
-    });
+    shell.layoutModified.connect(lookAgain);
     opener.changed.connect(() => sidebar.update());
   }
 };
