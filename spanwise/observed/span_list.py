@@ -59,19 +59,20 @@ def _text(tags: tuple[str, ...]) -> str:
     return "".join(each if each.isprintable() else " " for each in " › ".join(tags))
 
 
-def _cut_left(tags: tuple[str, ...]) -> str:
+def _cut_left(tags: tuple[str, ...], length: int = _LENGTH) -> str:
     """Of other tags: spans differ in their last ones."""
     text = _text(tags)
-    return text if len(text) <= _LENGTH else f"…{text[1 - _LENGTH :]}"
+    return text if len(text) <= length else f"…{text[1 - length :]}"
 
 
 def _cut_within(path: tuple[str, ...]) -> str:
     """Of equal tags: a part of file and cell, which tell spans apart; the last tags say which."""
-    if len(_text(path)) <= _LENGTH:
-        return _text(path)
+    whole, tags = _text(path), path[2:]
+    if len(whole) <= _LENGTH:
+        return whole
     first = [_cut_right(*each) for each in zip(path, (_FILE_LENGTH, _CELL_LENGTH), strict=False)]
-    last, room = _text(path[2:]), _LENGTH - len(" › ".join([*first, ""]))
-    return " › ".join([*first, last if len(last) <= room else f"…{last[1 - room :]}"][: len(path)])
+    room = _LENGTH - len(" › ".join([*first, ""]))
+    return " › ".join([*first, _cut_left(tags, room)] if tags else first)
 
 
 def _cut_right(tag: str, length: int) -> str:
