@@ -1,5 +1,5 @@
 /** The process that a log comes from, as far as this machine can tell. In the observer process. */
-import { processStat, UNTOLD } from '../process-stat';
+import { isEnding, processStat, UNTOLD } from '../process-stat';
 
 /** Process numbers are positive and at most this large; 0 and negative ones would mean groups of processes. */
 const LARGEST_PID = 2 ** 31 - 1;
@@ -46,14 +46,13 @@ export class SourceProcess {
   }
 }
 
-/** Its start, in ticks since the system's start; null: no process has this number, or it has ended and waits for its parent. */
+/** Its start, in ticks since the system's start; null: no process has this number, or it ends just now or waits for its parent. */
 function startedAt(pid: number): string | null {
   const words = processStat(pid);
   if (words === UNTOLD) {
     return UNTOLD;
   }
-  const state = words?.[0];
-  return state === 'Z' || state === 'X' ? null : (words?.[19] ?? null);
+  return words === null || isEnding(words) ? null : (words[19] ?? null);
 }
 
 function answers(pid: number): boolean {

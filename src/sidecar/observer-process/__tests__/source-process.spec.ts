@@ -47,6 +47,22 @@ describe('the process that a log comes from', () => {
     await waitFor('the parent’s end', () => two[0]!.isGone);
   });
 
+  it('is gone once it has begun to end, before its state says so', async () => {
+    const { parent } = await family();
+    const seen = new SourceProcess(parent.pid!);
+    const before = fs.readFileSync(`/proc/${parent.pid}/stat`, 'latin1');
+    const [name, ...rest] = before.split(') ');
+    const words = rest.join(') ').split(' ');
+    expect(seen.isGone).toBe(false);
+    // As the kernel tells of it while it frees what the process had: it runs, and ends.
+    words[0] = 'R';
+    words[6] = String(Number(words[6]) | 4);
+    jest
+      .spyOn(fs, 'readFileSync')
+      .mockReturnValue(`${name}) ${words.join(' ')}`);
+    expect(seen.isGone).toBe(true);
+  });
+
   it.each(['EMFILE', 'ENFILE', 'EACCES'])(
     'is taken to live while that cannot be told (%s)',
     async code => {
