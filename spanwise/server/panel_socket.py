@@ -26,7 +26,8 @@ from spanwise.wire.schema import PROTOCOL, link_type
 _UNSUPPORTED_DATA = 1003
 _TOO_BIG = 1009
 _TRY_AGAIN_LATER = 1013
-_OBSERVER_GONE = "The observer stopped and is being started again; your computation goes on."
+#: The page adds that the computation goes on.
+_OBSERVER_GONE = "The observer stopped and is being started again."
 
 _POLICY_VIOLATION = 1008
 

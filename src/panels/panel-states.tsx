@@ -356,7 +356,8 @@ export function strips(
     list.push({
       key: 'link',
       tone: 'warning',
-      sentence: status.sentence + upTo,
+      sentence:
+        status.sentence + (upTo || ` ${trans.__('Your computation goes on.')}`),
       button: { label: trans.__('Try now'), onClick: actions.reconnect }
     });
   } else if (isMissing && cluster?.state === 'ended') {

@@ -439,7 +439,7 @@ describe('SpanwisePanel', () => {
     const sentence = 'The observer stopped and is being started again.';
     made.feed.setStatus({ kind: 'no-observer', sentence });
     const text = await drawn(panel);
-    expect(text).toContain(sentence);
+    expect(text).toContain(`${sentence} Your computation goes on.`);
     expect(text).toContain('3 tasks');
   });
 
