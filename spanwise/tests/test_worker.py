@@ -448,12 +448,6 @@ class TestPeers:
         assert worker.value(41) == 6
         link.close()
 
-
-def _hold(go):
-    """Keep the thread until the file is there."""
-    while not go.exists():
-        time.sleep(0.001)
-
     @pytest.mark.parametrize("seed", range(3))
     def test_random_graphs_over_two_workers(self, own, seed):
         """Layers of tasks, each with inputs of any earlier layer on any worker."""
@@ -482,6 +476,12 @@ def _hold(go):
         for worker in workers:
             mine = [task_id for task_id, which in holders.items() if which == worker.number]
             assert worker.get(mine) == {each: expected[each] for each in mine}
+
+
+def _hold(go):
+    """Keep the thread until the file is there."""
+    while not go.exists():
+        time.sleep(0.001)
 
 
 def _one_more(*values):
