@@ -456,7 +456,8 @@ def test_pip_ends_with_its_worker(tmp_path: Path) -> None:
 
         registering = threading.Thread(target=register, daemon=True)
         registering.start()
-        wait_until("the build begins", begun.exists)
+        # (after the worker has imported pip, and pip what builds)
+        wait_until("the build begins", begun.exists, limit=4 * LIMIT_SECONDS)
         build = int(begun.read_text())
         assert lives(build)
     wait_until("it ends with the cluster", lambda: not lives(build))

@@ -30,23 +30,18 @@ from spanwise.diagnostics.followed_tasks import FollowedTasks
 from spanwise.diagnostics.follower import Follower
 from spanwise.errors import ClusterError
 from spanwise.tests.processes import wait_until
+from spanwise.tests.progress_tasks import held
 
 #: A test that waits for longer has failed.
 LIMIT_SECONDS = 60.0
+#: The same where a new process imports its modules and starts a cluster first.
+START_SECONDS = 4 * LIMIT_SECONDS
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with Client(n_workers=2, threads_per_worker=1) as made:
         yield made
-
-
-def held(number: int, go: str) -> int:
-    """Return once the file `go` is there."""
-    limit = time.monotonic() + LIMIT_SECONDS
-    while not os.path.exists(go) and time.monotonic() < limit:  # noqa: PTH110
-        time.sleep(0.01)
-    return number
 
 
 def first_at_once(ran: str, go: str) -> int:
@@ -195,7 +190,7 @@ def test_one_line_where_there_is_no_terminal(
 _SCRIPT = """
 import sys
 from spanwise import Client, progress
-from spanwise.tests.test_progress import held
+from spanwise.tests.progress_tasks import held
 if __name__ == "__main__":
     with Client(n_workers=1, threads_per_worker=1) as client:
         futures = [client.submit(held, i, f"{sys.argv[1]}/{i}", pure=False) for i in range(2)]
@@ -230,8 +225,8 @@ class Terminal:
         os.close(theirs)
         self.said = ""
 
-    def wait_for(self, text: str) -> None:
-        limit = time.monotonic() + LIMIT_SECONDS
+    def wait_for(self, text: str, seconds: float = LIMIT_SECONDS) -> None:
+        limit = time.monotonic() + seconds
         while text not in self.said:
             assert time.monotonic() < limit, self.said
             if select.select([self._own], [], [], 0.1)[0]:
@@ -255,7 +250,7 @@ def test_a_bar_in_a_terminal_and_ctrl_c(tmp_path: Path) -> None:
     script.write_text(_SCRIPT)
     terminal = Terminal(script, str(tmp_path))
     try:
-        terminal.wait_for("0% Completed")
+        terminal.wait_for("0% Completed", START_SECONDS)
         (tmp_path / "0").touch()
         terminal.wait_for("] | 50% Completed")
         assert f"[{'#' * 20}{' ' * 20}]" in terminal.said
@@ -430,7 +425,7 @@ _CELLS = """
 import sys
 from pathlib import Path
 from spanwise import Client, progress
-from spanwise.tests.test_progress import held
+from spanwise.tests.progress_tasks import held
 client = Client(n_workers=1, threads_per_worker=1)
 futures = [client.submit(held, i, {go!r}, pure=False) for i in range(2)]
 bar = progress(futures)
@@ -453,19 +448,17 @@ def test_bars_in_a_real_kernel(tmp_path: Path, widgets: bool) -> None:
     if not widgets:
         code = f"import sys; sys.modules['ipywidgets'] = None\n{code}"
     # (it imports for seconds, on a busy machine for most of a minute)
-    kernels, kernel = manager.start_new_kernel(
-        startup_timeout=4 * LIMIT_SECONDS, kernel_name="python3"
-    )
+    kernels, kernel = manager.start_new_kernel(startup_timeout=START_SECONDS, kernel_name="python3")
     try:
         shown = Shown(kernel)
         cell = kernel.execute(code)
         # It comes while the tasks wait: the cell was not held. Answers to questions of the start
         # may come before it.
-        reply = kernel.get_shell_msg(timeout=LIMIT_SECONDS)
+        reply = kernel.get_shell_msg(timeout=START_SECONDS)
         while reply["parent_header"].get("msg_id") != cell:
-            reply = kernel.get_shell_msg(timeout=LIMIT_SECONDS)
+            reply = kernel.get_shell_msg(timeout=START_SECONDS)
         assert reply["content"]["status"] == "ok", reply["content"]
-        shown.until(lambda: "0 / 2" in shown.newest)
+        shown.until(lambda: "0 / 2" in shown.newest, START_SECONDS)
         assert not go.exists()
         go.touch()
         shown.until(lambda: "<b>Finished</b>" in shown.newest)
@@ -488,8 +481,8 @@ class Shown:
         #: Cells in which it stands.
         self.cells: set[str] = set()
 
-    def until(self, condition: Callable[[], bool]) -> None:
-        limit = time.monotonic() + LIMIT_SECONDS
+    def until(self, condition: Callable[[], bool], seconds: float = LIMIT_SECONDS) -> None:
+        limit = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < limit, self.newest
             with contextlib.suppress(Exception):  # nothing came
