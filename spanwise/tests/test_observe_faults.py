@@ -35,9 +35,11 @@ import spanwise
 from spanwise.errors import ClusterError
 from spanwise.local import recorder
 from spanwise.local.observe import Observation
+from spanwise.observed import questions
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.observed_tasks import SCHEDULERS, Broken, fail, rest
-from spanwise.tests.processes import processes_of, wait_until
+from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
+from spanwise.tests.warned import of_the_block
 from spanwise.tests.work import lines_of
 from spanwise.wire.link import dial
 
@@ -273,7 +275,7 @@ def test_without_an_observer_it_says_so_once_and_computes(
         with spanwise.observe("nobody") as seen:
             for scheduler in ("threads", "sync"):
                 assert dask.delayed(add)(1, 2).compute(scheduler=scheduler) == 3
-    (one,) = [each for each in said if issubclass(each.category, RuntimeWarning)]
+    (one,) = [each for each in of_the_block(said) if issubclass(each.category, RuntimeWarning)]
     assert "restart the Jupyter server" in str(one.message)
     assert seen.status == "off" and Callback.active == set()
     with pytest.raises(ClusterError, match="restart the Jupyter server"):
@@ -368,7 +370,11 @@ def test_two_observations_at_once(seen: Observation) -> None:
     inner.close()
 
 
-def test_the_observer_dies_and_another_one_gets_it_all(seen: Observation, known: set[int]) -> None:
+def test_the_observer_dies_and_another_one_gets_it_all(
+    seen: Observation, known: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # (on a slow machine the next one takes long to start)
+    monkeypatch.setattr(questions, "SUCCESSOR_SECONDS", LIMIT_SECONDS)
     dask.delayed(rest)(0.0, dask_key_name="before").compute(scheduler="sync")
     assert statuses(seen) == {"before": "OK"}
     (first,) = processes_of("observer", known)

@@ -27,7 +27,7 @@ from spanwise.local.process_files import ProcessFiles
 from spanwise.processes.process_state import lives, started
 from spanwise.tests.observed_tasks import meet, rest
 from spanwise.tests.processes import wait_until
-from spanwise.tests.warned import warnings_as_errors
+from spanwise.tests.warned import of_the_block, warnings_as_errors
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
@@ -138,7 +138,7 @@ def test_a_full_disk_is_the_end_of_measuring_there_only(seen: Observation) -> No
         with forking_pool(1, initializer=only_so_many_bytes) as pool:
             for run in range(3):
                 compute(f"full{run}", 20, 0.0, scheduler=pool)
-    assert not [each for each in said if issubclass(each.category, RuntimeWarning)]
+    assert not [each for each in of_the_block(said) if issubclass(each.category, RuntimeWarning)]
     compute("after", 1, 0.0, scheduler="threads")
     keys = {record["key"] for record in seen.get_task_stream()}
     assert "after-0" in keys and 1 < len(keys) < 60

@@ -6,9 +6,11 @@ import socket
 import tomllib
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import spanwise
 from spanwise.tests.warned import THEIRS, of_the_block, warnings_as_errors
 
 OURS, OTHERS = 0, socket.IPPROTO_TCP
@@ -28,6 +30,24 @@ def test_a_socket_of_ours_counts_and_one_of_another_library_does_not() -> None:
     first, second = of_the_block(caught)
     assert "proto=0," in str(first.message)
     assert str(second.message) == "a text"
+
+
+def leave_unawaited(file: str) -> None:
+    """Have a coroutine of such a file collected that nobody has awaited."""
+    made: dict[str, Any] = {}
+    exec(compile("async def ask(): pass", file, "exec"), made)  # noqa: S102
+    made["ask"]()
+
+
+def test_a_coroutine_of_ours_counts_and_one_of_another_library_or_test_does_not() -> None:
+    package = Path(spanwise.__file__).parent
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for file in ("/of/others/client.py", __file__, str(package / "client" / "api.py")):
+            leave_unawaited(file)
+        warnings.warn("coroutine 'ask' was never awaited", RuntimeWarning, stacklevel=1)
+    assert len(caught) == 4
+    assert of_the_block(caught) == caught[2:]
 
 
 @pytest.mark.parametrize(("protocol", "raised"), [(OURS, 1), (OTHERS, 0)], ids=["ours", "others"])

@@ -1,6 +1,6 @@
 """Warnings of a block of a test, without those of the collector for what is not ours.
 
-It runs at any moment, and tells then of the sockets that other tests have left.
+It runs at any moment, and tells then of the sockets and coroutines that other tests have left.
 """
 
 from __future__ import annotations
@@ -9,9 +9,14 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import CoroutineType
+
+import spanwise
 
 #: As in ``pyproject.toml``: sockets of asyncio, tornado or urllib. Ours have protocol 0.
 THEIRS = "unclosed <socket.*proto=6,"
+_PACKAGE = Path(spanwise.__file__).parent
 
 
 @contextmanager
@@ -25,8 +30,12 @@ def warnings_as_errors() -> Iterator[None]:
 
 def of_the_block(caught: Iterable[warnings.WarningMessage]) -> list[warnings.WarningMessage]:
     """Return those that the block itself led to, or that tell of something of ours."""
-    return [
-        each
-        for each in caught
-        if each.category is not ResourceWarning or not re.match(THEIRS, str(each.message))
-    ]
+    return [each for each in caught if not _is_of_others(each)]
+
+
+def _is_of_others(warning: warnings.WarningMessage) -> bool:
+    if isinstance(warning.source, CoroutineType):  # that nobody has awaited
+        file = Path(warning.source.cr_code.co_filename)
+        return not file.is_relative_to(_PACKAGE) or file.is_relative_to(_PACKAGE / "tests")
+    is_socket = re.match(THEIRS, str(warning.message)) is not None
+    return warning.category is ResourceWarning and is_socket
