@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import ctypes
 import mmap
 import os
 import re
@@ -201,8 +202,10 @@ def hold_and_let_go(seconds: float) -> None:
     for _ in range(10):
         # From the system: the heap may have as much that is free, and in memory all the time.
         with mmap.mmap(-1, HELD, flags=mmap.MAP_PRIVATE) as held:
-            for page in range(0, HELD, mmap.PAGESIZE):
-                held[page] = 1
+            # In a call that lets go of the interpreter lock: who samples may want it meanwhile.
+            view = ctypes.c_char.from_buffer(held)
+            ctypes.memset(ctypes.addressof(view), 1, HELD)
+            del view  # (while it is there the map cannot be closed)
             sleep(seconds / 20)
         sleep(seconds / 20)
 

@@ -131,10 +131,18 @@ def test_what_a_collected_object_sends_while_its_thread_sends(door, monkeypatch,
     accepted.close()
 
 
-def press_ctrl_c_until(heard: threading.Event) -> threading.Thread:
+def press_ctrl_c_amid_send(calling: Link, heard: threading.Event) -> threading.Thread:
+    """Press it once the other side would have to read, and until it is heard."""
+
     def press():
-        while not heard.wait(0.2):
+        # (sooner, it may meet anything else that the main thread does)
+        wait_until(
+            "nothing more goes in", lambda: heard.is_set() or not calling.takes_more(), LIMIT
+        )
+        # One that comes just before the main thread begins to wait does not wake it: again.
+        while not heard.is_set():
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            heard.wait(0.05)
 
     thread = threading.Thread(target=press)
     thread.start()
@@ -147,14 +155,22 @@ def test_an_interrupted_send_neither_tears_nor_stops_the_stream(door):
     accepted = links.get(timeout=LIMIT)
     blob = bytes(range(256)) * 100_000
     heard = threading.Event()
-    pressing = press_ctrl_c_until(heard)
-    with pytest.raises(KeyboardInterrupt):
-        try:
+
+    def raise_once(number, frame):
+        if not heard.is_set():
+            heard.set()
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, raise_once)
+    pressing = press_ctrl_c_amid_send(calling, heard)
+    try:
+        with pytest.raises(KeyboardInterrupt):
             # Nobody reads yet, so this blocks with part of the frame on its way.
             calling.send("put", {"request": 1}, {"items": [(1,)]}, [blob])
-        finally:
-            heard.set()
-    pressing.join(LIMIT)
+    finally:
+        heard.set()
+        pressing.join(LIMIT)
+        signal.signal(signal.SIGINT, before)
     arrived: queue.Queue[Message] = queue.Queue()
 
     def read():
