@@ -26,8 +26,8 @@ import {
   STOPPED
 } from './sampler-records';
 
-/** How long an answer may take. Node starts in 0.05 s, on a busy machine in far more. */
-const LIMIT_SECONDS = 10;
+/** How long an answer of a process that lives may take. Node starts in 0.05 s, on a busy machine in far more. */
+const LIMIT_SECONDS = 60;
 
 /**
  * The sampler of a {@link ResourceProfiler} could not be started, has ended, or does not answer. It is thrown when the profiler is entered;
