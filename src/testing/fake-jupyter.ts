@@ -91,8 +91,7 @@ export class FakeJupyter {
   async killObserver(): Promise<void> {
     const observer = this._observer;
     this._observer = null;
-    this._panel?.destroy();
-    this._panel = null;
+    this.reload();
     if (observer !== null) {
       const gone = once(observer, 'exit');
       observer.kill('SIGKILL');
@@ -116,6 +115,12 @@ export class FakeJupyter {
   }
 
   // ---- what panels ask
+
+  /** As a page that is loaded again: what is asked next goes over a new link, which is told what the observer knows by then. */
+  reload(): void {
+    this._panel?.destroy();
+    this._panel = null;
+  }
 
   /** The newest facts about the clusters of a name. */
   async clusters(name: string): Promise<ClusterInfo[]> {

@@ -334,7 +334,8 @@ describe('createRecorder', () => {
       two.end({ error: new Error('no answer') });
       two.end();
     });
-    const at = Date.now() / 1000;
+    // On the clock of the other two: cut off to a millisecond it could be before them, and rows come in the order of their begin.
+    const at = countedMs() / 1000;
     recorder
       .begin({ key: ['parse', 1], lane: 4, startTime: at, span: null })
       .end({ endTime: at + 2 });
