@@ -88,13 +88,16 @@ export class TestPanel {
     });
   }
 
+  /** The first such message that came, or behind the first `from` messages of any kind. */
   next<T extends Down['type']>(
     type: T,
-    wanted: (fields: DownOf<T>['fields']) => boolean = () => true
+    wanted: (fields: DownOf<T>['fields']) => boolean = () => true,
+    from = 0
   ): Promise<DownOf<T>> {
     return this.inbox.wait(
       (message): message is DownOf<T> =>
-        message.type === type && wanted(message.fields as never)
+        message.type === type && wanted(message.fields as never),
+      from
     );
   }
 

@@ -22,10 +22,15 @@ const blocks = drawBlocks(drawing, {
 });
 const half = blocks.length - 1;
 
+/** As `clusters` says: the only cluster's link is lost. */
+const isReconnecting = (fields: {
+  readonly clusters: readonly Readonly<Record<string, unknown>>[];
+}) => fields.clusters[0]?.['state'] === 'reconnecting';
+
 describe('the observer', () => {
   let fixture: ObserverFixture;
   beforeEach(async () => {
-    fixture = await ObserverFixture.start({ lostAfterMilliseconds: 1500 });
+    fixture = await ObserverFixture.start();
   });
   afterEach(() => fixture.close());
 
@@ -342,34 +347,47 @@ describe('the observer', () => {
   });
 
   it('resumes a source where it was, and knows when it is gone for good', async () => {
-    const panel = await fixture.panel();
-    const source = await fixture.source();
-    await source.open();
-    await source.send(blocks.slice(0, half));
-    source.link.destroy();
-    await panel.next(
-      'clusters',
-      ({ clusters }) => clusters[0]?.['state'] === 'reconnecting'
-    );
-    const again = await fixture.source();
-    expect(await again.open()).toBe(half);
-    await again.send(blocks);
-    panel.link.send('watch', { id: 1, cluster: 'c1', view: 'spans' });
-    const answer = await panel.next('snapshot');
-    const result = answer.fields.result as unknown as SpansResult;
-    expect(result.totalThreadSeconds).toBe(10);
-    again.link.destroy();
-    const ended = await panel.next(
-      'clusters',
-      ({ clusters }) => clusters[0]?.['state'] === 'ended'
-    );
-    expect(ended.fields.clusters[0]?.['why']).toMatch(
-      /^The scheduler stopped at \d\d:\d\d:\d\d\. Its tasks are lost, the history is kept\.$/
-    );
-    // The history still answers.
-    panel.link.send('watch', { id: 3, cluster: 'c1', view: 'tasks' });
-    const history = await panel.next('snapshot', ({ id }) => id === 3);
-    expect(history.fields.result).toMatchObject({ total: 3 });
+    const patient = await ObserverFixture.start({
+      lostAfterMilliseconds: 3_600_000
+    });
+    const now = Date.now;
+    const clock = jest.spyOn(Date, 'now');
+    try {
+      const panel = await patient.panel();
+      const source = await patient.source();
+      await source.open();
+      await source.send(blocks.slice(0, half));
+      source.link.destroy();
+      await panel.next('clusters', isReconnecting);
+      let told = panel.inbox.all.length;
+      const again = await patient.source();
+      expect(await again.open()).toBe(half);
+      await again.send(blocks);
+      panel.link.send('watch', { id: 1, cluster: 'c1', view: 'spans' });
+      const answer = await panel.next('snapshot');
+      const result = answer.fields.result as unknown as SpansResult;
+      expect(result.totalThreadSeconds).toBe(10);
+      await panel.next('clusters', fields => !isReconnecting(fields), told);
+      told = panel.inbox.all.length;
+      again.link.destroy();
+      await panel.next('clusters', isReconnecting, told);
+      // An hour later.
+      clock.mockImplementation(() => now() + 3_600_000);
+      const ended = await panel.next(
+        'clusters',
+        ({ clusters }) => clusters[0]?.['state'] === 'ended'
+      );
+      expect(ended.fields.clusters[0]?.['why']).toMatch(
+        /^The scheduler stopped at \d\d:\d\d:\d\d\. Its tasks are lost, the history is kept\.$/
+      );
+      // The history still answers.
+      panel.link.send('watch', { id: 3, cluster: 'c1', view: 'tasks' });
+      const history = await panel.next('snapshot', ({ id }) => id === 3);
+      expect(history.fields.result).toMatchObject({ total: 3 });
+    } finally {
+      await patient.close();
+      clock.mockRestore();
+    }
   });
 
   it('says at once that a source ended whose process was killed', async () => {
