@@ -24,7 +24,7 @@ async function run(name: string, ...args: string[]) {
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     [join(examples, name), ...args],
-    { cwd: folder, timeout: 100_000 }
+    { cwd: folder, timeout: 200_000 }
   );
   expect(stderr).toBe('');
   return stdout;

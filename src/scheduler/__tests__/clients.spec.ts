@@ -228,7 +228,7 @@ describe('clients of one scheduler', () => {
       ),
       { numRuns: 6 }
     );
-  }, 60_000);
+  });
 
   it('with much each get the same, and as much as they ask for', () => {
     const bench = new Bench(2, 2);

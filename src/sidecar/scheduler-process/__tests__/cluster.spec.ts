@@ -584,8 +584,10 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     client.submit('e');
     expect((await client.outcome('e')).worker).toBe(other.id);
     client.link.send('flush', { request: 4 });
-    await client.message('flushed');
-    await waitFor('the capacity', () => observer.count('capacity') > 0);
+    const { fields: flushed } = await client.message('flushed');
+    await waitFor('the observer has it', () =>
+      observer.blocks.some(block => block.seq === flushed.seq)
+    );
     const capacity = observer
       .rows('capacity')
       .flatMap(({ columns }) =>
