@@ -4,6 +4,7 @@ import { token } from '../servers';
 import { Notebook } from './notebook';
 import { type FourPanels, Panel, panelsOf, type PanelTitle } from './panel';
 import { Sidebar } from './sidebar';
+import { started } from './started';
 import { TroubleRecord } from './trouble';
 
 /** Found by the browser itself; nothing goes over a network. */
@@ -49,6 +50,7 @@ export class Guest {
   async signIn(page: Page): Promise<void> {
     await page.getByLabel(/token/).first().fill(token());
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await started(page);
   }
 
   /** A tab with a workspace of its own, in which a notebook is opened. */
@@ -71,10 +73,23 @@ export class Tab {
     this.troubles = new TroubleRecord(page);
   }
 
+  /** A notebook in an empty workspace. */
+  addressOf(notebook: string): string {
+    return `${this._origin}/lab/workspaces/${this._workspace}/tree/${notebook}?reset`;
+  }
+
+  /** For who has signed in. */
   async goto(notebook: string): Promise<void> {
-    await this.page.goto(
-      `${this._origin}/lab/workspaces/${this._workspace}/tree/${notebook}?reset`
-    );
+    await this.page.goto(this.addressOf(notebook), {
+      waitUntil: 'domcontentloaded'
+    });
+    await started(this.page);
+  }
+
+  /** As a user does it: F5. */
+  async reload(): Promise<void> {
+    await this.page.reload({ waitUntil: 'domcontentloaded' });
+    await started(this.page);
   }
 
   notebook(name: string): Notebook {

@@ -7,7 +7,6 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
-import type { JupyterFrontEnd } from '@jupyterlab/application';
 import {
   type APIRequestContext,
   type Browser,
@@ -21,20 +20,10 @@ import { emptyPage, type LabPage } from './kept-page';
 import { Notebook } from './notebook';
 import { type FourPanels, Panel, panelsOf, type PanelTitle } from './panel';
 import { Sidebar } from './sidebar';
+import { started } from './started';
 import { TroubleRecord } from './trouble';
 
 export { expect };
-
-declare global {
-  // eslint-disable-next-line @typescript-eslint/naming-convention -- The browser's own.
-  interface Window {
-    /** As `expose_app_in_browser` of the servers has it. */
-    readonly jupyterapp: JupyterFrontEnd;
-  }
-}
-
-/** JupyterLab's first page on a slow, busy machine. */
-const PATIENCE_MS = 240_000;
 
 /** By plugin, what a user has set. */
 type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -137,21 +126,7 @@ export class Lab {
     await this.page.goto(`${this._root}${address}`, {
       waitUntil: 'domcontentloaded'
     });
-    await this._started();
-  }
-
-  private async _started(): Promise<void> {
-    await this.page.waitForFunction(
-      () => (window as Partial<Window>).jupyterapp !== undefined,
-      null,
-      { polling: 100, timeout: PATIENCE_MS }
-    );
-    await this.page.evaluate(() =>
-      window.jupyterapp.restored.then(() => undefined)
-    );
-    await this.page
-      .locator('#jupyterlab-splash')
-      .waitFor({ state: 'detached', timeout: PATIENCE_MS });
+    await started(this.page);
   }
 
   /** A notebook of the test's folder. */
@@ -170,7 +145,7 @@ export class Lab {
   /** As a user does it: F5. */
   async reload(): Promise<void> {
     await this.page.reload({ waitUntil: 'domcontentloaded' });
-    await this._started();
+    await started(this.page);
   }
 
   /** The workspace as the server has it: layout and state database. */

@@ -2,6 +2,7 @@
 import { expect, test } from '@playwright/test';
 import { Notebook } from '../pages/notebook';
 import { Panel } from '../pages/panel';
+import { started } from '../pages/started';
 import { TroubleRecord } from '../pages/trouble';
 import { addressOf } from '../servers';
 import { CLUSTER, FUNCTIONS, START } from './orchard';
@@ -12,10 +13,13 @@ test('a panel fills under a base_url', async ({ page, baseURL }) => {
   const troubles = new TroubleRecord(page);
   const notebook = new Notebook(page, baseURL ?? '', 'behind-a-hub.ipynb');
   await notebook.write([START, FUNCTIONS, 'a_round()']);
-  await page.goto(`lab/tree/${notebook.path}?reset`);
+  await page.goto(`lab/tree/${notebook.path}?reset`, {
+    waitUntil: 'domcontentloaded'
+  });
+  await started(page);
   await expect(
     page.getByRole('tab', { name: 'Spanwise', exact: true })
-  ).toBeVisible({ timeout: 120_000 });
+  ).toBeVisible();
   expect(new URL(page.url()).pathname).toMatch(/^\/user\/a\/lab/);
   await notebook.ready();
   for (const cell of [0, 1, 2]) {

@@ -100,7 +100,7 @@ test('two tabs watch one cluster, each with its own spans', async () => {
   });
   await test.step('and after a reload', async () => {
     await expect.poll(() => south.savedWorkspace()).toContain('cider');
-    await south.page.reload();
+    await south.reload();
     await expectOwnSpans();
     expect(await north.savedWorkspace()).not.toContain('"cider"');
   });
@@ -166,7 +166,7 @@ test('on a slow link panels say that they load, and fill', async ({
   try {
     const tab = await traveller.tab('train');
     const link = await observerLink(tab.page);
-    await tab.goto(NOTEBOOK);
+    await tab.page.goto(tab.addressOf(NOTEBOOK));
     await traveller.signIn(tab.page);
     await untilReady(tab);
     const said = await sentencesFrom(tab.page);

@@ -1,0 +1,27 @@
+/** The start of JupyterLab in a page. */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { Page } from '@playwright/test';
+
+declare global {
+  // eslint-disable-next-line @typescript-eslint/naming-convention -- The browser's own.
+  interface Window {
+    /** As `expose_app_in_browser` of the servers has it. */
+    readonly jupyterapp: JupyterFrontEnd;
+  }
+}
+
+/** JupyterLab's first page on a slow, busy machine. */
+const PATIENCE_MS = 240_000;
+
+/** It has laid out what it had saved: before that, a new workspace may still bring its file browser to the front. */
+export async function started(page: Page): Promise<void> {
+  await page.waitForFunction(
+    () => (window as Partial<Window>).jupyterapp !== undefined,
+    null,
+    { polling: 100, timeout: PATIENCE_MS }
+  );
+  await page.evaluate(() => window.jupyterapp.restored.then(() => undefined));
+  await page
+    .locator('#jupyterlab-splash')
+    .waitFor({ state: 'detached', timeout: PATIENCE_MS });
+}
