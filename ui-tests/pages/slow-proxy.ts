@@ -43,11 +43,6 @@ export class SlowProxy {
     return proxy;
   }
 
-  /** How long the shortest question and its answer are on their way. */
-  get roundTripMs(): number {
-    return 2 * this._pace.latencyMs;
-  }
-
   get origin(): string {
     const { port } = this._server.address() as net.AddressInfo;
     return `http://127.0.0.1:${port}`;
