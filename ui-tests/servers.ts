@@ -21,6 +21,11 @@ export function portOf(server: ServerName): number {
   return Number(ports[SERVERS.indexOf(server)]);
 }
 
+/** Of a scheduler that is started again at its address: one that the system gives to nobody meanwhile. */
+export function schedulerPort(): string {
+  return setting('SPANWISE_BROWSER_PORTS').split(' ')[SERVERS.length] ?? '';
+}
+
 /** Of JupyterLab in the server's addresses. */
 export function basePath(server: ServerName): string {
   return server === 'hub' ? '/user/a/' : '/';

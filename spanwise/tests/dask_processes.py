@@ -32,6 +32,8 @@ class DaskProcesses:
         For the scheduler's file and what the processes print.
     workers, threads
         How many, and of each how many.
+    port
+        Of the scheduler; 0: any that is free.
     scheduler_options, worker_options
         Added to their command lines.
     config
@@ -44,6 +46,7 @@ class DaskProcesses:
         workers: int = 2,
         threads: int = 2,
         *,
+        port: int = 0,
         scheduler_options: tuple[str, ...] = (),
         worker_options: tuple[str, ...] = (),
         config: dict[str, str] | None = None,
@@ -58,7 +61,7 @@ class DaskProcesses:
         self._environment |= {"DASK_TEMPORARY_DIRECTORY": str(folder)} | (config or {})
         self.processes: list[psutil.Process] = []
         try:
-            self.start_scheduler()
+            self.start_scheduler(port)
             for _ in range(workers):
                 self.start_worker()
         except BaseException:

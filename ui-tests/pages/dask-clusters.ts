@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import * as path from 'node:path';
 import * as readline from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { setting } from '../servers';
+import { schedulerPort, setting } from '../servers';
 
 type Addresses = {
   readonly plain: string;
@@ -31,7 +31,7 @@ export class DaskClusters {
     // It computes as well: its release of Dask is that of the clusters.
     const python =
       process.env['SPANWISE_DASK_PYTHON'] ?? setting('SPANWISE_TEST_PYTHON');
-    const child = spawn(python, [program, folder], {
+    const child = spawn(python, [program, folder, schedulerPort()], {
       cwd: folder,
       stdio: ['pipe', 'pipe', 'pipe']
     });

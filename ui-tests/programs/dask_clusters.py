@@ -1,6 +1,7 @@
-"""Dask clusters as a shell starts them, for browser tests: ``python dask_clusters.py FOLDER``.
+"""Dask clusters as a shell starts them, for browser tests: ``python dask_clusters.py FOLDER PORT``.
 
-One is reached by TCP, one by TLS with an authority of its own; both compute `simulate`, on and on.
+One is reached by TCP at PORT, one by TLS with an authority of its own; both compute `simulate`, on
+and on.
 A third address answers as a scheduler of an old release of Dask. The addresses are printed as a
 line of JSON; the certificates lie in FOLDER. A line of the standard input (``kill``, ``restart``,
 ``close``) does that to the scheduler of the first cluster, and is printed when it is done; all ends
@@ -47,11 +48,13 @@ class Computing:
     ----------
     folder
         For the files of the processes.
+    port
+        Of the scheduler; 0: any that is free, which another program may get when it ends.
     security
         Arguments of a `Security`; empty: it is reached by TCP.
     """
 
-    def __init__(self, folder: Path, security: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, port: int, security: dict[str, Any]) -> None:
         folder.mkdir()
         self._security = distributed.Security(**security) if security else None
         options: tuple[str, ...] = ()
@@ -63,6 +66,7 @@ class Computing:
             folder,
             workers=_WORKERS,
             threads=_THREADS,
+            port=port,
             scheduler_options=(*options, "--protocol", "tls" if security else "tcp"),
             worker_options=options,
             config=_CONFIG,
@@ -150,9 +154,9 @@ def main() -> None:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     with ExitStack() as stack:
-        plain = Computing(folder / "plain", {})
+        plain = Computing(folder / "plain", int(sys.argv[2]), {})
         stack.callback(plain.end)
-        secure = Computing(folder / "secure", own)
+        secure = Computing(folder / "secure", 0, own)
         stack.callback(secure.end)
         old = asyncio.run_coroutine_threadsafe(old_release(), loop).result(LIMIT_SECONDS)
         addresses = {
