@@ -93,6 +93,23 @@ export class Sidebar {
     } while (LATE.test(said) && (await this.offer.count()) > 0);
   }
 
+  /** Opens the menu of a card until it has an entry with this text: it lists what the page knows when it opens. */
+  async clusterEntry(cluster: string, text: string): Promise<Locator> {
+    const entry = this._page.getByRole('menuitem').filter({ hasText: text });
+    await expect(async () => {
+      await this.card(cluster)
+        .getByRole('button', { name: 'Choose cluster' })
+        .click();
+      try {
+        await expect(entry).toHaveCount(1, { timeout: 5_000 });
+      } catch (error) {
+        await this._page.keyboard.press('Escape');
+        throw error;
+      }
+    }).toPass({ timeout: 90_000 });
+    return entry;
+  }
+
   async clearFilter(): Promise<void> {
     await this.root.getByRole('button', { name: 'Clear filter' }).click();
   }

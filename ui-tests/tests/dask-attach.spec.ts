@@ -381,12 +381,9 @@ test.describe('clusters that a shell has started', () => {
       await take('dask-closed-light');
     });
     await test.step('what the killed one had is there, and what is missing is said', async () => {
-      await card.getByRole('button', { name: 'Choose cluster' }).click();
-      // The one that is shown is no plain item.
-      await lab.page
-        .getByRole('menuitem')
-        .filter({ hasText: `${plain} · ended` })
-        .click();
+      // (the one that is shown is no plain item)
+      const killed = await lab.sidebar.clusterEntry(plain, `${plain} · ended`);
+      await killed.click();
       const { region } = lab.panel('Task Stream', plain);
       await expect(region).toContainText(
         'another scheduler answers at its address. The history is kept.'

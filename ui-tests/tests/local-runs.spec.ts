@@ -188,10 +188,7 @@ _ = dask.compute(*tasks, scheduler="threads", num_workers=2)`,
     await expect(legend).toContainText('press');
     await expect(legend).not.toContainText('wait');
     await takePicture(lab.page, info.outputPath('again-dark.png'));
-    await card.getByRole('button', { name: 'Choose cluster' }).click();
-    await expect(
-      lab.page.getByRole('menuitem').filter({ hasText: `${name} · ended` })
-    ).toHaveCount(1);
+    await lab.sidebar.clusterEntry(name, `${name} · ended`);
     await lab.page.keyboard.press('Escape');
   });
 

@@ -247,14 +247,8 @@ function row(table: Locator, name: string): Locator {
 
 /** By the menu of the cluster card. */
 async function choose(lab: Lab, from: string, to: string): Promise<void> {
-  await lab.sidebar
-    .card(from)
-    .getByRole('button', { name: 'Choose cluster' })
-    .click();
-  await lab.page
-    .getByRole('menuitem')
-    .filter({ hasText: `${to} · running` })
-    .click();
+  const entry = await lab.sidebar.clusterEntry(from, `${to} · running`);
+  await entry.click();
 }
 
 function picturesOf(lab: Lab, info: TestInfo): (name: string) => Promise<void> {
