@@ -272,7 +272,13 @@ export const test = base.extend<{
         await page.close();
       }
       await endAll(context.request, root);
-      rmSync(place, { recursive: true, force: true });
+      // (a kernel that is ending may still write into it)
+      rmSync(place, {
+        recursive: true,
+        force: true,
+        maxRetries: 5,
+        retryDelay: 200
+      });
     }
   }
 });

@@ -110,6 +110,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
   const name = 'node program';
   program = programOf(name, info);
   const [stream, metrics, profile, memory] = lab.panels(name);
+  const legend = stream.region.getByRole('list', { name: 'Legend' });
   // A notebook without a cluster is open, and takes no part.
   await lab.open('beside.ipynb', ['1 + 1']);
   await lab.sidebar.show();
@@ -118,8 +119,10 @@ test('a program, live and afterwards', async ({ lab }, info) => {
 
   for (const scheduler of SCHEDULERS) {
     await test.step(`${scheduler}: a task that runs is seen`, async () => {
-      await expect(lab.sidebar.card(name)).toContainText('1 running');
+      // Then it is not the last one of the scheduler before.
+      await expect(legend).toContainText(`read-${scheduler}`);
       await expect(stream.region).toContainText('1 running');
+      await expect(lab.sidebar.card(name)).toContainText('1 running');
       await expect(metrics.region).toContainText('still running');
       for (const tag of ['load', 'analysis']) {
         await expect(lab.sidebar.span(tag)).toBeVisible();
@@ -128,9 +131,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
         await takePictures(lab, info, 'live');
       }
       program.enough(scheduler);
-      await expect(
-        stream.region.getByRole('list', { name: 'Legend' })
-      ).toContainText(`hold-${scheduler}`);
+      await expect(legend).toContainText(`hold-${scheduler}`);
     });
   }
 
@@ -270,7 +271,9 @@ test('a program that is killed in the middle of a task', async ({
   ]);
   await expectKeys(stream, [...kept, 'hold-threads'].sort());
   await metrics.showTable(true);
-  expect((await sumsIn(metrics)).totals.has('read-processes')).toBe(true);
+  await expect
+    .poll(async () => (await sumsIn(metrics)).totals.has('read-processes'))
+    .toBe(true);
   await expectMemory(memory);
 
   await test.step('started once more, it begins a new history', async () => {

@@ -122,6 +122,8 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
   });
 
   await test.step('a kernel restart of one leaves the results of the other', async () => {
+    // They are computed again, after the workers' restart.
+    await expect.poll(() => printed(north, HELD)).toBe('8 28');
     await south.restartKernel();
     await expect(card).not.toContainText('south.ipynb');
     expect(await printed(north, HELD)).toBe('8 28');
