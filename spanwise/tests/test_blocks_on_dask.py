@@ -17,6 +17,7 @@ import spanwise
 from spanwise.dask_bridge.attach import AttachedCluster, attached_clusters
 from spanwise.tests.dask_threads import dask_threads
 from spanwise.tests.test_report import TITLES, read
+from spanwise.tests.warned import of_the_block
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def test_who_asks_a_cluster_that_was_let_go_of_is_told_so_once(
             assert [each["key"] for each in client.get_task_stream()] == [before.key]
             client.spans()
             client.bandwidth()
-        return [str(each.message) for each in told]
+        return [str(each.message) for each in of_the_block(told)]
 
     with spanwise.Client(cluster, set_as_default=False) as client:
         before = client.submit(square, 1, pure=False)
