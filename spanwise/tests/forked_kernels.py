@@ -30,7 +30,7 @@ from typing import Any
 
 import psutil
 
-from spanwise.tests.forked_programs import BECOME, IMPORT, VARIABLES
+from spanwise.tests.forked_programs import BECOME, IMPORT, START_SECONDS, VARIABLES
 from spanwise.tests.leftover import not_left_over
 
 #: Of the server: where the template listens.
@@ -44,8 +44,6 @@ _MODULES = (
     "sqlite3",
     "dask",
 )
-#: The server stands still meanwhile, and `NotebookKernel` waits a minute for it.
-_START_SECONDS = 50.0
 #: Standard input ends with who holds its other end. The kernel answers, when it has a group of
 #: processes of its own: interrupts go to the group. (ipykernel has read its parent's variable when
 #: it was imported.) Linux ends it with the template (prctl's PR_SET_PDEATHSIG), also where orphans
@@ -150,7 +148,8 @@ def _forked(arguments: list[str], environment: dict[str, str], folder: str | Non
         "variables": {**environment, "JPY_PARENT_PID": str(os.getpid())},
     }
     with socket.socket(socket.AF_UNIX) as link:
-        link.settimeout(_START_SECONDS)
+        # (the first one waits for the template's imports, and its server for it)
+        link.settimeout(START_SECONDS)
         content = json.dumps(asked).encode()
         try:
             link.connect(os.environ[ADDRESS])

@@ -26,7 +26,7 @@ import psutil
 from spanwise.tests.leftover import not_left_over
 
 #: What a busy machine may need to import all.
-_START_SECONDS = 240.0
+START_SECONDS = 240.0
 #: Those of no test: a template serves many.
 VARIABLES = dict(os.environ)
 #: What a template begins with.
@@ -117,10 +117,10 @@ class Template:
         assert sending is not None and answers is not None
         sending.write(f"{json.dumps(asked)}\n".encode())
         sending.flush()
-        readable, _, _ = select.select([answers], [], [], _START_SECONDS)
+        readable, _, _ = select.select([answers], [], [], START_SECONDS)
         line = answers.readline() if readable else b""
         assert line.startswith(b"forked "), (
-            f"the process that forks {module} has said {line!r} within {_START_SECONDS:g} s, "
+            f"the process that forks {module} has said {line!r} within {START_SECONDS:g} s, "
             f"and ended with {self._process.poll()}"
         )
         return psutil.Process(int(line.split()[1]))

@@ -9,6 +9,7 @@ from typing import Any
 
 from jupyter_client.blocking.client import BlockingKernelClient
 
+from spanwise.tests.forked_programs import START_SECONDS
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.processes import wait_until
 
@@ -34,18 +35,20 @@ class NotebookKernel:
         self._server = server
         session = {"path": path, "name": path, "type": "notebook", "kernel": {"name": spec}}
         wait_until("the server answers", self._answers)
-        self._session = self._ask("POST", "sessions", session)
+        self._session = self._ask("POST", "sessions", session, START_SECONDS)
         self.id = self._session["kernel"]["id"]
         self._connect()
 
-    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+    def _ask(
+        self, method: str, path: str, body: Any = None, limit_seconds: float = LIMIT_SECONDS
+    ) -> Any:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self._server.port}/api/{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"token {TOKEN}"},
         )
-        with urllib.request.urlopen(request, timeout=LIMIT_SECONDS) as response:
+        with urllib.request.urlopen(request, timeout=limit_seconds) as response:
             answer = response.read()
         return json.loads(answer) if answer else None
 
@@ -135,7 +138,7 @@ class NotebookKernel:
     def restart(self) -> None:
         """As the button of the notebook does."""
         self._client.stop_channels()
-        self._ask("POST", f"kernels/{self.id}/restart", {})
+        self._ask("POST", f"kernels/{self.id}/restart", {}, START_SECONDS)
         self._connect()
 
     def shut_down(self) -> None:

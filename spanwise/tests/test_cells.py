@@ -294,7 +294,8 @@ def test_a_script_is_the_root_of_its_spans(tmp_path: Path, is_on: bool) -> None:
         text=True,
         check=True,
         cwd=tmp_path,
-        timeout=LIMIT_SECONDS,
+        # (a whole program, which imports all that it needs)
+        timeout=3 * LIMIT_SECONDS,
     )
     rows = json.loads(told.stdout)
     found = [(row["path"], row["name"], row["own"], row["origin"]) for row in rows]

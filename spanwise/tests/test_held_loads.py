@@ -14,7 +14,8 @@ from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.held_loads import LOAD_BYTES, LOADS, fold_over_loads, reduced_loads, take_peak
 
-pytestmark = pytest.mark.slow
+# Fifteen rounds beside other tests outlast a test's usual limit.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 GOOD_ROUNDS, MOST_ROUNDS = 3, 15
 
