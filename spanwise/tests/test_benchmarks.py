@@ -326,15 +326,18 @@ def test_of_many_errors_the_last_are_kept(capfd: pytest.CaptureFixture[str]) -> 
     assert capfd.readouterr().err.splitlines() == [f"error {i}" for i in range(1000)]
 
 
-def test_what_a_part_leaves_behind_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_part_leaves_behind_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(runner, "LEFT_SECONDS", 0.1)
     script = (
         "import subprocess, sys\n"
         "left = subprocess.Popen(['sleep', '600'])\n"
-        "print(left.pid, file=sys.stderr)"
+        "with open(sys.argv[1], 'w') as file: print(left.pid, file=file)"
     )
-    code, said = runner.run_command([sys.executable, "-c", script], os.environ)
-    os.kill(int(said[0]), signal.SIGKILL)
+    pid = tmp_path / "pid"
+    code, _ = runner.run_command([sys.executable, "-c", script, str(pid)], os.environ)
+    os.kill(int(pid.read_text()), signal.SIGKILL)
     assert code == 0
 
 

@@ -35,6 +35,7 @@ from spanwise.errors import ClusterError
 from spanwise.observed import find_observer, own_observer
 from spanwise.records.block import decode_block
 from spanwise.tests.dask_processes import DaskProcesses
+from spanwise.tests.observed_tasks import rest_until
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of
 from spanwise.tests.test_dask_history import missing
 
@@ -90,10 +91,13 @@ def compute_something(client: distributed.Client) -> None:
 def test_records_are_those_of_dask(cluster: DaskProcesses, client: distributed.Client) -> None:
     client.get_task_stream()  # (from now on Dask notes them, too)
     with spanwise.attach(client) as attached:
-        began = time.time() + attached._viewer.clock_offset
+        streams = client.get_task_stream, attached.get_task_stream
+        earlier = {each["key"] for stream in streams for each in stream()}
         compute_something(client)
-        theirs = {each["key"]: each for each in client.get_task_stream()}
-        ours = {each["key"]: each for each in attached.get_task_stream(start=began - 1)}
+        theirs, ours = (
+            {each["key"]: each for each in stream() if each["key"] not in earlier}
+            for stream in streams
+        )
     assert ours.keys() == theirs.keys() and len(ours) == 46
     for key, their in theirs.items():
         our = ours[key]
@@ -529,14 +533,26 @@ def stands_still(cluster: DaskProcesses, attached: AttachedCluster) -> Iterator[
     until(lambda: attached.status == "watching", "it is watched again")
 
 
+def rest_and_tell(begun: Path, go: Path, ended: Path) -> None:
+    begun.touch()
+    rest_until(go)
+    ended.touch()
+
+
 def test_a_scheduler_that_stands_still_is_watched_again(
-    cluster: DaskProcesses, client: distributed.Client
+    cluster: DaskProcesses, client: distributed.Client, tmp_path: Path
 ) -> None:
     with spanwise.attach(client) as attached:
-        futures = [client.submit(time.sleep, 0.5, pure=False)]
-        until(lambda: any(client.processing().values()), "it is at a worker")
-        with stands_still(cluster, attached):
-            assert "did not answer in time" in attached.problem
+        begun, go, ended = [tmp_path / name for name in ("begun", "go", "ended")]
+        futures = [client.submit(rest_and_tell, begun, go, ended, pure=False)]
+        try:
+            until(begun.exists, "a worker runs it")
+            with stands_still(cluster, attached):
+                assert "did not answer in time" in attached.problem
+                go.touch()
+                until(ended.exists, "it ends meanwhile")
+        finally:
+            go.touch()
         futures += [client.submit(part, 2, pure=False)]
         client.gather(futures)
         # (what had ended meanwhile, workers have told after it)

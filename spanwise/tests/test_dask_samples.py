@@ -170,6 +170,14 @@ def spin(seconds: float) -> int:
     return turns
 
 
+def spin_until(go: Path) -> int:
+    """Works until the file is there."""
+    turns = 0
+    while not go.exists():
+        turns = step(turns)
+    return turns
+
+
 def step(turns: int) -> int:
     return turns + sum(part for part in range(1_000))
 
@@ -247,13 +255,23 @@ def test_a_short_computation_has_its_profile_when_it_has_ended(
 
 
 def test_samples_from_before_attaching_are_told_at_once(
-    client: distributed.Client, monkeypatch: pytest.MonkeyPatch
+    client: distributed.Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(viewer, "_HISTORY_LIMIT", LIMIT_SECONDS)
+    go = tmp_path / "go"
     with distributed.span("before"):
-        client.submit(spin, 1.5, key="known", pure=False).result(timeout=LIMIT_SECONDS)
+        future = client.submit(spin_until, go, key="known", pure=False)
+    try:
+        until(lambda: len(_seconds_of(client, "known")) > 1, "the workers have closed two seconds")
+    finally:
+        go.touch()
+    future.result(timeout=LIMIT_SECONDS)
     # (its last second has ended, and what its span has is told by heartbeats)
-    until(lambda: len(_seconds_of(client, "known")) > 1, "the workers have closed its seconds")
+    ended = _newest_seconds(client)
+    until(
+        lambda: all(t > ended[worker] for worker, t in _newest_seconds(client).items()),
+        "the workers have closed its last one",
+    )
 
     def measured(dask_scheduler: Any) -> bool:
         metrics = dask_scheduler.cumulative_worker_metrics
@@ -270,6 +288,16 @@ def test_samples_from_before_attaching_are_told_at_once(
         assert log is not None and log.epoch < log.now - LAG_SECONDS
         # (how long a sample stands for is not known from them)
         assert asked.query("profile")["rateHz"] is None
+
+
+def _newest_seconds(client: distributed.Client) -> dict[str, float]:
+    """When each worker has closed its last second."""
+
+    def told(dask_worker: Any) -> float:
+        return max((t for t, _ in dask_worker.profile_keys_history), default=0.0)
+
+    found: dict[str, float] = client.run(told)
+    return found
 
 
 def _seconds_of(client: distributed.Client, key: str) -> set[float]:
