@@ -56,8 +56,10 @@ def run_attach(options: argparse.Namespace, out: TextIO) -> int:
         notices_as_lines("spanwise attach"),
         attach(options.address, security=security, name=options.name) as cluster,
     ):
+        named = "" if cluster.name == cluster.address else f" as {cluster.name}"
         out.write(
-            f"Watching {cluster.address} as {cluster.name}: its panels are in JupyterLab.\n"
+            f"Watching {cluster.address}{named}.\n"
+            "In the sidebar of JupyterLab choose it under Cluster, then press Default layout.\n"
             "Nothing stays on the cluster when this command ends: Ctrl-C, or SIGTERM.\n"
         )
         out.flush()

@@ -349,7 +349,11 @@ def test_a_dask_cluster_is_watched_until_the_command_ends(
         with monkeypatch.context() as shell:
             shell.setenv("SPANWISE_OBSERVER", folder)
             watching = start("attach", cluster.address, "--name", "dusk")
-            assert watching.line("Watching ").endswith("as dusk: its panels are in JupyterLab.")
+            assert watching.line("Watching ") == f"Watching {cluster.address} as dusk."
+            assert "under Cluster, then press Default layout" in watching.line("In the sidebar")
+            unnamed = start("attach", cluster.address)
+            assert unnamed.line("Watching ") == f"Watching {cluster.address}."
+            assert unnamed.end(signal.SIGTERM)[0] == 0
             code, said = start("attach", "tcp://127.0.0.1:1").end()
             assert code == 1 and "Nobody listens at tcp://127.0.0.1:1" in said
         assert watching.end(signal.SIGTERM)[0] == 0
