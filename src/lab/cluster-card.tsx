@@ -68,13 +68,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
     return (
       <div className="sw-cluster" role="status">
         <div>{trans.__('No cluster is running.')}</div>
-        <div className="sw-cluster-why">
-          {'sentence' in status && status.sentence !== ''
-            ? status.sentence
-            : trans.__(
-                'Run “client = Client()” in a notebook, or start one here.'
-              )}
-        </div>
+        <WhyNone status={status} trans={trans} />
         <div className="sw-cluster-buttons sw-is-few">
           <NewButton {...props} text={trans.__('Start a cluster')} />
           <AttachButton {...props} text={trans.__('Attach to Dask…')} />
@@ -166,6 +160,27 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       <ClusterButtons {...props} cluster={cluster} />
       <TroubleLines {...props} />
     </div>
+  );
+}
+
+/** What to do, if the link does not say why there is none. */
+function WhyNone({
+  status,
+  trans
+}: Pick<ClusterCardProps, 'status' | 'trans'>): JSX.Element {
+  if ('sentence' in status && status.sentence !== '') {
+    return <div className="sw-cluster-why">{status.sentence}</div>;
+  }
+  return (
+    <>
+      <div className="sw-cluster-why">
+        {trans.__('Run “client = Client()” in a notebook, or start one here.')}
+      </div>
+      {/* Dask has one of the same name. */}
+      <div className="sw-cluster-why">
+        {trans.__('Client is Spanwise’s: “from spanwise import Client”.')}
+      </div>
+    </>
   );
 }
 

@@ -1,21 +1,28 @@
 import * as React from 'react';
 
-/** A translated sentence with one piece of it set apart, wherever the translation puts that piece. */
+/** A translated sentence with pieces of it set apart, wherever the translation puts them. */
 export function MarkedText(props: {
   readonly text: string;
-  /** As it stands in `text`; code, or a figure in bold. */
-  readonly piece: string;
+  /** As they stand in `text`; code, or a figure in bold. */
+  readonly piece: string | readonly string[];
   readonly as: 'code' | 'b';
 }): JSX.Element {
-  const { text, piece, as: Mark } = props;
-  const at = piece === '' ? -1 : text.indexOf(piece);
-  return at < 0 ? (
-    <>{text}</>
-  ) : (
+  const { text, piece, as } = props;
+  const [first = '', ...others] = typeof piece === 'string' ? [piece] : piece;
+  const at = first === '' ? -1 : text.indexOf(first);
+  if (at < 0) {
+    return others.length === 0 ? (
+      <>{text}</>
+    ) : (
+      <MarkedText text={text} piece={others} as={as} />
+    );
+  }
+  const Mark = as;
+  return (
     <>
-      {text.slice(0, at)}
-      <Mark>{piece}</Mark>
-      {text.slice(at + piece.length)}
+      <MarkedText text={text.slice(0, at)} piece={others} as={as} />
+      <Mark>{first}</Mark>
+      <MarkedText text={text.slice(at + first.length)} piece={others} as={as} />
     </>
   );
 }

@@ -17,8 +17,9 @@ import type { ClusterOffer } from './panel-context';
 import type { PanelState, PanelStrip } from './state-view';
 import { type ClusterWorker, heldUp } from './worker-standing';
 
-/** What starts a cluster. */
+/** What starts a cluster, and whose class that is: Dask has one of the same name. */
 const START = 'client = Client()';
+const IMPORT = 'from spanwise import Client';
 /** Workers that are named in the details of a strip. */
 const MOST_NAMED = 4;
 
@@ -151,8 +152,8 @@ export function clusterState(
 function startSentence(trans: TranslationBundle): JSX.Element {
   return (
     <MarkedText
-      text={trans.__('Run %1 in a notebook.', START)}
-      piece={START}
+      text={trans.__('Run %1 in a notebook, after %2.', START, IMPORT)}
+      piece={[START, IMPORT]}
       as="code"
     />
   );

@@ -74,6 +74,17 @@ const joined = {
 const job = { client: 3, name: 'job', joined: 6 };
 
 describe('ClusterCard', () => {
+  it('says whose Client starts a cluster, or else why there is none', () => {
+    expect(textOf(null)).toMatch(
+      /“client = Client\(\)” in a notebook.*“from spanwise import Client”/
+    );
+    const sentence = 'Install Node.js 22.';
+    const status = { kind: 'no-node', sentence } as const;
+    const why = textOf(null, atRest, { status });
+    expect(why).toContain(sentence);
+    expect(why).not.toContain('Client');
+  });
+
   it('pins the panels that show it, and says why it cannot', () => {
     const toggle = jest.fn();
     const pinButton = () =>

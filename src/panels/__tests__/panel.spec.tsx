@@ -239,11 +239,15 @@ describe('SpanwisePanel', () => {
       expect(runs).not.toContain('client = Client()');
       made.feed.setClusters({ ...info, state: 'ended' });
       expect(await drawn(panel)).toBe(
-        `No cluster of a.ipynb is running.${words} is kept: choose it in the sidebar under Cluster, then click a panel there. Run client = Client() in a notebook.`
+        `No cluster of a.ipynb is running.${words} is kept: choose it in the sidebar under Cluster, then click a panel there. Run client = Client() in a notebook, after from spanwise import Client.`
       );
-      expect(get(panel, '.sw-state-sentence code').textContent).toBe(
-        'client = Client()'
-      );
+      const codes = [
+        ...panel.node.querySelectorAll('.sw-state-sentence code')
+      ].map(({ textContent }) => textContent);
+      expect(codes).toEqual([
+        'client = Client()',
+        'from spanwise import Client'
+      ]);
     }
   );
 
