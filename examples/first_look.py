@@ -182,13 +182,14 @@ def bob(scale: float) -> dict[str, int]:
 COLUMNS = 79
 NAME = 24
 NOTES = (
-    "elapsed: seconds from when a span's first task began until its last ended, with "
-    "pauses; the others: seconds of all threads, added up. transfer: a thread waited for "
-    "it. other: importing modules, which a worker's first tasks do, (de)serialising, disk. "
+    "elapsed: seconds from when a span's first task began until its last ended, with pauses; "
+    "the others: seconds of all threads, added up. not on CPU: a task held its thread and did "
+    "not compute: it waited for a core, the GIL or a file, or slept. transfer: a thread waited "
+    "for it. other: importing modules, which a worker's first tasks do, (de)serialising, disk. "
     "idle: no task ran on a thread, shared among the spans whose tasks were not done; from "
-    "when a span's first task was submitted, so the columns together may be more than "
-    "elapsed × threads. "
-    "A span's figures include those of the spans inside it; a fused task counts once."
+    "when a span's first task was submitted, so the columns together may be more than elapsed "
+    "× threads. A span's figures include those of the spans inside it; a fused task counts "
+    "once."
 )
 
 
