@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
@@ -136,8 +137,14 @@ def main() -> int:
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         nonlocal is_ended_here
-        is_ended_here = True
         server.terminate()
+        if is_ended_here:
+            return
+        is_ended_here = True
+        # Kernels have to end first. (`print` may not be called while it is under way; the
+        # terminal may be gone.)
+        with suppress(OSError):
+            os.write(sys.stdout.fileno(), b"\n   JupyterLab ends; this may take some seconds\n")
 
     signal.signal(signal.SIGTERM, end)
     # Ctrl-C reaches the whole terminal group: Jupyter would ask whether it was meant.

@@ -103,8 +103,10 @@ def test_the_address_that_is_printed_opens_the_panels_and_is_the_only_one(
     assert "npm" in begun.log.read_text("utf8")
     # It has the token.
     assert begun.log.stat().st_mode & 0o777 == 0o600
-    assert begun.end() == 0
+    begun.process.send_signal(signal.SIGINT)
+    assert begun.process.wait(timeout=200) == 0
     assert "ended" not in begun.printed()
+    assert begun.printed().count("JupyterLab ends") == 1
 
 
 def test_a_jupyterlab_that_ends_says_why(start: Callable[[str], Started]) -> None:
