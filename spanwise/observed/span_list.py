@@ -16,7 +16,7 @@ class SpanList(list[SpanInfo]):
     """Spans, parents before children."""
 
     def __repr__(self) -> str:
-        """How many there are; the tags, tasks and seconds of the longest."""
+        """How many there are; the tags, tasks and thread time of the longest."""
         longest = sorted(self, key=lambda span: -span.duration)[:_SHOWN]
         alike = Counter(map(_own_tags, self))
         rows = [
@@ -30,7 +30,10 @@ class SpanList(list[SpanInfo]):
             for span in longest
         ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [f"{len(self):,} span{'' if len(self) == 1 else 's'}" + (":" if rows else "")]
+        lines = [f"{len(self):,} span{'' if len(self) == 1 else 's'}"]
+        if rows:
+            # The seconds are of threads, added up, and no duration by the clock.
+            lines[0] += " (tasks, thread time):"
         for name, tasks, seconds in rows:
             padded = f"{name:<{widths[0]}}  {tasks:>{widths[1]}} tasks  {seconds:>{widths[2]}}"
             lines.append(f"  {padded}")

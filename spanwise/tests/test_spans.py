@@ -345,17 +345,20 @@ def test_spans_are_shown_as_a_short_table(client: Client) -> None:
         ]
     )
     first, *lines = repr(spans).split("\n")
-    assert first == "10 spans:" and len(lines) == 9
+    assert first == "10 spans (tasks, thread time):" and len(lines) == 9
     assert re.split(" {2,}", lines[0]) == [
         *("", "long › <b>shown</b> › two lines", "12,000 tasks", "2,000.250 s")
     ]
     assert "short › <b>shown</b> › two lines" in lines[1] and "…" in lines[2]
     assert {len(each) for each in lines[:-1]} == {len(lines[0])}
     assert lines[-1] == "  … and 2 more"
-    assert repr(SpanList(spans[:1])).startswith("1 span:\n  <b>shown</b> › two lines  3 tasks")
+    assert repr(SpanList(spans[:1])).startswith(
+        "1 span (tasks, thread time):\n  <b>shown</b> › two lines  3 tasks"
+    )
     assert repr(SpanList()) == "0 spans"
     # It is a list like others.
-    assert repr(client.spans()).splitlines()[0] == f"{len(client.spans())} spans:"
+    of_client = repr(client.spans()).splitlines()[0]
+    assert of_client == f"{len(client.spans())} spans (tasks, thread time):"
     assert spans == [*spans] and pickle.loads(pickle.dumps(spans)) == spans
 
 
