@@ -25,7 +25,15 @@ _RUN = [
     "nbytes",
     "parts",
 ]
-_PART = ["partKind", "partFunction", "partSpan", "partOffset", "partDuration", "partFrom"]
+_PART = [
+    "partKind",
+    "partFunction",
+    "partSpan",
+    "partOffset",
+    "partDuration",
+    "partFrom",
+    "partHeld",
+]
 #: Statuses by `distributed`'s names.
 _STATUS = {"ok": "OK", "failed": "error"}
 #: What is before the frames of a traceback.
@@ -77,13 +85,15 @@ class TaskRecords:
             duration, nbytes, own_parts = rest
             start = self._epoch + since
             startstops = []
-            for action, of, within, offset, seconds, source in itertools.islice(parts, own_parts):
+            for figures in itertools.islice(parts, own_parts):
+                action, of, within, offset, seconds, source, held = figures
                 part = {
                     "action": names[action],
                     "start": start + offset,
                     "stop": start + offset + seconds,
                     "function": names[of],
                     "span": spans[within],
+                    "held": held == 1,
                 }
                 if part["action"] == "transfer":
                     part["source"] = None if source is None else names[source]
@@ -119,6 +129,7 @@ class TaskRecords:
                     "stop": start + duration,
                     "function": names[function],
                     "span": spans[span],
+                    "held": True,
                 }
             )
 
@@ -138,7 +149,14 @@ class TaskRecords:
     ) -> dict[str, Any]:
         """What ended without a run: it takes no time, so that it counts in no sum."""
         function = str(key_split(key))
-        at = {"action": "compute", "start": t, "stop": t, "function": function, "span": span}
+        at = {
+            "action": "compute",
+            "start": t,
+            "stop": t,
+            "function": function,
+            "span": span,
+            "held": True,
+        }
         return {
             "key": key,
             "name": function,

@@ -444,6 +444,7 @@ RECORDS = {
     "parts": [1, 0],
     "partKind": [3],
     "partFrom": [1],
+    "partHeld": [1],
     "partFunction": [0],
     "partSpan": [0],
     "partOffset": [0.0],

@@ -168,6 +168,7 @@ def page(run: int, kinds: list[int], **changes: Any) -> dict[str, Any]:
         "parts": [len(kinds)],
         "partKind": kinds,
         "partFrom": [3] * len(kinds),
+        "partHeld": [1] * len(kinds),
         "partFunction": [2] * len(kinds),
         "partSpan": [0] * len(kinds),
         "partOffset": [0.0] * len(kinds),
@@ -277,6 +278,7 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
                     "offset": chance.randrange(-30, 500) / 64,
                     "duration": chance.randrange(1, 90) / 64,
                     "from": chance.choice(names[6:8]),
+                    "held": chance.randrange(2),
                 }
                 for _ in range(chance.randrange(4))
             ],
@@ -341,6 +343,7 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
                     "stop": 1000.0 + t,
                     "function": "key",
                     "span": tuple(path),
+                    "held": True,
                 }
             ],
             "reason": why,
@@ -387,12 +390,12 @@ class Pickled:
     __hash__ = None  # type: ignore[assignment]
 
 
-_PART_FIELDS = ["kind", "function", "span", "offset", "duration", "from"]
+_PART_FIELDS = ["kind", "function", "span", "offset", "duration", "from", "held"]
 
 
 def _startstops(run: dict[str, Any], start: float) -> list[dict[str, Any]]:
     """The run's parts; without a computing one, the run itself before them."""
-    whole = {"kind": "compute", "offset": 0.0, **run}
+    whole = {"kind": "compute", "offset": 0.0, "held": 1, **run}
     computes = any(part["kind"] == "compute" for part in run["parts"])
     return [
         {
@@ -401,6 +404,7 @@ def _startstops(run: dict[str, Any], start: float) -> list[dict[str, Any]]:
             "stop": start + part["offset"] + part["duration"],
             "function": part["function"],
             "span": tuple(part["span"]),
+            "held": part["held"] == 1,
             **({"source": part["from"]} if part["kind"] == "transfer" else {}),
         }
         for part in ([] if computes else [whole]) + run["parts"]

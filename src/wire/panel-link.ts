@@ -549,7 +549,10 @@ export type RecordsResult = {
     readonly [
       C in
         | IndexOf<PartRow, 'kind' | 'function' | 'span'>
-        | keyof Pick<PartRow, 'offset' | 'duration'> as `part${Capitalize<C>}`
+        | keyof Pick<
+            PartRow,
+            'offset' | 'duration' | 'held'
+          > as `part${Capitalize<C>}`
     ]: readonly number[];
   };
 /** Columns of the log whose ids are indices here. */

@@ -563,6 +563,7 @@ function expectedRecord(facts: ClusterFacts, run: RunFact): Fields {
     error: run.error ?? undefined,
     parts: run.parts.map(part => ({
       from: facts.workers.find(({ worker }) => worker === part.from)?.address,
+      held: part.held ? 1 : 0,
       kind: KIND[part.kind],
       function: part.function,
       span: nameOf(facts, part.span),
@@ -592,6 +593,7 @@ function recordsOf(log: LogStore): Fields[] {
     names[index ?? -1];
   const parts = answer.partKind.map((kind, i) => ({
     from: nameAt(answer.partFrom[i]),
+    held: answer.partHeld[i],
     kind: names[kind],
     function: names[answer.partFunction[i]!],
     span: spans[answer.partSpan[i]!],

@@ -263,6 +263,7 @@ describe('records of runs', () => {
       nbytes: [7, null],
       parts: [0, 1],
       partFrom: [null],
+      partHeld: [1],
       partKind: ['compute'],
       partFunction: ['one'],
       partSpan: [['x']],

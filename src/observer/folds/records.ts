@@ -24,7 +24,7 @@ import type { ParamsOf } from '../../wire/question';
 /** An answer must fit in one message of the panel link, 1 MiB: texts are three bytes a character at most, a number nine bytes. */
 const MOST_BYTES = 512 * 1024;
 const BYTES_PER_RUN = 80;
-const BYTES_PER_PART = 36;
+const BYTES_PER_PART = 37;
 
 /**
  * Whole runs with all their parts, in the order of the log: the order in which the scheduler heard of their ends. An answer has as many as
@@ -190,6 +190,7 @@ class RecordsPage {
     type: [],
     parts: [],
     partFrom: [],
+    partHeld: [],
     partKind: [],
     partFunction: [],
     partSpan: [],
@@ -284,6 +285,7 @@ class RecordsPage {
     const part = log.part(row);
     const from = log.parts.chunkOf(row)!.columns.from[row & CHUNK_MASK]!;
     columns.partFrom.push(from === NONE_U16 ? null : this._address(from));
+    columns.partHeld.push(part.held ? 1 : 0);
     columns.partKind.push(this._name(PART_KINDS[part.kind] ?? ''));
     columns.partFunction.push(this._name(log.name(part.function)));
     columns.partSpan.push(this._span(part.span));
