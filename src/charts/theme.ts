@@ -38,7 +38,7 @@ export type Palette = ShadeColours & {
 };
 
 /** A function's place in the palette, as the observer hands it out; slot -1 is "other". */
-type Slot = { readonly slot: number; readonly round: number };
+export type Slot = { readonly slot: number; readonly round: number };
 
 /** The palette of the theme that `element` is shown in; the defaults are JupyterLab's own light and dark themes. */
 export function readPalette(element: Element): Palette {

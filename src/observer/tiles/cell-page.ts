@@ -1,25 +1,9 @@
 import type { LaneIndex } from '../../records/ids';
-import { BoxKind, membersOf, PartKind } from '../../records/enumerations';
+import { BoxKind } from '../../records/enumerations';
 import { majorityVote } from '../store/majority-vote';
 
 /** Cells of a tile, and of a page. */
 export const TILE_CELLS = 512;
-
-/** {@link PartKind} → {@link BoxKind}, the kind that a part is drawn and counted as. */
-const BOX_OF_PART_KIND: Readonly<Record<PartKind, BoxKind>> = {
-  [PartKind.Transfer]: BoxKind.Transfer,
-  [PartKind.DiskRead]: BoxKind.Disk,
-  [PartKind.Deserialize]: BoxKind.Serialize,
-  [PartKind.Compute]: BoxKind.Compute,
-  [PartKind.Serialize]: BoxKind.Serialize,
-  [PartKind.DiskWrite]: BoxKind.Disk,
-  [PartKind.Import]: BoxKind.Import
-};
-/** The same by number, for rows as they come. */
-export const BOX_OF_PART: readonly (BoxKind | undefined)[] = Array.from(
-  { length: 1 + Math.max(...membersOf(PartKind).map(([, kind]) => kind)) },
-  (_, kind) => BOX_OF_PART_KIND[kind as PartKind]
-);
 
 /** In place of a function's id in a category: several functions, or an id that does not fit. */
 export const SEVERAL_FUNCTIONS = 0x0fffffff;

@@ -1,4 +1,5 @@
 import type { ArrayOf, IndexedBy } from '../../base/typed-arrays';
+import { BOX_OF_PART } from '../../records/box-of-part';
 import type { LaneId, LaneIndex } from '../../records/ids';
 import {
   BoxKind,
@@ -10,7 +11,7 @@ import type { CompiledFilter } from '../filter';
 import { CHUNK_SHIFT, CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT, type ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
-import { BOX_OF_PART, category } from './cell-page';
+import { category } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
 type RowSink = (

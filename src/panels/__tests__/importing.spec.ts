@@ -2,8 +2,9 @@
 import { ask, tile } from '../../observer/__tests__/ask';
 import { english } from '../../testing/translators';
 import { drawRuns } from '../../testing/run-from-text';
+import { boxPattern } from '../../charts/lane-fills';
 import { COLOURS, KIND_PATTERNS } from '../../charts/palette';
-import { colourOf, type LaneScene, patternOf } from '../task-stream/lane-scene';
+import { colourOf, type LaneScene } from '../task-stream/lane-scene';
 import { BOX_KINDS, cardOf, legendItems, partRows } from '../task-stream/rows';
 import { activityRows } from '../fine-metrics/rows';
 
@@ -44,7 +45,7 @@ describe('importing modules', () => {
     expect(colourOf(scene as LaneScene, kind, 'fit')).toBe(
       COLOURS.light.kinds.import
     );
-    expect(patternOf(kind)).toBe(KIND_PATTERNS.import);
+    expect(boxPattern(BOX_KINDS[kind]!)).toBe(KIND_PATTERNS.import);
     const rows = activityRows(ask(log, 'fine-metrics'));
     expect(rows.find(row => row.label === WORD)?.role).toEqual({
       kind: 'import'

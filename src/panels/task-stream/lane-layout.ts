@@ -9,10 +9,10 @@
  *   │ thread 2   ████ ██████████       │
  *   └ worker 1 ▸ (collapsed)           ┘
  */
+import { rowsInLane } from '../../charts/lane-fills';
 import type { LaneIndex } from '../../records/ids';
 
 export const HEADER_HEIGHT = 18;
-const STRIP_SHARE = 0.26;
 const SHORTEST_LANE = 14;
 const TALLEST_LANE = 43;
 
@@ -83,25 +83,6 @@ export function layOutLanes(
     top += height;
   }
   return { laneHeight, height: top, workers: rows };
-}
-
-/** Work row and strip within a lane: a pixel of air on both sides of the work. */
-export function rowsInLane(laneHeight: number): {
-  readonly workTop: number;
-  readonly workHeight: number;
-  readonly fullHeight: number;
-  readonly stripTop: number;
-  readonly stripHeight: number;
-} {
-  const full = laneHeight - 2;
-  const strip = Math.max(3, Math.round(full * STRIP_SHARE));
-  return {
-    workTop: 1,
-    workHeight: full - strip,
-    fullHeight: full,
-    stripTop: 1 + full - strip,
-    stripHeight: strip
-  };
 }
 
 /** The lane at content pixel `y`, and whether that is in its strip. */

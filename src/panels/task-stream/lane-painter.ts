@@ -16,22 +16,20 @@ import {
   LaneBitmaps,
   LANES_PER_BLOCK
 } from '../../charts/lane-bitmaps';
+import { boxFill, pixel, rowsInLane } from '../../charts/lane-fills';
 import type { BoxFill } from '../../charts/lane-raster';
-import { type Palette, PatternFills, topLines } from '../../charts/theme';
+import { type Palette, PatternFills } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
 import { axisTicks } from './figure';
-import { rowsInLane } from './lane-layout';
 import { LaneOverlay } from './lane-overlay';
 import {
   boxPixels,
   colourOf,
+  colouringSlot,
   laneBox,
   laneTops,
   type LaneScene,
-  pixel,
-  pixelsPerCell,
-  patternOf,
-  slotOf
+  pixelsPerCell
 } from './lane-scene';
 import { drawSlice, type Slice, visibleSlices } from './lane-slices';
 import { BOX_KINDS } from './rows';
@@ -297,14 +295,12 @@ export class LanePainter {
     const made: BoxFill[] = [];
     return (kind, index) => {
       const key = kind === BoxKind.Compute ? BOX_KINDS.length + index : kind;
-      return (made[key] ??= {
-        colour: pixel(colourOf(scene, kind, tile.functions[index] ?? '')),
-        pattern: patternOf(kind),
-        topLines:
-          kind === BoxKind.Compute && scene.colourBy === 'function'
-            ? topLines(slotOf(scene, tile.functions[index] ?? ''))
-            : 0
-      });
+      const word = BOX_KINDS[kind] ?? 'compute';
+      return (made[key] ??= boxFill(
+        scene.palette,
+        word,
+        colouringSlot(scene, word, tile.functions[index] ?? '')
+      ));
     };
   }
 

@@ -1,11 +1,9 @@
 /** What one frame of the lanes shows, and where its seconds and lanes lie in device pixels. */
 import type { LaneIndex } from '../../records/ids';
-import { parseColour } from '../../base/colour-arithmetic';
-import { type BoxFill, pixelOf } from '../../charts/lane-raster';
-import { KIND_PATTERNS } from '../../charts/palette';
-import { functionColour, type Palette } from '../../charts/theme';
+import { boxColour, rowsInLane } from '../../charts/lane-fills';
+import type { Palette, Slot } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
-import { type LaneLayout, rowsInLane } from './lane-layout';
+import type { LaneLayout } from './lane-layout';
 import { BOX_KINDS } from './rows';
 import { cellSeconds, CELLS_PER_TILE, type TileRange } from './tile-plan';
 import type { Viewport } from './viewport';
@@ -124,33 +122,22 @@ export function laneBox(
 
 // ------------------------------------------------------------------- colours
 
-export function slotOf(
-  scene: LaneScene,
-  name: string
-): { readonly slot: number; readonly round: number } {
+function slotOf(scene: LaneScene, name: string): Slot {
   return scene.slots.get(name) ?? { slot: -1, round: 0 };
 }
 
 export function colourOf(scene: LaneScene, kind: number, name: string): string {
-  const { palette, colourBy } = scene;
-  const kindName = BOX_KINDS[kind] ?? 'compute';
-  if (kindName !== 'compute') {
-    return palette.kinds[kindName];
-  }
-  return colourBy === 'kind'
-    ? palette.kinds.cpu
-    : functionColour(palette, slotOf(scene, name));
+  const word = BOX_KINDS[kind] ?? 'compute';
+  return boxColour(scene.palette, word, colouringSlot(scene, word, name));
 }
 
-/** The second channel of a box's colour. */
-export function patternOf(kind: number): BoxFill['pattern'] {
-  const name = BOX_KINDS[kind] ?? 'compute';
-  return name === 'compute' ? 'plain' : KIND_PATTERNS[name];
-}
-
-/** A CSS colour as a pixel; the alpha of `rgba(…)` counts. */
-export function pixel(colour: string): number {
-  const [red, green, blue] = parseColour(colour) ?? [128, 128, 128];
-  const alpha = /^rgba\(.*[,/]\s*([\d.]+)\s*\)$/.exec(colour)?.[1];
-  return pixelOf(red, green, blue, alpha === undefined ? 1 : Number(alpha));
+/** Null: the function has no say in the colour. */
+export function colouringSlot(
+  scene: LaneScene,
+  word: string,
+  name: string
+): Slot | null {
+  return word === 'compute' && scene.colourBy === 'function'
+    ? slotOf(scene, name)
+    : null;
 }

@@ -2,7 +2,8 @@ import type { LaneIndex } from '../../../records/ids';
 import { idOf } from '../../../testing/ids';
 import fc from 'fast-check';
 
-import { HEADER_HEIGHT, laneAt, layOutLanes, rowsInLane } from '../lane-layout';
+import { rowsInLane } from '../../../charts/lane-fills';
+import { HEADER_HEIGHT, laneAt, layOutLanes } from '../lane-layout';
 
 const lanesOf = (workers: number, threads: number) =>
   Array.from({ length: workers * threads }, (_, laneIndex) => ({

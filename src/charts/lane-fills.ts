@@ -1,0 +1,68 @@
+/** How boxes on lanes are filled and divided: one look in the Task Stream and in the files that show one. */
+import { parseColour } from '../base/colour-arithmetic';
+import { type BoxFill, pixelOf } from './lane-raster';
+import { KIND_PATTERNS, type ShadeColours } from './palette';
+import { functionColour, type Slot, topLines } from './theme';
+
+/** Words of `BoxKind`. */
+type BoxKindWord =
+  'compute' | 'transfer' | 'disk' | 'serialize' | 'failed' | 'import';
+
+const STRIP_SHARE = 0.26;
+
+/** Work row and strip within a lane: a pixel of air on both sides of the work. */
+export function rowsInLane(laneHeight: number): {
+  readonly workTop: number;
+  readonly workHeight: number;
+  readonly fullHeight: number;
+  readonly stripTop: number;
+  readonly stripHeight: number;
+} {
+  const full = laneHeight - 2;
+  const share = Math.max(3, Math.round(full * STRIP_SHARE));
+  // In lanes of a few pixels work keeps the greater half.
+  const strip = Math.max(1, Math.min(share, Math.floor((full - 1) / 2)));
+  return {
+    workTop: 1,
+    workHeight: full - strip,
+    fullHeight: full,
+    stripTop: 1 + full - strip,
+    stripHeight: strip
+  };
+}
+
+/** Computing has its function's colour; without a slot that of computing. */
+export function boxColour(
+  colours: ShadeColours,
+  kind: BoxKindWord,
+  slot: Slot | null
+): string {
+  if (kind !== 'compute') {
+    return colours.kinds[kind];
+  }
+  return slot === null ? colours.kinds.cpu : functionColour(colours, slot);
+}
+
+/** The second channel of a box's colour. */
+export function boxPattern(kind: BoxKindWord): BoxFill['pattern'] {
+  return kind === 'compute' ? 'plain' : KIND_PATTERNS[kind];
+}
+
+export function boxFill(
+  colours: ShadeColours,
+  kind: BoxKindWord,
+  slot: Slot | null
+): BoxFill {
+  return {
+    colour: pixel(boxColour(colours, kind, slot)),
+    pattern: boxPattern(kind),
+    topLines: kind === 'compute' && slot !== null ? topLines(slot) : 0
+  };
+}
+
+/** A CSS colour as a pixel; the alpha of `rgba(…)` counts. */
+export function pixel(colour: string): number {
+  const [red, green, blue] = parseColour(colour) ?? [128, 128, 128];
+  const alpha = /^rgba\(.*[,/]\s*([\d.]+)\s*\)$/.exec(colour)?.[1];
+  return pixelOf(red, green, blue, alpha === undefined ? 1 : Number(alpha));
+}

@@ -1,0 +1,24 @@
+import { BoxKind, membersOf, PartKind } from './enumerations';
+
+/** {@link PartKind} → {@link BoxKind}, the kind that a part is drawn and counted as. */
+const BOX_OF_PART_KIND: Readonly<Record<PartKind, BoxKind>> = {
+  [PartKind.Transfer]: BoxKind.Transfer,
+  [PartKind.DiskRead]: BoxKind.Disk,
+  [PartKind.Deserialize]: BoxKind.Serialize,
+  [PartKind.Compute]: BoxKind.Compute,
+  [PartKind.Serialize]: BoxKind.Serialize,
+  [PartKind.DiskWrite]: BoxKind.Disk,
+  [PartKind.Import]: BoxKind.Import
+};
+/** The same by number, for rows as they come. */
+export const BOX_OF_PART: readonly (BoxKind | undefined)[] = Array.from(
+  { length: 1 + Math.max(...membersOf(PartKind).map(([, kind]) => kind)) },
+  (_, kind) => BOX_OF_PART_KIND[kind as PartKind]
+);
+/** The same by the part's word, for answers. */
+export const BOX_OF_PART_WORD: ReadonlyMap<string, BoxKind> = new Map(
+  membersOf(PartKind).map(([word, kind]) => [
+    word,
+    BOX_OF_PART_KIND[kind as PartKind]
+  ])
+);
