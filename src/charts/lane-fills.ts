@@ -66,3 +66,42 @@ export function pixel(colour: string): number {
   const alpha = /^rgba\(.*[,/]\s*([\d.]+)\s*\)$/.exec(colour)?.[1];
   return pixelOf(red, green, blue, alpha === undefined ? 1 : Number(alpha));
 }
+
+/** What tells a failed box from others beside its colour: ✕ where there is room, and an outline where it would not be seen on the ground. In device pixels of a picture `width` wide. */
+export function markFailed(
+  context: CanvasRenderingContext2D,
+  colours: ShadeColours,
+  box: {
+    readonly left: number;
+    readonly right: number;
+    readonly y: number;
+    readonly height: number;
+  },
+  width: number,
+  ratio: number
+): void {
+  const { left, right, y, height } = box;
+  const wide = right - left;
+  if (colours.failedLine !== colours.kinds.failed && wide >= 4 * ratio) {
+    context.strokeStyle = colours.failedLine;
+    context.lineWidth = ratio;
+    context.strokeRect(
+      left + ratio / 2,
+      y + ratio / 2,
+      wide - 2 * ratio,
+      height - ratio
+    );
+  }
+  if (wide >= 9 * ratio && height >= 9 * ratio) {
+    const middle = (Math.max(left, 0) + Math.min(right, width)) / 2;
+    const size = 3 * ratio;
+    context.strokeStyle = '#ffffff';
+    context.lineWidth = 1.6 * ratio;
+    context.beginPath();
+    context.moveTo(middle - size, y + height / 2 - size);
+    context.lineTo(middle + size, y + height / 2 + size);
+    context.moveTo(middle + size, y + height / 2 - size);
+    context.lineTo(middle - size, y + height / 2 + size);
+    context.stroke();
+  }
+}

@@ -6,7 +6,7 @@ import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import { isRoot } from '../store/span-tree';
 import type { SpanId } from '../../records/ids';
-import { BOX_OF_PART } from '../../records/box-of-part';
+import { BOX_OF_PART } from '../../records/box-kinds';
 import {
   ROWS_PER_SLICE,
   runBegin,

@@ -1,5 +1,5 @@
 import type { ArrayOf, IndexedBy } from '../../base/typed-arrays';
-import { BOX_OF_PART } from '../../records/box-of-part';
+import { BOX_OF_PART, boxOfRun } from '../../records/box-kinds';
 import type { LaneId, LaneIndex } from '../../records/ids';
 import {
   BoxKind,
@@ -215,7 +215,7 @@ function runGate(
       ) {
         continue;
       }
-      const value = category(kindOfRun(status), fn);
+      const value = category(boxOfRun(status), fn);
       if (divides) {
         const run = columns.run[j]!;
         if (
@@ -234,12 +234,6 @@ function runGate(
       sink(row, laneIndices[lane]!, start, duration, value);
     }
   };
-}
-
-function kindOfRun(status: number): number {
-  return status === RunStatus.Failed || status === RunStatus.Lost
-    ? BoxKind.Failed
-    : BoxKind.Compute;
 }
 
 /** The same for parts whose run is here. */
@@ -305,7 +299,7 @@ function partGate(
         duration,
         category(
           stands
-            ? kindOfRun(run.status[k]!)
+            ? boxOfRun(run.status[k]!)
             : (BOX_OF_PART[part.kind[j]!] ?? BoxKind.Compute),
           fn
         ),

@@ -209,7 +209,10 @@ const CAUSES = {
 };
 type IdleRole = keyof typeof CAUSES;
 
-function meaningOf(activity: string): Meaning {
+function meaningOf(activity: string, unit: string): Meaning {
+  if (unit !== 'seconds' && activity === 'compute') {
+    return COMPUTING;
+  }
   // (users' own labels may be words that every object has)
   const known = Object.hasOwn(MEANINGS, activity)
     ? MEANINGS[activity]
@@ -222,6 +225,25 @@ function meaningOf(activity: string): Meaning {
       group: 'the rest'
     }
   );
+}
+
+/** An activity apart from others that the bar adds to it: "read from disk", "waiting or blocked". */
+export function activityWord(
+  activity: string,
+  unit: string,
+  trans: Trans
+): string {
+  const word = Object.hasOwn(PART_WORDS, activity)
+    ? PART_WORDS[activity]
+    : undefined;
+  return legendWord(word ?? meaningOf(activity, unit).label, trans);
+}
+
+/** Why threads were idle. */
+export function causeWord(cause: string, trans: Trans): string {
+  return Object.hasOwn(CAUSES, cause)
+    ? legendWord(CAUSES[cause as IdleRole], trans)
+    : cause;
 }
 
 function formatUnit(value: number | null, unit: string): string {
@@ -243,10 +265,7 @@ export function partsOf(
     if (activity.startsWith('idle:') || !(value > 0)) {
       continue;
     }
-    const meaning =
-      unit !== 'seconds' && activity === 'compute'
-        ? COMPUTING
-        : meaningOf(activity);
+    const meaning = meaningOf(activity, unit);
     const sum = sums.get(meaning.id);
     if (sum === undefined) {
       sums.set(meaning.id, { meaning, value });
@@ -656,7 +675,7 @@ type MovedRow = {
 };
 
 /** Where work outside tasks was done, in users' words. */
-function movedPlace(context: string, trans: Trans): string {
+export function movedPlace(context: string, trans: Trans): string {
   switch (context) {
     case 'get-data':
     case 'send':
@@ -683,7 +702,7 @@ const MOVERS = [
   'receive'
 ];
 
-function movedWord(what: string, trans: Trans): string {
+export function movedWord(what: string, trans: Trans): string {
   switch (what) {
     case 'network':
     case 'transfer':

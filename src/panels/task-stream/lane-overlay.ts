@@ -4,6 +4,7 @@
  * of the selected task, the chosen range, the line of now.
  */
 import { BoxKind } from '../../records/enumerations';
+import { markFailed } from '../../charts/lane-fills';
 import { runningFill, textOn } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
 import { formatDuration } from '../format';
@@ -113,7 +114,8 @@ export class LaneOverlay {
         }
         const { y, height } = laneBox(scene, top, false);
         if (tile.kind[row] === BoxKind.Failed) {
-          this._drawFailed(context, scene, box, y, height);
+          const shape = { ...box, y, height };
+          markFailed(context, palette, shape, scene.width * ratio, ratio);
         } else if (box.right - box.left >= LABEL_FROM * ratio) {
           const name = tile.functions[tile.function[row] as number] ?? '';
           const fill = colourOf(scene, 0, name);
@@ -160,40 +162,6 @@ export class LaneOverlay {
         right - left,
         box.height - 2 * ratio
       );
-    }
-  }
-
-  private _drawFailed(
-    context: CanvasRenderingContext2D,
-    scene: LaneScene,
-    box: { left: number; right: number },
-    y: number,
-    height: number
-  ): void {
-    const { palette, pixelRatio: ratio } = scene;
-    const width = box.right - box.left;
-    if (palette.failedLine !== palette.kinds.failed && width >= 4 * ratio) {
-      context.strokeStyle = palette.failedLine;
-      context.lineWidth = ratio;
-      context.strokeRect(
-        box.left + ratio / 2,
-        y + ratio / 2,
-        width - 2 * ratio,
-        height - ratio
-      );
-    }
-    if (width >= 9 * ratio && height >= 9 * ratio) {
-      const middle =
-        (Math.max(box.left, 0) + Math.min(box.right, scene.width * ratio)) / 2;
-      const size = 3 * ratio;
-      context.strokeStyle = '#ffffff';
-      context.lineWidth = 1.6 * ratio;
-      context.beginPath();
-      context.moveTo(middle - size, y + height / 2 - size);
-      context.lineTo(middle + size, y + height / 2 + size);
-      context.moveTo(middle + size, y + height / 2 - size);
-      context.lineTo(middle - size, y + height / 2 + size);
-      context.stroke();
     }
   }
 

@@ -4,6 +4,7 @@
  * pixels, no colours.
  */
 import type { Trans } from '../../base/trans';
+import { BOX_OF_PART_WORD, BOX_OF_RUN_WORD } from '../../records/box-kinds';
 import { BoxKind, type WordOf, wordsOf } from '../../records/enumerations';
 import type {
   FunctionSlot,
@@ -323,6 +324,16 @@ export function slotsByName(
 
 /** Words of a tile's column `kind`. */
 export const BOX_KINDS = wordsOf(BoxKind);
+
+/** The kind of box that a part is drawn as; what is not known is drawn as computing. */
+export function kindOfPart(word: string): BoxKind {
+  return BOX_OF_PART_WORD.get(word) ?? BoxKind.Compute;
+}
+
+/** The kind of box that a run is drawn as. */
+export function kindOfRun(status: string): BoxKind {
+  return BOX_OF_RUN_WORD.get(status) ?? BoxKind.Compute;
+}
 
 /** The box that the canvas found under the pointer. */
 export type HoveredBox = {

@@ -1,4 +1,4 @@
-import { BoxKind, membersOf, PartKind } from './enumerations';
+import { BoxKind, membersOf, PartKind, RunStatus } from './enumerations';
 
 /** {@link PartKind} → {@link BoxKind}, the kind that a part is drawn and counted as. */
 const BOX_OF_PART_KIND: Readonly<Record<PartKind, BoxKind>> = {
@@ -21,4 +21,15 @@ export const BOX_OF_PART_WORD: ReadonlyMap<string, BoxKind> = new Map(
     word,
     BOX_OF_PART_KIND[kind as PartKind]
   ])
+);
+
+/** The kind that a run is drawn as. */
+export function boxOfRun(status: RunStatus): BoxKind {
+  return status === RunStatus.Failed || status === RunStatus.Lost
+    ? BoxKind.Failed
+    : BoxKind.Compute;
+}
+/** The same by the status's word. */
+export const BOX_OF_RUN_WORD: ReadonlyMap<string, BoxKind> = new Map(
+  membersOf(RunStatus).map(([word, status]) => [word, boxOfRun(status)])
 );
