@@ -86,7 +86,8 @@ class _OfCluster:
         info = self._client.scheduler_info(0)
         ends = sections.statuses(records or ())
         return [
-            *((f"Tasks {status}", sections.count(ends[status])) for status in ("error", "lost")),
+            ("Tasks failed", sections.count(ends["error"])),
+            ("Tasks lost", sections.count(ends["lost"])),
             *_size(info["n_workers"], info["total_threads"], info["total_memory"]),
             *_versions(),
         ]
@@ -144,7 +145,7 @@ class _OfDask:
         newest = self._viewer.newest
         there = [] if newest is None else [("distributed version", newest.distributed)]
         return [
-            ("Tasks error", sections.count(sections.statuses(records or ())["error"])),
+            ("Tasks failed", sections.count(sections.statuses(records or ())["error"])),
             ("Tasks lost", sections.count(None)),
             *_size(len(workers), threads, limit),
             *_versions(),

@@ -1,17 +1,16 @@
 """The page of a performance report: what :class:`Page` shows of a stretch of time.
 
 Each function makes sections of one answer; of an answer that has nothing in it, sections that say
-why. Figures are those of the API, unrounded, beside the text that is shown of them.
+why. Figures are those of the API, unrounded, and names those of the log: the page has the panels'
+words and units for both.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite, log2
+from math import isfinite
 from typing import Any
-
-from dask.utils import format_bytes, format_time
 
 from spanwise.observed.questions import IDLE, FineMetrics, counts_twice
 from spanwise.observed.span_info import SpanInfo
@@ -41,42 +40,44 @@ ACTIONS = (
     "serialize",
     "import",
 )
+#: Statuses of records by the log's names.
+_STATUS = {"OK": "ok", "error": "failed"}
+#: Where a function's colour is in the palette, and in which dozen.
+Slot = tuple[int, int]
+_OTHER: Slot = (-1, 0)
 NO_TASKS = "no task ended in this time"
 
 
 # -- cells and sections ----------------------------------------------------
 
 
-def word(text: object) -> Cell:
-    """A cell that is read."""
-    return {"text": str(text), "value": str(text)}
+def word(text: object, of: str = "") -> Cell:
+    """A cell that is read; `of`: what it is a name of, for which the page has the panels' word."""
+    return {"value": str(text), "as": of} if of else {"value": str(text)}
 
 
-def _figure(value: float | None, text: str) -> Cell:
+def _figure(value: float | None, of: str) -> Cell:
     known = value is not None and isfinite(value)
-    return {"text": text if known else "–", "value": value if known else None}
+    return {"value": value if known else None, "as": of}
 
 
 def seconds(value: float | None) -> Cell:
     """A cell of a duration."""
-    known = value is not None and isfinite(value)
-    return _figure(value, format_time(value) if known and value is not None else "")
+    return _figure(value, "seconds")
 
 
 def nbytes(value: float | None) -> Cell:
     """A cell of bytes."""
-    known = value is not None and isfinite(value)
-    return _figure(value, format_bytes(int(value)) if known and value is not None else "")
+    return _figure(value, "bytes")
 
 
 def count(value: float | None) -> Cell:
     """A cell of how many."""
-    return _figure(value, "" if value is None else f"{value:,.10g}")
+    return _figure(value, "count")
 
 
 def _rate(value: float | None) -> Cell:
-    cell = nbytes(value)
-    return cell if cell["value"] is None else {**cell, "text": f"{cell['text']}/s"}
+    return _figure(value, "bytes/s")
 
 
 def _of_unit(value: float, unit: str) -> Cell:
@@ -150,7 +151,7 @@ def summary(
     if records is not None:
         rows.append([word("Tasks"), count(len(records))])
         rows += [
-            [word(f"{action} time"), seconds(total)]
+            [word(action, "parts"), seconds(total)]
             for action, total in sorted(seconds_by_action(records).items())
         ]
     rows += [[word(name), cell] for name, cell in facts]
@@ -168,7 +169,7 @@ def seconds_by_action(records: Iterable[Record]) -> dict[str, float]:
 
 
 def task_stream(
-    records: Sequence[Record], begin: float, duration: float, slots: Mapping[str, int]
+    records: Sequence[Record], begin: float, duration: float, slots: Mapping[str, Slot]
 ) -> Section:
     """The picture of the records.
 
@@ -177,7 +178,7 @@ def task_stream(
     begin
         Of the time that is drawn, wall clock.
     slots
-        Function → its colour, as panels have it.
+        Function → its colour and the colour's dozen, as panels have them.
     """
     drawn = [each for each in records if each["lane"] is not None]
     notes = []
@@ -185,18 +186,17 @@ def task_stream(
         lost = len(records) - len(drawn)
         notes.append(f"Not drawn: tasks that were lost without a run ({lost:,}).")
     shown = _longest(drawn)
+    left: dict[str, Any] = {}
     if len(shown) < len(drawn):
-        left = sum(_taken(each) for each in drawn) - sum(_taken(each) for each in shown)
-        notes.append(
-            f"The {len(shown):,} tasks that took longest, of {len(drawn):,}: those that are left "
-            f"out took {format_time(left)} of the threads’ time."
-        )
+        seconds_left = sum(map(_held_seconds, drawn)) - sum(map(_held_seconds, shown))
+        left = {"left": {"of": len(drawn), "seconds": seconds_left}}
     lanes = sorted({(each["worker_name"], each["lane"]) for each in shown})
     lane_of = {lane: number for number, lane in enumerate(lanes)}
     names: dict[str, int] = {}
     boxes: dict[str, list[Any]] = {
-        name: [] for name in ("record", "start", "duration", "function", "action")
+        name: [] for name in ("record", "start", "duration", "function", "action", "held")
     }
+    own = [names.setdefault(each["name"], len(names)) for each in shown]
     for number, record in enumerate(shown):
         for part in record["startstops"]:
             boxes["record"].append(number)
@@ -205,22 +205,33 @@ def task_stream(
             boxes["function"].append(names.setdefault(part["function"], len(names)))
             action = part["action"]
             boxes["action"].append(ACTIONS.index(action) if action in ACTIONS else -1)
+            boxes["held"].append(int(part["held"]))
     return {
         "kind": "task-stream",
         "title": "Task Stream",
         "missing": "" if shown else NO_TASKS,
         "note": " ".join(notes),
+        **left,
         "seconds": duration,
         "actions": list(ACTIONS),
-        "lanes": [f"{worker} · thread {lane}" for worker, lane in lanes],
-        "functions": [{"name": name, "slot": slots.get(name, -1)} for name in names],
+        "lanes": [{"worker": worker, "thread": lane} for worker, lane in lanes],
+        "functions": [
+            {"name": name, "slot": slot, "round": dozen}
+            for name, (slot, dozen) in ((name, slots.get(name, _OTHER)) for name in names)
+        ],
         "records": {
             "key": [str(each["key"])[:_KEY_CHARACTERS] for each in shown],
             "lane": [lane_of[each["worker_name"], each["lane"]] for each in shown],
-            "status": [each["status"] for each in shown],
+            "function": own,
+            "status": [_STATUS.get(each["status"], each["status"]) for each in shown],
         },
         "boxes": boxes,
     }
+
+
+def _held_seconds(record: Record) -> float:
+    """What the record took of its thread."""
+    return sum(part["stop"] - part["start"] for part in record["startstops"] if part["held"])
 
 
 def _taken(record: Record) -> float:
@@ -259,13 +270,23 @@ def fine_metrics(metrics: FineMetrics) -> list[Section]:
     of_runs = FineMetrics(runs, {})
     functions = [[word(name), seconds(value)] for name, value in by_value(of_runs.by_function())]
     activities = [
-        [word(_label(activity)), word(unit), _of_unit(value, unit)]
+        [
+            word(_label(activity), "activity" if unit == "seconds" else "activity of amount"),
+            word(unit),
+            _of_unit(value, unit),
+        ]
         for unit in sorted({key[3] for key in runs}, key=lambda unit: (unit != "seconds", unit))
         for activity, value in by_value(of_runs.by_activity(unit))
     ]
     idle = {key[2]: value for key, value in metrics.items() if key[0] == "idle"}
     background = [
-        [*map(word, (context, function, _label(activity), unit)), _of_unit(value, unit)]
+        [
+            word(context, "context"),
+            word(function),
+            word(_label(activity), "moved"),
+            word(unit),
+            _of_unit(value, unit),
+        ]
         for (context, function, activity, unit), value in by_value(metrics)
         if context != "execute" and not counts_twice((context, function, activity, unit))
     ]
@@ -276,7 +297,7 @@ def fine_metrics(metrics: FineMetrics) -> list[Section]:
         table(
             next(titles),
             "Waited for|#Thread time",
-            [[word(cause), seconds(value)] for cause, value in by_value(idle)],
+            [[word(cause, "cause"), seconds(value)] for cause, value in by_value(idle)],
             "no thread was idle while there were unfinished tasks",
         ),
         table(
@@ -288,9 +309,10 @@ def fine_metrics(metrics: FineMetrics) -> list[Section]:
     ]
 
 
-def slots_of(metrics: FineMetrics) -> dict[str, int]:
-    """Function → its colour, as panels have it, of those that took longest."""
-    return {row["function"]: row["slot"] for row in metrics.summary.get("byFunction", ())}
+def slots_of(metrics: FineMetrics) -> dict[str, Slot]:
+    """Function → its colour and its dozen, as panels have them, of those that took longest."""
+    rows = metrics.summary.get("byFunction", ())
+    return {row["function"]: (row["slot"], row["round"]) for row in rows}
 
 
 def _label(activity: Any) -> str:
@@ -381,7 +403,7 @@ def _bandwidths(found: Mapping[str, Any], note: str, no_pairs: str, no_types: st
 
 
 def curves(
-    section: Section, duration: float, lines: Sequence[str], charts: Iterable[Chart]
+    section: Section, duration: float, lines: Sequence[Cell], charts: Iterable[Chart]
 ) -> Section:
     """A section of figures over time, with the table that it was until now.
 
@@ -420,31 +442,24 @@ def _line(
     return line if spans is None else {**line, "span": [round(each, 6) for each in spans]}
 
 
-def _chart(title: str, unit: str, lines: Iterable[dict[str, Any]]) -> Chart:
-    """A chart; of bytes, in the unit that its highest value has in words."""
-    drawn = list(lines)
-    per = 1.0
-    if unit.startswith("B"):
-        highest = max((value or 0.0 for line in drawn for value in line["value"]), default=0.0)
-        power = min(int(log2(highest) // 10), 4) if highest >= 1 else 0
-        per, unit = 1024.0**power, ("B", "kiB", "MiB", "GiB", "TiB")[power] + unit[1:]
-    return {"title": title, "unit": unit, "per": per, "lines": drawn}
+def _chart(title: str, of: str, lines: Iterable[dict[str, Any]]) -> Chart:
+    return {"title": title, "as": of, "lines": list(lines)}
 
 
 SYSTEM_TITLES = ("System",)
-#: Title, unit, and figure of `client.system_monitor()`; of a process, and of its host.
+#: Title, what values are, and figure of `client.system_monitor()`; of a process, and of its host.
 _OF_PROCESSES = (
-    ("CPU", "%", "cpu"),
-    ("Resident memory", "B", "memory"),
-    ("Read from disk", "B/s", "disk_io.read_bps"),
-    ("Written to disk", "B/s", "disk_io.write_bps"),
-    ("Descriptors", "", "num_fds"),
+    ("CPU", "percent", "cpu"),
+    ("Resident memory", "bytes", "memory"),
+    ("Read from disk", "bytes/s", "disk_io.read_bps"),
+    ("Written to disk", "bytes/s", "disk_io.write_bps"),
+    ("Descriptors", "count", "num_fds"),
 )
 _OF_HOSTS = (
-    ("Received by the host", "B/s", "host_net_io.read_bps"),
-    ("Sent by the host", "B/s", "host_net_io.write_bps"),
-    ("Read from the host’s disks", "B/s", "host_disk_io.read_bps"),
-    ("Written to the host’s disks", "B/s", "host_disk_io.write_bps"),
+    ("Received by the host", "bytes/s", "host_net_io.read_bps"),
+    ("Sent by the host", "bytes/s", "host_net_io.write_bps"),
+    ("Read from the host’s disks", "bytes/s", "host_disk_io.read_bps"),
+    ("Written to the host’s disks", "bytes/s", "host_disk_io.write_bps"),
 )
 
 
@@ -505,17 +520,17 @@ def system(
         ]
 
     charts = [
-        *(_chart(title, unit, drawn(figure, names)) for title, unit, figure in _OF_PROCESSES),
+        *(_chart(title, of, drawn(figure, names)) for title, of, figure in _OF_PROCESSES),
         *(
-            _chart(title, unit, drawn(figure, reversed(of_hosts.values())))
-            for title, unit, figure in _OF_HOSTS
+            _chart(title, of, drawn(figure, reversed(of_hosts.values())))
+            for title, of, figure in _OF_HOSTS
         ),
     ]
-    return [curves(section, duration, names, charts)]
+    return [curves(section, duration, [word(name) for name in names], charts)]
 
 
 def _percent(value: float | None) -> Cell:
-    return _figure(value, "" if value is None else f"{value:.1f} %")
+    return _figure(value, "percent")
 
 
 def _known(values: Sequence[float | None], spans: Sequence[float]) -> list[tuple[float, float]]:
@@ -560,7 +575,7 @@ def memory(answer: Mapping[str, Any], begin: float, end: float) -> list[Section]
         known = [value for value in series["bytes"] if value is not None]
         if known:
             figures = [nbytes(each) for each in (min(known), max(known), known[-1])]
-            lines.append([word(series["name"]), *figures])
+            lines.append([word(series["name"], "worker"), *figures])
     sampled = [
         run
         for run in answer["runs"]
@@ -569,7 +584,7 @@ def memory(answer: Mapping[str, Any], begin: float, end: float) -> list[Section]
     runs = [
         [
             word(run["label"]),
-            word(run["measure"]),
+            word(run["measure"], "measure"),
             count(run["samples"]),
             *(nbytes(run[name]) for name in ("first", "last", "peak", "mean")),
         ]
@@ -577,10 +592,11 @@ def memory(answer: Mapping[str, Any], begin: float, end: float) -> list[Section]
     ]
     of_processes, of_runs = MEMORY_TITLES
 
-    def drawn(made: Section, title: str, of: Sequence[Mapping[str, Any]], name: str) -> Section:
+    def drawn(
+        made: Section, title: str, of: Sequence[Mapping[str, Any]], names: Sequence[Cell]
+    ) -> Section:
         lines = [_line(n, each["t"], each["bytes"], begin) for n, each in enumerate(of)]
-        charts = [_chart(title, "B", lines)]
-        return curves(made, end - begin, [each[name] for each in of], charts)
+        return curves(made, end - begin, names, [_chart(title, "bytes", lines)])
 
     processes, of_sampler = [
         table(
@@ -598,8 +614,13 @@ def memory(answer: Mapping[str, Any], begin: float, end: float) -> list[Section]
         ),
     ]
     return [
-        drawn(processes, "Memory of processes", answer["series"], "name"),
-        drawn(of_sampler, "Sampled memory", sampled, "label"),
+        drawn(
+            processes,
+            "Memory of processes",
+            answer["series"],
+            [word(each["name"], "worker") for each in answer["series"]],
+        ),
+        drawn(of_sampler, "Sampled memory", sampled, [word(each["label"]) for each in sampled]),
     ]
 
 

@@ -11,6 +11,7 @@ from spanwise.observed.page_file import Page
 from spanwise.observed.questions import Questions
 from spanwise.observed.report_page import (
     Record,
+    Slot,
     count,
     slots_of,
     statuses,
@@ -23,7 +24,7 @@ TASK_STREAM_FILE = "task-stream.html"
 _TIME = "%Y-%m-%d %H:%M:%S"
 
 
-def task_stream_page(records: Sequence[Record], source: str, slots: Mapping[str, int]) -> Page:
+def task_stream_page(records: Sequence[Record], source: str, slots: Mapping[str, Slot]) -> Page:
     """The picture of the records, from the first start to the last stop.
 
     Parameters
@@ -31,7 +32,7 @@ def task_stream_page(records: Sequence[Record], source: str, slots: Mapping[str,
     source
         Name of the cluster.
     slots
-        Function → its colour, as panels have it.
+        Function → its colour and the colour's dozen, as panels have them.
     """
     # (what was lost without a run is not drawn)
     parts = [part for each in records if each["lane"] is not None for part in each["startstops"]]
@@ -50,7 +51,7 @@ def task_stream_page(records: Sequence[Record], source: str, slots: Mapping[str,
                 *summary(
                     duration,
                     records,
-                    [(f"Tasks {status}", count(ends[status])) for status in ("error", "lost")],
+                    [("Tasks failed", count(ends["error"])), ("Tasks lost", count(ends["lost"]))],
                 ),
             ],
         }

@@ -215,20 +215,24 @@ class Broken:
         raise OSError("it is broken")
 
 
-def boxes_of(page: Any) -> list[tuple[str, str, str, float, float]]:
-    """Key, lane, action, start (from the first) and duration of what a page draws."""
+def boxes_of(page: Any) -> list[tuple[Any, ...]]:
+    """Key, lane, function of the run, action, whether it held the thread, start (from the first)
+    and duration of what a page draws."""
     (section,) = [each for each in page.content["sections"] if each["kind"] == "task-stream"]
     records, boxes = section["records"], section["boxes"]
-    places = zip(boxes["record"], boxes["action"], boxes["start"], boxes["duration"], strict=True)
+    columns = ("record", "action", "held", "start", "duration")
+    places = zip(*(boxes[name] for name in columns), strict=True)
     return [
         (
             records["key"][record],
             section["lanes"][records["lane"][record]],
+            section["functions"][records["function"][record]]["name"],
             section["actions"][action],
+            held == 1,
             start,
             duration,
         )
-        for record, action, start, duration in places
+        for record, action, held, start, duration in places
     ]
 
 
@@ -239,8 +243,10 @@ def parts_of(records: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [
         (
             str(each["key"]),
-            f"{each['worker_name']} · thread {each['lane']}",
+            {"worker": each["worker_name"], "thread": each["lane"]},
+            each["name"],
             part["action"],
+            part["held"],
             pytest.approx(part["start"] - begin, abs=1e-6),
             pytest.approx(part["stop"] - part["start"], abs=1e-8),
         )
@@ -262,7 +268,7 @@ def test_a_picture_has_each_part_of_the_records(
     assert boxes_of(stream.figure) == parts_of(stream.data) != boxes_of(page)
     summary = stream.figure.content["sections"][-1]
     values = {row[0]["value"]: row[1]["value"] for row in summary["rows"]}
-    assert (values["Tasks"], values["Tasks error"]) == (2, 1)
+    assert (values["Tasks"], values["Tasks failed"]) == (2, 1)
     assert values["Duration"] == pytest.approx(
         max(part["stop"] for each in stream.data for part in each["startstops"])
         - min(part["start"] for each in stream.data for part in each["startstops"])
@@ -270,7 +276,7 @@ def test_a_picture_has_each_part_of_the_records(
     # Functions have the colours of panels.
     (section, _) = stream.figure.content["sections"]
     slots = slots_of(client.fine_metrics())
-    assert {each["name"]: each["slot"] for each in section["functions"]} == {
+    assert {each["name"]: (each["slot"], each["round"]) for each in section["functions"]} == {
         name: slots[name] for name in ("neg", "truediv")
     }
     assert list(tmp_path.iterdir()) == []

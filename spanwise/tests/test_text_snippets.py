@@ -181,7 +181,7 @@ def test_d3_performance_report(
         for part in record["startstops"]
         if part["action"] == "compute"
     ]
-    assert facts["compute time"] == pytest.approx(sum(computing), rel=1e-12)
+    assert facts["compute"] == pytest.approx(sum(computing), rel=1e-12)
     assert len(sections["Task Stream"]["records"]["key"]) == len(records)
 
 

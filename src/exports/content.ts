@@ -32,17 +32,38 @@ export type ProfileSection = SectionHead & {
   readonly result: ProfileResult;
 };
 
-/** Figures are numbers, with the text that is shown for them; null: not known. */
+/** null: not known. */
+export type Cell = {
+  readonly value: string | number | null;
+  /** What it is, by which the page finds the panels' word or unit for it; left out: a text that is shown as it is. */
+  readonly as?: Shown;
+};
+
+export type Shown =
+  | 'seconds'
+  | 'bytes'
+  | 'bytes/s'
+  | 'percent'
+  | 'count'
+  /** Of fine metrics: a place, what was done within tasks and beside them, and why a thread was idle. */
+  | 'context'
+  | 'activity'
+  | 'activity of amount'
+  | 'moved'
+  | 'cause'
+  /** All parts of a kind, added up. */
+  | 'parts'
+  /** Of memory. */
+  | 'measure'
+  | 'worker';
+
 export type TableSection = SectionHead & {
   readonly kind: 'table';
   readonly columns: readonly {
     readonly name: string;
     readonly numeric?: boolean;
   }[];
-  readonly rows: readonly (readonly {
-    readonly text: string;
-    readonly value: string | number | null;
-  }[])[];
+  readonly rows: readonly (readonly Cell[])[];
   /** How deep in a tree each row is. */
   readonly depths?: readonly number[];
 };
@@ -52,17 +73,26 @@ export type TaskStreamSection = SectionHead & {
   readonly kind: 'task-stream';
   /** How long the picture is. */
   readonly seconds: number;
+  /** How many records there are, if only those that took longest are drawn, and how many seconds the others took. */
+  readonly left?: { readonly of: number; readonly seconds: number };
   readonly actions: readonly string[];
-  readonly lanes: readonly string[];
-  /** slot: its colour, 0…11; -1: that of all others. */
+  /** Threads are counted from 0. */
+  readonly lanes: readonly {
+    readonly worker: string;
+    readonly thread: number;
+  }[];
+  /** slot: its colour, 0…11; -1: that of all others; round: its dozen. */
   readonly functions: readonly {
     readonly name: string;
     readonly slot: number;
+    readonly round: number;
   }[];
   readonly records: {
     readonly key: readonly string[];
-    /** Into `lanes`. */
+    /** Into `lanes` and `functions`. */
     readonly lane: readonly number[];
+    readonly function: readonly number[];
+    /** Words of `RunStatus`. */
     readonly status: readonly string[];
   };
   /** What a record is made of: indices into `records`, `functions` and `actions` (-1: another). */
@@ -72,6 +102,8 @@ export type TaskStreamSection = SectionHead & {
     readonly duration: readonly number[];
     readonly function: readonly number[];
     readonly action: readonly number[];
+    /** 1: it held the thread; 0: it went on behind other work. */
+    readonly held: readonly number[];
   };
 };
 
@@ -81,12 +113,11 @@ export type CurvesSection = SectionHead & {
   /** How long the picture is. */
   readonly seconds: number;
   /** What the lines are of. */
-  readonly lines: readonly string[];
+  readonly lines: readonly Cell[];
   readonly charts: readonly {
     readonly title: string;
-    /** Values are shown in this unit, divided by so much. */
-    readonly unit: string;
-    readonly per: number;
+    /** What its values are. */
+    readonly as: Shown;
     readonly lines: readonly {
       /** Into `lines`. */
       readonly line: number;

@@ -16,9 +16,9 @@ from spanwise.observed.system import FIGURES
 evil = sys.argv[2]
 def part(n, action, seconds):
     start = 1000 + n // 2 * 0.01
-    return {"action": action, "start": start, "stop": start + seconds, "function": evil}
+    return {"action": action, "start": start, "stop": start + seconds, "function": evil, "held": action == "compute"}
 records = [
-    {"key": f"{evil}-{n}", "worker_name": "worker-0", "lane": n % 2, "status": "OK" if n else "error",
+    {"key": f"{evil}-{n}", "name": evil, "worker_name": "worker-0", "lane": n % 2, "status": "OK" if n else "error",
      "startstops": [part(n, "compute", 0.01)] + ([] if n else [part(n, "disk-read", 0.005)])}
     for n in range(100)
 ]
@@ -26,7 +26,7 @@ def process(cpu):
     told = {name: [0.0, 2.0**20, None] for name in FIGURES}
     return {**told, "time": [1000.1, 1000.3, 1000.5], "seconds": [0.2] * 3, "cpu": [0.0, cpu, cpu]}
 processes = system({"scheduler": process(5), evil: process(80)}, 1000, 0.5, {})
-sections = [*summary(0.5, records, []), task_stream(records, 1000, 0.5, {evil: 2}), spans([], 0, 1), *processes]
+sections = [*summary(0.5, records, []), task_stream(records, 1000, 0.5, {evil: (2, 0)}), spans([], 0, 1), *processes]
 Page({"title": "Report", "facts": [], "sections": sections}).save(sys.argv[1])`;
 
 let file: string;
@@ -58,7 +58,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await lanes.hover({ position: { x: width - 3, y: 45 } });
     const stream = page.locator('section').nth(1);
     await expect(stream).toContainText(
-      `${EVIL}-99 · ${EVIL} · compute · 10.000\u00a0ms from 490.000\u00a0ms on`
+      `${EVIL}-99 · ${EVIL} · where worker 0, thread 2 · ran 0.490\u00a0s – 0.500\u00a0s · duration 10.0\u00a0ms`
     );
     await lanes.dragTo(lanes, {
       sourcePosition: { x: 150 + (width - 150) / 2, y: 30 },

@@ -15,9 +15,10 @@ type Part = {
   readonly start: number;
   readonly stop: number;
   readonly function: string;
+  readonly held: boolean;
 };
 
-/** Twelve tasks on three lanes; every third one fetches first, and one was lost without a run. */
+/** Twelve tasks on three lanes; every third one fetches first, while its thread does other work, and one was lost without a run. */
 const RECORDS = [
   ...Array.from({ length: 12 }, (_, n) => {
     const start = BEGIN + Math.floor(n / 3) / 8;
@@ -25,16 +26,19 @@ const RECORDS = [
       action: 'compute',
       start,
       stop: start + 1 / 16,
-      function: n % 2 ? EVIL : 'load'
+      function: n % 2 ? EVIL : 'load',
+      held: true
     };
     const fetch: Part = {
       ...compute,
       action: 'transfer',
       start: start - 1 / 64,
-      stop: start
+      stop: start,
+      held: false
     };
     return {
       key: `${EVIL}-${n}`,
+      name: compute.function,
       worker_name: `worker-${n % 3}`,
       lane: 0,
       status: n === 11 ? 'error' : 'OK',
@@ -43,11 +47,18 @@ const RECORDS = [
   }),
   {
     key: 'gone',
+    name: 'gone',
     worker_name: null,
     lane: null,
     status: 'lost',
     startstops: [
-      { action: 'compute', start: BEGIN - 9, stop: BEGIN - 9, function: 'gone' }
+      {
+        action: 'compute',
+        start: BEGIN - 9,
+        stop: BEGIN - 9,
+        function: 'gone',
+        held: true
+      }
     ]
   }
 ];
@@ -58,7 +69,7 @@ const PARTS = RECORDS.filter(({ lane }) => lane !== null).flatMap(
 const WRITE = `import json, sys
 from spanwise.observed.task_stream_page import task_stream_page
 records = json.load(sys.stdin)
-task_stream_page(records, sys.argv[2], {"load": 0, sys.argv[2]: 3}).save(sys.argv[1])`;
+task_stream_page(records, sys.argv[2], {"load": (0, 0), sys.argv[2]: (3, 0)}).save(sys.argv[1])`;
 
 let file: string;
 
@@ -105,15 +116,19 @@ for (const colorScheme of ['light', 'dark'] as const) {
         heads.map((head, place) => [head, shown[index]![place]!])
       );
       expect(cells.get('Action')!.text).toBe(part.action);
+      expect(cells.get('How')!.text).toBe(
+        part.held ? 'held the thread' : 'in the background'
+      );
+      expect(cells.get('Thread')!.text).toMatch(/^worker \d, thread 1$/);
       expect(cells.get('From')!.value).toBeCloseTo(part.start - begin, 6);
       expect(cells.get('Took')!.value).toBeCloseTo(part.stop - part.start, 8);
     }
     for (const [fact, value] of [
       ['Duration', 3 / 8 + 1 / 16 + 1 / 64],
       ['Tasks', 13],
-      ['compute time', 12 / 16],
-      ['transfer time', 4 / 64],
-      ['Tasks error', 1],
+      ['compute, all parts', 12 / 16],
+      ['transfer, all parts', 4 / 64],
+      ['Tasks failed', 1],
       ['Tasks lost', 1]
     ] as const) {
       await expect(

@@ -1,7 +1,9 @@
 /** Figures over time as curves: the values at the pointer in words, and all points as a table. */
 import { axisTicks } from '../../panels/task-stream/figure';
+import { formatInstant } from '../../panels/format';
 import type { CurvesSection } from '../content';
 import { element } from './elements';
+import { textOf } from './shown';
 import { tableOf } from './table';
 
 type Chart = CurvesSection['charts'][number];
@@ -56,7 +58,7 @@ function legend(section: CurvesSection): HTMLElement {
             'span',
             {},
             element('b', { style: `background: ${colourOf(section, line)}` }),
-            element('bdi', {}, name)
+            element('bdi', {}, textOf(name))
           )
         ))
   );
@@ -169,17 +171,17 @@ function highestOf({ lines }: Chart): number {
 function wordsAt(section: CurvesSection, chart: Chart, at: number): string {
   const found = chart.lines
     .map(line => ({
-      name: section.lines[line.line] ?? '',
+      name: lineText(section, line.line),
       value: valueAt(line, at)
     }))
     .filter(each => each.value !== null)
     .sort((one, other) => other.value! - one.value!);
   const words = found
     .slice(0, MOST_SAID)
-    .map(({ name, value }) => `${name} ${valueText(chart, value!)}`);
+    .map(({ name, value }) => `${name} ${valueText(chart, value)}`);
   const more = found.length - words.length;
   return [
-    `${at.toFixed(2)} s`,
+    formatInstant(at),
     ...words,
     ...(more > 0 ? [`${more} lower ones`] : [])
   ].join(' · ');
@@ -197,15 +199,18 @@ function valueAt({ t, value, span }: Line, at: number): number | null {
     : null;
 }
 
-function valueText({ unit, per }: Chart, value: number): string {
-  const shown = value / per;
-  const text =
-    shown === 0 || shown >= 1000 ? shown.toFixed(0) : shown.toPrecision(3);
-  return unit === '' ? text : `${text}\u00a0${unit}`;
+function valueText({ as }: Chart, value: number | null): string {
+  return textOf({ value, as });
+}
+
+function lineText({ lines }: CurvesSection, line: number): string {
+  const name = lines[line];
+  return name === undefined ? '' : textOf(name);
 }
 
 /** Made when it is opened first. */
-function pointsElement({ charts, lines, title }: CurvesSection): HTMLElement {
+function pointsElement(section: CurvesSection): HTMLElement {
+  const { charts, title } = section;
   const details = element(
     'details',
     {},
@@ -224,12 +229,10 @@ function pointsElement({ charts, lines, title }: CurvesSection): HTMLElement {
           POINT_COLUMNS,
           rows.slice(0, MOST_TABLE_ROWS).map(({ chart, line, at, value }) => ({
             cells: [
-              ...[chart.title, lines[line] ?? ''].map(text => ({
-                text,
-                value: text
-              })),
-              { text: `${at.toFixed(3)}\u00a0s`, value: at },
-              { text: value === null ? '–' : valueText(chart, value), value }
+              { value: chart.title },
+              { value: lineText(section, line) },
+              { text: formatInstant(at), value: at },
+              { value, as: chart.as }
             ]
           })),
           `${title}: all points`

@@ -1,13 +1,16 @@
 /** Tables with figures beside their texts, so that a program that reads the page gets them exactly. */
+import type { Cell } from '../content';
 import { element } from './elements';
+import { textOf } from './shown';
 
-type Cell = { readonly text: string; readonly value: string | number | null };
+/** With a text of its own if what it is does not say it. */
+type TableCell = Cell & { readonly text?: string };
 type Column = { readonly name: string; readonly numeric?: boolean };
 
 export function tableOf(
   columns: readonly Column[],
   rows: Iterable<{
-    readonly cells: readonly Cell[];
+    readonly cells: readonly TableCell[];
     /** How far the first cell is moved to the right. */
     readonly depth?: number | undefined;
   }>,
@@ -28,7 +31,7 @@ export function tableOf(
             'data-value':
               typeof cell.value === 'number' ? cell.value : undefined
           },
-          cell.text
+          cell.text ?? textOf(cell)
         )
       )
     );

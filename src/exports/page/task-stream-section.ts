@@ -1,9 +1,31 @@
 /** Runs of tasks as boxes on lanes: the box that the pointer is at in words, a drag to look closer, and all boxes as a table. */
-import { COLOURS, type Kind, type ShadeColours } from '../../charts/palette';
+import {
+  boxFill,
+  markFailed,
+  pixel,
+  rowsInLane
+} from '../../charts/lane-fills';
+import {
+  type BoxColumns,
+  type BoxFill,
+  rasteriseTile
+} from '../../charts/lane-raster';
+import { COLOURS, type ShadeColours } from '../../charts/palette';
+import {
+  formatCount,
+  formatDuration,
+  formatInstant,
+  KIND_WORDS,
+  legendWord
+} from '../../panels/format';
 import { axisTicks } from '../../panels/task-stream/figure';
+import { BOX_KINDS, cardOf, threadText } from '../../panels/task-stream/rows';
 import type { Viewport } from '../../panels/task-stream/viewport';
 import type { TaskStreamSection } from '../content';
+import { english } from '../english';
+import { type DrawnBox, drawnBoxes } from './drawn-boxes';
 import { element } from './elements';
+import { partWord } from './shown';
 import { tableOf } from './table';
 
 const AXIS_PX = 20;
@@ -12,25 +34,14 @@ const LANE_PX = 20;
 const SMALLEST_LANE_PX = 4;
 /** From here on lanes become narrower. */
 const TALL_PX = 900;
-/** Of a lane; what is no computing is drawn over its lower part. */
-const BESIDE_SHARE = 0.4;
 const SHORTEST_DRAG_PX = 4;
 /** Rows of the table beyond this would keep a browser busy for seconds. */
 const MOST_TABLE_ROWS = 20_000;
 const REDRAW_DELAY_MS = 80;
+/** As tiles say it of boxes that are drawn as they are. */
+const EXACT = 255;
 
 const POINT = 'Point at a box; drag to look closer, “Show all” goes back.';
-
-/** Colours of actions; computing has its function's. */
-const KINDS: Readonly<Record<string, Kind>> = {
-  transfer: 'transfer',
-  'disk-read': 'disk',
-  'disk-write': 'disk',
-  deserialize: 'serialize',
-  serialize: 'serialize',
-  import: 'import'
-};
-const COMPUTE = 'compute';
 
 export function taskStreamElement(section: TaskStreamSection): HTMLElement {
   return new LanesView(section).root;
@@ -47,6 +58,7 @@ class LanesView {
   private readonly _dark = matchMedia('(prefers-color-scheme: dark)');
   private readonly _whole: Viewport;
   private readonly _lanePx: number;
+  private readonly _boxes: readonly DrawnBox[];
   private _view: Viewport;
   /** Where a drag began. */
   private _from: number | null = null;
@@ -54,6 +66,7 @@ class LanesView {
 
   constructor(private readonly _section: TaskStreamSection) {
     const { lanes, boxes, seconds, title } = _section;
+    this._boxes = drawnBoxes(_section);
     const begin = boxes.start.reduce((a, b) => Math.min(a, b), 0);
     this._whole = { from: begin, to: Math.max(seconds, begin + 1e-6) };
     this._view = this._whole;
@@ -72,6 +85,7 @@ class LanesView {
     this.root = element(
       'div',
       { class: 'task-stream' },
+      ...this._left(),
       this._legend(),
       element('div', { class: 'tools' }, this._said, all),
       this._canvas,
@@ -100,7 +114,7 @@ class LanesView {
     });
     canvas.addEventListener('pointermove', event => {
       const box = this._boxAt(event.offsetX, event.offsetY);
-      this._said.textContent = box < 0 ? POINT : this._wordsOf(box);
+      this._said.textContent = box === null ? POINT : this._wordsOf(box);
     });
     canvas.addEventListener('pointerleave', () => {
       this._said.textContent = POINT;
@@ -122,99 +136,210 @@ class LanesView {
     return from + share * (to - from);
   }
 
-  private _boxAt(x: number, y: number): number {
-    const { boxes, records } = this._section;
+  /** The box that is drawn last at a place; strips lie over work. */
+  private _boxAt(x: number, y: number): DrawnBox | null {
     const lane = Math.floor((y - AXIS_PX) / this._lanePx);
-    const depth = (y - AXIS_PX) / this._lanePx - lane;
+    const inStrip =
+      y - AXIS_PX - lane * this._lanePx >= rowsInLane(this._lanePx).stripTop;
     const t = this._timeAt(x);
     const slack = (this._view.to - this._view.from) / this._chartPx;
-    let found = -1;
+    let found: DrawnBox | null = null;
     if (x >= LABEL_PX) {
-      boxes.start.forEach((start, box) => {
-        const isHere =
-          records.lane[boxes.record[box]!] === lane &&
-          start - slack <= t &&
-          t <= start + boxes.duration[box]! + slack;
-        // What lies over computing is meant in its own part of the lane alone.
+      for (const box of this._boxes) {
         if (
-          isHere &&
-          (this._isCompute(box)
-            ? found < 0 || this._isCompute(found)
-            : depth >= 1 - BESIDE_SHARE)
+          box.lane === lane &&
+          box.from - slack <= t &&
+          t <= box.to + slack &&
+          (box.strip === 1 ? inStrip : found?.strip !== 1)
         ) {
           found = box;
         }
-      });
+      }
     }
     return found;
   }
 
-  private _isCompute(box: number): boolean {
-    const { actions, boxes } = this._section;
-    return actions[boxes.action[box]!] === COMPUTE;
-  }
-
-  private _cellsOf(box: number): string[] {
-    const { actions, boxes, functions, lanes, records } = this._section;
-    const record = boxes.record[box]!;
+  /** The panel's hover card in one line. */
+  private _wordsOf(box: DrawnBox): string {
+    const { functions, lanes, records } = this._section;
+    const { worker, thread } = lanes[box.lane]!;
+    const card = cardOf(
+      {
+        run: null,
+        function: functions[box.function]?.name ?? '',
+        kind: BOX_KINDS[box.kind] ?? 'compute',
+        inStrip: box.strip === 1,
+        tasks: 1,
+        from: box.from,
+        to: box.to,
+        worker,
+        thread,
+        running: false,
+        key: records.key[box.record] ?? ''
+      },
+      null,
+      english
+    );
+    const status = records.status[box.record] ?? '';
     return [
-      records.key[record] ?? '',
-      functions[boxes.function[box]!]?.name ?? '',
-      lanes[records.lane[record]!] ?? '',
-      actions[boxes.action[box]!] ?? 'other',
-      records.status[record] ?? ''
-    ];
-  }
-
-  private _wordsOf(box: number): string {
-    const { boxes } = this._section;
-    const [key, name, lane, action, status] = this._cellsOf(box);
-    return `${key} · ${name} · ${action} · ${millis(boxes.duration[box]!)} from ${millis(boxes.start[box]!)} on · ${lane} · ${status}`;
+      card.key,
+      card.title,
+      box.tasks === 0
+        ? card.aside
+        : status === 'ok'
+          ? ''
+          : legendWord(status, english),
+      ...card.rows.map(({ label, text }) => `${label} ${text}`)
+    ]
+      .filter(text => text !== '')
+      .join(' · ');
   }
 
   private _draw(): void {
-    const { boxes, lanes, records } = this._section;
+    const { boxes, lanes } = this._section;
     const canvas = this._canvas;
     const context = canvas.getContext('2d');
     if (context === null) {
       return;
     }
-    const colours = COLOURS[this._dark.matches ? 'dark' : 'light'];
-    const height = AXIS_PX + lanes.length * this._lanePx + 1;
     const scale = window.devicePixelRatio || 1;
+    const lanePx = Math.max(1, Math.round(this._lanePx * scale));
+    const height = AXIS_PX + lanes.length * this._lanePx + 1;
     canvas.style.height = `${height}px`;
     canvas.width = Math.round((LABEL_PX + this._chartPx) * scale);
     canvas.height = Math.round(height * scale);
     context.scale(scale, scale);
     this._drawFrame(context);
+    const width = Math.max(1, Math.round(this._chartPx * scale));
+    const raster = rasteriseTile(this._columns(width), {
+      originPixels: 0,
+      endPixels: width,
+      pixelsPerCell: 1,
+      firstLane: 0,
+      lanes: lanes.length,
+      laneHeight: lanePx,
+      stripHeight: Math.round(rowsInLane(this._lanePx).stripHeight * scale),
+      pixelRatio: scale,
+      patternLine: pixel(this._colours.patternLine),
+      fillOf: this._fills()
+    });
+    const picture = element('canvas', {
+      width: raster.width,
+      height: raster.height
+    });
+    picture
+      .getContext('2d')
+      ?.putImageData(
+        new ImageData(
+          new Uint8ClampedArray(raster.pixels.buffer),
+          raster.width,
+          raster.height
+        ),
+        0,
+        0
+      );
+    // (over the grid, which `putImageData` would wipe out)
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(
+      picture,
+      Math.round(LABEL_PX * scale),
+      Math.round(AXIS_PX * scale),
+      raster.width,
+      Math.round(lanes.length * this._lanePx * scale)
+    );
+    this._markFailed(context, scale, width);
     const { from, to } = this._view;
-    const perSecond = this._chartPx / (to - from);
-    context.save();
+    const drawn = boxes.start.filter(
+      (start, part) => start + boxes.duration[part]! >= from && start <= to
+    );
+    canvas.dataset['drawn'] = String(drawn.length);
+  }
+
+  private _markFailed(
+    context: CanvasRenderingContext2D,
+    scale: number,
+    width: number
+  ): void {
+    const { from, to } = this._view;
+    const { workTop, fullHeight } = rowsInLane(this._lanePx);
+    context.translate(
+      Math.round(LABEL_PX * scale),
+      Math.round(AXIS_PX * scale)
+    );
     context.beginPath();
-    context.rect(LABEL_PX, 0, this._chartPx, height);
+    context.rect(0, 0, width, context.canvas.height);
     context.clip();
-    let drawn = 0;
-    for (const ofCompute of [true, false]) {
-      boxes.start.forEach((start, box) => {
-        const end = start + boxes.duration[box]!;
-        if (this._isCompute(box) !== ofCompute || end < from || start > to) {
-          return;
-        }
-        const y = AXIS_PX + records.lane[boxes.record[box]!]! * this._lanePx;
-        const full = this._lanePx - 1;
-        const tall = ofCompute ? full : full * BESIDE_SHARE;
-        context.fillStyle = this._colourOf(box, colours);
-        context.fillRect(
-          LABEL_PX + (start - from) * perSecond,
-          y + full - tall,
-          Math.max(0.6, boxes.duration[box]! * perSecond - 0.3),
-          tall
+    for (const box of this._boxes) {
+      if (
+        BOX_KINDS[box.kind] === 'failed' &&
+        box.to >= from &&
+        box.from <= to
+      ) {
+        const left = Math.round(((box.from - from) / (to - from)) * width);
+        const right = Math.round(((box.to - from) / (to - from)) * width);
+        const y = Math.round((box.lane * this._lanePx + workTop) * scale);
+        const height = Math.round(fullHeight * scale);
+        markFailed(
+          context,
+          this._colours,
+          { left, right, y, height },
+          width,
+          scale
         );
-        drawn += 1;
-      });
+      }
     }
-    context.restore();
-    canvas.dataset['drawn'] = String(drawn);
+  }
+
+  /** What reaches into the view, in pixels of the picture. */
+  private _columns(width: number): BoxColumns {
+    const { from, to } = this._view;
+    const perSecond = width / (to - from);
+    const shown = this._boxes.filter(box => box.to >= from && box.from <= to);
+    // (beyond the borders single precision would not do)
+    const x = (seconds: number) =>
+      Math.min(2 * width, Math.max(-width, (seconds - from) * perSecond));
+    return {
+      laneIndex: Uint16Array.from(shown, box => box.lane),
+      from: Float32Array.from(shown, box => x(box.from)),
+      to: Float32Array.from(shown, box => x(box.to)),
+      function: Uint16Array.from(shown, box => box.function),
+      kind: Uint8Array.from(shown, box => box.kind),
+      strip: Uint8Array.from(shown, box => box.strip),
+      // A part narrower than a pixel tints its run by its share of it.
+      cover: Uint8Array.from(shown, box => {
+        const pixels = (box.to - box.from) * perSecond;
+        return box.tasks === 0 && pixels < 1
+          ? Math.max(1, Math.round(pixels * (EXACT - 1)))
+          : EXACT;
+      }),
+      tasks: Uint32Array.from(shown, box => box.tasks)
+    };
+  }
+
+  private get _colours(): ShadeColours {
+    return COLOURS[this._dark.matches ? 'dark' : 'light'];
+  }
+
+  private _fills(): (kind: number, index: number) => BoxFill {
+    const { functions } = this._section;
+    const colours = this._colours;
+    const made = new Map<string, BoxFill>();
+    return (kind, index) => {
+      const word = BOX_KINDS[kind] ?? 'compute';
+      const key = word === 'compute' ? `${index}` : word;
+      const known = made.get(key);
+      const fill =
+        known ??
+        boxFill(
+          colours,
+          word,
+          word === 'compute'
+            ? (functions[index] ?? { slot: -1, round: 0 })
+            : null
+        );
+      made.set(key, fill);
+      return fill;
+    };
   }
 
   private _drawFrame(context: CanvasRenderingContext2D): void {
@@ -237,26 +362,34 @@ class LanesView {
     context.textAlign = 'left';
     for (let lane = 0; lane < lanes.length; lane += step) {
       const y = AXIS_PX + (lane + 0.5) * this._lanePx;
-      context.fillText(lanes[lane] ?? '', 0, y, LABEL_PX - 8);
+      context.fillText(this._laneText(lane), 0, y, LABEL_PX - 8);
     }
   }
 
-  private _colourOf(box: number, colours: ShadeColours): string {
-    const { actions, boxes, functions, records } = this._section;
-    const action = actions[boxes.action[box]!] ?? '';
-    if (action !== COMPUTE) {
-      return colours.kinds[KINDS[action] ?? 'other'];
-    }
-    if (records.status[boxes.record[box]!] !== 'OK') {
-      return colours.kinds.failed;
-    }
-    const slot = functions[boxes.function[box]!]?.slot ?? -1;
-    return colours.functions[slot] ?? colours.other;
+  private _laneText(lane: number): string {
+    const { worker, thread } = this._section.lanes[lane]!;
+    return threadText(worker, thread, english);
+  }
+
+  private _left(): HTMLElement[] {
+    const { left, records } = this._section;
+    return left === undefined
+      ? []
+      : [
+          element(
+            'p',
+            { class: 'note' },
+            `The ${formatCount(records.key.length)} tasks that took longest, of ${formatCount(left.of)}: ` +
+              `those that are left out took ${formatDuration(left.seconds)} of the threads’ time.`
+          )
+        ];
   }
 
   private _legend(): HTMLElement {
-    const { actions, boxes, functions } = this._section;
-    const present = new Set(boxes.action.map(action => actions[action] ?? ''));
+    const { functions, records } = this._section;
+    const words = new Set(
+      this._boxes.map(({ kind }) => BOX_KINDS[kind] ?? 'compute')
+    );
     const entry = (name: string, colour: string) =>
       element(
         'span',
@@ -264,6 +397,8 @@ class LanesView {
         element('b', { style: `background: var(--sw-${colour})` }),
         element('bdi', {}, name)
       );
+    const ended = (status: string) =>
+      records.status.filter(each => each === status).length;
     return element(
       'p',
       { class: 'legend' },
@@ -273,17 +408,26 @@ class LanesView {
       ...(functions.some(({ slot }) => slot < 0)
         ? [entry('other functions', 'fn-other')]
         : []),
-      ...actions
-        .filter(action => action !== COMPUTE && present.has(action))
-        .map(action => entry(action, `kind-${KINDS[action] ?? 'other'}`)),
-      entry('failed or lost', 'kind-failed'),
-      'Computing fills a lane; all else is drawn over its lower part.'
+      ...(['transfer', 'disk', 'import', 'serialize'] as const)
+        .filter(kind => words.has(kind))
+        .map(kind =>
+          entry(legendWord(KIND_WORDS[kind], english), `kind-${kind}`)
+        ),
+      ...(['failed', 'lost'] as const)
+        .filter(status => ended(status) > 0)
+        .map(status =>
+          entry(
+            `${legendWord(status, english)} ${formatCount(ended(status))}`,
+            'kind-failed'
+          )
+        ),
+      'Full height: it held the thread. Lower strip: behind other work.'
     );
   }
 
   /** Made when it is opened first. */
   private _table(): HTMLDetailsElement {
-    const { boxes, title } = this._section;
+    const { actions, boxes, functions, records, title } = this._section;
     const details = element(
       'details',
       {},
@@ -293,17 +437,29 @@ class LanesView {
       'toggle',
       () => {
         const count = boxes.start.length;
-        const rows = boxes.start.slice(0, MOST_TABLE_ROWS).map((start, box) => {
-          const duration = boxes.duration[box]!;
-          const words = this._cellsOf(box).map(text => ({ text, value: text }));
-          return {
-            cells: [
-              ...words,
-              { text: millis(start), value: start },
-              { text: millis(duration), value: duration }
-            ]
-          };
-        });
+        const rows = boxes.start
+          .slice(0, MOST_TABLE_ROWS)
+          .map((start, part) => {
+            const duration = boxes.duration[part]!;
+            const record = boxes.record[part]!;
+            return {
+              cells: [
+                { value: records.key[record] ?? '' },
+                { value: functions[boxes.function[part]!]?.name ?? '' },
+                { value: this._laneText(records.lane[record]!) },
+                { value: partWord(actions[boxes.action[part]!] ?? 'other') },
+                {
+                  value:
+                    boxes.held[part] === 1
+                      ? 'held the thread'
+                      : 'in the background'
+                },
+                { value: legendWord(records.status[record] ?? '', english) },
+                { text: formatInstant(start), value: start },
+                { value: duration, as: 'seconds' as const }
+              ]
+            };
+          });
         details.append(tableOf(COLUMNS, rows, `${title}: all parts`));
         if (count > MOST_TABLE_ROWS) {
           details.append(
@@ -326,11 +482,8 @@ const COLUMNS = [
   { name: 'Function' },
   { name: 'Thread' },
   { name: 'Action' },
+  { name: 'How' },
   { name: 'Status' },
   { name: 'From', numeric: true },
   { name: 'Took', numeric: true }
 ];
-
-function millis(seconds: number): string {
-  return `${(seconds * 1000).toFixed(3)}\u00a0ms`;
-}

@@ -1,0 +1,50 @@
+/** Cells of a page have the panels' words and units. */
+import type { Shown } from '../content';
+import { partWord, textOf } from '../page/shown';
+
+const SPACE = '\u00a0';
+
+it('figures are in the panels’ units, and what is not known is none', () => {
+  const texts: [number | null, Shown | undefined, string][] = [
+    [0.00085, 'seconds', `850${SPACE}µs`],
+    [217, 'seconds', `3${SPACE}min${SPACE}37${SPACE}s`],
+    [2048, 'bytes', `2.00${SPACE}KiB`],
+    [1500, 'bytes/s', `1.46${SPACE}KiB/s`],
+    [212, 'percent', `212${SPACE}%`],
+    [12640, 'count', '12,640'],
+    [0, 'count', '0'],
+    [null, 'seconds', '–'],
+    [null, 'bytes/s', '–'],
+    [null, undefined, '–']
+  ];
+  for (const [value, as, text] of texts) {
+    expect(textOf({ value, ...(as && { as }) })).toBe(text);
+  }
+});
+
+it('names are in the panels’ words', () => {
+  const texts: [string, Shown | undefined, string][] = [
+    ['thread-noncpu', 'activity', 'waiting or blocked'],
+    ['import', 'activity', 'importing modules'],
+    ['disk-write', 'activity', 'write to disk'],
+    ['compute', 'activity', 'compute, CPU not known'],
+    ['compute', 'activity of amount', 'compute'],
+    ['held-elsewhere', 'cause', 'held on another worker'],
+    ['get-data', 'context', 'send'],
+    ['memory-read', 'moved', 'from memory'],
+    ['import', 'parts', 'importing modules, all parts'],
+    ['compute', 'parts', 'compute, all parts'],
+    ['managed_total', 'measure', 'managed and spilled'],
+    ['worker-3', 'worker', 'worker 3'],
+    // What nobody knows stays as it is, and so does a name of the user's.
+    ['constructor', 'activity', 'constructor'],
+    ['toString', 'cause', 'toString'],
+    ['valueOf', 'parts', 'valueOf, all parts'],
+    ['worker-3', undefined, 'worker-3'],
+    ['import', undefined, 'import']
+  ];
+  for (const [value, as, text] of texts) {
+    expect(textOf({ value, ...(as && { as }) })).toBe(text);
+  }
+  expect(partWord('deserialize')).toBe('deserialise');
+});
