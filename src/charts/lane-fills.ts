@@ -1,12 +1,14 @@
 /** How boxes on lanes are filled and divided: one look in the Task Stream and in the files that show one. */
 import { parseColour } from '../base/colour-arithmetic';
 import { type BoxFill, pixelOf } from './lane-raster';
-import { KIND_PATTERNS, type ShadeColours } from './palette';
+import { type Kind, KIND_PATTERNS, type ShadeColours } from './palette';
 import { functionColour, type Slot, topLines } from './theme';
 
-/** Words of `BoxKind`. */
-type BoxKindWord =
-  'compute' | 'transfer' | 'disk' | 'serialize' | 'failed' | 'import';
+/** Kinds that lanes have boxes of. */
+type BoxKindWord = Exclude<
+  Kind,
+  'cpu' | 'core' | 'gil' | 'blocked' | 'noncpu' | 'other'
+>;
 
 const STRIP_SHARE = 0.26;
 

@@ -397,8 +397,8 @@ class LanesView {
         element('b', { style: `background: var(--sw-${colour})` }),
         element('bdi', {}, name)
       );
-    const ended = (status: string) =>
-      records.status.filter(each => each === status).length;
+    const ended = (end: string) =>
+      records.status.filter(each => each === end).length;
     return element(
       'p',
       { class: 'legend' },
@@ -414,10 +414,10 @@ class LanesView {
           entry(legendWord(KIND_WORDS[kind], english), `kind-${kind}`)
         ),
       ...(['failed', 'lost'] as const)
-        .filter(status => ended(status) > 0)
-        .map(status =>
+        .filter(end => ended(end) > 0)
+        .map(end =>
           entry(
-            `${legendWord(status, english)} ${formatCount(ended(status))}`,
+            `${legendWord(end, english)} ${formatCount(ended(end))}`,
             'kind-failed'
           )
         ),
