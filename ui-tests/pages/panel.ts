@@ -68,17 +68,19 @@ export class Panel {
     await this._setMore('Show as table', shown);
   }
 
-  /** Memory Sampler: a line per worker. By its button, or in a narrow panel by the entry of `More`. */
+  /** Memory Sampler: a line per worker, or per process of a run without a cluster. By its button, or in a narrow panel by the entry of `More`. */
   async showWorkers(): Promise<void> {
-    const radio = this.region.getByRole('radio', { name: 'Workers' });
+    const radio = this.region.getByRole('radio', {
+      name: /^(Workers|Each process)$/
+    });
     if (await radio.isVisible()) {
       await radio.click();
     } else {
-      await this._setMore('Each worker', true);
+      await this._setMore(/^Each (worker|process)$/, true);
     }
   }
 
-  private async _setMore(name: string, isOn: boolean): Promise<void> {
+  private async _setMore(name: string | RegExp, isOn: boolean): Promise<void> {
     await this.tool('More').click();
     // Lumino gives an entry that is off the role of a plain one.
     const on = this._page.getByRole('menuitemcheckbox', { name });

@@ -92,8 +92,8 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
         const [, ...names] = (await memory.rows()).map(([name]) => name);
         expect(names.sort()).toEqual(
           scheduler === 'processes'
-            ? ['cluster', 'process 1', 'process 2', 'this process']
-            : ['cluster', 'this process']
+            ? ['all processes', 'process 1', 'process 2', 'this process']
+            : ['all processes', 'this process']
         );
       }).toPass({ timeout: 90_000 });
     });

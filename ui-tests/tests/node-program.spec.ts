@@ -214,7 +214,7 @@ async function expectMemory(memory: Panel): Promise<void> {
   await expect(async () => {
     const [header = [], ...rows] = await memory.rows();
     expect(rows.map(([name]) => name).sort()).toEqual([
-      'cluster',
+      'all processes',
       'process 1',
       'process 2',
       'this process'

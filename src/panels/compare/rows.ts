@@ -333,7 +333,8 @@ export function namedRows(
   by: By,
   figure: Figure
 ): readonly NamedRow[] {
-  const [first, second] = each(sides, side => sumsBy(side, by));
+  const isLocal = sides.every(({ kind }) => kind === 'local');
+  const [first, second] = each(sides, side => sumsBy(side, by, isLocal));
   const names = [...new Set([...first.keys(), ...second.keys()])];
   const isWhole = each(sides, side => by !== 'function' || hasAllNames(side));
   return names
@@ -378,7 +379,12 @@ export function differenceOf([first, second]: Pair): number | null {
   return first === null || second === null ? null : second - first;
 }
 
-function sumsBy(side: Side, by: By): ReadonlyMap<string, Sums> {
+/** @param isLocal - of both sides: a cause of idleness has one name for the two, so that they stand beside each other. */
+function sumsBy(
+  side: Side,
+  by: By,
+  isLocal: boolean
+): ReadonlyMap<string, Sums> {
   switch (by) {
     case 'function':
       return new Map(
@@ -403,7 +409,7 @@ function sumsBy(side: Side, by: By): ReadonlyMap<string, Sums> {
           ? []
           : [
               ...activityRows(side.metrics),
-              ...idleParts(side.metrics, side.metrics.capacitySeconds)
+              ...idleParts(side.metrics, side.metrics.capacitySeconds, isLocal)
             ]
         ).map(({ label, value }) => [label, { thread: value }])
       );

@@ -154,6 +154,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
         result={this._paused ?? result}
         order={this._order}
         isRunning={(this.context.cluster.current?.running ?? 0) > 0}
+        isLocal={this.cluster?.kind === 'local'}
         selection={this.context.selection}
         trans={this.trans}
         onShowAll={() => this._setTop('500')}
@@ -162,7 +163,11 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   protected tableData(result: FineMetricsResult): TableData {
-    return tableOf(this._paused ?? result, this.trans);
+    return tableOf(
+      this._paused ?? result,
+      this.trans,
+      this.cluster?.kind === 'local'
+    );
   }
 
   protected override moreItems(): readonly MenuItem[] {

@@ -209,6 +209,13 @@ const CAUSES = {
 };
 type IdleRole = keyof typeof CAUSES;
 
+/** A local run has threads of one program, or processes that it starts: no other worker, and its scheduler answers at once. */
+const LOCAL_CAUSES: typeof CAUSES = {
+  ...CAUSES,
+  'held-elsewhere': 'held on another thread',
+  scheduler: 'pool start, handing out'
+};
+
 function meaningOf(activity: string, unit: string): Meaning {
   if (unit !== 'seconds' && activity === 'compute') {
     return COMPUTING;
@@ -335,6 +342,12 @@ export function remarkOn(
       return trans.__(
         'Modules that were not imported yet when a function or its arguments were unpickled.'
       );
+    case 'idle:scheduler':
+      return part.label === LOCAL_CAUSES.scheduler
+        ? trans.__(
+            'From when a task could run until a thread began it: the pool was starting, or the task was being handed out.'
+          )
+        : '';
     default:
       return '';
   }
@@ -367,7 +380,8 @@ type Headline = {
  */
 export function headlineOf(
   result: FineMetricsResult,
-  isRunning = false
+  isRunning = false,
+  isLocal = false
 ): Headline {
   const { unit } = result;
   const activities = sumByActivity(result);
@@ -416,7 +430,7 @@ export function headlineOf(
       )
     );
   }
-  parts.push(...idleParts(result, total));
+  parts.push(...idleParts(result, total, isLocal));
   return {
     parts,
     groups: groupsOf(parts, total, unit),
@@ -562,14 +576,20 @@ export function activityRows(result: FineMetricsResult): Part[] {
   ).sort((a, b) => b.value - a.value);
 }
 
-export function idleParts(result: FineMetricsResult, whole: number): Part[] {
+/** @param isLocal - of a run without a cluster, which has words of its own for some causes. */
+export function idleParts(
+  result: FineMetricsResult,
+  whole: number,
+  isLocal = false
+): Part[] {
+  const causes = isLocal ? LOCAL_CAUSES : CAUSES;
   return result.idle
     .filter(item => item.seconds > 0)
     .map(({ cause, seconds }) => {
-      const idle = Object.hasOwn(CAUSES, cause) ? (cause as IdleRole) : null;
+      const idle = Object.hasOwn(causes, cause) ? (cause as IdleRole) : null;
       const shown = {
         id: `idle:${cause}`,
-        label: idle === null ? cause : CAUSES[idle],
+        label: idle === null ? cause : causes[idle],
         role: { idle: idle ?? 'unknown' },
         group: 'idle'
       } as const;
@@ -780,7 +800,11 @@ export function movedRows(result: FineMetricsResult, trans: Trans): MovedRow[] {
 // --------------------------------------------------------------------- table
 
 /** The twin: a row per function with a column per activity as it was measured, then totals and idle. */
-export function tableOf(result: FineMetricsResult, trans: Trans): TableData {
+export function tableOf(
+  result: FineMetricsResult,
+  trans: Trans,
+  isLocal = false
+): TableData {
   const { unit, others } = result;
   const whole = headlineOf(result).total;
   const names = result.byActivity
@@ -826,7 +850,7 @@ export function tableOf(result: FineMetricsResult, trans: Trans): TableData {
     )
   );
   if (unit === 'seconds') {
-    for (const { label, value } of idleParts(result, whole)) {
+    for (const { label, value } of idleParts(result, whole, isLocal)) {
       const name = trans.__('idle: %1', legendWord(label, trans));
       const cells = row(name, null, value, {});
       // (of seconds that the cluster tells it is no share)

@@ -28,18 +28,24 @@ type FineMetricsViewProps = {
   readonly order: FunctionOrder;
   /** Tasks are running: their seconds are not in the answer yet. */
   readonly isRunning: boolean;
+  /** Of a run without a cluster. */
+  readonly isLocal: boolean;
   readonly selection: SelectionModel;
   readonly trans: TranslationBundle;
   onShowAll(): void;
 };
 
 export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
-  const { result, trans } = props;
+  const { result, isLocal, trans } = props;
   const headline = headlineOf(result);
   const isTime = result.unit === 'seconds';
   const isTold = result.account === 'told';
   const idle = isTime
-    ? idleParts(result, isTold ? result.capacitySeconds : headline.total)
+    ? idleParts(
+        result,
+        isTold ? result.capacitySeconds : headline.total,
+        isLocal
+      )
     : [];
   const activities = activityRows(result);
   const moved = movedRows(result, trans);
@@ -121,8 +127,8 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
 }
 
 function Headline(props: FineMetricsViewProps): JSX.Element {
-  const { result, trans, isRunning } = props;
-  const headline = headlineOf(result, isRunning);
+  const { result, trans, isRunning, isLocal } = props;
+  const headline = headlineOf(result, isRunning, isLocal);
   const isTime = result.unit === 'seconds';
   const bar = seenOf(stackedBar(headline.parts, headline.total));
   const rows = functionRows(result, trans);

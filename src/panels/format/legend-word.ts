@@ -41,12 +41,14 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['nothing runnable', trans => trans.__('nothing runnable')],
   ['inputs in flight', trans => trans.__('inputs in flight')],
   ['held on another worker', trans => trans.__('held on another worker')],
+  ['held on another thread', trans => trans.__('held on another thread')],
   ['paused for memory', trans => trans.__('paused for memory')],
   ['worker stopped', trans => trans.__('worker stopped')],
   [
     'scheduler not yet answered',
     trans => trans.__('scheduler not yet answered')
   ],
+  ['pool start, handing out', trans => trans.__('pool start, handing out')],
   ['cause not known', trans => trans.__('cause not known')],
   // What the parts of a bar are of.
   ['CPU not known', trans => trans.__('CPU not known')],

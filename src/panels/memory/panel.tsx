@@ -150,8 +150,18 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
           className="sw-tool-wide"
           value={this._show}
           options={[
-            { value: 'cluster', label: trans.__('Cluster') },
-            { value: 'workers', label: trans.__('Workers') }
+            {
+              value: 'cluster',
+              label: this._isLocal
+                ? trans.__('All processes')
+                : trans.__('Cluster')
+            },
+            {
+              value: 'workers',
+              label: this._isLocal
+                ? trans.__('Each process')
+                : trans.__('Workers')
+            }
           ]}
           onChange={show => this._setShow(show)}
         />
@@ -205,14 +215,17 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
       result,
       this.context.cluster.current?.startedAt ?? 0,
       Date.now() / 1000,
-      this.trans
+      this.trans,
+      this._isLocal
     );
   }
 
   protected override moreItems(): readonly MenuItem[] {
     return [
       {
-        label: this.trans.__('Each worker'),
+        label: this._isLocal
+          ? this.trans.__('Each process')
+          : this.trans.__('Each worker'),
         isToggled: this._show === 'workers',
         run: () =>
           this._setShow(this._show === 'workers' ? 'cluster' : 'workers')
@@ -223,6 +236,11 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
         run: () => this._toggleBreakdown()
       }
     ];
+  }
+
+  /** Whether it shows a run without a cluster: of a program, and of the processes of its pools. */
+  private get _isLocal(): boolean {
+    return this.cluster?.kind === 'local';
   }
 
   /** Why a click neither begins a run nor ends one: code does both. */

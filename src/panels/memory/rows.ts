@@ -55,7 +55,8 @@ export function memoryLines(
   result: MemoryResult,
   align: Align,
   trans: Trans,
-  hidden: ReadonlySet<string> = new Set()
+  hidden: ReadonlySet<string> = new Set(),
+  isLocal = false
 ): Line[] {
   const named = measureOf(result, align);
   const runs = result.runs.map((run, place): Line => {
@@ -91,7 +92,7 @@ export function memoryLines(
       ? []
       : result.series.map((item, place): Line => ({
           key: `series ${item.name}`,
-          label: seriesLabel(item, trans),
+          label: seriesLabel(item, isLocal, trans),
           t: item.t,
           bytes: item.bytes,
           run: null,
@@ -106,13 +107,16 @@ export function memoryLines(
 /** The names of the observer's own lines; workers have their own names. */
 function seriesLabel(
   { name, worker }: MemoryResult['series'][number],
+  isLocal: boolean,
   trans: Trans
 ): string {
   return worker !== null
     ? workerLabel(name, trans)
     : name === 'selection'
       ? trans.__('selection')
-      : trans.__('cluster');
+      : isLocal
+        ? trans.__('all processes')
+        : trans.__('cluster');
 }
 
 /** What a measure is called. */
@@ -275,14 +279,18 @@ export function titleOf(
   result: MemoryResult,
   align: Align,
   show: 'cluster' | 'workers',
-  trans: Trans
+  trans: Trans,
+  isLocal = false
 ): string {
   const count = result.runs.length;
   // Runs are of the cluster.
   const ofWorkers = show === 'workers' && (count === 0 || align === 'clock');
-  const title = ofWorkers
-    ? titleOfWorkers(result.measure, trans)
-    : titleOfCluster(measureOf(result, align), trans);
+  const measure = ofWorkers ? result.measure : measureOf(result, align);
+  const title = isLocal
+    ? titleOfLocal(measure, ofWorkers, trans)
+    : ofWorkers
+      ? titleOfWorkers(result.measure, trans)
+      : titleOfCluster(measure, trans);
   if (count === 0) {
     return title;
   }
@@ -303,6 +311,21 @@ function titleOfWorkers(measure: string, trans: Trans): string {
   return (
     wordsOf(measure, trans)?.ofWorkers ?? trans.__('%1 of each worker', measure)
   );
+}
+
+/** Where there is no cluster: of the program and the processes of its pools. */
+function titleOfLocal(
+  measure: string | null,
+  ofWorkers: boolean,
+  trans: Trans
+): string {
+  const title =
+    measure === null
+      ? trans.__('Memory')
+      : measure === 'process'
+        ? trans.__('Process memory')
+        : (wordsOf(measure, trans)?.option ?? measure);
+  return ofWorkers ? trans.__('%1 of each process', title) : title;
 }
 
 /** "workers’ limits 16.0 GiB · sampled every 250 ms" */
@@ -432,12 +455,13 @@ export function tableOf(
   result: MemoryResult,
   startedAt: number,
   now: number,
-  trans: Trans
+  trans: Trans,
+  isLocal = false
 ): TableData {
   const { text, bytes } = cellOf;
   const none: TableCell = { text: UNKNOWN, value: null };
   const series = result.series.map(item => [
-    text(seriesLabel(item, trans)),
+    text(seriesLabel(item, isLocal, trans)),
     none,
     none,
     bytes(item.bytes[0] ?? null),

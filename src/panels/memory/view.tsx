@@ -50,10 +50,11 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
   const { result, align, show, hidden, range, context, trans } = props;
   const box = React.useRef<HTMLDivElement>(null);
   const { width } = useSize(box, 800);
+  const isLocal = context.cluster.current?.kind === 'local';
   const [cursor, setCursor] = React.useState<Cursor | null>(null);
   const lines = React.useMemo(
-    () => memoryLines(result, align, trans, hidden),
-    [result, align, trans, hidden]
+    () => memoryLines(result, align, trans, hidden, isLocal),
+    [result, align, trans, hidden, isLocal]
   );
   const figure = React.useMemo(
     () =>
@@ -66,7 +67,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
       }),
     [lines, result, align, range, width, show, trans]
   );
-  const title = titleOf(result, align, show, trans);
+  const title = titleOf(result, align, show, trans, isLocal);
   return (
     <div className="sw-Memory">
       <div className="sw-block-title sw-Memory-title">
@@ -123,7 +124,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
         )}
       </div>
       <ul className="sw-legend" aria-label={trans.__('Legend')}>
-        {memoryLines(result, align, trans)
+        {memoryLines(result, align, trans, undefined, isLocal)
           .slice(0, 24)
           .map(line => (
             <li key={line.key}>

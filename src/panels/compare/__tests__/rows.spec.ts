@@ -187,6 +187,31 @@ describe('two runs', () => {
     ]);
   });
 
+  it('name causes of idleness as both runs can have them', () => {
+    const [first] = sides;
+    const kinds = (...of: [Side['kind'], Side['kind']]): Sides => {
+      const [a, b] = of.map(kind => ({
+        ...first,
+        kind,
+        metrics: {
+          ...first.metrics!,
+          idle: [{ cause: 'held-elsewhere', seconds: 2 }]
+        }
+      }));
+      return [a!, b!];
+    };
+    const held = (of: Sides) =>
+      namedRows(of, 'activity', 'thread')
+        .filter(({ name }) => name.startsWith('held'))
+        .map(({ name, values }) => [name, ...values]);
+    expect(held(kinds('local', 'local'))).toEqual([
+      ['held on another thread', 2, 2]
+    ]);
+    expect(held(kinds('local', 'embedded'))).toEqual([
+      ['held on another worker', 2, 2]
+    ]);
+  });
+
   it('know of waits what could be divided, if anything could', () => {
     const [first] = sides;
     const withActivities = (...names: string[]): Side => ({

@@ -45,3 +45,27 @@ it.each([
     panel.dispose();
   }
 );
+
+it.each([
+  ['embedded', 'held on another worker'],
+  ['local', 'held on another thread']
+] as const)('of kind %s a thread is %s', async (kind, words) => {
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo({ kind }));
+  const panel = fineMetricsPanel.create({
+    context: contexts.get({ name: 'first-look' }),
+    state: undefined
+  });
+  Widget.attach(panel, document.body);
+  feed.running[0]!.answer({
+    ...metrics,
+    idle: [{ cause: 'held-elsewhere', seconds: 1 }]
+  });
+  const idle = 'ul[aria-label="Idle, by cause"]';
+  await waitFor('the panel', () => {
+    MessageLoop.flush();
+    return panel.node.querySelector(idle) !== null;
+  });
+  expect(panel.node.querySelector(idle)!.textContent).toContain(words);
+  panel.dispose();
+});

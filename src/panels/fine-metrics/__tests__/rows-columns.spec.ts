@@ -295,6 +295,29 @@ describe('the bar', () => {
     expect(new Set(idle.map(({ label }) => label)).size).toBe(idle.length);
   });
 
+  it('says where idle time comes from in a run without a cluster', () => {
+    const idle = idleParts(
+      { ...result, idle: IDLE_CAUSES.map(cause => ({ cause, seconds: 1 })) },
+      10,
+      true
+    );
+    expect(idle.map(({ id, label }) => [id, label])).toEqual([
+      ['idle:nothing-runnable', 'nothing runnable'],
+      ['idle:inputs-in-flight', 'inputs in flight'],
+      ['idle:held-elsewhere', 'held on another thread'],
+      ['idle:paused', 'paused for memory'],
+      ['idle:stopped', 'worker stopped'],
+      ['idle:scheduler', 'pool start, handing out'],
+      ['idle:unknown', 'cause not known']
+    ]);
+    const remarked = (parts: typeof idle) =>
+      parts
+        .filter(part => remarkOn(part, result, english) !== '')
+        .map(({ id }) => id);
+    expect(remarked(idle)).toEqual(['idle:scheduler']);
+    expect(remarked(idleParts(result, 10))).toEqual([]);
+  });
+
   it('takes a user’s label for what it is, also if every object has such a word', () => {
     const own = {
       ...result,

@@ -32,16 +32,22 @@ export class ShownView {
     result: FineMetricsResult,
     options: {
       readonly isRunning?: boolean;
+      readonly isLocal?: boolean;
       readonly onShowAll?: () => void;
     } = {}
   ): void {
-    const { isRunning = false, onShowAll = () => undefined } = options;
+    const {
+      isRunning = false,
+      isLocal = false,
+      onShowAll = () => undefined
+    } = options;
     flushSync(() =>
       this._root.render(
         <FineMetricsView
           result={result}
           order="time"
           isRunning={isRunning}
+          isLocal={isLocal}
           selection={this.selection}
           trans={trans}
           onShowAll={onShowAll}

@@ -42,6 +42,38 @@ describe('Fine Performance Metrics', () => {
     expect(texts('Data moved')).toContain('send: network, 6.61 s');
   });
 
+  it('names causes of idleness that a run without a cluster can have', () => {
+    view.show(whole, { isLocal: true });
+    const items = [...list('Idle, by cause').children] as HTMLElement[];
+    const titles = new Map(
+      items.map(item => [
+        (item.textContent ?? '').split(', 0')[0]!.split(/, \d/)[0],
+        item.title
+      ])
+    );
+    expect([...titles.keys()].sort()).toEqual([
+      'held on another thread',
+      'inputs in flight',
+      'nothing runnable',
+      'paused for memory',
+      'pool start, handing out'
+    ]);
+    expect(titles.get('pool start, handing out')).toContain(
+      'until a thread began it'
+    );
+    const description = view
+      .all('.sw-FineMetrics-bar')[0]!
+      .getAttribute('aria-description');
+    for (const said of [
+      description,
+      view.host.textContent,
+      JSON.stringify(tableOf(whole, english, true).rows)
+    ]) {
+      expect(said).toContain('pool start, handing out');
+      expect(said).not.toMatch(/another worker|not yet answered/);
+    }
+  });
+
   it('shows sums that a Dask cluster tells as such, and idle time apart', () => {
     const [like] = whole.byFunction;
     const activities = { 'thread-cpu': 3, executor: 0.5, other: 0.5 };

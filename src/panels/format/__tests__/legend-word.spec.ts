@@ -17,15 +17,17 @@ describe('the words of legends', () => {
       ...THREAD_STATES.map(({ label }) => label),
       ...partsOf(activities, 1, 'seconds').map(({ label }) => label),
       ...partsOf(activities, 1, 'count').map(({ label }) => label),
-      ...idleParts({ idle } as unknown as FineMetricsResult, 1).map(
-        ({ label }) => label
+      ...[false, true].flatMap(isLocal =>
+        idleParts({ idle } as unknown as FineMetricsResult, 1, isLocal).map(
+          ({ label }) => label
+        )
       ),
       ...Object.values(KIND_WORDS),
       ...Object.values(PART_WORDS),
       'failed',
       'lost'
     ];
-    expect(words.length).toBeGreaterThan(ACTIVITIES.length + idle.length);
+    expect(words.length).toBeGreaterThan(ACTIVITIES.length + 2 * idle.length);
     expect(words.map(word => legendWord(word, trans))).toEqual(
       words.map(word => `‹${word}›`)
     );

@@ -7,6 +7,7 @@ import { labContext } from '../../../lab/__tests__/lab-context';
 import type { ClusterInfo, MemoryResult } from '../../../wire/panel-link';
 import { memoryPanel } from '..';
 import type { SpanwisePanel } from '../../panel';
+import type { MenuItem } from '../../panel-menu';
 
 // The chart is not drawn.
 jest.mock('../../../charts/load-plotly', () => ({
@@ -129,3 +130,30 @@ it.each<[string, Partial<ClusterInfo>, MemoryResult['runs'], string, string]>([
     expect(node.textContent).toContain(words);
   }
 );
+
+it.each<[ClusterInfo['kind'], string, string, string[]]>([
+  [
+    'embedded',
+    'Process memory of the cluster',
+    'cluster',
+    ['Cluster', 'Workers']
+  ],
+  [
+    'local',
+    'Process memory',
+    'all processes',
+    ['All processes', 'Each process']
+  ]
+])('of kind %s the words fit', async (kind, title, line, shows) => {
+  const node = await shown({ kind });
+  expect(node.querySelector('.sw-Memory-title > span')!.textContent).toBe(
+    title
+  );
+  expect(node.querySelector('.sw-legend')!.textContent).toBe(line);
+  const radios = [...node.querySelectorAll('[aria-label=Show] [role=radio]')];
+  expect(radios.map(({ textContent }) => textContent)).toEqual(shows);
+  const more = panel as unknown as { moreItems(): readonly MenuItem[] };
+  expect(more.moreItems()[0]!.label).toBe(
+    kind === 'local' ? 'Each process' : 'Each worker'
+  );
+});

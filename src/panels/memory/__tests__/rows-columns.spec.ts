@@ -194,6 +194,15 @@ describe('the lines of memory', () => {
         ({ label }) => label
       )
     ).toEqual(['⟦cluster⟧', '⟦selection⟧', '⟦worker 7⟧']);
+    expect(
+      memoryLines(
+        { ...result, runs: [] },
+        'clock',
+        bracketing,
+        undefined,
+        true
+      ).map(({ label }) => label)
+    ).toEqual(['⟦all processes⟧', '⟦selection⟧', '⟦worker 7⟧']);
   });
 
   it('of one sample have no peak from before', () => {
@@ -312,6 +321,31 @@ describe('the words of memory', () => {
     expect(title([one], 'zero', 'workers')).toBe(
       'Spilled memory of the cluster, 1 run from zero'
     );
+  });
+
+  it('speak of processes where there is no cluster', () => {
+    const title = (
+      measure: string,
+      show: 'cluster' | 'workers',
+      runs: MemoryResult['runs'] = []
+    ): string =>
+      titleOf({ ...result, measure, runs }, 'zero', show, english, true);
+    expect(title('process', 'cluster')).toBe('Process memory');
+    expect(title('process', 'workers')).toBe('Process memory of each process');
+    expect(title('spilled', 'cluster')).toBe('Spilled');
+    expect(title('other', 'workers')).toBe('other of each process');
+    expect(title('process', 'workers', [one])).toBe('Spilled, 1 run from zero');
+    expect(title('process', 'cluster', [one, two])).toBe(
+      'Memory, 2 runs from zero'
+    );
+    const { rows } = tableOf(
+      { ...result, runs: [] },
+      1000,
+      2000,
+      english,
+      true
+    );
+    expect(rows[0]![0]!.text).toBe('all processes');
   });
 
   it('say below what else is to be known', () => {
