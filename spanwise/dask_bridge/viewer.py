@@ -349,12 +349,17 @@ class Viewer:
     def close(self, why: str = "closed") -> None:
         """Watch no more: the plugin leaves if nobody else pulls. Twice is safe."""
         loop, wake = self._loop, self._wake
+        told = "the cluster was let go and went on"
+        if why == "kernel-ended":
+            told = "the kernel or program that watched the cluster has ended"
+        elif self.status != "watching":
+            told = "the cluster was let go while it did not answer"
         self._closing = True
         if loop is not None and wake is not None:
             with suppress(RuntimeError):  # (it has ended)
                 loop.call_soon_threadsafe(wake.set)
             self._thread.join(_END_SECONDS)
-        self._end_log(why, "watched no more" if why == "closed" else "")
+        self._end_log(why, told, unwatched=True)
         self.status = "closed"
 
     def forget_in_child(self) -> None:
@@ -374,7 +379,7 @@ class Viewer:
             if self._begun.done():
                 self.problem, self.status = said, "closed"
                 tell(f"The Dask cluster at {self.address} is watched no more: {said}")
-                self._end_log("closed", "watching has failed")
+                self._end_log("closed", "watching has failed", unwatched=True)
             elif isinstance(error, (ClusterError, AlreadyWatched)):
                 self._begun.set_exception(error)
             else:
@@ -801,14 +806,17 @@ class Viewer:
                 log.gap(gap.table, gap.start, gap.stop, gap.rows)
             log.seal()
 
-    def _end_log(self, why: str, told: str = "", at: float | None = None) -> None:
+    def _end_log(
+        self, why: str, told: str, at: float | None = None, *, unwatched: bool = False
+    ) -> None:
         with self._ending:
             log, link = self.log, self._link
             if log is not None and link is not None:
                 # (what was written is sent first)
                 self._last_seq = log.seal_all()
                 self._link = None
-                link.end(why, log.since(log.now if at is None else at), _END_SECONDS, told)
+                ended = log.since(log.now if at is None else at)
+                link.end(why, ended, _END_SECONDS, told, unwatched)
 
     async def _rest(self, seconds: float) -> None:
         assert self._wake is not None

@@ -99,15 +99,22 @@ class ObserverLink:
         if not is_told:
             self._wake()
 
-    def end(self, why: str, at: float, limit_seconds: float, told: str = "") -> None:
+    def end(
+        self,
+        why: str,
+        at: float,
+        limit_seconds: float,
+        told: str = "",
+        unwatched: bool = False,
+    ) -> None:
         """Send what is left and why the log ends; wait until the observer has it; close.
 
         At most `limit_seconds`, and only while an observer is connected. `told`: half a sentence
-        that says more than `why`.
+        that says more than `why`. `unwatched`: the cluster may go on, it is only watched no more.
         """
         limit = monotonic() + limit_seconds
         with self._lock:
-            self._end = {"why": why, "at": at, "told": told}
+            self._end = {"why": why, "at": at, "told": told, "unwatched": unwatched}
         self._wake()
         self._wait(lambda: self._end_sent and self._acknowledged >= self._newest, limit_seconds)
         self.close()

@@ -171,6 +171,19 @@ def test_a_scheduler_that_was_killed_may_come_back_until_it_is_given_up(
         listed(attached, second, is_ended)
 
 
+def test_of_a_cluster_that_is_let_go_while_it_does_not_answer_nothing_is_claimed(
+    processes: DaskProcesses,
+) -> None:
+    with spanwise.attach(processes.address, timeout=LIMIT_SECONDS) as attached:
+        cluster = attached.cluster_id
+        processes.scheduler.kill()
+        until(lambda: attached.status == "reconnecting", "it is said")
+        attached.let_go()
+        ended = listed(attached, cluster, is_ended)
+        assert "the cluster was let go while it did not answer. The history" in ended["why"]
+        assert ended["unwatched"] is True
+
+
 def test_a_scheduler_whose_connections_have_ended_is_not_waited_for() -> None:
     """Dask would try to connect for most of the time that an answer has."""
 
@@ -389,7 +402,13 @@ def test_a_kernel_lets_go_of_a_cluster(local: distributed.LocalCluster, checkout
         assert held is attached
         assert question(checkout, "LET_GO", cluster=cluster)() == {"cluster": cluster}
         assert held.status == "closed" and shown() == {}
-        assert "watched no more" in listed(held, cluster, is_ended)["why"]
+        ended = listed(held, cluster, is_ended)
+        assert re.fullmatch(
+            r"Not watched since \d\d:\d\d:\d\d: the cluster was let go and went on\. "
+            r"The history is kept\.",
+            ended["why"],
+        )
+        assert ended["unwatched"] is True
         assert held.spans() is not None
         assert "was attached to elsewhere" in let_go_here(cluster)["problem"]
         until(lambda: not local.scheduler.plugins.get(NAME), "the plugin leaves")

@@ -589,7 +589,9 @@ function stateText(cluster: ClusterInfo, trans: TranslationBundle): string {
     case 'reconnecting':
       return trans.__('reconnecting');
     case 'ended':
-      return trans.__('ended');
+      return cluster.unwatched === true
+        ? trans.__('not watched')
+        : trans.__('ended');
   }
 }
 

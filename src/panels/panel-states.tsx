@@ -131,7 +131,9 @@ export function clusterState(
           : trans.__('No tasks yet.'),
       sentence:
         cluster.state === 'ended'
-          ? trans.__('%1 ended before it ran a task.', cluster.name)
+          ? cluster.unwatched === true
+            ? trans.__('%1 ran no task while it was watched.', cluster.name)
+            : trans.__('%1 ended before it ran a task.', cluster.name)
           : cluster.kind === 'local'
             ? trans.__(
                 '%1 observes computations without a cluster: their tasks appear here as they start.',
@@ -161,12 +163,18 @@ function startSentence(trans: TranslationBundle): JSX.Element {
 
 /** What can be looked at, while the target itself has nothing. */
 function elsewhereSentence(
-  { name, kind, state }: ClusterInfo,
+  { name, kind, state, unwatched }: ClusterInfo,
   trans: TranslationBundle
 ): string {
   if (state !== 'ended') {
     return trans.__(
       '%1 is running elsewhere: choose it in the sidebar under Cluster, then click a panel there.',
+      name
+    );
+  }
+  if (unwatched === true) {
+    return trans.__(
+      '%1 is not watched any more, and its history is kept: choose it in the sidebar under Cluster, then click a panel there.',
       name
     );
   }

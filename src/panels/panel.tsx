@@ -634,14 +634,16 @@ export abstract class SpanwisePanel<
   /** The title has the names of clusters; called when one has another name, or is another. */
   protected retitle(): void {
     const name = this.clusterName;
-    const hasEnded = this.context.cluster.current?.state === 'ended';
+    const cluster = this.context.cluster.current;
     const title = this.face.title(this.trans);
     this.title.label =
       name === undefined
         ? title
-        : hasEnded
-          ? this.trans.__('%1 · %2 (ended)', title, name)
-          : this.trans.__('%1 · %2', title, name);
+        : cluster?.state !== 'ended'
+          ? this.trans.__('%1 · %2', title, name)
+          : cluster.unwatched === true
+            ? this.trans.__('%1 · %2 (not watched)', title, name)
+            : this.trans.__('%1 · %2 (ended)', title, name);
     this.title.caption = [
       this.title.label,
       this.face.question(this.trans),

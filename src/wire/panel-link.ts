@@ -245,6 +245,8 @@ export type ClusterInfo = {
   /** Wall clock seconds of the observer's machine, as all here. */
   readonly startedAt: number;
   readonly endedAt?: number;
+  /** When ended: only watching has, the cluster may go on. */
+  readonly unwatched?: true;
   readonly notebook?: { readonly kernelId?: string; readonly path?: string };
   /** Of the default cluster of an environment, which the Jupyter server shares among notebooks: the folder of its packages. */
   readonly environment?: string;

@@ -4,7 +4,7 @@
  */
 import * as v from 'valibot';
 import type { Seconds } from '../base/brand';
-import { count, map, message, seconds, text, u32 } from './describe';
+import { count, flag, map, message, seconds, text, u32 } from './describe';
 
 export const SOURCE_LINK = {
   up: {
@@ -42,7 +42,9 @@ export const SOURCE_LINK = {
       ]),
       at: seconds,
       /** Half a sentence that says more than `why`. */
-      told: v.optional(text, '')
+      told: v.optional(text, ''),
+      /** Only watching has ended: the cluster may go on. */
+      unwatched: v.optional(flag, false)
     })
   },
   down: {

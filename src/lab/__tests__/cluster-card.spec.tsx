@@ -414,6 +414,16 @@ describe('ClusterCard', () => {
     expect(textOf(clusterInfo({ kind: 'dask', clock }))).toContain(clock);
   });
 
+  it('does not call a cluster ended that was let go', () => {
+    const why = 'Not watched since 09:22:10: the cluster was let go.';
+    const info = clusterInfo({ kind: 'dask', state: 'ended', why });
+    expect(textOf(info)).toContain('ended');
+    const text = textOf({ ...info, unwatched: true });
+    expect(text).toContain('not watched');
+    expect(text).toContain(why);
+    expect(text).not.toContain('ended');
+  });
+
   it('lets go of Dask’s cluster, and says why it cannot', () => {
     const letGo = jest.fn();
     const click = (cluster: ClusterInfo, isUnderWay = false) => {

@@ -124,7 +124,8 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
     expect((await up.promise).fields).toEqual({
       why: 'closed',
       at: 1.5,
-      told: ''
+      told: '',
+      unwatched: false
     });
     expect((await down.promise).fields).toEqual({ seq: 12 });
   });

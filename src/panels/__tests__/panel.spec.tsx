@@ -248,6 +248,11 @@ describe('SpanwisePanel', () => {
         'client = Client()',
         'from spanwise import Client'
       ]);
+      made.feed.setClusters(info);
+      made.feed.setClusters({ ...info, state: 'ended', unwatched: true });
+      expect(await drawn(panel)).toContain(
+        '<b>daily</b> is not watched any more, and its history is kept: choose it'
+      );
     }
   );
 
@@ -261,6 +266,12 @@ describe('SpanwisePanel', () => {
     const text = await drawn(panel);
     expect(text).toContain(
       'No task ran.first-look ended before it ran a task.'
+    );
+    made.feed.setClusters(
+      clusterInfo({ ...none, state: 'ended', unwatched: true })
+    );
+    expect(await drawn(panel)).toContain(
+      'No task ran.first-look ran no task while it was watched.'
     );
     expect(text).not.toContain('yet');
   });
@@ -411,6 +422,8 @@ describe('SpanwisePanel', () => {
     const why = 'Ended at 09:22:10: the client was closed.';
     made.feed.setClusters({ ...first, state: 'ended', why });
     expect(panel.title.label).toBe('Task Stream · first-look (ended)');
+    made.feed.setClusters({ ...first, state: 'ended', why, unwatched: true });
+    expect(panel.title.label).toBe('Task Stream · first-look (not watched)');
     const text = await drawn(panel);
     expect(text).toContain(why);
     expect(text).toContain('3 tasks');

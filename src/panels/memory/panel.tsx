@@ -248,7 +248,9 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
     const { trans } = this;
     const { cluster } = this;
     if (cluster?.state === 'ended') {
-      return trans.__('%1 has ended', cluster.name);
+      return cluster.unwatched === true
+        ? trans.__('%1 is not watched any more', cluster.name)
+        : trans.__('%1 has ended', cluster.name);
     }
     return isRecording
       ? trans.__('it ends with the block of code that is sampled')

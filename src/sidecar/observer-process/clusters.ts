@@ -109,7 +109,7 @@ export class Clusters {
       const passed = Date.now() - began;
       if (cluster.isProcessGone || passed >= lostAfterMilliseconds) {
         this._lostTimers.delete(cluster.id);
-        cluster.end('scheduler-lost', lostAt);
+        cluster.lost(lostAt);
         this.keepBudget();
         return;
       }

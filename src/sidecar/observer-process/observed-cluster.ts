@@ -31,6 +31,8 @@ import {
   reconnectingSentence,
   unreachableSentence,
   unwatchedSentence,
+  unwatchedSinceSentence,
+  WATCHER_LOST,
   type EndWhy
 } from './sentences';
 import { SourceProcess } from './source-process';
@@ -48,6 +50,8 @@ export class ObservedCluster {
   state: ClusterState = 'starting';
   private _why: string | undefined;
   private _endedAt: number | undefined;
+  /** Whether only watching has ended. */
+  private _isUnwatched = false;
   private _open: OpenFields;
   /**
    * When the log was opened by this machine's wall clock, and by the steady one, in milliseconds: the log's clock does not jump when the wall
@@ -121,6 +125,7 @@ export class ObservedCluster {
     this.store.reopen();
     this._goOn();
     this._endedAt = undefined;
+    this._isUnwatched = false;
     this._changed();
   }
 
@@ -176,12 +181,22 @@ export class ObservedCluster {
   }
 
   /** `at`: seconds since the cluster's start. */
-  end(why: EndWhy, at: number, told = ''): void {
+  end(why: EndWhy, at: number, told = '', isUnwatched = false): void {
     this.state = 'ended';
     this._endedAt = this._wallClock(at);
-    this._why = endedSentence(why, this._endedAt, this._open.kind, told);
+    this._isUnwatched = isUnwatched;
+    this._why = isUnwatched
+      ? unwatchedSinceSentence(this._endedAt, told)
+      : endedSentence(why, this._endedAt, this._open.kind, told);
     this.store.shape.running.clear();
     this._changed();
+  }
+
+  /** Its source is gone without a word. Of a Dask cluster that is who watched it, and the cluster may go on. */
+  lost(at: number): void {
+    const isUnwatched = this._open.kind === 'dask';
+    const told = isUnwatched ? WATCHER_LOST : '';
+    this.end('scheduler-lost', at, told, isUnwatched);
   }
 
   compiled(filter: Filter): CompiledFilter {
@@ -236,6 +251,7 @@ export class ObservedCluster {
       capabilities: this._open.capabilities,
       ...(this._why === undefined ? {} : { why: this._why }),
       ...(this._endedAt === undefined ? {} : { endedAt: this._endedAt }),
+      ...(this._isUnwatched ? { unwatched: true } : {}),
       ...(this._open.notebook ? { notebook: this._open.notebook } : {}),
       ...(this._open.environment === ''
         ? {}

@@ -36,6 +36,17 @@ export function endedSentence(
     : `Ended at ${clock}: ${told || BECAUSE[why as keyof typeof BECAUSE]}. The history is kept.`;
 }
 
+/** Of a cluster that is not the source's own, and may go on. @param because - half a sentence */
+export function unwatchedSinceSentence(
+  wallSeconds: number,
+  because: string
+): string {
+  return `Not watched since ${clockOf(wallSeconds)}: ${because}. The history is kept.`;
+}
+
+export const WATCHER_LOST =
+  'the kernel or program that watched the cluster was lost';
+
 /** @param isAlive - whether the process that computes lives. */
 export function reconnectingSentence(
   newestSeconds: number,

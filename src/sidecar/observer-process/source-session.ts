@@ -54,7 +54,8 @@ export class SourceSession {
           this._cluster?.end(
             message.fields.why,
             message.fields.at,
-            message.fields.told
+            message.fields.told,
+            message.fields.unwatched
           );
           this._clusters.keepBudget();
           break;

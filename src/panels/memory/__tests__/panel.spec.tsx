@@ -119,6 +119,13 @@ it.each<[string, Partial<ClusterInfo>, MemoryResult['runs'], string, string]>([
     [],
     'Record: first-look has ended',
     'No run was recorded.'
+  ],
+  [
+    'is watched no more',
+    { kind: 'dask', state: 'ended', unwatched: true },
+    [],
+    'Record: first-look is not watched any more',
+    'No run was recorded.'
   ]
 ])(
   'Record says why it does nothing while a cluster %s',

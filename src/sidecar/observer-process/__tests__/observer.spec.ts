@@ -449,6 +449,27 @@ describe('the observer', () => {
     expect(ended.fields.clusters[0]?.['why']).toMatch(
       /^Ended at .*: the client was closed\. The history is kept\.$/
     );
+    expect(ended.fields.clusters[0]).not.toHaveProperty('unwatched');
+  });
+
+  it('says of a cluster that is watched no more that it may go on', async () => {
+    const panel = await fixture.panel();
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    const told = 'the cluster was let go and went on';
+    source.link.send('end', { why: 'closed', at: 6, told, unwatched: true });
+    source.link.close();
+    const ended = await panel.next(
+      'clusters',
+      ({ clusters }) => clusters[0]?.['state'] === 'ended'
+    );
+    expect(ended.fields.clusters[0]).toMatchObject({
+      unwatched: true,
+      why: expect.stringMatching(
+        /^Not watched since .*: the cluster was let go/
+      )
+    });
   });
 
   it('leaves broken blocks out and goes on', async () => {
