@@ -333,8 +333,11 @@ export function namedRows(
   by: By,
   figure: Figure
 ): readonly NamedRow[] {
-  const isLocal = sides.every(({ kind }) => kind === 'local');
-  const [first, second] = each(sides, side => sumsBy(side, by, isLocal));
+  const are: Alike = {
+    local: sides.every(({ kind }) => kind === 'local'),
+    told: sides.every(({ metrics }) => metrics?.account === 'told')
+  };
+  const [first, second] = each(sides, side => sumsBy(side, by, are));
   const names = [...new Set([...first.keys(), ...second.keys()])];
   const isWhole = each(sides, side => by !== 'function' || hasAllNames(side));
   return names
@@ -379,12 +382,10 @@ export function differenceOf([first, second]: Pair): number | null {
   return first === null || second === null ? null : second - first;
 }
 
-/** @param isLocal - of both sides: a cause of idleness has one name for the two, so that they stand beside each other. */
-function sumsBy(
-  side: Side,
-  by: By,
-  isLocal: boolean
-): ReadonlyMap<string, Sums> {
+/** What both sides are: an activity, or a cause of idleness, has one name for the two, so that they stand beside each other. */
+type Alike = { readonly local: boolean; readonly told: boolean };
+
+function sumsBy(side: Side, by: By, are: Alike): ReadonlyMap<string, Sums> {
   switch (by) {
     case 'function':
       return new Map(
@@ -408,8 +409,12 @@ function sumsBy(
         (side.metrics === null
           ? []
           : [
-              ...activityRows(side.metrics),
-              ...idleParts(side.metrics, side.metrics.capacitySeconds, isLocal)
+              ...activityRows(side.metrics, are.told),
+              ...idleParts(
+                side.metrics,
+                side.metrics.capacitySeconds,
+                are.local
+              )
             ]
         ).map(({ label, value }) => [label, { thread: value }])
       );

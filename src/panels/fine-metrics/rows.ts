@@ -99,6 +99,12 @@ const OTHER: Meaning = {
   group: 'the rest'
 };
 
+/** What Dask's workers tell as their `executor`, `offload` and `other`. */
+const EVENT_LOOP: Meaning = {
+  ...OTHER,
+  label: 'waiting for the event loop'
+};
+
 // Several activities may be one part of the bar, as reading and writing are "disk".
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   // The states of a thread that computes have the same words as in the Profile.
@@ -261,18 +267,24 @@ function formatUnit(value: number | null, unit: string): string {
       : formatCount(value);
 }
 
-/** Activities added up to parts of a bar, in drawing order; those of 0 are left out. */
+/**
+ * Activities added up to parts of a bar, in drawing order; those of 0 are left out.
+ *
+ * @param isTold - by a Dask cluster, which has tasks wait for their worker's event loop and counts that.
+ */
 export function partsOf(
   activities: ActivitySeconds,
   whole: number,
-  unit: string
+  unit: string,
+  isTold = false
 ): Part[] {
   const sums = new Map<string, { meaning: Meaning; value: number }>();
   for (const [activity, value] of Object.entries(activities)) {
     if (activity.startsWith('idle:') || !(value > 0)) {
       continue;
     }
-    const meaning = meaningOf(activity, unit);
+    const own = meaningOf(activity, unit);
+    const meaning = isTold && own === OTHER ? EVENT_LOOP : own;
     const sum = sums.get(meaning.id);
     if (sum === undefined) {
       sums.set(meaning.id, { meaning, value });
@@ -342,6 +354,12 @@ export function remarkOn(
       return trans.__(
         'Modules that were not imported yet when a function or its arguments were unpickled.'
       );
+    case 'other':
+      return part.label === EVENT_LOOP.label
+        ? trans.__(
+            'What Dask calls “executor”, “offload” and “other”: mostly waits for the worker’s event loop, in which a thread may have been free.'
+          )
+        : '';
     case 'idle:scheduler':
       return part.label === LOCAL_CAUSES.scheduler
         ? trans.__(
@@ -390,7 +408,8 @@ export function headlineOf(
       (sum, value) => sum + value,
       0
     );
-    const parts = partsOf(activities, total, unit);
+    const isTold = result.account === 'told';
+    const parts = partsOf(activities, total, unit, isTold);
     return {
       parts,
       groups: groupsOf(parts, total, unit),
@@ -445,7 +464,7 @@ function toldHeadline(
   total: number
 ): Headline {
   const parts = [
-    ...partsOf(activities, total, unit),
+    ...partsOf(activities, total, unit, true),
     ...hiddenPart(otherSpansSeconds, total)
   ];
   return { parts, groups: groupsOf(parts, total, unit), total };
@@ -473,7 +492,7 @@ function hiddenPart(seconds: number, total: number): Part[] {
 export function footText(result: FineMetricsResult, trans: Trans): string {
   if (result.unit === 'seconds' && result.account === 'told') {
     return trans.__(
-      'seconds of tasks as Dask adds them up: %1',
+      '%1 as Dask adds them up, with waits for the worker’s event loop: more than the tasks ran',
       formatDuration(headlineOf(result).total)
     );
   }
@@ -568,10 +587,13 @@ function sumByActivity(result: FineMetricsResult): Record<string, number> {
 
 // -------------------------------------------------------------------- lists
 
-export function activityRows(result: FineMetricsResult): Part[] {
+export function activityRows(
+  result: FineMetricsResult,
+  isTold = result.account === 'told'
+): Part[] {
   const { total } = headlineOf(result);
   return withError(
-    partsOf(sumByActivity(result), total, result.unit),
+    partsOf(sumByActivity(result), total, result.unit, isTold),
     result
   ).sort((a, b) => b.value - a.value);
 }
@@ -645,7 +667,7 @@ export function functionRows(
     share,
     shareText: formatShare(share),
     executions,
-    parts: partsOf(activities, total, unit)
+    parts: partsOf(activities, total, unit, result.account === 'told')
   });
   const rows = result.byFunction.map(item => {
     const { function: name, slot, round, share } = item;

@@ -197,11 +197,15 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
         <span>0</span>
         <span
           title={
-            isTime && result.account !== 'told'
-              ? trans.__(
-                  'Wall: the time while there were tasks. The whole run of the Task Stream has the pauses between cells too.'
-                )
-              : undefined
+            !isTime
+              ? undefined
+              : result.account === 'told'
+                ? trans.__(
+                    'Dask counts a task from when its worker takes it up until its result is stored. The sidebar and the Task Stream count from its start to its stop on a thread.'
+                  )
+                : trans.__(
+                    'Wall: the time while there were tasks. The whole run of the Task Stream has the pauses between cells too.'
+                  )
           }
         >
           {footText(result, trans)}

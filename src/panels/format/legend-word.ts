@@ -28,6 +28,10 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['deserialise', trans => trans.__('deserialise')],
   ['serialise', trans => trans.__('serialise')],
   ['rest of the task', trans => trans.__('rest of the task')],
+  [
+    'waiting for the event loop',
+    trans => trans.__('waiting for the event loop')
+  ],
   // How a run ended.
   ['failed', trans => trans.__('failed')],
   ['cancelled', trans => trans.__('cancelled')],

@@ -212,6 +212,27 @@ describe('two runs', () => {
     ]);
   });
 
+  it('have a word for waits of Dask’s tasks where both have these', () => {
+    const [first] = sides;
+    const rest = (...told: [boolean, boolean]) => {
+      const [a, b] = told.map((isTold): Side => ({
+        ...first,
+        metrics: {
+          ...first.metrics!,
+          byActivity: [{ activity: 'other', value: 2, share: null }],
+          idle: [],
+          ...(isTold ? { account: 'told' } : {})
+        }
+      }));
+      return namedRows([a!, b!], 'activity', 'thread').map(
+        ({ name, values }) => [name, ...values]
+      );
+    };
+    expect(rest(true, true)).toEqual([['waiting for the event loop', 2, 2]]);
+    expect(rest(true, false)).toEqual([['rest of the task', 2, 2]]);
+    expect(rest(false, false)).toEqual([['rest of the task', 2, 2]]);
+  });
+
   it('know of waits what could be divided, if anything could', () => {
     const [first] = sides;
     const withActivities = (...names: string[]): Side => ({

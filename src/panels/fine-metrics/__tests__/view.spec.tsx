@@ -5,7 +5,7 @@ import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { english } from '../../../testing/translators';
 import type { FineMetricsResult } from '../../../wire/panel-link';
-import { partsOf, remarkOn, tableOf } from '../rows';
+import { functionRows, headlineOf, partsOf, remarkOn, tableOf } from '../rows';
 import { ShownView } from './shown-view';
 
 const evil = '<img src=x onerror=alert(1)>';
@@ -99,14 +99,31 @@ describe('Fine Performance Metrics', () => {
     view.show(told);
     // The bar is the tasks' time: idle time overlaps with it, and is no part of it.
     expect(plain(view.all('.sw-FineMetrics-foot')[0]!.textContent)).toBe(
-      '0seconds of tasks as Dask adds them up: 8.00 s'
+      '08.00 s as Dask adds them up, with waits for the worker’s event loop: more than the tasks ran'
     );
+    expect(
+      view.all('.sw-FineMetrics-foot > span').map(({ title }) => title)
+    ).toEqual(['', expect.stringContaining('the Task Stream count from its')]);
     const bar = view
       .all('.sw-FineMetrics-bar')[0]!
       .getAttribute('aria-description');
     expect(plain(bar)).toBe(
-      'CPU 3.00 s, 38 %; rest of the task 1.00 s, 13 %; filtered out 4.00 s, 50 %'
+      'CPU 3.00 s, 38 %; waiting for the event loop 1.00 s, 13 %; filtered out 4.00 s, 50 %'
     );
+    expect(texts('By activity')).toEqual([
+      'CPU, 3.00 s, 38 %',
+      'waiting for the event loop, 1.00 s, 13 %'
+    ]);
+    const [, loop] = [...list('By activity').children] as HTMLElement[];
+    expect(loop!.title).toContain('in which a thread may have been free');
+    expect(
+      functionRows(told, english)[0]!.parts.map(({ label }) => label)
+    ).toEqual(['CPU', 'waiting for the event loop']);
+    for (const unit of ['seconds', 'count'] as const) {
+      expect(
+        headlineOf({ ...told, unit }).parts.map(({ label }) => label)
+      ).toContain('waiting for the event loop');
+    }
     expect(texts('By function')).toEqual(['f, 4.00 s, 50 %']);
     expect(texts('Idle, by cause')).toEqual(['cause not known, 7.00 s, 70 %']);
     expect(plain(view.host.textContent)).toContain(

@@ -16,6 +16,7 @@ describe('the words of legends', () => {
     const words = [
       ...THREAD_STATES.map(({ label }) => label),
       ...partsOf(activities, 1, 'seconds').map(({ label }) => label),
+      ...partsOf(activities, 1, 'seconds', true).map(({ label }) => label),
       ...partsOf(activities, 1, 'count').map(({ label }) => label),
       ...[false, true].flatMap(isLocal =>
         idleParts({ idle } as unknown as FineMetricsResult, 1, isLocal).map(
