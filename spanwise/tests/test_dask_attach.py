@@ -579,15 +579,17 @@ def test_a_block_ends_while_the_scheduler_stands_still(
         assert attached.status == "reconnecting"
 
 
-def test_a_scheduler_that_is_started_again_is_another_cluster(tmp_path: Path) -> None:
-    processes = DaskProcesses(tmp_path, workers=1)
+def test_a_scheduler_that_is_started_again_is_another_cluster(
+    tmp_path: Path, lasting_port: int
+) -> None:
+    processes = DaskProcesses(tmp_path, workers=1, port=lasting_port)
     try:
         with spanwise.attach(processes.address, timeout=LIMIT_SECONDS) as attached:
             first = attached.cluster_id
             processes.scheduler.kill()
             processes.scheduler.wait(LIMIT_SECONDS)
             until(lambda: attached.status == "reconnecting", "it is said")
-            processes.start_scheduler(int(processes.address.rpartition(":")[2]))
+            processes.start_scheduler(lasting_port)
             until(lambda: attached.cluster_id != first, "the new one is watched")
             processes.start_worker()
             with distributed.Client(processes.address, set_as_default=False) as client:

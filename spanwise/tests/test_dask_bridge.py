@@ -586,19 +586,20 @@ async def test_a_scheduler_that_takes_no_plugins_is_seen_in_part(
 
 
 @in_loop
-async def test_a_scheduler_that_starts_again_has_no_plugin(tmp_path: Path) -> None:
-    cluster = DaskProcesses(tmp_path, workers=0)
+async def test_a_scheduler_that_starts_again_has_no_plugin(
+    tmp_path: Path, lasting_port: int
+) -> None:
+    cluster = DaskProcesses(tmp_path, workers=0, port=lasting_port)
     scheduler = rpc(cluster.address, deserialize=False)
     try:
         await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         before = await viewer.pull()
-        port = int(cluster.address.rpartition(":")[2])
         cluster.scheduler.kill()
         cluster.scheduler.wait(LIMIT_SECONDS)
         with pytest.raises(OSError):
             await getattr(scheduler, OPERATION)(**viewer.request)
-        cluster.start_scheduler(port)
+        cluster.start_scheduler(lasting_port)
         assert await getattr(scheduler, OPERATION)(**viewer.request) is None
         await ship(scheduler, LIMIT_SECONDS)
         after = await viewer.pull()

@@ -33,8 +33,8 @@ from spanwise.wire.link import dial
 
 
 @pytest.fixture
-def processes(tmp_path: Path) -> Iterator[DaskProcesses]:
-    processes = DaskProcesses(tmp_path, workers=1)
+def processes(tmp_path: Path, lasting_port: int) -> Iterator[DaskProcesses]:
+    processes = DaskProcesses(tmp_path, workers=1, port=lasting_port)
     yield processes
     processes.close()
 
@@ -129,7 +129,7 @@ def test_a_cluster_object_says_itself_that_it_was_closed(local: distributed.Loca
 
 
 def test_a_scheduler_that_was_killed_may_come_back_until_it_is_given_up(
-    processes: DaskProcesses, monkeypatch: pytest.MonkeyPatch
+    processes: DaskProcesses, lasting_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with spanwise.attach(processes.address, timeout=LIMIT_SECONDS) as attached:
         first = attached.cluster_id
@@ -153,7 +153,7 @@ def test_a_scheduler_that_was_killed_may_come_back_until_it_is_given_up(
             rf"{clock}\.",
             told["why"],
         )
-        processes.start_scheduler(int(processes.address.rpartition(":")[2]))
+        processes.start_scheduler(lasting_port)
         until(lambda: attached.cluster_id != first, "the new one is watched")
         until(lambda: attached.status == "watching" and not attached.problem, "it is watched")
         old = listed(attached, first, is_ended)
