@@ -13,13 +13,11 @@ from time import monotonic
 import psutil
 
 from spanwise.tests import forked_kernels
-from spanwise.tests.forked_programs import template
+from spanwise.tests.forked_programs import START_SECONDS, template
 from spanwise.tests.processes import wait_until
 
 #: How long it may take to end.
 END_SECONDS = 60.0
-#: It imports for seconds, and on a machine that is shared by ten for most of a minute.
-START_SECONDS = 240.0
 #: Each was free a moment before.
 PORTS_TRIED = 3
 #: What every server imports.

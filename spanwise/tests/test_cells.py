@@ -18,6 +18,8 @@ from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.processes import LIMIT_SECONDS
 
 kernels = pytest.importorskip("spanwise.tests.notebook_kernel")
+#: A server and each kernel may take START_SECONDS to begin.
+pytestmark = pytest.mark.timeout(900)
 NotebookKernel = kernels.NotebookKernel
 
 #: A span as its row of what :data:`TOLD` prints.

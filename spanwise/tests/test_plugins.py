@@ -445,6 +445,7 @@ def test_a_stopped_pip_ends_after_its_limit(
             os.kill(each, signal.SIGKILL)
 
 
+@pytest.mark.timeout(900)
 def test_pip_ends_with_its_worker(tmp_path: Path) -> None:
     project, begun = slow_project(tmp_path)
     with Client(n_workers=1, threads_per_worker=1) as client:
