@@ -27,10 +27,15 @@ part = place.with_suffix(".part")
 configured = os.environ["JUPYTER_CONFIG_PATH"]
 pathlib.Path(os.environ["JUPYTER_RUNTIME_DIR"], "configured").write_text(configured)
 part.write_text(json.dumps({"url": "http://127.0.0.1:8888/", "token": "secret"}))
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+told = []
+signal.signal(signal.SIGTERM, lambda *_: told.append(1))
 os.replace(part, place)
+may_end = pathlib.Path(os.environ["MAY_END"])
 while os.getppid() == parent:
-    time.sleep(0.2)
+    if told and ("waits" not in os.environ["HOW"] or may_end.exists()):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # (else one more now might kill it)
+        sys.exit(0)
+    time.sleep(0.1)
 """
 
 
@@ -43,6 +48,7 @@ class Started:
         (module / "__init__.py").touch()
         (module / "__main__.py").write_text(_JUPYTERLAB)
         self.log = folder / ".build" / "lab.log"
+        self.may_end = folder / "may end"
         self._printed = folder / "printed"
         with self._printed.open("wb") as printed:
             self.process = subprocess.Popen(
@@ -63,6 +69,7 @@ class Started:
                     "JUPYTER_CONFIG_PATH": str(folder / "the user's"),
                     "JUPYTER_CONFIG_DIR": str(folder / "own"),
                     "HOW": how,
+                    "MAY_END": str(self.may_end),
                 },
             )
 
@@ -70,6 +77,7 @@ class Started:
         return self._printed.read_text("utf8")
 
     def end(self) -> int:
+        self.may_end.touch()
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=200)
 
@@ -103,7 +111,19 @@ def test_the_address_that_is_printed_opens_the_panels_and_is_the_only_one(
     assert "npm" in begun.log.read_text("utf8")
     # It has the token.
     assert begun.log.stat().st_mode & 0o777 == 0o600
-    begun.process.send_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_is_told_to_end_says_so_once_and_that_is_no_error(
+    start: Callable[[str], Started], number: signal.Signals
+) -> None:
+    begun = start("waits")
+    wait_until("the address", lambda: "token=" in begun.printed())
+    begun.process.send_signal(number)
+    wait_until("it is said", lambda: "JupyterLab ends" in begun.printed())
+    # (kernels may take their time, in which one becomes impatient)
+    begun.process.send_signal(number)
+    begun.may_end.touch()
     assert begun.process.wait(timeout=200) == 0
     assert "ended" not in begun.printed()
     assert begun.printed().count("JupyterLab ends") == 1
