@@ -76,3 +76,10 @@ def rest_until(go: Path, *inputs: Any) -> int:
     while not go.exists() and time.monotonic() < limit:
         time.sleep(0.005)
     return len(inputs)
+
+
+def rest_between(begun: Path, go: Path, ended: Path) -> None:
+    """Rest until the file is there, and say by files that it does, and did."""
+    begun.touch()
+    rest_until(go)
+    ended.touch()

@@ -35,7 +35,7 @@ from spanwise.errors import ClusterError
 from spanwise.observed import find_observer, own_observer
 from spanwise.records.block import decode_block
 from spanwise.tests.dask_processes import DaskProcesses
-from spanwise.tests.observed_tasks import rest_until
+from spanwise.tests.observed_tasks import rest_between
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of
 from spanwise.tests.test_dask_history import missing
 
@@ -98,6 +98,14 @@ def test_records_are_those_of_dask(cluster: DaskProcesses, client: distributed.C
             {each["key"]: each for each in stream() if each["key"] not in earlier}
             for stream in streams
         )
+        spent = [each for record in ours.values() for each in record["startstops"]]
+        begun, ended = min(each["start"] for each in spent), max(each["stop"] for each in spent)
+        since, later = (
+            {each["key"] for each in attached.get_task_stream(start=start)}
+            for start in (begun - 1e-3, ended + 1e-3)
+        )
+        assert ours.keys() <= since
+        assert not ours.keys() & later
     assert ours.keys() == theirs.keys() and len(ours) == 46
     for key, their in theirs.items():
         our = ours[key]
@@ -533,18 +541,12 @@ def stands_still(cluster: DaskProcesses, attached: AttachedCluster) -> Iterator[
     until(lambda: attached.status == "watching", "it is watched again")
 
 
-def rest_and_tell(begun: Path, go: Path, ended: Path) -> None:
-    begun.touch()
-    rest_until(go)
-    ended.touch()
-
-
 def test_a_scheduler_that_stands_still_is_watched_again(
     cluster: DaskProcesses, client: distributed.Client, tmp_path: Path
 ) -> None:
     with spanwise.attach(client) as attached:
         begun, go, ended = [tmp_path / name for name in ("begun", "go", "ended")]
-        futures = [client.submit(rest_and_tell, begun, go, ended, pure=False)]
+        futures = [client.submit(rest_between, begun, go, ended, pure=False)]
         try:
             until(begun.exists, "a worker runs it")
             with stands_still(cluster, attached):
