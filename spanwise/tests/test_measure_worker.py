@@ -390,9 +390,9 @@ class TestState:
     def test_standing_still_is_cheap(self, double, threads_asleep):
         """Idle, and with sleeping tasks: at most 20 ms of CPU per second, all threads.
 
-        On a slow machine as much longer as lines of Python take there. What else it does makes
-        the same steps dearer, never cheaper: the least of three times is nearest to what they
-        cost.
+        On a slow machine it is as much more as a line of Python takes longer there. What else it
+        does makes the same steps dearer, never cheaper: the least of three times is nearest to
+        what they cost.
         """
         shares = []
         share, most = 1.0, 0.0

@@ -286,7 +286,7 @@ def test_who_asks_for_data_before_its_holder_knows_which_task_it_is_gets_it(
 ) -> None:
     """It was said to be lost: `adopt` and `assign` go by two links."""
     # (it is told of in the end, however slow the machine is)
-    monkeypatch.setattr(door, "ADOPTION_SECONDS", LIMIT)
+    monkeypatch.setattr(door, "ADOPTION_SECONDS", 10 * LIMIT)
     worker = Worker(0, "w", 1, 0.0, tmp_path)
     worker.keep_put(1, 7, "data", 4.0)
     worker.keep_put(1, 8, "more", 4.0)
@@ -308,7 +308,7 @@ def test_who_asks_for_data_before_its_holder_knows_which_task_it_is_gets_it(
         Server(worker)._get(OneLink(), message, Counter(), [])  # type: ignore[arg-type]
 
     for task_id, data_id, status in ((30, 7, ITEM_OK), (31, 8, ITEM_MISSING)):
-        asking = threading.Thread(target=ask)
+        asking = threading.Thread(target=ask, daemon=True)
         tables["ids"] = [(task_id,)]
         asking.start()
         wait_until("it waits", lambda: bool(worker._settled._waiters), LIMIT)  # type: ignore[attr-defined]
@@ -318,6 +318,7 @@ def test_who_asks_for_data_before_its_holder_knows_which_task_it_is_gets_it(
         else:
             worker.discard(data_id, 1)
         asking.join(LIMIT)
+        assert not asking.is_alive()
         assert answers.pop() == [status]
     # What is here does not wait for what is not, which waits but once.
     worker.keep_put(1, 9, "data", 4.0)
@@ -327,6 +328,7 @@ def test_who_asks_for_data_before_its_holder_knows_which_task_it_is_gets_it(
     monkeypatch.setattr(worker._settled, "wait", lambda left: waits.append(left) or False)
     ask()
     assert answers == [[ITEM_OK], [ITEM_MISSING] * 3] and len(waits) == 1
+    assert 0 < waits[0] <= 10 * LIMIT
     answers.clear()
     worker.discard(9, 1)
     tables["ids"] = [(31,)]

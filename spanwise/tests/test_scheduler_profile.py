@@ -55,7 +55,7 @@ def until_shown(client: Client, since: float | None) -> None:
     """Send it graphs until its profile shows what takes them in."""
     end = time.monotonic() + LIMIT_SECONDS
     while "translateSubmit" not in names_in(client.profile(scheduler=True, start=since)):
-        assert time.monotonic() < end
+        assert time.monotonic() < end, "the profile never shows translateSubmit"
         client.gather(client.map(double, range(2_000), pure=False))
 
 
