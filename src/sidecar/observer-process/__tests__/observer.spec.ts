@@ -385,8 +385,11 @@ describe('the observer', () => {
       const history = await panel.next('snapshot', ({ id }) => id === 3);
       expect(history.fields.result).toMatchObject({ total: 3 });
     } finally {
-      await patient.close();
-      clock.mockRestore();
+      try {
+        await patient.close();
+      } finally {
+        clock.mockRestore();
+      }
     }
   });
 
