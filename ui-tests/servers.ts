@@ -23,7 +23,13 @@ export function portOf(server: ServerName): number {
 
 /** Of a scheduler that is started again at its address: one that the system gives to nobody meanwhile. */
 export function schedulerPort(): string {
-  return setting('SPANWISE_BROWSER_PORTS').split(' ')[SERVERS.length] ?? '';
+  const port = setting('SPANWISE_BROWSER_PORTS').split(' ')[SERVERS.length];
+  if (port === undefined) {
+    throw new Error(
+      'SPANWISE_BROWSER_PORTS names no port for a scheduler: run "bash scripts/test browser"'
+    );
+  }
+  return port;
 }
 
 /** Of JupyterLab in the server's addresses. */

@@ -15,12 +15,12 @@ const PATIENCE_MS = 240_000;
 
 /** It has laid out what it had saved: before that, a new workspace may still bring its file browser to the front. */
 export async function started(page: Page): Promise<void> {
+  // One wait, which outlives a navigation on the way.
   await page.waitForFunction(
-    () => (window as Partial<Window>).jupyterapp !== undefined,
+    () => (window as Partial<Window>).jupyterapp?.restored.then(() => true),
     null,
     { polling: 100, timeout: PATIENCE_MS }
   );
-  await page.evaluate(() => window.jupyterapp.restored.then(() => undefined));
   await page
     .locator('#jupyterlab-splash')
     .waitFor({ state: 'detached', timeout: PATIENCE_MS });

@@ -1,11 +1,10 @@
 """Dask clusters as a shell starts them, for browser tests: ``python dask_clusters.py FOLDER PORT``.
 
 One is reached by TCP at PORT, one by TLS with an authority of its own; both compute `simulate`, on
-and on.
-A third address answers as a scheduler of an old release of Dask. The addresses are printed as a
-line of JSON; the certificates lie in FOLDER. A line of the standard input (``kill``, ``restart``,
-``close``) does that to the scheduler of the first cluster, and is printed when it is done; all ends
-with the standard input.
+and on. A third address answers as a scheduler of an old release of Dask. The addresses are printed
+as a line of JSON; the certificates lie in FOLDER. A line of the standard input (``kill``,
+``restart``, ``close``) does that to the scheduler of the first cluster, and is printed when it is
+done; all ends with the standard input.
 """
 
 from __future__ import annotations
