@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import urllib.error
 import urllib.request
 from typing import Any
 
@@ -51,8 +52,13 @@ class NotebookKernel:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"token {TOKEN}"},
         )
-        with urllib.request.urlopen(request, timeout=limit_seconds) as response:
-            answer = response.read()
+        try:
+            with urllib.request.urlopen(request, timeout=limit_seconds) as response:
+                answer = response.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                error.add_note(error.read().decode())  # (the server says why there)
+            raise
         return json.loads(answer) if answer else None
 
     def _answers(self) -> bool:
