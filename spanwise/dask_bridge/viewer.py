@@ -349,18 +349,29 @@ class Viewer:
     def close(self, why: str = "closed") -> None:
         """Watch no more: the plugin leaves if nobody else pulls. Twice is safe."""
         loop, wake = self._loop, self._wake
-        told = "the cluster was let go and went on"
-        if why == "kernel-ended":
-            told = "the kernel or program that watched the cluster has ended"
-        elif self.status != "watching":
-            told = "the cluster was let go while it did not answer"
         self._closing = True
         if loop is not None and wake is not None:
             with suppress(RuntimeError):  # (it has ended)
                 loop.call_soon_threadsafe(wake.set)
             self._thread.join(_END_SECONDS)
-        self._end_log(why, told, unwatched=True)
+        # (where the thread has ended the log, this does nothing)
+        self._end_log(why, self._why_let_go(why), unwatched=True)
         self.status = "closed"
+
+    def _why_let_go(self, why: str) -> str:
+        """Half a sentence, which says only what is known of the cluster."""
+        if why == "kernel-ended":
+            return "the kernel or program that watched the cluster has ended"
+        if self._is_known_closed:
+            return "the cluster was let go"
+        if self.status != "watching":
+            return "the cluster was let go while it did not answer"
+        return "the cluster was let go and went on"
+
+    @property
+    def _is_known_closed(self) -> bool:
+        """Whether its scheduler has said that it closes, or this process has closed it."""
+        return self._closed_at > 0.0 or self._is_closed()
 
     def forget_in_child(self) -> None:
         """In a fork, which has none of the threads: it is the parent that watches."""
@@ -372,7 +383,8 @@ class Viewer:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-            if not self._closing:
+            # (who closes a cluster often lets go of it at once)
+            if self._is_known_closed or not self._closing:
                 self._end_by_itself()
         except BaseException as error:  # noqa: BLE001 (said: nobody else hears of it)
             said = f"{type(error).__name__}: {error}"[:500]
@@ -416,7 +428,7 @@ class Viewer:
                     rest = _BUSY_SECONDS if busy else min(2 * rest, _QUIET_SECONDS)
                     await self._rest(next(soon, rest))
                 except (OSError, TimeoutError, ClusterError) as error:
-                    if self._closed_at or self._is_closed() or self._is_out_for_long(error):
+                    if self._is_known_closed or self._is_out_for_long(error):
                         break
                     await self._let_go()
                     await self._rest(pause)
@@ -504,7 +516,8 @@ class Viewer:
         assert log is not None and newest is not None
         told = "the cluster was closed"
         at = seen = max(log.now, self._closed_at or time() + self.clock_offset)
-        if outage is not None and outage.is_too_long:
+        is_given_up = outage is not None and outage.is_too_long
+        if outage is not None and is_given_up:
             told = outage.end()
             at, seen = outage.until, outage.noticed
             tell(f"The Dask cluster at {self.address} is watched no more: {told}.")
@@ -512,7 +525,8 @@ class Viewer:
         if not self._has_seen_end:
             log.unseen(log.now, seen)
         self.problem = f"{told[0].upper()}{told[1:]}."
-        self._end_log("closed", told, at)
+        # (of one that is given up nobody knows whether it goes on)
+        self._end_log("closed", told, at, unwatched=is_given_up)
         self.status = "closed"
 
     async def _listen(self) -> None:

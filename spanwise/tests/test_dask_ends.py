@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,6 +27,8 @@ from spanwise.dask_bridge.in_kernel import attach_here, let_go_here
 from spanwise.dask_bridge.pulled import VERSION
 from spanwise.dask_bridge.sample_pull import SamplePull
 from spanwise.dask_bridge.ship import NAME
+from spanwise.observed.find_observer import OBSERVER_VARIABLE
+from spanwise.observed.own_observer import OwnObserver
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_dask_attach import part, until
@@ -168,7 +173,14 @@ def test_a_scheduler_that_was_killed_may_come_back_until_it_is_given_up(
             processes.scheduler.kill()
             until(lambda: attached.status == "closed", "it is given up")
         assert attached.problem.startswith("Its scheduler could not be reached for")
-        listed(attached, second, is_ended)
+        # (it may go on behind a network that is away)
+        ended = listed(attached, second, is_ended)
+        assert ended["unwatched"] is True
+        assert re.fullmatch(
+            rf"Not watched since {clock}: its scheduler could not be reached for 0 min\. "
+            r"The history is kept\.",
+            ended["why"],
+        )
 
 
 def test_of_a_cluster_that_is_let_go_while_it_does_not_answer_nothing_is_claimed(
@@ -182,6 +194,73 @@ def test_of_a_cluster_that_is_let_go_while_it_does_not_answer_nothing_is_claimed
         ended = listed(attached, cluster, is_ended)
         assert "the cluster was let go while it did not answer. The history" in ended["why"]
         assert ended["unwatched"] is True
+
+
+def test_a_cluster_that_is_let_go_as_it_closes_is_said_to_be_closed(
+    local: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave, leaving = viewer.Viewer._leave, threading.Event()
+
+    async def leave_late(seen: viewer.Viewer) -> None:
+        leaving.set()
+        while not seen.is_closing:
+            await asyncio.sleep(0.01)
+        await leave(seen)
+
+    monkeypatch.setattr(viewer.Viewer, "_leave", leave_late)
+    # (the thread may take long to end on a slow machine)
+    monkeypatch.setattr(viewer, "_END_SECONDS", LIMIT_SECONDS)
+    with spanwise.attach(local) as attached:
+        local.close()
+        assert leaving.wait(LIMIT_SECONDS)
+        assert attached.status != "closed"
+        attached.let_go()
+        assert attached.problem == "The cluster was closed."
+        ended = listed(attached, attached.cluster_id, is_ended)
+        assert re.fullmatch(
+            r"Ended at \d\d:\d\d:\d\d: the cluster was closed\. The history is kept\.",
+            ended["why"],
+        )
+        assert "unwatched" not in ended
+
+
+def test_who_lets_go_is_told_of_the_cluster_only_what_is_known() -> None:
+    seen = unreached_viewer()
+    seen.status = "watching"
+    assert seen._why_let_go("closed") == "the cluster was let go and went on"
+    seen._is_closed = lambda: True
+    assert seen._why_let_go("closed") == "the cluster was let go"
+    seen._is_closed, seen._closed_at = bool, 1e9
+    assert seen._why_let_go("closed") == "the cluster was let go"
+    seen._closed_at, seen.status = 0.0, "reconnecting"
+    assert seen._why_let_go("closed") == "the cluster was let go while it did not answer"
+
+
+def test_of_a_program_that_watched_and_has_ended_the_panels_say_that(
+    local: distributed.LocalCluster,
+) -> None:
+    code = f"import spanwise; print(spanwise.attach({local.scheduler_address!r}).cluster_id)"
+    observer = OwnObserver()
+    try:
+        named = {OBSERVER_VARIABLE: str(Path(observer.secret_file).parent)}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            env=os.environ | named,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=True,
+        )
+        seen = SimpleNamespace(_viewer=SimpleNamespace(observer=observer))
+        ended = listed(seen, done.stdout.strip(), is_ended)
+    finally:
+        observer.close()
+    assert ended["unwatched"] is True
+    assert re.fullmatch(
+        r"Not watched since \d\d:\d\d:\d\d: the kernel or program that watched the cluster has "
+        r"ended\. The history is kept\.",
+        ended["why"],
+    )
 
 
 def test_a_scheduler_whose_connections_have_ended_is_not_waited_for() -> None:
