@@ -32,7 +32,6 @@ _PART = [
     "partOffset",
     "partDuration",
     "partFrom",
-    "partHeld",
 ]
 #: Statuses by `distributed`'s names.
 _STATUS = {"ok": "OK", "failed": "error"}
@@ -78,7 +77,9 @@ class TaskRecords:
             }
             for lane in page["lanes"]
         ]
-        parts = zip(*(page[column] for column in _PART), strict=True)
+        # An observer of before does not tell which parts held their thread.
+        held = page.get("partHeld") or [1] * len(page["partKind"])
+        parts = zip(*(page[column] for column in _PART), held, strict=True)
         rows = zip(*(page[column] for column in _RUN), strict=True)
         for row_number, row in enumerate(rows):
             run, key, function, span, lane, status, kind, attempt, since, *rest = row
@@ -86,14 +87,14 @@ class TaskRecords:
             start = self._epoch + since
             startstops = []
             for figures in itertools.islice(parts, own_parts):
-                action, of, within, offset, seconds, source, held = figures
+                action, of, within, offset, seconds, source, is_held = figures
                 part = {
                     "action": names[action],
                     "start": start + offset,
                     "stop": start + offset + seconds,
                     "function": names[of],
                     "span": spans[within],
-                    "held": held == 1,
+                    "held": is_held == 1,
                 }
                 if part["action"] == "transfer":
                     part["source"] = None if source is None else names[source]

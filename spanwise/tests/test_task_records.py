@@ -190,6 +190,19 @@ def test_a_run_cut_by_a_page_is_one_record() -> None:
     assert (whole["worker"], whole["thread"], whole["type"]) == ("w", None, None)
 
 
+def test_of_an_observer_of_before_all_parts_count_as_held() -> None:
+    def held(of_page: dict[str, Any]) -> list[bool]:
+        records = TaskRecords(100.0)
+        records.add(of_page)
+        (record,) = records.in_order_of_start()
+        return [each["held"] for each in record["startstops"]]
+
+    told = page(7, [0, 1], partHeld=[0, 1])
+    assert held(told) == [False, True]
+    del told["partHeld"]
+    assert held(told) == [True, True]
+
+
 def ended(status: str, **changes: Any) -> dict[str, Any]:
     """The record of a run that ended so, by the page's last name."""
     records = TaskRecords(100.0)
