@@ -26,7 +26,7 @@ from spanwise.wire.schema import PROTOCOL, link_type
 _UNSUPPORTED_DATA = 1003
 _TOO_BIG = 1009
 _TRY_AGAIN_LATER = 1013
-#: The page adds that the computation goes on.
+#: Strips of panels add that the computation goes on, unless the cluster has ended.
 _OBSERVER_GONE = "The observer stopped and is being started again."
 
 _POLICY_VIOLATION = 1008

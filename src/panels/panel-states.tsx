@@ -127,7 +127,9 @@ export function clusterState(
       icon,
       title:
         cluster.state === 'ended'
-          ? trans.__('No task ran.')
+          ? cluster.unwatched === true
+            ? trans.__('No task was seen.')
+            : trans.__('No task ran.')
           : trans.__('No tasks yet.'),
       sentence:
         cluster.state === 'ended'
@@ -349,10 +351,14 @@ export function strips(
   const { status, cluster, figuresTo, now } = options;
   const list: PanelStrip[] = [];
   const isMissing = cluster !== null && (options.missingSince ?? null) !== null;
+  const isEnded = cluster?.state === 'ended';
   const upTo =
     figuresTo === null
       ? ''
-      : ` ${trans.__('Figures are from %1; your computation goes on.', formatDuration(figuresTo))}`;
+      : isEnded
+        ? ` ${trans.__('Figures are from %1.', formatDuration(figuresTo))}`
+        : ` ${trans.__('Figures are from %1; your computation goes on.', formatDuration(figuresTo))}`;
+  const goesOn = isEnded ? '' : ` ${trans.__('Your computation goes on.')}`;
   if (status.kind === 'reconnecting') {
     const seconds = Math.max(0, Math.round((now - status.since) / 1000));
     list.push({
@@ -365,8 +371,7 @@ export function strips(
     list.push({
       key: 'link',
       tone: 'warning',
-      sentence:
-        status.sentence + (upTo || ` ${trans.__('Your computation goes on.')}`),
+      sentence: status.sentence + (upTo || goesOn),
       button: { label: trans.__('Try now'), onClick: actions.reconnect }
     });
   } else if (isMissing && cluster?.state === 'ended') {

@@ -12,6 +12,7 @@ import { labContext } from '../../lab/__tests__/lab-context';
 import type { SpansResult } from '../../wire/panel-link';
 import { taskStreamIcon } from '../icons';
 import { SpanwisePanel } from '../panel';
+import { strips } from '../panel-states';
 import type { TableData } from '../format';
 import type {
   IClusterOffers,
@@ -271,7 +272,7 @@ describe('SpanwisePanel', () => {
       clusterInfo({ ...none, state: 'ended', unwatched: true })
     );
     expect(await drawn(panel)).toContain(
-      'No task ran.first-look ran no task while it was watched.'
+      'No task was seen.first-look ran no task while it was watched.'
     );
     expect(text).not.toContain('yet');
   });
@@ -477,6 +478,48 @@ describe('SpanwisePanel', () => {
     const text = await drawn(panel);
     expect(text).toContain(`${sentence} Your computation goes on.`);
     expect(text).toContain('3 tasks');
+  });
+
+  it('does not say of a cluster that has ended that its computation goes on', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    const cluster = clusterInfo({ state: 'ended' });
+    made.feed.setClusters(cluster);
+    made.feed.running[0]?.answer(ANSWER);
+    const sentence = 'The observer stopped and is being started again.';
+    const none = { kind: 'no-observer', sentence } as const;
+    made.feed.setStatus(none);
+    const text = await drawn(panel);
+    expect(text).toContain(sentence);
+    expect(text).not.toContain('goes on');
+
+    const given = {
+      cluster,
+      hasFigures: true,
+      figuresTo: 12,
+      failure: null,
+      now: NOW,
+      follows: false,
+      target: {}
+    };
+    const actions = { reconnect: jest.fn(), setFollows: jest.fn() };
+    const reconnecting = { kind: 'reconnecting', since: NOW - 3000 } as const;
+    const said = (
+      status: typeof none | typeof reconnecting,
+      state: 'ended' | 'running'
+    ) =>
+      strips(
+        { ...given, cluster: { ...cluster, state }, status },
+        nullTranslator.load('spanwise'),
+        actions
+      ).map(strip => strip.sentence.replaceAll('\u00a0', ' '))[0];
+    expect(said(none, 'ended')).toBe(`${sentence} Figures are from 12.0 s.`);
+    expect(said(reconnecting, 'ended')).toBe(
+      'Reconnecting (3 s). Figures are from 12.0 s.'
+    );
+    expect(said(reconnecting, 'running')).toBe(
+      'Reconnecting (3 s). Figures are from 12.0 s; your computation goes on.'
+    );
   });
 
   it('says in one sentence what is missing', async () => {
