@@ -51,6 +51,8 @@ type Group =
   | 'filtered out'
   | 'idle';
 
+type Remark = 'event-loop' | 'pool-start';
+
 /** A part of a bar: an activity or a cause of idleness. */
 export type Part = {
   readonly id: string;
@@ -59,6 +61,8 @@ export type Part = {
   readonly word: string;
   readonly role: { readonly kind: ActivityRole } | { readonly idle: IdleRole };
   readonly group: Group;
+  /** What its label leaves open, where neither `id` nor `role` tells which label it has. */
+  readonly remark?: Remark;
   readonly value: number;
   /** Share of the capacity; null where the unit has none. */
   readonly share: number | null;
@@ -73,6 +77,7 @@ type Meaning = {
   word?: string;
   kind: ActivityRole;
   group: Group;
+  remark?: Remark;
 };
 
 /** What came to nothing, for whatever reason: Show as table tells them apart. */
@@ -102,7 +107,8 @@ const OTHER: Meaning = {
 /** What Dask's workers tell as their `executor`, `offload` and `other`. */
 const EVENT_LOOP: Meaning = {
   ...OTHER,
-  label: 'waiting for the event loop'
+  label: 'waiting for the event loop',
+  remark: 'event-loop'
 };
 
 // Several activities may be one part of the bar, as reading and writing are "disk".
@@ -219,6 +225,7 @@ type IdleRole = keyof typeof CAUSES;
 const LOCAL_CAUSES: typeof CAUSES = {
   ...CAUSES,
   'held-elsewhere': 'held on another thread',
+  stopped: 'process stopped',
   scheduler: 'pool start, handing out'
 };
 
@@ -319,7 +326,9 @@ function withError(
 }
 
 function part(
-  shown: Pick<Part, 'id' | 'label' | 'role' | 'group'> & { word?: string },
+  shown: Pick<Part, 'id' | 'label' | 'role' | 'group' | 'remark'> & {
+    word?: string;
+  },
   value: number,
   whole: number,
   unit: string
@@ -341,6 +350,16 @@ export function remarkOn(
   { account }: FineMetricsResult,
   trans: Trans
 ): string {
+  switch (part.remark) {
+    case 'event-loop':
+      return trans.__(
+        'What Dask calls “executor”, “offload” and “other”: mostly waits for the worker’s event loop, in which a thread may have been free.'
+      );
+    case 'pool-start':
+      return trans.__(
+        'From when a task could run until a thread began it: the pool was starting, or the task was being handed out.'
+      );
+  }
   switch (part.id) {
     case 'noncpu':
       return account === 'told'
@@ -354,18 +373,6 @@ export function remarkOn(
       return trans.__(
         'Modules that were not imported yet when a function or its arguments were unpickled.'
       );
-    case 'other':
-      return part.label === EVENT_LOOP.label
-        ? trans.__(
-            'What Dask calls “executor”, “offload” and “other”: mostly waits for the worker’s event loop, in which a thread may have been free.'
-          )
-        : '';
-    case 'idle:scheduler':
-      return part.label === LOCAL_CAUSES.scheduler
-        ? trans.__(
-            'From when a task could run until a thread began it: the pool was starting, or the task was being handed out.'
-          )
-        : '';
     default:
       return '';
   }
@@ -492,7 +499,7 @@ function hiddenPart(seconds: number, total: number): Part[] {
 export function footText(result: FineMetricsResult, trans: Trans): string {
   if (result.unit === 'seconds' && result.account === 'told') {
     return trans.__(
-      '%1 as Dask adds them up, with waits for the worker’s event loop: more than the tasks ran',
+      '%1 of tasks as Dask adds them up, with waits for the worker’s event loop',
       formatDuration(headlineOf(result).total)
     );
   }
@@ -613,7 +620,8 @@ export function idleParts(
         id: `idle:${cause}`,
         label: idle === null ? cause : causes[idle],
         role: { idle: idle ?? 'unknown' },
-        group: 'idle'
+        group: 'idle',
+        remark: isLocal && idle === 'scheduler' ? 'pool-start' : undefined
       } as const;
       return part(shown, seconds, whole, 'seconds');
     })

@@ -48,6 +48,7 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['held on another thread', trans => trans.__('held on another thread')],
   ['paused for memory', trans => trans.__('paused for memory')],
   ['worker stopped', trans => trans.__('worker stopped')],
+  ['process stopped', trans => trans.__('process stopped')],
   [
     'scheduler not yet answered',
     trans => trans.__('scheduler not yet answered')

@@ -196,6 +196,7 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
           this.update();
         }}
         showsBreakdown={this._showsBreakdown}
+        isLocal={this._isLocal}
         context={this.context}
         trans={this.trans}
         onToggle={key => {

@@ -40,6 +40,8 @@ type MemoryViewProps = {
   /** What of the time is looked at; undefined: all of it. */
   readonly range: readonly [number, number] | undefined;
   readonly showsBreakdown: boolean;
+  /** Whether it shows a run without a cluster. */
+  readonly isLocal: boolean;
   readonly context: PanelContext;
   readonly trans: TranslationBundle;
   onToggle(key: string): void;
@@ -47,10 +49,9 @@ type MemoryViewProps = {
 };
 
 export function MemoryView(props: MemoryViewProps): JSX.Element {
-  const { result, align, show, hidden, range, context, trans } = props;
+  const { result, align, show, hidden, range, isLocal, context, trans } = props;
   const box = React.useRef<HTMLDivElement>(null);
   const { width } = useSize(box, 800);
-  const isLocal = context.cluster.current?.kind === 'local';
   const [cursor, setCursor] = React.useState<Cursor | null>(null);
   const lines = React.useMemo(
     () => memoryLines(result, align, trans, hidden, isLocal),

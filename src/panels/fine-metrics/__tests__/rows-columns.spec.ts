@@ -306,7 +306,7 @@ describe('the bar', () => {
       ['idle:inputs-in-flight', 'inputs in flight'],
       ['idle:held-elsewhere', 'held on another thread'],
       ['idle:paused', 'paused for memory'],
-      ['idle:stopped', 'worker stopped'],
+      ['idle:stopped', 'process stopped'],
       ['idle:scheduler', 'pool start, handing out'],
       ['idle:unknown', 'cause not known']
     ]);
