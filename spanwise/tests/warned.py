@@ -6,6 +6,7 @@ It runs at any moment, and tells then of the sockets and coroutines that other t
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -29,13 +30,18 @@ def warnings_as_errors() -> Iterator[None]:
 
 
 def of_the_block(caught: Iterable[warnings.WarningMessage]) -> list[warnings.WarningMessage]:
-    """Return those that the block itself led to, or that tell of something of ours."""
-    return [each for each in caught if not _is_of_others(each)]
+    """Return those that the block itself led to, or that tell of something of ours.
+
+    Of coroutines of tests those of the calling file: what a test gives as a task we may drop.
+    """
+    own = Path(sys._getframe(1).f_code.co_filename)
+    return [each for each in caught if not _is_of_others(each, own)]
 
 
-def _is_of_others(warning: warnings.WarningMessage) -> bool:
+def _is_of_others(warning: warnings.WarningMessage, own: Path) -> bool:
     if isinstance(warning.source, CoroutineType):  # that nobody has awaited
         file = Path(warning.source.cr_code.co_filename)
-        return not file.is_relative_to(_PACKAGE) or file.is_relative_to(_PACKAGE / "tests")
+        is_ours = file.is_relative_to(_PACKAGE) and not file.is_relative_to(_PACKAGE / "tests")
+        return not is_ours and file != own
     is_socket = re.match(THEIRS, str(warning.message)) is not None
     return warning.category is ResourceWarning and is_socket
