@@ -14,6 +14,7 @@ from typing import Any
 
 from spanwise.observed.questions import IDLE, FineMetrics, counts_twice
 from spanwise.observed.span_info import SpanInfo
+from spanwise.observed.task_records import STATUS
 
 Section = dict[str, Any]
 Chart = dict[str, Any]
@@ -40,8 +41,8 @@ ACTIONS = (
     "serialize",
     "import",
 )
-#: Statuses of records by the log's names.
-_STATUS = {"OK": "ok", "error": "failed"}
+#: The log's names of statuses, by those of records.
+_SAID = {status: said for said, status in STATUS.items()}
 #: Where a function's colour is in the palette, and in which dozen.
 Slot = tuple[int, int]
 _OTHER: Slot = (-1, 0)
@@ -81,9 +82,9 @@ def _rate(value: float | None) -> Cell:
 
 
 def _of_unit(value: float, unit: str) -> Cell:
-    if unit == "seconds":
-        return seconds(value)
-    return nbytes(value) if unit == "bytes" else count(value)
+    """Of another unit than the three it may be a ratio as well."""
+    of = {"seconds": seconds, "bytes": nbytes, "count": count}.get(unit)
+    return _figure(value, "amount") if of is None else of(value)
 
 
 def table(
@@ -223,7 +224,7 @@ def task_stream(
             "key": [str(each["key"])[:_KEY_CHARACTERS] for each in shown],
             "lane": [lane_of[each["worker_name"], each["lane"]] for each in shown],
             "function": own,
-            "status": [_STATUS.get(each["status"], each["status"]) for each in shown],
+            "status": [_SAID.get(each["status"], each["status"]) for each in shown],
         },
         "boxes": boxes,
     }
@@ -234,13 +235,9 @@ def _held_seconds(record: Record) -> float:
     return sum(part["stop"] - part["start"] for part in record["startstops"] if part["held"])
 
 
-def _taken(record: Record) -> float:
-    return sum(part["stop"] - part["start"] for part in record["startstops"])
-
-
 def _longest(records: Sequence[Record]) -> list[Record]:
     """As many as a page draws, in their order."""
-    by_time = sorted(range(len(records)), key=lambda place: -_taken(records[place]))
+    by_time = sorted(range(len(records)), key=lambda place: -_held_seconds(records[place]))
     places: list[int] = []
     parts = 0
     for place in by_time[:MOST_RECORDS]:
@@ -268,10 +265,12 @@ def fine_metrics(metrics: FineMetrics) -> list[Section]:
     # (context execute is what tasks held threads for; of idle time no thread did anything)
     runs = {key: value for key, value in metrics.items() if key[0] == "execute" and key[:3] != IDLE}
     of_runs = FineMetrics(runs, {})
+    # (tasks of Dask wait for an event loop, and that is counted)
+    of_seconds = "activity told" if metrics.summary.get("account") == "told" else "activity"
     functions = [[word(name), seconds(value)] for name, value in by_value(of_runs.by_function())]
     activities = [
         [
-            word(_label(activity), "activity" if unit == "seconds" else "activity of amount"),
+            word(_label(activity), of_seconds if unit == "seconds" else "activity of amount"),
             word(unit),
             _of_unit(value, unit),
         ]
@@ -281,7 +280,7 @@ def fine_metrics(metrics: FineMetrics) -> list[Section]:
     idle = {key[2]: value for key, value in metrics.items() if key[0] == "idle"}
     background = [
         [
-            word(context, "context"),
+            word(context, "context of transfer" if activity == "transfer" else "context"),
             word(function),
             word(_label(activity), "moved"),
             word(unit),

@@ -34,7 +34,7 @@ _PART = [
     "partFrom",
 ]
 #: Statuses by `distributed`'s names.
-_STATUS = {"ok": "OK", "failed": "error"}
+STATUS = {"ok": "OK", "failed": "error"}
 #: What is before the frames of a traceback.
 _HEAD = "Traceback (most recent call last):"
 
@@ -108,7 +108,7 @@ class TaskRecords:
                 "key": self._key_of(key),
                 "name": names[function],
                 **lanes[lane],
-                "status": _STATUS.get(said, said),
+                "status": STATUS.get(said, said),
                 "attempt": attempt,
                 "span": spans[span],
                 "nbytes": nbytes,

@@ -496,6 +496,18 @@ def test_a_picture_has_no_more_parts_than_it_may(monkeypatch: pytest.MonkeyPatch
         assert section.get("left") == told
 
 
+def test_the_longest_are_those_that_took_most_of_their_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    records = [record(number, seconds) for number, seconds in enumerate((1.0, 2.0, 3.0))]
+    fetched = {"action": "transfer", "stop": 190.0, "held": False}
+    records[0]["startstops"].append(records[0]["startstops"][0] | fetched)
+    monkeypatch.setattr(report_page, "MOST_RECORDS", 2)
+    section = report_page.task_stream(records, 100.0, 9.0, {})
+    assert section["records"]["key"] == [records[number]["key"] for number in (1, 2)]
+    assert section["left"] == {"of": 3, "seconds": 1.0}
+
+
 def test_figures_are_parted_into_those_of_tasks_idle_time_and_the_rest() -> None:
     entries: dict[tuple[str, str, Any, str], float] = {
         ("execute", "f", "thread-cpu", "seconds"): 2.0,
@@ -504,6 +516,7 @@ def test_figures_are_parted_into_those_of_tasks_idle_time_and_the_rest() -> None
         ("execute", "g", ("own", 1), "seconds"): 4.0,
         ("execute", "g", "nothing", "seconds"): 0.0,
         ("execute", "g", "hits", "count"): 3.0,
+        ("execute", "g", "full", "ratio"): 0.25,
         ("execute", "N/A", "idle or other spans", "seconds"): 64.0,
         ("idle", "", "paused", "seconds"): 8.0,
         ("idle", "", "scheduler", "seconds"): 16.0,
@@ -511,6 +524,7 @@ def test_figures_are_parted_into_those_of_tasks_idle_time_and_the_rest() -> None
         ("noncpu", "f", "gil", "seconds"): 32.0,
         ("gather-dep", "", "network", "seconds"): 128.0,
         ("get-data", "h", "network", "seconds"): 0.5,
+        ("background", "h", "transfer", "seconds"): 0.25,
     }
     summary = {"notes": ["One.", "Two."], "byFunction": [{"function": "f", "slot": 5, "round": 1}]}
     metrics = FineMetrics(entries, summary)
@@ -522,14 +536,23 @@ def test_figures_are_parted_into_those_of_tasks_idle_time_and_the_rest() -> None
         ("thread-cpu", "seconds", 3.0),
         ("disk-read", "bytes", 2048.0),
         ("hits", "count", 3.0),
+        ("full", "ratio", 0.25),
     ]
-    assert [row[2] for row in kinds(activities)] == ["seconds", "seconds", "bytes", "count"]
-    amount = "activity of amount"
-    assert [row[0] for row in kinds(activities)] == ["activity", "activity", amount, amount]
+    units = ["seconds", "seconds", "bytes", "count", "amount"]
+    assert [row[2] for row in kinds(activities)] == units
+    assert [row[0] for row in kinds(activities)] == ["activity"] * 2 + ["activity of amount"] * 3
+    _, of_dask, *_ = report_page.fine_metrics(FineMetrics(entries, {"account": "told"}))
+    assert [row[0] for row in kinds(of_dask)][:3] == ["activity told"] * 2 + ["activity of amount"]
     assert kinds(idle) == [("cause", "seconds")] * 2
-    assert kinds(background) == [("context", "", "moved", "", "seconds")]
+    assert kinds(background) == [
+        ("context", "", "moved", "", "seconds"),
+        ("context of transfer", "", "moved", "", "seconds"),
+    ]
     assert values(idle) == [("scheduler", 16.0), ("paused", 8.0)]
-    assert values(background) == [("get-data", "h", "network", "seconds", 0.5)]
+    assert values(background) == [
+        ("get-data", "h", "network", "seconds", 0.5),
+        ("background", "h", "transfer", "seconds", 0.25),
+    ]
     assert report_page.slots_of(metrics) == {"f": (5, 1)}
     empty = report_page.fine_metrics(FineMetrics({}, {}))
     assert [each["title"] for each in empty] == list(report_page.FINE_TITLES)

@@ -45,9 +45,14 @@ export type Shown =
   | 'bytes/s'
   | 'percent'
   | 'count'
+  /** Of a unit of the user's. */
+  | 'amount'
   /** Of fine metrics: a place, what was done within tasks and beside them, and why a thread was idle. */
   | 'context'
+  | 'context of transfer'
   | 'activity'
+  /** Of sums that a Dask cluster tells. */
+  | 'activity told'
   | 'activity of amount'
   | 'moved'
   | 'cause'

@@ -7,6 +7,7 @@ import {
   movedWord
 } from '../../panels/fine-metrics/rows';
 import {
+  formatAmount,
   formatBytes,
   formatCount,
   formatDuration,
@@ -44,6 +45,8 @@ function figure(value: number, as: Shown | undefined): string {
       return `${formatBytes(value)}/s`;
     case 'percent':
       return formatPercent(value);
+    case 'amount':
+      return formatAmount(value);
     default:
       return formatCount(value);
   }
@@ -53,8 +56,13 @@ function word(text: string, as: Shown | undefined): string {
   switch (as) {
     case 'context':
       return movedPlace(text, english);
+    case 'context of transfer':
+      // (behind tasks their inputs come)
+      return movedPlace(text === 'background' ? 'receive' : text, english);
     case 'activity':
       return activityWord(text, 'seconds', english);
+    case 'activity told':
+      return activityWord(text, 'seconds', english, true);
     case 'activity of amount':
       return activityWord(text, 'count', english);
     case 'moved':
@@ -72,6 +80,7 @@ function word(text: string, as: Shown | undefined): string {
     case 'bytes/s':
     case 'percent':
     case 'count':
+    case 'amount':
     case undefined:
       return text;
     default:

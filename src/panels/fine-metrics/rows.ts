@@ -10,6 +10,7 @@ import type { Trans } from '../../base/trans';
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
 import {
   cellOf,
+  formatAmount,
   formatBytes,
   formatCount,
   formatDuration,
@@ -112,7 +113,7 @@ const EVENT_LOOP: Meaning = {
 };
 
 // Several activities may be one part of the bar, as reading and writing are "disk".
-const MEANINGS: Readonly<Record<string, Meaning>> = {
+export const MEANINGS: Readonly<Record<string, Meaning>> = {
   // The states of a thread that computes have the same words as in the Profile.
   'thread-cpu': { id: 'cpu', label: 'CPU', kind: 'cpu', group: 'CPU' },
   'thread-noncpu': {
@@ -187,6 +188,18 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   lost: IN_VAIN
 };
 
+/** What one part of a bar holds together, by itself. */
+const APART: Readonly<Record<string, string>> = {
+  ...PART_WORDS,
+  failed: 'failed',
+  cancelled: 'cancelled',
+  lost: 'lost',
+  executor: 'executor',
+  offload: 'offload',
+  compress: 'compress',
+  decompress: 'decompress'
+};
+
 /** Computing, in bytes and counts, which have no CPU share. */
 const COMPUTING: Meaning = {
   id: 'cpu',
@@ -229,34 +242,42 @@ const LOCAL_CAUSES: typeof CAUSES = {
   scheduler: 'pool start, handing out'
 };
 
-function meaningOf(activity: string, unit: string): Meaning {
+/** What a table has for a name: users' own labels may be words that every object has. */
+function known<T>(
+  table: Readonly<Record<string, T>>,
+  name: string
+): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+function meaningOf(activity: string, unit: string, isTold = false): Meaning {
   if (unit !== 'seconds' && activity === 'compute') {
     return COMPUTING;
   }
-  // (users' own labels may be words that every object has)
-  const known = Object.hasOwn(MEANINGS, activity)
-    ? MEANINGS[activity]
-    : undefined;
-  return (
-    known ?? {
-      id: activity,
-      label: activity,
-      kind: 'other',
-      group: 'the rest'
-    }
-  );
+  const found = known(MEANINGS, activity);
+  return isTold && found === OTHER
+    ? EVENT_LOOP
+    : (found ?? {
+        id: activity,
+        label: activity,
+        kind: 'other',
+        group: 'the rest'
+      });
 }
 
-/** An activity apart from others that the bar adds to it: "read from disk", "waiting or blocked". */
+/**
+ * An activity apart from others that the bar adds to it: "read from disk", "waiting or blocked".
+ *
+ * @param isTold - see {@link partsOf}.
+ */
 export function activityWord(
   activity: string,
   unit: string,
-  trans: Trans
+  trans: Trans,
+  isTold = false
 ): string {
-  const word = Object.hasOwn(PART_WORDS, activity)
-    ? PART_WORDS[activity]
-    : undefined;
-  return legendWord(word ?? meaningOf(activity, unit).label, trans);
+  const word = known(APART, activity);
+  return legendWord(word ?? meaningOf(activity, unit, isTold).label, trans);
 }
 
 /** Why threads were idle. */
@@ -271,7 +292,9 @@ function formatUnit(value: number | null, unit: string): string {
     ? formatDuration(value)
     : unit === 'bytes'
       ? formatBytes(value)
-      : formatCount(value);
+      : unit === 'count'
+        ? formatCount(value)
+        : formatAmount(value);
 }
 
 /**
@@ -290,8 +313,7 @@ export function partsOf(
     if (activity.startsWith('idle:') || !(value > 0)) {
       continue;
     }
-    const own = meaningOf(activity, unit);
-    const meaning = isTold && own === OTHER ? EVENT_LOOP : own;
+    const meaning = meaningOf(activity, unit, isTold);
     const sum = sums.get(meaning.id);
     if (sum === undefined) {
       sums.set(meaning.id, { meaning, value });
@@ -760,7 +782,7 @@ export function movedWord(what: string, trans: Trans): string {
     case 'memory-read':
       return trans.__('from memory');
     default:
-      return legendWord(PART_WORDS[what] ?? what, trans);
+      return legendWord(known(PART_WORDS, what) ?? what, trans);
   }
 }
 
@@ -792,7 +814,7 @@ function movedMeaning(
       context === ''
         ? word
         : trans.__('%1: %2', movedPlace(context, trans), word),
-    kind: MOVED_KINDS[what] ?? 'other'
+    kind: known(MOVED_KINDS, what) ?? 'other'
   };
 }
 

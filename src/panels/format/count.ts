@@ -12,6 +12,19 @@ export function formatCount(count: number | null): string {
   return threeFigures(count / divisor) + SPACE + unit;
 }
 
+/** A figure of a unit of the user's, which may be no whole number: 12,640, 0.25, 0.00123, from a thousand on as a count. */
+export function formatAmount(amount: number | null): string {
+  if (amount === null || Number.isInteger(amount)) {
+    return formatCount(amount);
+  }
+  const size = Math.abs(amount);
+  return !(size < 999.5)
+    ? formatCount(amount)
+    : size < 0.0995
+      ? (amount < 0 ? MINUS : '') + size.toPrecision(3)
+      : threeFigures(amount);
+}
+
 /** Every digit, grouped: 1,250,000. */
 export function formatExactCount(count: number): string {
   const digits = String(Math.abs(Math.round(count)));

@@ -1,6 +1,6 @@
 export { KIND_WORDS, PART_WORDS } from './activity-words';
 export { formatBytes, formatBytesOf, formatByteSeconds } from './bytes';
-export { formatCount, formatExactCount } from './count';
+export { formatAmount, formatCount, formatExactCount } from './count';
 export { formatChange, formatDifference } from './difference';
 export { formatDuration } from './duration';
 export { legendWord, workerLabel } from './legend-word';

@@ -561,6 +561,7 @@ describe('what moved', () => {
       { ...one, activity: 'disk-read', seconds: 3 },
       { ...one, activity: 'deserialize', seconds: 2 },
       { ...one, activity: 'receive: transfer', seconds: 1 },
+      { ...one, activity: 'constructor', seconds: 0.5 },
       { ...one, activity: 'none', seconds: 0 }
     ];
     const rows = movedRows({ ...result, background }, english);
@@ -573,7 +574,8 @@ describe('what moved', () => {
       ['spill: network', 'transfer', 4],
       ['read from disk', 'disk', 3],
       ['deserialise', 'serialize', 2],
-      ['receive: network', 'transfer', 1]
+      ['receive: network', 'transfer', 1],
+      ['constructor', 'other', 0.5]
     ]);
     expect(rows[0]).toMatchObject({ id: 'send' });
     const translated = movedRows({ ...result, background }, bracketing);
