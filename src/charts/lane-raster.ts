@@ -212,14 +212,16 @@ class LaneLines {
     const { laneHeight, stripHeight } = this._options;
     const air = Math.max(1, Math.round(this._options.pixelRatio));
     const bottom = laneHeight - air;
-    const stripTop = bottom - stripHeight;
+    // However low a lane is, a line of work stays.
+    const stripTop = Math.max(air + 1, bottom - stripHeight);
+    const hole = stripTop - air > air ? air : 0;
     for (let y = air; y < bottom; y += 1) {
       const isPlain =
         !this._hasWorkPattern &&
         !this._hasTopLines &&
-        !(this._hasStrip && y >= stripTop - air);
+        !(this._hasStrip && y >= stripTop - hole);
       pixels.set(
-        isPlain ? this._work : this._scanLine(y - air, y, stripTop, air),
+        isPlain ? this._work : this._scanLine(y - air, y, stripTop, hole),
         offset + y * this._width
       );
     }
@@ -230,7 +232,7 @@ class LaneLines {
     row: number,
     y: number,
     stripTop: number,
-    air: number
+    holeHeight: number
   ): Uint32Array {
     const { patternLine, pixelRatio } = this._options;
     const scan = this._scan;
@@ -238,7 +240,9 @@ class LaneLines {
     if (this._hasWorkPattern) {
       this._drawPattern(scan, this._workPattern, y);
     }
-    if (this._hasTopLines) {
+    const air = y - row;
+    // Where they are all that there is room for, the box has its colour alone.
+    if (this._hasTopLines && stripTop - holeHeight - air > 2 * pixelRatio) {
       // 2 px of line, 2 px of box, 2 px of line.
       const band = Math.floor(row / (2 * pixelRatio));
       const needed = band === 0 ? 1 : band === 2 ? 2 : 99;
@@ -248,7 +252,7 @@ class LaneLines {
         }
       }
     }
-    if (this._hasStrip && y >= stripTop - air) {
+    if (this._hasStrip && y >= stripTop - holeHeight) {
       const isHole = y < stripTop;
       for (let x = 0; x < scan.length; x += 1) {
         if (this._strip[x] !== 0) {

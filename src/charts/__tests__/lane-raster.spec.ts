@@ -79,6 +79,48 @@ describe('lanes as pixels', () => {
     expect(line(raster, 9, 9)).toBe('.........');
   });
 
+  it.each([
+    [1, 4, 1],
+    [1.25, 5, 1],
+    [1.5, 6, 2],
+    [1.75, 7, 2],
+    [2, 8, 2],
+    [2.5, 10, 3],
+    [3, 12, 3]
+  ])(
+    'hides no work under what ran behind it where lanes are low, at scale %f',
+    (pixelRatio, laneHeight, stripHeight) => {
+      const tile = drawnTile(['aaaaaaaa']);
+      const raster = rasteriseTile(
+        {
+          ...tile,
+          laneIndex: Uint16Array.of(0, 0),
+          from: Float32Array.of(0, 0),
+          to: Float32Array.of(20, 20),
+          function: Uint16Array.of(0, 0),
+          kind: Uint8Array.of(0, 1),
+          strip: Uint8Array.of(0, 1),
+          cover: Uint8Array.of(255, 255),
+          tasks: Uint32Array.of(1, 0)
+        },
+        {
+          ...options,
+          lanes: 1,
+          pixelRatio,
+          laneHeight,
+          stripHeight,
+          fillOf: kind => ({ ...fillOf(kind), topLines: kind === 1 ? 0 : 2 })
+        }
+      );
+      const lines = Array.from({ length: laneHeight }, (_, y) =>
+        line(raster, y, 9)
+      );
+      expect(lines).toContain('#########');
+      expect(lines).toContain('TTTTTTTTT');
+      expect(lines[0]).toBe('.........');
+    }
+  );
+
   it('draws each pattern over wide boxes, and none over narrow ones', () => {
     const shades = (pattern: BoxFill['pattern'], drawing: string) => {
       const raster = rasteriseTile(drawnTile([drawing]), {
