@@ -5,17 +5,12 @@ import {
   pixel,
   rowsInLane
 } from '../../charts/lane-fills';
-import {
-  type BoxColumns,
-  type BoxFill,
-  rasteriseTile
-} from '../../charts/lane-raster';
+import type { BoxColumns, BoxFill } from '../../charts/lane-raster';
 import { COLOURS, type ShadeColours } from '../../charts/palette';
 import {
   formatCount,
   formatDuration,
   formatInstant,
-  KIND_WORDS,
   legendWord
 } from '../../panels/format';
 import { axisTicks } from '../../panels/task-stream/figure';
@@ -25,13 +20,17 @@ import type { TaskStreamSection } from '../content';
 import { english } from '../english';
 import { type DrawnBox, drawnBoxes } from './drawn-boxes';
 import { element } from './elements';
+import { laneBlocks } from './lane-blocks';
 import { partWord } from './shown';
 import { tableOf } from './table';
+import { legendElement } from './task-stream-legend';
 
 const AXIS_PX = 20;
 const LABEL_PX = 150;
 const LANE_PX = 20;
 const SMALLEST_LANE_PX = 4;
+/** Of the screen, whatever its scale: a line of work, and air on both sides. */
+const SMALLEST_LANE_PIXELS = 3;
 /** From here on lanes become narrower. */
 const TALL_PX = 900;
 const SHORTEST_DRAG_PX = 4;
@@ -86,7 +85,7 @@ class LanesView {
       'div',
       { class: 'task-stream' },
       ...this._left(),
-      this._legend(),
+      legendElement(_section, this._boxes),
       element('div', { class: 'tools' }, this._said, all),
       this._canvas,
       this._table()
@@ -203,7 +202,6 @@ class LanesView {
       return;
     }
     const scale = window.devicePixelRatio || 1;
-    const lanePx = Math.max(1, Math.round(this._lanePx * scale));
     const height = AXIS_PX + lanes.length * this._lanePx + 1;
     canvas.style.height = `${height}px`;
     canvas.width = Math.round((LABEL_PX + this._chartPx) * scale);
@@ -211,48 +209,72 @@ class LanesView {
     context.scale(scale, scale);
     this._drawFrame(context);
     const width = Math.max(1, Math.round(this._chartPx * scale));
-    const raster = rasteriseTile(this._columns(width), {
-      originPixels: 0,
-      endPixels: width,
-      pixelsPerCell: 1,
-      firstLane: 0,
-      lanes: lanes.length,
-      laneHeight: lanePx,
-      stripHeight: Math.round(rowsInLane(this._lanePx).stripHeight * scale),
-      pixelRatio: scale,
-      patternLine: pixel(this._colours.patternLine),
-      fillOf: this._fills()
-    });
-    const picture = element('canvas', {
-      width: raster.width,
-      height: raster.height
-    });
-    picture
-      .getContext('2d')
-      ?.putImageData(
-        new ImageData(
-          new Uint8ClampedArray(raster.pixels.buffer),
-          raster.width,
-          raster.height
-        ),
-        0,
-        0
-      );
     // (over the grid, which `putImageData` would wipe out)
     context.setTransform(1, 0, 0, 1, 0, 0);
-    context.drawImage(
-      picture,
-      Math.round(LABEL_PX * scale),
-      Math.round(AXIS_PX * scale),
-      raster.width,
-      Math.round(lanes.length * this._lanePx * scale)
-    );
+    this._drawLanes(context, scale, width);
     this._markFailed(context, scale, width);
     const { from, to } = this._view;
     const drawn = boxes.start.filter(
       (start, part) => start + boxes.duration[part]! >= from && start <= to
     );
     canvas.dataset['drawn'] = String(drawn.length);
+  }
+
+  /** One block of lanes after another, by way of one canvas. */
+  private _drawLanes(
+    context: CanvasRenderingContext2D,
+    scale: number,
+    width: number
+  ): void {
+    const block = element('canvas');
+    const ofBlock = block.getContext('2d');
+    const { stripHeight } = rowsInLane(this._lanePx);
+    const blocks = laneBlocks(
+      this._columns(width),
+      this._section.lanes.length,
+      {
+        originPixels: 0,
+        endPixels: width,
+        pixelsPerCell: 1,
+        laneHeight: Math.max(
+          SMALLEST_LANE_PIXELS,
+          Math.round(this._lanePx * scale)
+        ),
+        stripHeight: Math.round(stripHeight * scale),
+        pixelRatio: scale,
+        patternLine: pixel(this._colours.patternLine),
+        fillOf: this._fills()
+      }
+    );
+    const yOf = (lane: number) =>
+      Math.round(AXIS_PX * scale) + Math.round(lane * this._lanePx * scale);
+    for (const { firstLane, lanes, pixels, ...size } of blocks) {
+      if (firstLane === 0) {
+        // (no later one is larger)
+        Object.assign(block, size);
+      }
+      ofBlock?.putImageData(
+        new ImageData(
+          new Uint8ClampedArray(pixels.buffer),
+          size.width,
+          size.height
+        ),
+        0,
+        0
+      );
+      const y = yOf(firstLane);
+      context.drawImage(
+        block,
+        0,
+        0,
+        size.width,
+        size.height,
+        Math.round(LABEL_PX * scale),
+        y,
+        size.width,
+        yOf(firstLane + lanes) - y
+      );
+    }
   }
 
   private _markFailed(
@@ -383,46 +405,6 @@ class LanesView {
               `those that are left out took ${formatDuration(left.seconds)} of the threads’ time.`
           )
         ];
-  }
-
-  private _legend(): HTMLElement {
-    const { functions, records } = this._section;
-    const words = new Set(
-      this._boxes.map(({ kind }) => BOX_KINDS[kind] ?? 'compute')
-    );
-    const entry = (name: string, colour: string) =>
-      element(
-        'span',
-        {},
-        element('b', { style: `background: var(--sw-${colour})` }),
-        element('bdi', {}, name)
-      );
-    const ended = (end: string) =>
-      records.status.filter(each => each === end).length;
-    return element(
-      'p',
-      { class: 'legend' },
-      ...functions
-        .filter(({ slot }) => slot >= 0)
-        .map(({ name, slot }) => entry(name, `fn-${slot + 1}`)),
-      ...(functions.some(({ slot }) => slot < 0)
-        ? [entry('other functions', 'fn-other')]
-        : []),
-      ...(['transfer', 'disk', 'import', 'serialize'] as const)
-        .filter(kind => words.has(kind))
-        .map(kind =>
-          entry(legendWord(KIND_WORDS[kind], english), `kind-${kind}`)
-        ),
-      ...(['failed', 'lost'] as const)
-        .filter(end => ended(end) > 0)
-        .map(end =>
-          entry(
-            `${legendWord(end, english)} ${formatCount(ended(end))}`,
-            'kind-failed'
-          )
-        ),
-      'Full height: it held the thread. Lower strip: behind other work.'
-    );
   }
 
   /** Made when it is opened first. */

@@ -1,0 +1,100 @@
+/**
+ * @jest-environment <rootDir>/src/testing/browser-environment.cjs
+ */
+/** The legend of an exported picture tells apart what its boxes do. */
+import { BOX_KINDS } from '../../panels/task-stream/rows';
+import type { TaskStreamSection } from '../content';
+import type { DrawnBox } from '../page/drawn-boxes';
+import { styleSheet } from '../page/styles';
+import { legendElement } from '../page/task-stream-legend';
+
+const section = (
+  more: Partial<Pick<TaskStreamSection, 'functions' | 'left'>> = {}
+): TaskStreamSection => ({
+  kind: 'task-stream',
+  title: 'Task Stream',
+  seconds: 1,
+  actions: [],
+  lanes: [],
+  functions: [],
+  records: {
+    key: ['a', 'b', 'c'],
+    lane: [0, 0, 0],
+    function: [0, 0, 0],
+    status: ['failed', 'ok', 'failed']
+  },
+  boxes: {
+    record: [],
+    start: [],
+    duration: [],
+    function: [],
+    action: [],
+    held: []
+  },
+  ...more
+});
+const box = (kind: string): DrawnBox => ({
+  lane: 0,
+  from: 0,
+  to: 1,
+  function: 0,
+  kind: BOX_KINDS.findIndex(word => word === kind),
+  strip: 0,
+  tasks: 0,
+  record: 0
+});
+const swatches = (legend: HTMLElement) =>
+  [...legend.querySelectorAll('span')].map(item => {
+    const swatch = item.querySelector('b')!;
+    return [
+      item.textContent,
+      `${swatch.className} ${swatch.getAttribute('style') ?? ''}`
+    ] as const;
+  });
+
+it('has a swatch for each function of which no two are equal', () => {
+  const functions = [0, 1, 2].flatMap(round =>
+    Array.from({ length: 12 }, (_, slot) => ({
+      name: `f${12 * round + slot + 1}`,
+      slot,
+      round
+    }))
+  );
+  const shown = swatches(legendElement(section({ functions }), []));
+  expect(shown.slice(0, 36).map(([name]) => name)).toEqual(
+    functions.map(({ name }) => name)
+  );
+  expect(new Set(shown.slice(0, 36).map(([, look]) => look)).size).toBe(36);
+});
+
+it('has lines and patterns for which there is a style, over the colour', () => {
+  const functions = [1, 2].map(round => ({ name: 'f', slot: 0, round }));
+  const shown = swatches(
+    legendElement(
+      section({ functions }),
+      ['transfer', 'disk', 'import', 'serialize'].map(box)
+    )
+  );
+  const looks = shown.map(([, look]) => /^swatch (\S+)/.exec(look)![1]);
+  expect(looks).toEqual([
+    'lines-1',
+    'lines-2',
+    'slash',
+    'horizontal',
+    'grid',
+    'plain',
+    'plain'
+  ]);
+  const isDrawn = (look = '') =>
+    new RegExp(`^\\.swatch\\.${look}[, ]`, 'm').test(styleSheet());
+  expect([...new Set(looks)].filter(look => !isDrawn(look))).toEqual(['plain']);
+});
+
+it('counts what failed only if all tasks are drawn', () => {
+  const names = (left?: TaskStreamSection['left']) =>
+    swatches(legendElement(section(left && { left }), [])).map(
+      ([name]) => name
+    );
+  expect(names()).toEqual(['failed 2']);
+  expect(names({ of: 9, seconds: 4 })).toEqual(['failed']);
+});
