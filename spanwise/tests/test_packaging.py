@@ -82,3 +82,11 @@ def test_the_node_bundle_has_a_program_for_each_role_and_nothing_else() -> None:
     if not shipped:
         pytest.skip("the Node bundle is not built: `jlpm build:node`")
     assert shipped == {"spanwise.cjs", "scheduler.cjs", "observer.cjs", "page.js", "build.json"}
+
+
+def test_the_page_of_a_report_has_a_small_program() -> None:
+    """Every file that is written has it, and a browser reads it before it shows anything."""
+    page = Path(spanwise.__file__).parent / "node" / "page.js"
+    if not page.exists():
+        pytest.skip("the Node bundle is not built: `jlpm build:node`")
+    assert page.stat().st_size < 60_000
