@@ -18,7 +18,12 @@ type Part = {
   readonly held: boolean;
 };
 
-/** Twelve tasks on three lanes; every third one fetches first, while its thread does other work, and one was lost without a run. */
+/** Where a page's word is not the log's. */
+const WORDS: Readonly<Record<string, string>> = {
+  'disk-read': 'read from disk'
+};
+
+/** Twelve tasks on three lanes; of three one fetches first, while its thread does other work, one reads from a disk, and one was lost without a run. */
 const RECORDS = [
   ...Array.from({ length: 12 }, (_, n) => {
     const start = BEGIN + Math.floor(n / 3) / 8;
@@ -36,13 +41,19 @@ const RECORDS = [
       stop: start,
       held: false
     };
+    const read: Part = {
+      ...compute,
+      action: 'disk-read',
+      start: start - 1 / 128,
+      stop: start
+    };
     return {
       key: `${EVIL}-${n}`,
       name: compute.function,
       worker_name: `worker-${n % 3}`,
       lane: 0,
       status: n === 11 ? 'error' : 'OK',
-      startstops: n % 3 === 0 ? [fetch, compute] : [compute]
+      startstops: [[fetch, compute], [read, compute], [compute]][n % 3]!
     };
   }),
   {
@@ -115,7 +126,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const cells = new Map(
         heads.map((head, place) => [head, shown[index]![place]!])
       );
-      expect(cells.get('Action')!.text).toBe(part.action);
+      expect(cells.get('Action')!.text).toBe(WORDS[part.action] ?? part.action);
       expect(cells.get('How')!.text).toBe(
         part.held ? 'held the thread' : 'in the background'
       );
@@ -128,6 +139,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       ['Tasks', 13],
       ['compute, all parts', 12 / 16],
       ['transfer, all parts', 4 / 64],
+      ['read from disk, all parts', 4 / 128],
       ['Tasks failed', 1],
       ['Tasks lost', 1]
     ] as const) {
