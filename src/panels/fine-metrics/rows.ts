@@ -381,8 +381,17 @@ export function remarkOn(
       return trans.__(
         'From when a task could run until a thread began it: the pool was starting, or the task was being handed out.'
       );
+    case undefined:
+      return remarkById(part.id, account, trans);
   }
-  switch (part.id) {
+}
+
+function remarkById(
+  id: string,
+  account: FineMetricsResult['account'],
+  trans: Trans
+): string {
+  switch (id) {
     case 'noncpu':
       return account === 'told'
         ? trans.__(
