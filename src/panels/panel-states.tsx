@@ -374,7 +374,7 @@ export function strips(
       sentence: status.sentence + (upTo || goesOn),
       button: { label: trans.__('Try now'), onClick: actions.reconnect }
     });
-  } else if (isMissing && cluster?.state === 'ended') {
+  } else if (isMissing && isEnded) {
     list.push({
       key: 'missing',
       tone: 'warning',
@@ -438,7 +438,7 @@ export function strips(
       }
     });
   }
-  if (options.failure !== null && !(isMissing && cluster?.state === 'ended')) {
+  if (options.failure !== null && !(isMissing && isEnded)) {
     list.push({
       key: 'failure',
       tone: 'warning',

@@ -1,7 +1,9 @@
 /** Cells of a page have the panels' words and units. */
 import { MEANINGS } from '../../panels/fine-metrics/rows';
 import type { Shown } from '../content';
-import { partWord, textOf } from '../page/shown';
+import { partWord } from '../../panels/format';
+import { english } from '../english';
+import { textOf } from '../page/shown';
 
 const SPACE = '\u00a0';
 
@@ -72,7 +74,7 @@ it('names are in the panels’ words', () => {
   for (const [value, as, text] of texts) {
     expect(textOf({ value, ...(as && { as }) })).toBe(text);
   }
-  expect(partWord('deserialize')).toBe('deserialise');
+  expect(partWord('deserialize', english)).toBe('deserialise');
 });
 
 it.each(['activity', 'activity told', 'activity of amount'] as const)(

@@ -12,8 +12,7 @@ import {
   formatCount,
   formatDuration,
   formatPercent,
-  legendWord,
-  PART_WORDS,
+  partWord,
   UNKNOWN,
   workerLabel
 } from '../../panels/format';
@@ -27,12 +26,6 @@ export function textOf({ value, as }: Cell): string {
     : typeof value === 'number'
       ? figure(value, as)
       : word(value, as);
-}
-
-/** A part of a run. */
-export function partWord(action: string): string {
-  const word = Object.hasOwn(PART_WORDS, action) ? PART_WORDS[action] : null;
-  return legendWord(word ?? action, english);
 }
 
 function figure(value: number, as: Shown | undefined): string {
@@ -70,7 +63,7 @@ function word(text: string, as: Shown | undefined): string {
     case 'cause':
       return causeWord(text, english);
     case 'parts':
-      return `${partWord(text)}, all parts`;
+      return `${partWord(text, english)}, all parts`;
     case 'measure':
       return measureWord(text, english);
     case 'worker':

@@ -11,7 +11,8 @@ import {
   formatCount,
   formatDuration,
   formatInstant,
-  legendWord
+  legendWord,
+  partWord
 } from '../../panels/format';
 import { axisTicks } from '../../panels/task-stream/figure';
 import { BOX_KINDS, cardOf, threadText } from '../../panels/task-stream/rows';
@@ -21,7 +22,6 @@ import { english } from '../english';
 import { type DrawnBox, drawnBoxes } from './drawn-boxes';
 import { element } from './elements';
 import { laneBlocks } from './lane-blocks';
-import { partWord } from './shown';
 import { tableOf } from './table';
 import { legendElement } from './task-stream-legend';
 
@@ -429,7 +429,12 @@ class LanesView {
                 { value: records.key[record] ?? '' },
                 { value: functions[boxes.function[part]!]?.name ?? '' },
                 { value: this._laneText(records.lane[record]!) },
-                { value: partWord(actions[boxes.action[part]!] ?? 'other') },
+                {
+                  value: partWord(
+                    actions[boxes.action[part]!] ?? 'other',
+                    english
+                  )
+                },
                 {
                   value:
                     boxes.held[part] === 1

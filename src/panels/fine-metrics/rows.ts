@@ -18,6 +18,7 @@ import {
   KIND_WORDS,
   legendWord,
   PART_WORDS,
+  partWord,
   shareOf,
   type TableCell,
   type TableData,
@@ -282,9 +283,8 @@ export function activityWord(
 
 /** Why threads were idle. */
 export function causeWord(cause: string, trans: Trans): string {
-  return Object.hasOwn(CAUSES, cause)
-    ? legendWord(CAUSES[cause as IdleRole], trans)
-    : cause;
+  const word = known(CAUSES, cause);
+  return word === undefined ? cause : legendWord(word, trans);
 }
 
 function formatUnit(value: number | null, unit: string): string {
@@ -791,7 +791,7 @@ export function movedWord(what: string, trans: Trans): string {
     case 'memory-read':
       return trans.__('from memory');
     default:
-      return legendWord(known(PART_WORDS, what) ?? what, trans);
+      return partWord(what, trans);
   }
 }
 

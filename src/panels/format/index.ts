@@ -3,7 +3,7 @@ export { formatBytes, formatBytesOf, formatByteSeconds } from './bytes';
 export { formatAmount, formatCount, formatExactCount } from './count';
 export { formatChange, formatDifference } from './difference';
 export { formatDuration } from './duration';
-export { legendWord, workerLabel } from './legend-word';
+export { legendWord, partWord, workerLabel } from './legend-word';
 export { UNKNOWN } from './numerals';
 export {
   formatClock,

@@ -1,5 +1,6 @@
 /** The words of legends in the user's language. Tables of words have them in English; here each stands as the translator's tools find it. */
 import type { Trans } from '../../base/trans';
+import { PART_WORDS } from './activity-words';
 
 type Said = (trans: Trans) => string;
 
@@ -75,4 +76,10 @@ export function legendWord(word: string, trans: Trans): string {
 export function workerLabel(name: string, trans: Trans): string {
   const given = /^(?:worker-)?(\d+)$/.exec(name);
   return given === null ? name : trans.__('worker %1', given[1]);
+}
+
+/** A part of a run. A word that is not known stays: a newer log, or a user's own, may be any that every object has. */
+export function partWord(part: string, trans: Trans): string {
+  const word = Object.hasOwn(PART_WORDS, part) ? PART_WORDS[part] : undefined;
+  return legendWord(word ?? part, trans);
 }

@@ -21,7 +21,7 @@ import {
   formatShare,
   KIND_WORDS,
   legendWord,
-  PART_WORDS,
+  partWord,
   shareOf,
   type TableCell,
   workerLabel
@@ -776,7 +776,7 @@ export function partRows(run: RunDetail, trans: Trans): PartRow[] {
     label:
       part.kind === 'compute' && part.function !== ''
         ? part.function
-        : legendWord(PART_WORDS[part.kind] ?? part.kind, trans),
+        : partWord(part.kind, trans),
     seconds: part.duration,
     held: part.held,
     bytes: part.bytes
