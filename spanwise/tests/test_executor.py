@@ -6,6 +6,7 @@ import contextlib
 import gc
 import hashlib
 import itertools
+import math
 import sys
 import threading
 import time
@@ -31,6 +32,7 @@ from spanwise.records.enumerations import (
     RUN_OK,
 )
 from spanwise.tests.disturbance import Disturbance
+from spanwise.worker import watch as watching
 from spanwise.worker.bell import Bell
 from spanwise.worker.executor import (
     FLUSH_SECONDS,
@@ -593,6 +595,16 @@ def test_workers_without_work_measure_memory_at_the_same_moments(worker: Worker)
     # While somebody samples it is measured as often as that needs.
     other.memory_seconds = 0.1
     assert other._next_memory(100.2, 100.21, True) == pytest.approx(100.3)
+
+
+def test_a_worker_without_work_whose_memory_changes_does_not_rest() -> None:
+    """A thread of the user's own may fill it while no task runs."""
+    first, held = (math.nan, math.nan), (500e6, 7.0)
+    assert not watching._is_alike(first, held), "it has just been measured for the first time"
+    assert watching._is_alike(held, (500e6 - 2**20, 7.0))
+    assert not watching._is_alike(held, (500e6 + watching.RESTING_CHANGE_BYTES, 7.0))
+    assert not watching._is_alike(held, (500e6 - watching.RESTING_CHANGE_BYTES, 7.0))
+    assert not watching._is_alike(held, (500e6, 8.0))
 
 
 def test_a_task_that_is_released_before_it_begins_is_not_run(worker: Worker) -> None:

@@ -38,8 +38,8 @@ def names_in(tree: dict[str, Any]) -> set[str]:
 def called_seconds(cluster: Client) -> float:
     """Of two workers, one is kept busy by a remote call, whose thread's CPU this is."""
     one, _ = cluster.nthreads()
-    # A worker without tasks looks each 0.8 s, and oftener while it is at work.
-    spent: float = cluster.run(burn, 2.5, workers=[one])[one]
+    # A worker without tasks looks each 2 s, and oftener while a call runs.
+    spent: float = cluster.run(burn, 1.5, workers=[one])[one]
     return spent
 
 

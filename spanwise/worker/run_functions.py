@@ -54,7 +54,8 @@ class RunFunctions:
         Opens the pickles and sends the answers.
     call_look
         Has a thread that exists already call :meth:`look`, soon and for as long as that
-        returns True: when functions wait there may be no further thread to be had.
+        returns True: when functions wait there may be no further thread to be had. It sees
+        what they compute, too, and goes on for that while one :meth:`runs`.
     """
 
     def __init__(self, worker: Worker, call_look: Callable[[], None]) -> None:
@@ -79,8 +80,12 @@ class RunFunctions:
             self._threads += starts
         if is_full:
             self._refuse(request, f"{MOST_WAITING:,} functions wait there already")
-        elif not (starts and self._start()):
-            self._call_look()
+            return
+        if starts:
+            self._start()
+        # (also for one that runs at once: a worker without tasks looks rarely, and what the
+        # function computes would be nobody's)
+        self._call_look()
 
     def look(self) -> bool:
         """Refuse calls that have waited too long; True while others may come to that."""
@@ -105,12 +110,16 @@ class RunFunctions:
             self._refuse(call.request, why)
         return goes_on
 
+    def runs(self) -> bool:
+        """Whether any function runs."""
+        return self._threads > 0
+
     def _now(self) -> float:
         """Seconds in which this process could run, by the looks so far; under the lock."""
         return self._ran + min(time.monotonic() - self._looked, MOST_BETWEEN_LOOKS_SECONDS)
 
-    def _start(self) -> bool:
-        """Start a thread; False if there is none to be had."""
+    def _start(self) -> None:
+        """Start a thread, if there is one to be had."""
         try:
             threading.Thread(target=self._serve, name="spanwise-run", daemon=True).start()
         except RuntimeError as error:
@@ -123,8 +132,6 @@ class RunFunctions:
                     self._waiting.clear()
             for call in left:
                 self._refuse(call.request, f"it cannot start a thread ({error})")
-            return False
-        return True
 
     def _refuse(self, request: int, why: str) -> None:
         self._answer(request, f"The worker did not run the function: {why}. Try again later.")

@@ -4,7 +4,7 @@ Wakes for looks while there are tasks, when :class:`LookTimes` says: in each 9 m
 computes (of other intervals of the sampler nine tenths), or less often where the budget of looks
 says so; in each 40 ms while tasks only wait; and at least each 40 ms, to tell of long tasks. While
 rows of short tasks wait to be sent, at least each 18 ms; while there are no tasks only to measure
-memory: every 0.2 s, and after a while every 0.8 s.
+memory: every 0.2 s, and after a while, if it stays as it is, every 2 s.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable
-from math import inf
+from math import inf, nan
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Protocol
 
@@ -62,10 +62,11 @@ if TYPE_CHECKING:
 
 #: Seconds between measurements of memory, until the scheduler sets another rate.
 MEMORY_SECONDS = 0.2
-#: The same of a worker that has had no task for :data:`RESTS_AFTER_SECONDS`, if its results are
-#: as they were and nobody samples memory. The scheduler looks each second who is silent, and at
-#: itself just behind these looks (WORKERS_LOOK_SECONDS of ``own-system.ts``).
-RESTING_MEMORY_SECONDS = 0.8
+#: The same of a worker that has had no task for :data:`RESTS_AFTER_SECONDS`, if its memory is as
+#: it was, but for so much, and nobody samples it. Each look has a row of its system, too. The
+#: scheduler looks at itself just behind these looks (RESTING_SECONDS of ``own-system.ts``).
+RESTING_MEMORY_SECONDS = RESTING_SYSTEM_SECONDS
+RESTING_CHANGE_BYTES = 4 * 2**20
 RESTS_AFTER_SECONDS = 2.0
 #: What may be free amid the heap of a worker with tasks, beyond what it took at the least: nothing
 #: is wrong with it but that other programs lack it.
@@ -143,6 +144,8 @@ class Watch(threading.Thread):
             worker.memory_limit, worker.segments.counted_bytes, worker.thresholds
         )
         self._free = FreeMemory()
+        #: Bytes of the process, and of results, when they were last measured.
+        self._held = (nan, nan)
         #: Bytes of the process beside results, when they were least.
         self._least_unmanaged = inf
         self._unpark = Bell()
@@ -187,7 +190,7 @@ class Watch(threading.Thread):
         looks = self._look_seconds
         times, stretch = self.times, looks
         next_memory = next_samples = last_task = last_busy = perf_counter()
-        managed = -1.0
+        held = self._held
         #: CPU seconds of this thread when it began to wait for a look.
         waited: float | None = None
         while True:
@@ -210,8 +213,8 @@ class Watch(threading.Thread):
                 if rests:
                     self._give_back_idle()
                 self._measure_memory(now)
-                before, managed = managed, self._worker.managed
-                is_quiet = now - last_task > RESTS_AFTER_SECONDS and managed == before
+                before, held = held, self._held
+                is_quiet = now - last_task > RESTS_AFTER_SECONDS and _is_alike(before, held)
                 seconds = RESTING_SYSTEM_SECONDS if is_quiet else SYSTEM_SECONDS
                 if self._system.is_due(now, seconds):
                     self._look_at_system()
@@ -439,6 +442,7 @@ class Watch(threading.Thread):
         with self._lock:
             self._memory_rows.append(row)
         process = row[1]
+        self._held = process, worker.managed
         if not self._memory.is_short(process):
             worker.pause(False)
             return
@@ -495,6 +499,11 @@ class Watch(threading.Thread):
     def _book(self, spent: Spent) -> None:
         if spent.disk_bytes:
             self._worker.spill.book(spent)
+
+
+def _is_alike(before: tuple[float, float], held: tuple[float, float]) -> bool:
+    """Whether a process that has no task holds what it held (no: it has not been measured)."""
+    return before[1] == held[1] and abs(before[0] - held[0]) < RESTING_CHANGE_BYTES
 
 
 def _mib(nbytes: float) -> str:

@@ -1,7 +1,7 @@
 /**
  * Which workers have stopped. In the scheduler process.
  *
- * A worker sends a message five times a second (its memory), one without work every 0.8 s, unless a task keeps the interpreter lock in
+ * A worker sends a message five times a second (its memory), one without work every 2 s, unless a task keeps the interpreter lock in
  * compiled code. Such a worker is not dead, and only the system can tell it from a stopped one.
  *
  * ```

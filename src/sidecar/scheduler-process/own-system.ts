@@ -5,17 +5,11 @@ import type { SystemUse } from './worker-session';
 
 /** Between rows while there are tasks, and else. */
 const BUSY_SECONDS = 0.5;
-const RESTING_SECONDS = 2;
 /**
- * Workers without work look at multiples of this of the machine's clock (RESTING_MEMORY_SECONDS of `spanwise/worker/watch.py`), and tell of
- * their system at the first behind each multiple of two seconds. A row that comes just behind theirs leaves with them, and the observer
- * does not wake for it alone:
- *
- *   seconds    0       2       4       6       8
- *   workers    │         │     │         │     │
- *   scheduler  ˈ         ˈ     ˈ         ˈ     ˈ
+ * Workers without work look at multiples of this of the machine's clock (RESTING_MEMORY_SECONDS of `spanwise/worker/watch.py`). A row that
+ * comes just behind theirs leaves with them, and the observer does not wake for it alone.
  */
-const WORKERS_LOOK_SECONDS = 0.8;
+const RESTING_SECONDS = 2;
 const BEHIND_SECONDS = 0.02;
 /** Less than this since the last row says too little of how fast anything went. */
 const LEAST_SECONDS = 0.05;
@@ -104,9 +98,7 @@ export class OwnSystem {
 export function restingSeconds(now: number): number {
   // (a timer may be a little early)
   const last = Math.floor((now - BEHIND_SECONDS / 2) / RESTING_SECONDS);
-  const due = (last + 1) * RESTING_SECONDS;
-  const look = Math.ceil(due / WORKERS_LOOK_SECONDS) * WORKERS_LOOK_SECONDS;
-  return look + BEHIND_SECONDS - now;
+  return (last + 1) * RESTING_SECONDS + BEHIND_SECONDS - now;
 }
 
 function counted(t: number): Counts {
