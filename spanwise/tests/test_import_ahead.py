@@ -22,6 +22,7 @@ from spanwise.client.imported import imported_modules
 from spanwise.measure.memory import MemoryMonitor
 from spanwise.measure.names import Names
 from spanwise.wire import payload
+from spanwise.worker import library as libraries
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.library import Library
 
@@ -167,6 +168,71 @@ def test_a_task_never_gets_a_part_of_a_package_that_is_not_done(
         ahead.join(timeout=60)
         for each in [each for each in sys.modules if each.split(".")[0] == top]:
             sys.modules.pop(each)
+
+
+class Executed:
+    """Code that is executed when this is unpickled."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return exec, (self.code, {})
+
+
+@pytest.mark.parametrize("imports", [True, False])
+def test_a_task_that_waits_for_another_one_s_import_is_importing(
+    imports: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the first tasks of a notebook do; the wait counted as unpickling.
+
+    It does where the other one only unpickles.
+    """
+    name, go = "waited_for_4712", tmp_path / "go"
+    begun = tmp_path / "begun"
+    wait = (
+        f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\n"
+        f"while not pathlib.Path({str(go)!r}).exists():\n    time.sleep(0.01)\n"
+    )
+    (tmp_path / f"{name}.py").write_text(f"{wait}def one(): pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    blob = f"c{name}\none\n.".encode() if imports else pickle.dumps(Executed(wait))
+    library = Library(Names())
+    for number, each in enumerate([blob, pickle.dumps(abs)]):
+        library.add_chunk(number, b"".join(payload.framed(each)))
+    waits = threading.Event()
+
+    def clock() -> float:
+        waits.set()
+        return time.perf_counter()
+
+    monkeypatch.setattr(libraries, "perf_counter", clock)
+
+    def read(number: int) -> tuple[float, float]:
+        begin = time.perf_counter()
+        library._chunks.claim(number)()
+        return library.import_times.take()[0], time.perf_counter() - begin
+
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            one = pool.submit(read, 0)
+            until(begun.exists)
+            other = pool.submit(read, 1)
+            # (the first one had the lock without a look at the clock)
+            assert waits.wait(60)
+            began = time.perf_counter()
+            time.sleep(0.1)
+            waited = time.perf_counter() - began
+        finally:
+            go.touch()
+        (first, first_took), (second, took) = one.result(60), other.result(60)
+    sys.modules.pop(name, None)
+    assert waited <= min(first_took, took)
+    if imports:
+        assert waited <= second <= took
+        assert waited <= first <= first_took
+    else:
+        assert first == second == 0.0
 
 
 @contextmanager

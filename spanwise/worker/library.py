@@ -307,6 +307,8 @@ class Library:
         self.importing = threading.RLock()
         #: The time that unpickling has spent on modules that were not imported yet.
         self.import_times = ImportTimes()
+        #: The same of all threads, under `importing`.
+        self._imported_seconds = 0.0
         self.disk_reads = DiskReads()
         self._is_importing_ahead = False
         sizes = Sizes()
@@ -406,13 +408,27 @@ class Library:
         """Return the object in a payload, and count what was imported for it."""
         if self._is_importing_ahead:
             return self._read_beside_import(blob)
-        with self.importing:
-            try:
-                with self.import_times:
-                    return payload.loads(blob)
-            finally:
-                if forks.is_child:
-                    forks.leave(sys.exception())
+        times = self.import_times
+        if not self.importing.acquire(blocking=False):
+            times.seconds += self._wait_for_others()
+        before = times.seconds
+        try:
+            with times:
+                return payload.loads(blob)
+        finally:
+            self._imported_seconds += times.seconds - before
+            self.importing.release()
+            if forks.is_child:
+                forks.leave(sys.exception())
+
+    def _wait_for_others(self) -> float:
+        """Take `importing`, which another thread has; return how long it imported meanwhile.
+
+        A task that waits for a module is importing, whichever thread does the work.
+        """
+        before, begin = self._imported_seconds, perf_counter()
+        self.importing.acquire()
+        return min(perf_counter() - begin, self._imported_seconds - before)
 
     def _read_beside_import(self, blob: Any) -> Any:
         """The same while a module is being imported: only who needs more modules waits for it."""
