@@ -175,6 +175,7 @@ def main() -> int:
     print(report(measured))
     settings = {
         **round_settings(rounds, uncounted, options.smoke),
+        "othersStandStill": True,
         "peers": [each.name for each in drivers if each.name != OURS],
     }
     cpu = {

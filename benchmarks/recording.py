@@ -67,6 +67,7 @@ def main() -> int:
         "workers": WORKERS,
         "threadsPerWorker": THREADS,
         "uncountedRounds": uncounted,
+        "othersStandStill": True,
     }
     records.hand_over(options, settings, figures)
     return 0

@@ -1,4 +1,7 @@
-"""Systems under test, each in a process of its own (``driver.py``), given the same work in turn."""
+"""Systems under test, each in a process of its own (``driver.py``), given the same work in turn.
+
+Who is not at work stands still (``stillness.py``).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from benchmarks.graphs import CASES
+from benchmarks.stillness import Stillness
 
 #: Not resolved: in scripts/test it is a folder that holds a link to this one, and no `spanwise`.
 HERE = Path(__file__).parent.parent
@@ -75,17 +79,23 @@ class Driver:
         )
         #: Where its package lies.
         self.package: str = self._answer()["package"]
+        self._stillness = Stillness(self._process.pid, waits=not smoke)
+        self._stillness.begin()
 
     def order(self, **order: Any) -> dict[str, Any]:
         """One repetition; see ``benchmarks.driver.measure``."""
         assert self._process.stdin is not None
+        self._stillness.end()
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
-        return self._answer()
+        answer = self._answer()
+        self._stillness.begin()
+        return answer
 
     def close(self) -> None:
         """End the system, by force if it does not end by itself."""
         assert self._process.stdin is not None
+        self._stillness.end()
         self._process.stdin.close()
         try:
             self._process.wait(60)

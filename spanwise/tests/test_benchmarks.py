@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +26,7 @@ from hypothesis import strategies as st
 from spanwise.records.block import decode_block, encode_block
 from spanwise.records.tables import record_tables
 from spanwise.tests.checkout import CHECKOUT
+from spanwise.tests.processes import wait_until
 from spanwise.wire.link import dial
 
 if not (CHECKOUT / "benchmarks").exists():
@@ -40,6 +42,7 @@ try:
         recorded_faults,
         recorded_rows,
         records,
+        stillness,
         systems,
         tables,
     )
@@ -614,6 +617,54 @@ def test_all_systems_warm_up_alike_and_take_turns() -> None:
         assert sorted(name for name, _ in each) == sorted(names)
         assert len({salt for _, salt in each}) == 1
     assert [each[0][0] for each in rounds] == [*names, names[0]]
+
+
+#: It computes, in a process that it started, until a line comes; then both wait for another one.
+BUSY = """
+import os, sys, threading
+if os.fork():
+    sys.stdin.readline()
+    os.write(1, b"rests ")
+    os.wait()
+else:
+    over = threading.Event()
+    threading.Thread(target=lambda: (os.read(int(sys.argv[1]), 1), over.set())).start()
+    while not over.is_set():
+        pass
+    os.read(int(sys.argv[1]), 1)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="clocks of processes by number")
+def test_who_is_not_measured_stands_still_once_it_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stillness, "MOST_SECONDS_AFTER", 600.0)
+    rest, tell = os.pipe()
+    command = [sys.executable, "-c", BUSY, str(rest)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, pass_fds=[rest]) as program:
+        one = psutil.Process(program.pid)
+        try:
+            (other,) = wait_until("it has started another", one.children)
+            both = (one, other)
+            still = stillness.Stillness(program.pid, waits=True)
+            begins = threading.Thread(target=still.begin)
+            begins.start()
+            wait_until("it computes", lambda: driver.cpu_of(other) > 1.0)
+            assert begins.is_alive()
+            assert all(each.status() != psutil.STATUS_STOPPED for each in both)
+            os.write(tell, b"x")
+            begins.join(600)
+            assert [each.status() for each in both] == [psutil.STATUS_STOPPED] * 2
+            still.end()
+            os.write(tell, b"x")
+            program.communicate(b"\n", 600)
+            assert program.returncode == 0
+            still.end()  # for those that have ended it is nothing
+        finally:
+            for each in [*one.children(), one] if one.is_running() else []:
+                each.kill()
+            os.close(rest)
+            os.close(tell)
 
 
 def test_other_results_for_the_same_work_end_the_comparison() -> None:
