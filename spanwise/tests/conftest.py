@@ -23,12 +23,12 @@ from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.every_test import (
     checkout,
     clusters_have_one_observer,
+    lasting_port,
     module_of,
     no_span_left_open,
     nothing_left_running,
     pytest_collection_finish,
 )
-from spanwise.tests.file_module import module_of_file
 from spanwise.tests.stages import ALONE, BY_VALUE, DASK_AHEAD, LONGEST, STAGES
 from spanwise.wire.link import Link
 
@@ -36,6 +36,7 @@ from spanwise.wire.link import Link
 __all__ = [
     "checkout",
     "clusters_have_one_observer",
+    "lasting_port",
     "no_span_left_open",
     "nothing_left_running",
     "pytest_collection_finish",
@@ -85,16 +86,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for stage, modules in STAGES.items():
             if module_of(item) in modules:
                 item.add_marker(stage)
-
-
-@pytest.fixture
-def lasting_port(checkout: Path) -> int:
-    """Return a port that was free, and that the system gives to nobody by itself: what listens
-    there may end, and be started there again.
-    """
-    picking = module_of_file("pick_ports", checkout / "scripts" / "pick_ports.py")
-    [port] = picking.pick(1, picking.candidates(*picking.given_away()))
-    return int(port)
 
 
 @pytest.fixture(scope="module", autouse=True)

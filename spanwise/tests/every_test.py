@@ -17,6 +17,7 @@ import pytest
 
 from spanwise.observed import find_observer
 from spanwise.tests.checkout import CHECKOUT
+from spanwise.tests.file_module import module_of_file
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
 from spanwise.tests.shared_observer import SharedObserver
 from spanwise.tests.stages import ONE_OBSERVER
@@ -64,6 +65,16 @@ def checkout() -> Path:
     if not (CHECKOUT / "package.json").exists():
         pytest.skip("needs files of the checkout: set SPANWISE_CHECKOUT to its folder")
     return CHECKOUT
+
+
+@pytest.fixture
+def lasting_port(checkout: Path) -> int:
+    """Return a port that was free, and that the system gives to nobody by itself: what listens
+    there may end, and be started there again.
+    """
+    picking = module_of_file("pick_ports", checkout / "scripts" / "pick_ports.py")
+    [port] = picking.pick(1, picking.candidates(*picking.given_away()))
+    return int(port)
 
 
 @pytest.fixture(scope="module", autouse=True)

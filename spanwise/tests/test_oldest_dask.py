@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -96,3 +97,56 @@ def test_a_test_of_the_same_name_in_another_file_is_not_left_out() -> None:
     first, second, *kept = items
     pytest_collection_modifyitems(config, items)
     assert (items, deselected) == (kept, [first, second])
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def fixtures_of(tree: ast.Module) -> set[str]:
+    """Names of the fixtures that stand in a file."""
+    return {
+        each.name
+        for each in tree.body
+        if isinstance(each, _FUNCTIONS)
+        and any("fixture" in ast.unparse(decorator) for decorator in each.decorator_list)
+    }
+
+
+def lacking(test: str, conftest: str) -> set[str]:
+    """Fixtures that tests ask for and only `conftest.py` has; that is not there with the oldest."""
+    tree = ast.parse(test)
+    asked = {
+        argument.arg
+        for each in ast.walk(tree)
+        if isinstance(each, _FUNCTIONS)
+        and (each.name.startswith("test_") or each.name in fixtures_of(tree))
+        for argument in each.args.args
+        # (not what it is called with, case by case)
+        if not any(argument.arg in ast.unparse(decorator) for decorator in each.decorator_list)
+    }
+    known = {
+        name.asname or name.name
+        for each in tree.body
+        if isinstance(each, ast.ImportFrom)
+        for name in each.names
+    }
+    return asked & fixtures_of(ast.parse(conftest)) - fixtures_of(tree) - known
+
+
+def test_what_tests_of_the_bridge_ask_for_is_there_with_the_oldest(checkout: Path) -> None:
+    folder = checkout / "spanwise" / "tests"
+    conftest = (folder / "conftest.py").read_text("utf-8")
+    files = [each for each in folder.glob("test_dask_*.py") if "_equality" not in each.name]
+    assert files
+    found = {each.name: lacking(each.read_text("utf-8"), conftest) for each in files}
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def test_it_finds_what_is_lacking() -> None:
+    conftest = "@pytest.fixture\ndef port():\n  pass\n\n@pytest.fixture()\ndef theirs():\n  pass"
+    own = "@pytest.fixture\ndef theirs():\n  pass\n"
+    assert lacking("def test_it(port, theirs):\n  pass", conftest) == {"port", "theirs"}
+    assert lacking(
+        own + "class TestIt:\n  def test_it(self, port, theirs):\n    pass", conftest
+    ) == {"port"}
+    assert lacking("from x import port\ndef test_it(port):\n  pass", conftest) == set()
