@@ -79,8 +79,6 @@ const ROLES = {
   'failed-line': ['#1a1a1a', '#ffffff'],
   'idle-fill': ['#f0f0f0', '#343434'],
   'idle-line': ['#8a8a8a', '#8d8d8d'],
-  /** What a filter hides. */
-  filtered: ['#c0c0c0', '#5a5a5a'],
   'unmanaged-old': ['#8fb3d9', '#4f7fb0'],
   /** Memory runs A, B, C, D. */
   'run-1': ['#2f6db5', '#6ba6e8'],

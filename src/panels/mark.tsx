@@ -14,7 +14,7 @@ import { functionProperty } from './function-property';
 
 export type Mark =
   | {
-      readonly kind: Kind | 'hidden' | 'rest' | 'running';
+      readonly kind: Kind | 'rest' | 'running';
     }
   | { readonly slot: number; readonly round: number }
   | { readonly idle: IdleCause }
@@ -49,9 +49,6 @@ export function markOf(
       className: join(className),
       style: { '--sw-fill': fill } as React.CSSProperties
     };
-  }
-  if (mark.kind === 'hidden') {
-    return { className: join(className), style: style('--sw-filtered') };
   }
   if (mark.kind === 'rest') {
     // Not known to be work or idle time: pale like idle time.

@@ -639,8 +639,8 @@ export type ActivitySeconds = Readonly<Record<string, number>>;
 export type FineMetricsResult = {
   readonly view: 'fine-metrics';
   /**
-   * `told`: the cluster itself adds up what its tasks took, and tells the sums. They have times only by when they were told, shares are of
-   * their own sum, and idle time, which is by start and stop of tasks, is no rest of them. Left out: runs were added up.
+   * `told`: the cluster itself adds up what its tasks took, and tells the sums. They have times only by when they were told, and idle time,
+   * which is by start and stop of tasks, is no rest of them. Left out: runs were added up.
    */
   readonly account?: 'told';
   /** Why there are no figures of tasks under this filter. */
@@ -687,6 +687,11 @@ export type FineMetricsResult = {
     readonly bytes: number | null;
     readonly count: number | null;
   }[];
+  /**
+   * Shares of seconds are of it. The capacity; under a filter by span, function or status the selection's time on threads and its idle time;
+   * where sums were told, the selection's.
+   */
+  readonly wholeSeconds: number;
   /** Time on threads of what the filter hides. */
   readonly otherSpansSeconds: number;
   /** Idle time that is not the selection's share; selection + idle + otherSpansSeconds + otherIdleSeconds = capacitySeconds, unless sums were told. */

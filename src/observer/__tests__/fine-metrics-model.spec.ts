@@ -207,7 +207,13 @@ describe('fine metrics of a drawn cluster', () => {
               otherSpansSeconds: expect.closeTo(all - own, 9) as unknown,
               gilErrorSeconds: 0
             });
-            const whole = unit === 'seconds' ? result.capacitySeconds : total;
+            const idle = sum(result.idle, row => row.seconds);
+            const isWhole = Object.keys(filter).every(key => key === 'workers');
+            expect(result.wholeSeconds).toBeCloseTo(
+              isWhole ? result.capacitySeconds : own + idle,
+              6
+            );
+            const whole = unit === 'seconds' ? result.wholeSeconds : total;
             const share = (value: number): unknown =>
               whole > 0 ? expect.closeTo(value / whole, 9) : null;
             expect(

@@ -203,6 +203,7 @@ it('chooses by span and function, exactly', () => {
   expect(ofA.attributedNanoseconds).toBe(1.5e9);
   expect(ofA.otherSpansSeconds).toBe(3);
   expect(ofA.byFunction.map(row => row.function)).toEqual(['f']);
+  expect(ofA).toMatchObject({ wholeSeconds: 1.5, byFunction: [{ share: 1 }] });
   expect(fineMetrics(log, { functions: ['g'] }).attributedNanoseconds).toBe(
     3e9
   );

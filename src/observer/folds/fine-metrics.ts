@@ -31,6 +31,7 @@ import {
   othersOf,
   poolLabels,
   topOf,
+  totalOf,
   UNITS
 } from './function-sums';
 import { hasMeters, honouredBy, type Exception } from './honoured';
@@ -83,10 +84,14 @@ export function* foldFineMetrics(
   ];
   const top = topOf(params.top);
   poolLabels(byFunction, top);
+  const wholeSeconds =
+    filter.bySpan || filter.byFunction || filter.byStatus
+      ? attributedNanoseconds / 1e9 + totalOf(idle.selectedIdle)
+      : idle.capacitySeconds;
   const whole =
     unit === 'seconds'
-      ? idle.capacitySeconds
-      : byFunction.reduce((sum, { total }) => sum + total, 0);
+      ? wholeSeconds
+      : totalOf(byFunction.map(({ total }) => total));
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;
   return {
@@ -114,6 +119,7 @@ export function* foldFineMetrics(
         ...backgroundOf(context, cells.background),
         ...outsideTasks(context, fine)
       ],
+      wholeSeconds,
       otherSpansSeconds: (cells.totalNanoseconds - attributedNanoseconds) / 1e9,
       gilErrorSeconds: gilErrorNanoseconds / 1e9,
       attributedNanoseconds,

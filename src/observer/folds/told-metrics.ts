@@ -76,7 +76,7 @@ export function* foldToldMetrics(
   const allSeconds = secondsOf(all);
   const whole =
     unit === 'seconds'
-      ? allSeconds
+      ? seconds
       : totalOf(byFunction.map(({ total }) => total));
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;
@@ -95,7 +95,7 @@ export function* foldToldMetrics(
           functionRow(
             log,
             sum,
-            unit === 'seconds' ? share(sum.total)! : 0,
+            unit === 'seconds' && allSeconds > 0 ? sum.total / allSeconds : 0,
             share
           )
         ),
@@ -104,6 +104,7 @@ export function* foldToldMetrics(
         ...backgroundOf(context, cells.background, BEHIND),
         ...outsideTasks(context, fine)
       ],
+      wholeSeconds: seconds,
       otherSpansSeconds: Math.max(0, allSeconds - seconds),
       gilErrorSeconds: 0,
       attributedNanoseconds: Math.round(seconds * 1e9),

@@ -1,9 +1,9 @@
 /**
- * The answer of view `fine-metrics` as rows: the bar that adds up to wall ×
- * threads, functions, activities, idle by cause, and what moved behind work.
+ * The answer of view `fine-metrics` as rows: the bar, functions, activities,
+ * idle by cause, and what moved behind work. The bar adds up to wall × threads,
+ * under a filter to what of that is the selection's; all shares are of the bar.
  *
- *   capacity = wall × threads
- *   |—— CPU ——|— not on CPU —|— data —|other|— filtered out —|——— idle ———|
+ *   |—— CPU ——|— not on CPU —|— data —|other|——— idle ———|
  *    thread-cpu core gil…     transfer…
  */
 import type { Trans } from '../../base/trans';
@@ -39,8 +39,7 @@ type ActivityRole =
   | 'other'
   | 'failed'
   | 'running'
-  | 'rest'
-  | 'hidden';
+  | 'rest';
 type Group =
   | 'CPU'
   | 'compute'
@@ -50,7 +49,6 @@ type Group =
   | 'the rest'
   | 'in vain'
   | 'still running'
-  | 'filtered out'
   | 'idle';
 
 type Remark = 'event-loop' | 'pool-start';
@@ -66,7 +64,7 @@ export type Part = {
   /** What its label leaves open, where neither `id` nor `role` tells which label it has. */
   readonly remark?: Remark;
   readonly value: number;
-  /** Share of the capacity; null where the unit has none. */
+  /** Of what the bar's whole length stands for. */
   readonly share: number | null;
   readonly text: string;
   readonly shareText: string;
@@ -424,15 +422,16 @@ type Headline = {
   readonly parts: readonly Part[];
   /** "CPU 2 min 21 s · 60 %", in drawing order. */
   readonly groups: readonly GroupSum[];
-  /** What the bar's whole length stands for; in seconds the capacity. */
+  /** What the bar's whole length stands for; in seconds the capacity, or the selection's part of it. */
   readonly total: number;
 };
 
 /**
- * The bar over everything. In seconds its parts add up to the capacity: what
- * the threads did, what the filter hides, and idle time by cause; if the
- * measures leave a rest, it is shown as "not accounted for", never spread.
- * While tasks run, the rest belongs to them: a task's seconds are known when it ends.
+ * The bar over everything that is selected. In seconds its parts add up to the
+ * capacity: what the threads did, and idle time by cause; if the measures leave
+ * a rest, it is shown as "not accounted for", never spread. While tasks run, the
+ * rest belongs to them: a task's seconds are known when it ends. A filter by
+ * tasks leaves no rest: it could be anybody's.
  */
 export function headlineOf(
   result: FineMetricsResult,
@@ -456,16 +455,16 @@ export function headlineOf(
   }
   const busy = Object.values(activities).reduce((sum, value) => sum + value, 0);
   if (result.account === 'told') {
-    return toldHeadline(result, activities, busy + result.otherSpansSeconds);
+    // Sums that the cluster tells overlap with idle time, which then has no place in the bar.
+    const parts = partsOf(activities, busy, unit, true);
+    return { parts, groups: groupsOf(parts, busy, unit), total: busy };
   }
   const idle = result.idle.reduce((sum, item) => sum + item.seconds, 0);
-  const hidden = result.otherSpansSeconds + result.otherIdleSeconds;
-  // Rounding may lift the parts above the capacity; the bar is then as long as its parts.
-  const total = Math.max(result.capacitySeconds, busy + idle + hidden);
+  // Rounding may lift the parts above the whole; the bar is then as long as its parts.
+  const total = Math.max(result.wholeSeconds, busy + idle);
   const parts = withError(partsOf(activities, total, unit), result);
-  parts.push(...hiddenPart(hidden, total));
-  const rest = total - busy - idle - hidden;
-  if (rest > total * 0.0005) {
+  const rest = total - busy - idle;
+  if (rest > total * LEAST_REST_SHARE) {
     parts.push(
       part(
         isRunning
@@ -495,52 +494,45 @@ export function headlineOf(
   };
 }
 
-/** Sums that the cluster tells overlap with idle time, which then has no place in the bar. */
-function toldHeadline(
-  { unit, otherSpansSeconds }: FineMetricsResult,
-  activities: ActivitySeconds,
-  total: number
-): Headline {
-  const parts = [
-    ...partsOf(activities, total, unit, true),
-    ...hiddenPart(otherSpansSeconds, total)
-  ];
-  return { parts, groups: groupsOf(parts, total, unit), total };
+/** What the selection is a part of, in seconds: all that tasks took where that is told, else the capacity. */
+function everything(result: FineMetricsResult): number {
+  return result.account === 'told'
+    ? result.wholeSeconds + result.otherSpansSeconds
+    : result.capacitySeconds;
 }
 
-function hiddenPart(seconds: number, total: number): Part[] {
-  return seconds > 0
-    ? [
-        part(
-          {
-            id: 'hidden',
-            label: 'filtered out',
-            role: { kind: 'hidden' },
-            group: 'filtered out'
-          },
-          seconds,
-          total,
-          'seconds'
-        )
-      ]
-    : [];
+/** Whether a filter leaves out so much of everything that it would be seen. */
+export function isPartOfAll(result: FineMetricsResult): boolean {
+  const all = everything(result);
+  return all - result.wholeSeconds > all * LEAST_REST_SHARE;
 }
 
 /** What the bar's whole length stands for, and why it is shorter than the run in other panels. */
 export function footText(result: FineMetricsResult, trans: Trans): string {
-  if (result.unit === 'seconds' && result.account === 'told') {
-    return trans.__(
-      '%1 of tasks as Dask adds them up, with waits for the worker’s event loop',
-      formatDuration(headlineOf(result).total)
-    );
+  if (result.unit !== 'seconds') {
+    return totalText(result, trans);
   }
-  const total = totalText(result, trans);
-  return result.unit === 'seconds'
-    ? trans.__('capacity %1 · wall leaves out pauses', total)
-    : total;
+  const all =
+    result.account === 'told'
+      ? trans.__(
+          '%1 of tasks as Dask adds them up, with waits for the worker’s event loop',
+          formatDuration(everything(result))
+        )
+      : trans.__(
+          'capacity %1 · wall leaves out pauses',
+          totalText(result, trans)
+        );
+  return isPartOfAll(result)
+    ? trans.__(
+        '%1 under this filter, %2 of %3',
+        formatDuration(result.wholeSeconds),
+        formatShare(shareOf(result.wholeSeconds, everything(result))),
+        all
+      )
+    : all;
 }
 
-/** What the bar's whole length stands for: "3 min 57 s = wall 29.6 s × 8 threads". */
+/** What the bar's whole length stands for without a filter: "3 min 57 s = wall 29.6 s × 8 threads". */
 export function totalText(result: FineMetricsResult, trans: Trans): string {
   if (result.unit !== 'seconds') {
     return formatUnit(headlineOf(result).total, result.unit);
@@ -569,6 +561,8 @@ export function totalText(result: FineMetricsResult, trans: Trans): string {
 
 /** Groups whose parts differ in cause and remedy. */
 const MIXED_GROUPS: ReadonlySet<Group> = new Set(['not on CPU', 'data']);
+/** A rest below this share of the whole cannot be seen: half a pixel of a bar of 1,000. */
+const LEAST_REST_SHARE = 0.0005;
 /** From this share on a part names its group: the group's other parts take half as much at most. */
 const MOST = 2 / 3;
 
@@ -697,21 +691,19 @@ export function functionRows(
   const whole = headlineOf(result).total;
   const row = (
     { total, executions, activities }: NonNullable<typeof others> | ByFunction,
-    shown: Pick<FunctionRow, 'name' | 'slot' | 'round' | 'isOthers'>,
-    share = shareOf(total, whole)
+    shown: Pick<FunctionRow, 'name' | 'slot' | 'round' | 'isOthers'>
   ): FunctionRow => ({
     ...shown,
     total,
     text: formatUnit(total, unit),
-    share,
-    shareText: formatShare(share),
+    share: shareOf(total, whole),
+    shareText: formatShare(shareOf(total, whole)),
     executions,
     parts: partsOf(activities, total, unit, result.account === 'told')
   });
   const rows = result.byFunction.map(item => {
-    const { function: name, slot, round, share } = item;
-    const shown = { name, slot, round, isOthers: false };
-    return row(item, shown, share ?? undefined);
+    const { function: name, slot, round } = item;
+    return row(item, { name, slot, round, isOthers: false });
   });
   rows.sort((a, b) =>
     order === 'name'
@@ -929,7 +921,9 @@ export function tableOf(
       { name: trans.__('Total'), numeric: true },
       {
         name:
-          unit === 'seconds' && result.account !== 'told'
+          unit === 'seconds' &&
+          result.account !== 'told' &&
+          !isPartOfAll(result)
             ? trans.__('Share of capacity')
             : trans.__('Share'),
         numeric: true

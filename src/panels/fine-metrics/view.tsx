@@ -17,6 +17,7 @@ import {
   headlineOf,
   idleParts,
   idleText,
+  isPartOfAll,
   keepOrder,
   movedRows,
   type Part,
@@ -296,7 +297,13 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
                 ({ part, width }) => ({ mark: markFor(part), width, title: '' })
               )}
             />
-            {card === row.name && <FunctionCard row={row} trans={trans} />}
+            {card === row.name && (
+              <FunctionCard
+                row={row}
+                isPartOfAll={isPartOfAll(result)}
+                trans={trans}
+              />
+            )}
           </MetricItem>
         ))}
       </ul>
@@ -307,6 +314,7 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
 /** The uses of a function's time; shown beside its row, never over it. */
 function FunctionCard(props: {
   readonly row: FunctionRow;
+  readonly isPartOfAll: boolean;
   readonly trans: TranslationBundle;
 }): JSX.Element {
   const { row, trans } = props;
@@ -339,7 +347,11 @@ function FunctionCard(props: {
             <td>
               <strong>{row.text}</strong>
             </td>
-            <td>{trans.__('%1 of all', row.shareText)}</td>
+            <td>
+              {props.isPartOfAll
+                ? trans.__('%1 under this filter', row.shareText)
+                : trans.__('%1 of all', row.shareText)}
+            </td>
           </tr>
         </tbody>
       </table>

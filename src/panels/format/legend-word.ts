@@ -63,7 +63,6 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['the rest', trans => trans.__('the rest')],
   ['idle', trans => trans.__('idle')],
   ['still running', trans => trans.__('still running')],
-  ['filtered out', trans => trans.__('filtered out')],
   ['not accounted for', trans => trans.__('not accounted for')]
 ]);
 

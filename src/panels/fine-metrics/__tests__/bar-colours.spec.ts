@@ -22,11 +22,9 @@ const IDLE = '--sw-idle-fill';
 
 const everything = {
   unit: 'seconds',
-  capacitySeconds: 2 * (ACTIVITIES.length + IDLE_CAUSES.length + 2),
+  wholeSeconds: 2 * (ACTIVITIES.length + IDLE_CAUSES.length),
   byActivity: ACTIVITIES.map(activity => ({ activity, value: 1, share: null })),
   idle: IDLE_CAUSES.map(cause => ({ cause, seconds: 1 })),
-  otherSpansSeconds: 1,
-  otherIdleSeconds: 1,
   gilErrorSeconds: 0
 } as unknown as FineMetricsResult;
 
@@ -71,7 +69,6 @@ it('has all there can be', () => {
       'blocked (I/O, sleep)',
       'still running',
       'not accounted for',
-      'filtered out',
       'cause not known'
     ])
   );

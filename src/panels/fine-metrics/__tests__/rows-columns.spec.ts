@@ -34,7 +34,7 @@ const sum = (values: readonly number[]) =>
   values.reduce((total, value) => total + value, 0);
 const MiB = 2 ** 20;
 
-/** 400 s: 160 of what was selected, 90 idle, 70 hidden, 80 that nobody accounts for. */
+/** 400 s: 160 of work, 90 idle, 150 that nobody accounts for. */
 const result: FineMetricsResult = {
   view: 'fine-metrics',
   unit: 'seconds',
@@ -85,11 +85,19 @@ const result: FineMetricsResult = {
     { cause: 'stopped', seconds: 60 }
   ],
   background: [],
-  otherSpansSeconds: 20,
-  otherIdleSeconds: 50,
+  wholeSeconds: 400,
+  otherSpansSeconds: 0,
+  otherIdleSeconds: 0,
   gilErrorSeconds: 3,
   attributedNanoseconds: 0,
   totalNanoseconds: 0
+};
+/** The same work of a filter's selection, with 70 s that the filter hides; 80 are nobody's. */
+const filtered: FineMetricsResult = {
+  ...result,
+  wholeSeconds: 250,
+  otherSpansSeconds: 20,
+  otherIdleSeconds: 50
 };
 const said = (parts: readonly Part[]) =>
   parts.map(({ id, label, group, text, shareText }) =>
@@ -106,24 +114,64 @@ describe('the bar', () => {
       ['import', 'importing modules', 'data', '13.0 s', '3.3 %'],
       ['other', 'rest of the task', 'the rest', '8.00 s', '2.0 %'],
       ['lost', 'failed, cancelled or lost', 'in vain', '9.00 s', '2.3 %'],
-      ['hidden', 'filtered out', 'filtered out', '70.0 s', '18 %'],
-      ['rest', 'not accounted for', 'the rest', '80.0 s', '20 %'],
+      ['rest', 'not accounted for', 'the rest', '2 min 30 s', '38 %'],
       ['idle:stopped', 'worker stopped', 'idle', '60.0 s', '15 %'],
       ['idle:paused', 'paused for memory', 'idle', '30.0 s', '7.5 %']
     ]);
     expect(headlineOf(result).total).toBe(400);
     const roles = headlineOf(result).parts.map(({ role }) => role);
     expect(roles.slice(7)).toEqual([
-      { kind: 'hidden' },
       { kind: 'rest' },
       { idle: 'stopped' },
       { idle: 'paused' }
     ]);
-    const running = headlineOf(result, true).parts[8]!;
+    const running = headlineOf(result, true).parts[7]!;
     expect(said([running])).toEqual([
-      ['rest', 'still running', 'still running', '80.0 s', '20 %']
+      ['rest', 'still running', 'still running', '2 min 30 s', '38 %']
     ]);
     expect(running.role).toEqual({ kind: 'running' });
+  });
+
+  it('is of the selection under a filter, as all shares are', () => {
+    for (const isRunning of [false, true]) {
+      const { parts, groups, total } = headlineOf(filtered, isRunning);
+      expect(total).toBe(250);
+      expect(sum(parts.map(({ share }) => share!))).toBeCloseTo(1, 12);
+      expect(parts.map(({ id }) => id)).not.toContain('rest');
+      expect(groups.map(({ shareText }) => plain(shareText))).toEqual([
+        '24 %',
+        '20 %',
+        '13 %',
+        '3.2 %',
+        '3.6 %',
+        '36 %'
+      ]);
+    }
+    const lists = [...activityRows(filtered), ...idleParts(filtered, 250)];
+    expect(sum(lists.map(({ share }) => share!))).toBeCloseTo(1, 12);
+    expect(
+      functionRows(filtered, english).map(({ shareText }) => plain(shareText))
+    ).toEqual(['32 %', '20 %', '12 %']);
+    const table = tableOf(filtered, english);
+    expect(table.columns[3]!.name).toBe('Share');
+    const shares = table.rows.map(cells => Number(cells[3]!.value));
+    // (after the rows of functions there is that of all of them)
+    expect(sum(shares.slice(3))).toBeCloseTo(1, 12);
+    expect(plain(footText(filtered, english))).toBe(
+      '4 min 10 s under this filter, 63 % of capacity 6 min 40 s = wall 80.0 s × 5 threads · wall leaves out pauses'
+    );
+    expect(plain(footText(result, english))).not.toContain('filter');
+    const told: FineMetricsResult = {
+      ...filtered,
+      account: 'told',
+      wholeSeconds: 160
+    };
+    expect(
+      functionRows(told, english).map(({ shareText }) => plain(shareText))
+    ).toEqual(['50 %', '31 %', '19 %']);
+    expect(plain(footText(told, english))).toMatch(
+      /^2 min 40 s under this filter, 89 % of 3 min 00 s of tasks as Dask/
+    );
   });
 
   it('has a sum for each group', () => {
@@ -136,29 +184,28 @@ describe('the bar', () => {
       ['CPU', '60.0 s', '15 %'],
       ['not on CPU, mostly waiting for the GIL', '50.0 s', '13 %'],
       ['data', '33.0 s', '8.3 %'],
-      ['the rest', '88.0 s', '22 %'],
+      ['the rest', '2 min 38 s', '40 %'],
       ['in vain', '9.00 s', '2.3 %'],
-      ['filtered out', '70.0 s', '18 %'],
       ['idle', '90.0 s', '23 %']
     ]);
   });
 
   it('is as long as what is in it, where that is more than there was', () => {
-    const more = { ...result, capacitySeconds: 300 };
+    const more = { ...result, capacitySeconds: 240, wholeSeconds: 240 };
     const { total, parts, groups } = headlineOf(more);
-    expect(total).toBe(160 + 90 + 70);
+    expect(total).toBe(160 + 90);
     expect(parts.map(({ id }) => id)).not.toContain('rest');
     expect(sum(parts.map(({ share }) => share!))).toBeCloseTo(1, 12);
-    expect(plain(groups[0]!.shareText)).toBe('19 %');
+    expect(plain(groups[0]!.shareText)).toBe('24 %');
   });
 
   it('shows what is left over from half a tenth of a percent on', () => {
     const rest = (seconds: number) =>
-      headlineOf({ ...result, capacitySeconds: 320 + seconds }).parts.filter(
+      headlineOf({ ...result, wholeSeconds: 250 + seconds }).parts.filter(
         ({ id }) => id === 'rest'
       );
-    expect(rest(0.15)).toEqual([]);
-    expect(rest(0.17)).toMatchObject([{ value: expect.closeTo(0.17, 9) }]);
+    expect(rest(0.12)).toEqual([]);
+    expect(rest(0.13)).toMatchObject([{ value: expect.closeTo(0.13, 9) }]);
   });
 
   it('has an error only for what is estimated, and only if there is one', () => {
@@ -421,7 +468,6 @@ describe('functions', () => {
         isOthers: false,
         total: 80,
         text: '80.0 s',
-        // It has none of its own: of 400 s.
         share: 0.2,
         shareText: '20 %',
         executions: 7,
@@ -439,8 +485,8 @@ describe('functions', () => {
         isOthers: false,
         total: 50,
         text: '50.0 s',
-        share: 0.25,
-        shareText: '25 %',
+        share: 0.125,
+        shareText: '13 %',
         executions: 70,
         parts: [
           'cpu CPU CPU 40.0 s 80 %',

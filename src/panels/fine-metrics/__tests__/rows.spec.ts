@@ -40,6 +40,7 @@ const empty: FineMetricsResult = {
   others: null,
   idle: [],
   background: [],
+  wholeSeconds: 0,
   otherSpansSeconds: 0,
   otherIdleSeconds: 0,
   gilErrorSeconds: 0,
@@ -109,12 +110,12 @@ describe('the bar over everything', () => {
         seconds,
         seconds,
         seconds,
-        seconds,
-        (cpu, transfer, idle, hidden, rest) => {
-          const capacity = cpu + transfer + idle + hidden + rest;
+        (cpu, transfer, idle, rest) => {
+          const capacity = cpu + transfer + idle + rest;
           const headline = headlineOf({
             ...empty,
             capacitySeconds: capacity,
+            wholeSeconds: capacity,
             wallSeconds: capacity,
             threads: 1,
             byActivity: [
@@ -122,8 +123,7 @@ describe('the bar over everything', () => {
               { activity: 'transfer', value: transfer, share: null },
               { activity: 'idle:paused', value: idle, share: null }
             ],
-            idle: [{ cause: 'paused', seconds: idle }],
-            otherSpansSeconds: hidden
+            idle: [{ cause: 'paused', seconds: idle }]
           });
           const shown = sum(headline.parts.map(part => part.value));
           expect(Math.abs(shown - capacity)).toBeLessThanOrEqual(
@@ -190,7 +190,7 @@ describe('the bar over everything', () => {
   });
 
   it('gives the rest to what still runs', () => {
-    const half = { ...empty, capacitySeconds: 10, wallSeconds: 10, threads: 1 };
+    const half = { ...empty, capacitySeconds: 10, wholeSeconds: 10 };
     expect(headlineOf(half, true).groups).toMatchObject([
       { group: 'still running', shareText: '100\u00a0%' }
     ]);

@@ -86,20 +86,19 @@ describe('Fine Performance Metrics', () => {
       byActivity: Object.entries(activities).map(([activity, value]) => ({
         activity,
         value,
-        share: value / 8
+        share: value / 4
       })),
-      byFunction: [
-        { ...like!, function: 'f', total: 4, share: 0.5, activities }
-      ],
+      byFunction: [{ ...like!, function: 'f', total: 4, share: 1, activities }],
       others: null,
       idle: [{ cause: 'unknown', seconds: 7 }],
+      wholeSeconds: 4,
       otherSpansSeconds: 4,
       otherIdleSeconds: 0
     };
     view.show(told);
     // The bar is the tasks' time: idle time overlaps with it, and is no part of it.
     expect(plain(view.all('.sw-FineMetrics-foot')[0]!.textContent)).toBe(
-      '08.00 s of tasks as Dask adds them up, with waits for the worker’s event loop'
+      '04.00 s under this filter, 50 % of 8.00 s of tasks as Dask adds them up, with waits for the worker’s event loop'
     );
     expect(
       view.all('.sw-FineMetrics-foot > span').map(({ title }) => title)
@@ -108,11 +107,11 @@ describe('Fine Performance Metrics', () => {
       .all('.sw-FineMetrics-bar')[0]!
       .getAttribute('aria-description');
     expect(plain(bar)).toBe(
-      'CPU 3.00 s, 38 %; waiting for the event loop 1.00 s, 13 %; filtered out 4.00 s, 50 %'
+      'CPU 3.00 s, 75 %; waiting for the event loop 1.00 s, 25 %'
     );
     expect(texts('By activity')).toEqual([
-      'CPU, 3.00 s, 38 %',
-      'waiting for the event loop, 1.00 s, 13 %'
+      'CPU, 3.00 s, 75 %',
+      'waiting for the event loop, 1.00 s, 25 %'
     ]);
     const [, loop] = [...list('By activity').children] as HTMLElement[];
     expect(loop!.title).toContain('in which a thread may have been free');
@@ -124,7 +123,7 @@ describe('Fine Performance Metrics', () => {
         headlineOf({ ...told, unit }).parts.map(({ label }) => label)
       ).toContain('waiting for the event loop');
     }
-    expect(texts('By function')).toEqual(['f, 4.00 s, 50 %']);
+    expect(texts('By function')).toEqual(['f, 4.00 s, 100 %']);
     expect(texts('Idle, by cause')).toEqual(['cause not known, 7.00 s, 70 %']);
     expect(plain(view.host.textContent)).toContain(
       '7.00 s of 10.0 s = wall 5.00 s × 2 threads, by start and stop of tasks'
