@@ -138,18 +138,6 @@ export function commonFilter(filter: Filter): Filter {
   };
 }
 
-/** The run that a panel of `first` is compared with unless another is chosen: the newest other one that has run tasks. */
-export function otherRun(
-  clusters: readonly ClusterInfo[],
-  first: ClusterInfo | null
-): ClusterInfo | null {
-  return (
-    runsOf(clusters).find(
-      ({ cluster, tasks }) => cluster !== first?.cluster && tasks > 0
-    ) ?? null
-  );
-}
-
 /** Runs to choose from, newest first. */
 export function runsOf(
   clusters: readonly ClusterInfo[]

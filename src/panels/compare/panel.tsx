@@ -18,10 +18,10 @@ import {
   commonFilter,
   leastExact,
   METRICS_PARAMS,
-  otherRun,
   RunWatch,
   runsOf
 } from './model';
+import { otherRuns, previousRun, RunSearch } from './other-run';
 import {
   BY,
   type By,
@@ -51,6 +51,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _second: RunWatch | null = null;
   /** Of the second run, which has the filter of the first: no other panel needs it. */
   private _secondRun: ClusterRef | null = null;
+  /** While it is not known which run is like the first. */
+  private _search: RunSearch | null = null;
   private _isWatching = false;
 
   constructor(face: PanelFace, options: PanelOptions) {
@@ -71,6 +73,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     this._first?.dispose();
     this._second?.dispose();
     this._secondRun?.dispose();
+    this._search?.dispose();
     super.dispose();
   }
 
@@ -144,6 +147,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   protected override onTurned(): void {
     this._first?.dispose();
     this._first = null;
+    this._endSearch();
+    this._choose();
     // The chips are those of the new first run.
     this._watchSecond();
     this._watchBoth();
@@ -154,8 +159,12 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     this._watchBoth();
   }
 
+  protected override onSnapshot(): void {
+    this._lookForSecond();
+  }
+
   protected override ownState(): PanelState | null {
-    return this._second !== null
+    return this._second !== null || this._search !== null
       ? null
       : {
           icon: this.face.icon,
@@ -306,10 +315,12 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     );
   }
 
-  /** The second run is the chosen one; else the last of its name; else, until one is chosen, the newest other one. */
+  /**
+   * The second run is the chosen one; else the last of its name; else, until one is chosen, the previous run of the same notebook or program,
+   * that of the most like functions, or the newest.
+   */
   private _choose(): void {
-    const { clusters } = this.context.feed;
-    const runs = runsOf(clusters);
+    const runs = runsOf(this.context.feed.clusters);
     const chosen = this._chosen;
     const run =
       runs.find(({ cluster }) => cluster === chosen?.cluster) ??
@@ -317,7 +328,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         ({ cluster, name }) =>
           name === chosen?.name && cluster !== this.cluster?.cluster
       ) ??
-      (chosen === null ? otherRun(clusters, this.cluster) : null);
+      (chosen === null ? this._proposed() : null);
     if (
       run !== null &&
       run.cluster !== this._second?.context.cluster.current?.cluster
@@ -326,8 +337,44 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     }
   }
 
+  /** Null: there is none, or it is still looked for. */
+  private _proposed(): ClusterInfo | null {
+    const first = this.cluster;
+    if (first === null) {
+      return null;
+    }
+    const runs = otherRuns(this.context.feed.clusters, first);
+    const previous = previousRun(runs, first);
+    if (previous !== null || runs.length < 2) {
+      return previous ?? runs[0] ?? null;
+    }
+    if (this._search === null) {
+      const { context } = this;
+      this._search = new RunSearch(context, runs, () =>
+        commonFilter(context.selection.filter)
+      );
+      this._search.changed.connect(this._lookForSecond, this);
+      this._watchBoth();
+    }
+    return null;
+  }
+
+  private _lookForSecond(): void {
+    const { result } = this;
+    const run = result === null ? null : (this._search?.found(result) ?? null);
+    if (run !== null) {
+      this._take(run);
+    }
+  }
+
+  private _endSearch(): void {
+    this._search?.dispose();
+    this._search = null;
+  }
+
   private _take(run: ClusterInfo): void {
     const { cluster, name } = run;
+    this._endSearch();
     this._chosen = { cluster, name };
     this._secondRun?.dispose();
     this._secondRun = new ClusterRef({
@@ -345,8 +392,10 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     if (!this._isWatching) {
       this._first?.stop();
       this._second?.stop();
+      this._search?.stop();
       return;
     }
+    this._search?.start();
     this._first ??= this._newWatch(this.context.cluster, VIEWS.slice(1));
     this._first.start();
     this._second?.start();

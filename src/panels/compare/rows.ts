@@ -250,11 +250,10 @@ export function notKnown(
   rows: readonly FigureRow[],
   trans: Trans
 ): readonly string[] {
+  const names = columnNames(sides, trans);
   return rows.flatMap(({ label, why }) =>
     why.flatMap((reason, i) =>
-      reason === ''
-        ? []
-        : [trans.__('%1 of %2: %3', label, sides[i]!.name, reason)]
+      reason === '' ? [] : [trans.__('%1 of %2: %3', label, names[i]!, reason)]
     )
   );
 }

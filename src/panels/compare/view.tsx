@@ -45,7 +45,11 @@ export function CompareView(props: CompareViewProps): JSX.Element {
       <div className="sw-Compare">
         {failure === null ? (
           <Loading
-            text={trans.__('Loading the figures of %1…', sides[1].name)}
+            text={
+              sides[1].name === ''
+                ? trans.__('Looking for a run of the same functions…')
+                : trans.__('Loading the figures of %1…', sides[1].name)
+            }
           />
         ) : (
           <p role="alert">{failure}</p>
@@ -81,12 +85,7 @@ function Figures(props: CompareViewProps): JSX.Element {
                 {name}
               </th>
             ))}
-            <th scope="col" className="sw-table-number">
-              {trans.__('Difference')}
-            </th>
-            <th scope="col" className="sw-table-number">
-              {trans.__('Change')}
-            </th>
+            <DifferenceHeads trans={trans} />
           </tr>
         </thead>
         <tbody>
@@ -114,6 +113,22 @@ function Figures(props: CompareViewProps): JSX.Element {
           ))}
         </ul>
       )}
+    </>
+  );
+}
+
+function DifferenceHeads(props: {
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const { trans } = props;
+  return (
+    <>
+      <th scope="col" className="sw-table-number sw-Compare-difference">
+        {trans.__('Difference')}
+      </th>
+      <th scope="col" className="sw-table-number sw-Compare-change">
+        {trans.__('Change')}
+      </th>
     </>
   );
 }
@@ -175,12 +190,7 @@ function ByName(props: CompareViewProps): JSX.Element {
               <span>{trans.__('◂ less')}</span>
               <span>{trans.__('more ▸')}</span>
             </th>
-            <th scope="col" className="sw-table-number">
-              {trans.__('Difference')}
-            </th>
-            <th scope="col" className="sw-table-number">
-              {trans.__('Change')}
-            </th>
+            <DifferenceHeads trans={trans} />
           </tr>
         </thead>
         <tbody>
@@ -196,15 +206,19 @@ function ByName(props: CompareViewProps): JSX.Element {
                     : formatOf(value, unitOf(figure))}
                 </td>
               ))}
+              <td className="sw-Compare-bar">
+                {row.only === null && (
+                  <DifferenceBar row={row} longest={longest} />
+                )}
+              </td>
               {row.only === null ? (
-                <>
-                  <td>
-                    <DifferenceBar row={row} longest={longest} />
-                  </td>
-                  <Difference values={row.values} unit={unitOf(figure)} />
-                </>
+                <Difference values={row.values} unit={unitOf(figure)} />
               ) : (
-                <td colSpan={3} className="sw-Compare-only">
+                <td
+                  colSpan={2}
+                  className="sw-table-number sw-Compare-difference sw-Compare-only"
+                  title={trans.__('only in %1', names[row.only])}
+                >
                   {trans.__('only in %1', names[row.only])}
                 </td>
               )}

@@ -76,6 +76,46 @@ it('exports the figures of both runs', async () => {
   panel.dispose();
 });
 
+it('tells the two sides of a run that is compared with itself apart', async () => {
+  const { feed, contexts } = labContext();
+  const info = clusterInfo({ cluster: 'a', name: 'survey', kind: 'dask' });
+  feed.setClusters(info);
+  const said = jest.spyOn(console, 'error');
+  const panel = comparePanel.create({
+    context: contexts.get({ name: 'survey' }),
+    state: { second: { cluster: 'a', name: 'survey' } }
+  });
+  Widget.attach(panel, document.body);
+  const metrics = ask(
+    drawRuns('0/0 aaa', { tasks: { a: { cpu: NaN } } }),
+    'fine-metrics',
+    { params: METRICS_PARAMS }
+  );
+  for (const { spec, answer } of feed.running.map(watch => ({
+    spec: watch.spec,
+    answer: watch.answer.bind(watch)
+  }))) {
+    if (spec.view === 'fine-metrics') {
+      answer(metrics);
+    }
+  }
+  const notes = await waitFor('what is not known', () => {
+    MessageLoop.flush();
+    const items = panel.node.querySelectorAll('.sw-Compare-notes > li');
+    return items.length === 0
+      ? undefined
+      : [...items].map(({ textContent }) => textContent ?? '');
+  });
+  expect(notes.filter(note => note.startsWith('CPU'))).toEqual([
+    expect.stringMatching(/^CPU of survey.*\(first\): Dask does not tell/),
+    expect.stringMatching(/^CPU of survey.*\(second\): Dask does not tell/)
+  ]);
+  // React complains of equal keys.
+  expect(said.mock.calls).toEqual([]);
+  said.mockRestore();
+  panel.dispose();
+});
+
 it('is as exact as the less exact run, which it names', async () => {
   const { feed, contexts } = labContext();
   feed.setClusters(
@@ -165,7 +205,12 @@ it('lets go of a first run that was chosen when another is, and at its end', asy
 it('lets go of a second run that is no longer chosen', async () => {
   const { feed, contexts } = labContext();
   const runs = ['a', 'b', 'c'].map((cluster, i) =>
-    clusterInfo({ cluster, name: cluster, startedAt: 2000 - i })
+    clusterInfo({
+      cluster,
+      name: cluster,
+      startedAt: 2000 - i,
+      notebook: { path: 'own.ipynb' }
+    })
   );
   feed.setClusters(...runs);
   const context = contexts.get({ name: 'a' });

@@ -1,0 +1,67 @@
+/** Compare in a panel that is narrower than its tables, with the style sheets of the page. */
+import { readFileSync } from 'node:fs';
+import * as path from 'node:path';
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { flushSync } from 'react-dom';
+import { createRoot } from 'react-dom/client';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawRuns } from '../../../testing/run-from-text';
+import { METRICS_PARAMS } from '../model';
+import type { Side } from '../rows';
+import { CompareView } from '../view';
+
+const STYLES = path.resolve(__dirname, '../../../../style');
+
+const side = (name: string, drawn: string): Side => ({
+  name,
+  kind: 'embedded',
+  metrics: ask(drawRuns(drawn), 'fine-metrics', { params: METRICS_PARAMS }),
+  spans: null,
+  memory: null
+});
+
+it('keeps the difference in view', () => {
+  for (const name of ['panel.css', 'compare.css']) {
+    const sheet = document.createElement('style');
+    // jsdom knows no container queries.
+    sheet.textContent = readFileSync(path.join(STYLES, name), 'utf8').replace(
+      /@container[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/g,
+      ''
+    );
+    document.head.append(sheet);
+  }
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  flushSync(() =>
+    root.render(
+      <CompareView
+        sides={[side('one', '0/0 aaab'), side('two', '0/0 aac')]}
+        by="function"
+        figure="thread"
+        isFiltered={false}
+        failure={null}
+        controls={null}
+        trans={nullTranslator.load('spanwise')}
+      />
+    )
+  );
+  const tables = [...host.querySelectorAll('table')];
+  expect(tables).toHaveLength(2);
+  for (const table of tables) {
+    const heads = [...table.querySelectorAll('thead th')];
+    const place = heads.findIndex(
+      ({ textContent }) => textContent === 'Difference'
+    );
+    for (const row of table.rows) {
+      const cell = row.cells[place]!;
+      const { position, right } = getComputedStyle(cell);
+      expect([cell.textContent, position, right]).toEqual([
+        cell.textContent,
+        'sticky',
+        '0px'
+      ]);
+    }
+  }
+  flushSync(() => root.unmount());
+});
