@@ -195,13 +195,30 @@ function TreeItem(
           {formatDuration(node.seconds)}
         </span>
         <span className="sw-span-tree-tasks" aria-hidden="true">
-          {node.tasks === 0 && node.executions > 0
-            ? workText(node, trans)
-            : formatCount(node.tasks)}
+          <Work node={node} trans={trans} />
         </span>
       </div>
       {props.children}
     </li>
+  );
+}
+
+/** The number is never cut; what it counts is said where there is room, if it is not tasks. */
+function Work(props: {
+  readonly node: SpanNode;
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const { tasks, executions } = props.node;
+  if (tasks > 0 || executions === 0) {
+    return <>{formatCount(tasks)}</>;
+  }
+  return (
+    <>
+      {formatCount(executions)}
+      <span className="sw-span-tree-unit">
+        {props.trans._n('\u00a0execution', '\u00a0executions', executions)}
+      </span>
+    </>
   );
 }
 
