@@ -8,6 +8,7 @@ export { UNKNOWN } from './numerals';
 export {
   formatClock,
   formatInstant,
+  formatMoment,
   formatOffsetTick,
   formatTick,
   formatTimeRange

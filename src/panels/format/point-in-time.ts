@@ -34,6 +34,14 @@ export function formatInstant(seconds: Seconds): string {
   return sinceStart(seconds, 3);
 }
 
+/** In a sentence: in three figures, "7.50 s", from a minute on in whole seconds, "11 min 29 s". */
+export function formatMoment(seconds: Seconds): string {
+  return sinceStart(
+    seconds,
+    seconds < 59.95 ? placesForThreeFigures(seconds) : 0
+  );
+}
+
 /** On an axis: as coarse as the distance of the ticks, "5 s", "0.25 s", "2 min 30 s". */
 export function formatTick(seconds: number, stepSeconds: number): string {
   if (stepSeconds >= 60) {

@@ -18,6 +18,7 @@ import {
   formatDuration,
   formatExactCount,
   formatInstant,
+  formatMoment,
   formatShare,
   KIND_WORDS,
   legendWord,
@@ -66,7 +67,7 @@ export function workerHeaders(
       );
     }
     if (worker.left !== null) {
-      parts.push(trans.__('left at %1', formatInstant(worker.left)));
+      parts.push(trans.__('left at %1', formatMoment(worker.left)));
     }
     return {
       worker: worker.worker,

@@ -12,6 +12,7 @@ import {
   formatDifference,
   formatDuration,
   formatInstant,
+  formatMoment,
   formatOffsetTick,
   formatPercent,
   formatShare,
@@ -199,6 +200,21 @@ describe('points in time', () => {
     expect(plain(formatInstant(21.31))).toBe('21.310 s');
     expect(plain(formatInstant(125.25))).toBe('2 min 05.250 s');
     expect(plain(formatInstant(7325.25))).toBe('2 h 02 min 05.250 s');
+    expect(
+      [0, 7.5, 29.283, 59.94, 59.96, 75.26, 119.6, 689.283, 7325.25].map(
+        seconds => plain(formatMoment(seconds))
+      )
+    ).toEqual([
+      '0.00 s',
+      '7.50 s',
+      '29.3 s',
+      '59.9 s',
+      '60 s',
+      '75 s',
+      '2 min 00 s',
+      '11 min 29 s',
+      '2 h 02 min 05 s'
+    ]);
     expect(plain(formatTick(5, 5))).toBe('5 s');
     expect(plain(formatTick(0.25, 0.05))).toBe('0.25 s');
     expect(plain(formatTick(150, 15))).toBe('2 min 30 s');

@@ -97,7 +97,7 @@ describe('the header of a worker', () => {
       '1 thread · busy 80 %',
       // Four seconds on one thread and four on another, of three times ten.
       '3 threads · busy 27 % · 2.00 GiB',
-      '1 thread · busy 80 % · left at 7.500 s',
+      '1 thread · busy 80 % · left at 7.50 s',
       '2 threads · busy 10 % · 1.50 GiB of 4.00 GiB'
     ]);
     expect(workerHeaders(result, english).map(({ name }) => name)).toEqual([
