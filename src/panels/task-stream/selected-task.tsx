@@ -116,66 +116,73 @@ function RunFacts(props: {
   const fused = fusedWith(run);
   const duration = formatDuration(run.duration);
   return (
-    <div className="sw-drawer-body">
-      <div className="sw-drawer-title">
-        <strong>{run.function}</strong>{' '}
-        {fused.length > 0 && `${trans.__('with %1', fused.join(', '))} `}
-        <code>{run.key}</code>
+    <>
+      {/* It scrolls, so that it must be reached by keyboard; the buttons below it stay where they are. */}
+      <div className="sw-drawer-body" tabIndex={0}>
+        <div className="sw-drawer-title">
+          <strong>{run.function}</strong>{' '}
+          {fused.length > 0 && `${trans.__('with %1', fused.join(', '))} `}
+          <code>{run.key}</code>
+        </div>
+        <div className="sw-drawer-where">
+          {[
+            placeText(run, trans),
+            threadText(run.worker, run.thread, trans),
+            run.status === 'ok' ? '' : attemptText(run, trans),
+            run.nbytes === null ? '' : formatBytes(run.nbytes)
+          ]
+            .filter(text => text !== '')
+            .join(' · ')}
+        </div>
+        <div className="sw-drawer-ends sw-figure">
+          <span>{trans.__('started %1', formatInstant(run.start))}</span>
+          <span>
+            {trans.__('done %1', formatInstant(run.start + run.duration))}
+          </span>
+        </div>
+        <div
+          className="sw-bar"
+          role="img"
+          aria-label={trans.__('What its time went into')}
+        >
+          {held.map((part, index) => (
+            <span
+              key={index}
+              {...barPart(part, part.seconds / total)}
+              title={`${part.label} ${formatDuration(part.seconds)}`}
+            />
+          ))}
+        </div>
+        <ul className="sw-legend">
+          {parts.map((part, index) => (
+            <li key={index} className="sw-legend-item">
+              <Swatch mark={partMark(part)} />
+              <span className="sw-legend-name">
+                {part.held
+                  ? part.label
+                  : trans.__('%1 (in the background)', part.label)}
+              </span>
+              <span className="sw-legend-figure">
+                {formatDuration(part.seconds)}
+                {part.bytes ? `, ${formatBytes(part.bytes)}` : ''}
+              </span>
+            </li>
+          ))}
+        </ul>
+        <div className="sw-drawer-where">
+          {run.cpu === null
+            ? trans.__('duration %1', duration)
+            : trans.__(
+                'duration %1 (CPU %2)',
+                duration,
+                formatDuration(run.cpu)
+              )}
+          {waits === '' ? '' : ` · ${trans.__('waited: %1', waits)}`}
+        </div>
+        {run.error !== undefined && (
+          <pre className="sw-card-error">{run.error}</pre>
+        )}
       </div>
-      <div className="sw-drawer-where">
-        {[
-          placeText(run, trans),
-          threadText(run.worker, run.thread, trans),
-          run.status === 'ok' ? '' : attemptText(run, trans),
-          run.nbytes === null ? '' : formatBytes(run.nbytes)
-        ]
-          .filter(text => text !== '')
-          .join(' · ')}
-      </div>
-      <div className="sw-drawer-ends sw-figure">
-        <span>{trans.__('started %1', formatInstant(run.start))}</span>
-        <span>
-          {trans.__('done %1', formatInstant(run.start + run.duration))}
-        </span>
-      </div>
-      <div
-        className="sw-bar"
-        role="img"
-        aria-label={trans.__('What its time went into')}
-      >
-        {held.map((part, index) => (
-          <span
-            key={index}
-            {...barPart(part, part.seconds / total)}
-            title={`${part.label} ${formatDuration(part.seconds)}`}
-          />
-        ))}
-      </div>
-      <ul className="sw-legend">
-        {parts.map((part, index) => (
-          <li key={index} className="sw-legend-item">
-            <Swatch mark={partMark(part)} />
-            <span className="sw-legend-name">
-              {part.held
-                ? part.label
-                : trans.__('%1 (in the background)', part.label)}
-            </span>
-            <span className="sw-legend-figure">
-              {formatDuration(part.seconds)}
-              {part.bytes ? `, ${formatBytes(part.bytes)}` : ''}
-            </span>
-          </li>
-        ))}
-      </ul>
-      <div className="sw-drawer-where">
-        {run.cpu === null
-          ? trans.__('duration %1', duration)
-          : trans.__('duration %1 (CPU %2)', duration, formatDuration(run.cpu))}
-        {waits === '' ? '' : ` · ${trans.__('waited: %1', waits)}`}
-      </div>
-      {run.error !== undefined && (
-        <pre className="sw-card-error">{run.error}</pre>
-      )}
       <div className="sw-drawer-actions">
         <button type="button" className="sw-button" onClick={props.onShow}>
           {trans.__('Zoom to this task')}
@@ -184,7 +191,7 @@ function RunFacts(props: {
           {trans.__('Filter by %1', run.function)}
         </button>
       </div>
-    </div>
+    </>
   );
 }
 
