@@ -18,6 +18,8 @@ import { Sidebar } from './sidebar';
 import { SidebarModel } from './sidebar-model';
 import { widenOnce } from './sidebar-width';
 import {
+  type IClusterInFront,
+  IClusterInFrontToken,
   type IDaskClusters,
   IDaskClustersToken,
   IFeedToken,
@@ -31,10 +33,11 @@ const RANK = 300;
 /** In the state database: the sidebar has had its width. */
 const WIDENED = 'spanwise:sidebar-widened';
 
-export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
+export const sidebarPlugin: JupyterFrontEndPlugin<IClusterInFront> = {
   id: '@spanwise/lab:sidebar',
   description: 'Adds the Spanwise tab to the left sidebar.',
   autoStart: true,
+  provides: IClusterInFrontToken,
   requires: [IFeedToken, IPanelsToken, ILabShell],
   optional: [
     INotebookTracker,
@@ -53,7 +56,7 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
     state: IStateDB | null,
     translator: ITranslator | null,
     dask: IDaskClusters | null
-  ) => {
+  ): IClusterInFront => {
     const { contexts, opener, kernels } = panels;
     const model = new SidebarModel({
       feed,
@@ -144,5 +147,6 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
     // Panels that were opened or closed are marked in the gallery.
     shell.layoutModified.connect(lookAgain);
     opener.changed.connect(() => sidebar.update());
+    return model;
   }
 };

@@ -3,22 +3,22 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { type ISignal, Signal } from '@lumino/signaling';
 import * as React from 'react';
-import type { IFeed } from '../feed/feed-types';
-import { newestOf } from '../feed/cluster-ref';
 import { formatBytes, formatCount } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
+import type { ClusterInfo } from '../wire/panel-link';
 import { memoryOf, workersOf } from './cluster-figures';
+import type { IClusterInFront } from './tokens';
 
 export class StatusItem extends ReactWidget {
   private readonly _hasClusterChanged = new Signal<this, void>(this);
 
   constructor(
-    private readonly _feed: IFeed,
+    private readonly _front: IClusterInFront,
     private readonly _trans: TranslationBundle,
     private readonly _onClick: () => void
   ) {
     super();
-    this._feed.clustersChanged.connect(this._redraw, this);
+    this._front.changed.connect(this._redraw, this);
   }
 
   /** The status bar asks again whether to show the item. */
@@ -28,21 +28,21 @@ export class StatusItem extends ReactWidget {
 
   /** Whether there is a cluster to tell of. */
   get hasCluster(): boolean {
-    return this._feed.clusters.some(info => info.state !== 'ended');
+    return this._running !== null;
   }
 
   override dispose(): void {
     if (this.isDisposed) {
       return;
     }
-    this._feed.clustersChanged.disconnect(this._redraw, this);
+    this._front.changed.disconnect(this._redraw, this);
     Signal.clearData(this);
     super.dispose();
   }
 
   render(): JSX.Element | null {
-    const cluster = newestOf(this._feed.clusters);
-    if (cluster === null || cluster.state === 'ended') {
+    const cluster = this._running;
+    if (cluster === null) {
       return null;
     }
     const workers = workersOf(cluster);
@@ -71,6 +71,11 @@ export class StatusItem extends ReactWidget {
         <span>{parts.join(' · ')}</span>
       </button>
     );
+  }
+
+  private get _running(): ClusterInfo | null {
+    const { cluster } = this._front;
+    return cluster?.state === 'ended' ? null : cluster;
   }
 
   private _redraw(): void {

@@ -1,7 +1,9 @@
 /** The services that the plugins provide to each other. */
 import { Token } from '@lumino/coreutils';
+import type { ISignal } from '@lumino/signaling';
 import type { IFeed } from '../feed/feed-types';
 import type { ITheme } from '../panels/panel-context';
+import type { ClusterInfo } from '../wire/panel-link';
 import type { ContextPool } from './context-pool';
 import type { KernelClusters } from './kernel-clusters';
 import type { NotebookKernels } from './notebook-kernels';
@@ -27,6 +29,19 @@ export interface IPanels {
 export const IPanelsToken = new Token<IPanels>(
   '@spanwise/lab:IPanels',
   'Opens panels and lays them out.'
+);
+
+/** The cluster of the notebook or panel one works in, or the one chosen in the sidebar. */
+export interface IClusterInFront {
+  /** Null: there is none. */
+  readonly cluster: ClusterInfo | null;
+  /** Another cluster, or its figures. */
+  readonly changed: ISignal<unknown, unknown>;
+}
+
+export const IClusterInFrontToken = new Token<IClusterInFront>(
+  '@spanwise/lab:IClusterInFront',
+  'The cluster that the sidebar shows.'
 );
 
 /** The Dask clusters that kernels of notebooks are connected to. */

@@ -1,0 +1,77 @@
+/** The line in the status bar is of the cluster in front. */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { IStatusBar } from '@jupyterlab/statusbar';
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import type { ClusterInfo } from '../../wire/panel-link';
+import { SidebarModel } from '../sidebar-model';
+import { statusPlugin } from '../status-plugin';
+import { labContext } from './lab-context';
+
+function of(path: string, workers: number, over: Partial<ClusterInfo>) {
+  const info = clusterInfo();
+  return clusterInfo({
+    cluster: path,
+    name: path,
+    notebook: { path },
+    workers: Array.from({ length: workers }, (_, worker) => ({
+      ...info.workers[0]!,
+      worker
+    })),
+    ...over
+  });
+}
+
+function setUp(hasSidebar: boolean) {
+  const { feed, contexts } = labContext();
+  const model = new SidebarModel({
+    feed,
+    contexts,
+    notebookOf: ({ notebook }) => notebook?.path
+  });
+  let registered: IStatusBar.IItem | undefined;
+  const statusBar = {
+    registerStatusItem: (_: string, item: IStatusBar.IItem) => {
+      registered = item;
+    }
+  };
+  void statusPlugin.activate(
+    {} as JupyterFrontEnd,
+    ...[feed, statusBar, null, hasSidebar ? model : null]
+  );
+  const { item, isActive } = registered!;
+  Widget.attach(item, document.body);
+  const text = async () => {
+    MessageLoop.flush();
+    await (item as unknown as { renderPromise?: Promise<void> }).renderPromise;
+    return isActive!() ? (item.node.textContent ?? '') : null;
+  };
+  return { feed, model, text };
+}
+
+it('is of the notebook in front, whatever is newer', async () => {
+  const { feed, model, text } = setUp(true);
+  const one = of('one.ipynb', 1, { startedAt: 1000 });
+  const two = of('two.ipynb', 2, { startedAt: 2000 });
+  feed.setClusters(one, two);
+  model.turnTo({ notebook: 'one.ipynb' });
+  expect(await text()).toMatch(/^1.worker ·/);
+  model.turnTo({ notebook: 'two.ipynb' });
+  expect(await text()).toMatch(/^2.workers ·/);
+  feed.setClusters(one, { ...two, running: 7 });
+  expect(await text()).toContain('7 running');
+  // Nothing is said of one that has ended, nor of another in its place.
+  feed.setClusters(one, { ...two, state: 'ended' });
+  expect(await text()).toBeNull();
+});
+
+it('is of the newest where no sidebar says what is in front', async () => {
+  const { feed, text } = setUp(false);
+  expect(await text()).toBeNull();
+  feed.setClusters(
+    of('one.ipynb', 1, { startedAt: 1000 }),
+    of('two.ipynb', 2, { startedAt: 2000 })
+  );
+  expect(await text()).toMatch(/^2.workers ·/);
+});
