@@ -133,6 +133,18 @@ class Pulled:
         """Whether rows or states wait."""
         return self.waiting > 0 or self.state < self.state_newest
 
+    def is_no_further_than(self, before: Pulled | None) -> bool:
+        """Whether the same plugin gave nothing more than in the answer before this one.
+
+        It may tell of rows that it does not give: who asks at once again would ask without end.
+        """
+        return (
+            before is not None
+            and self.plugin == before.plugin
+            and self.cursor <= before.cursor
+            and self.state <= before.state
+        )
+
 
 def read_answer(answer: Any) -> Pulled:
     """Check an answer.

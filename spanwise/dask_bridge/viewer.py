@@ -560,11 +560,11 @@ class Viewer:
         return watches and self._rpc is not self._without_code
 
     async def _step(self) -> bool:
-        """One pull, and more as long as rows wait; returns whether anything had happened."""
+        """One pull, and more as long as rows wait and come; returns whether anything happened."""
         if self._rpc is None:
             await knock(self.address, self._seconds)
             await self._reach()
-        busy = False
+        busy, before = False, None
         while not self._closing:
             assert self._turn is not None
             async with self._turn:
@@ -573,8 +573,9 @@ class Viewer:
                 self._write(pulled)
             self.status, self.problem = "watching", ""
             busy = busy or bool(pulled.rows) or _runs_something(pulled)
-            if not pulled.has_more:
+            if not pulled.has_more or pulled.is_no_further_than(before):
                 return busy
+            before = pulled
             # (the scheduler has half of its time for others)
             await self._rest(monotonic() - began)
         return busy
@@ -598,8 +599,8 @@ class Viewer:
                 self._write(pulled)
                 if pulled.plugin != first.plugin:
                     first = pulled
-                elif pulled.cursor <= before.cursor and pulled.state <= before.state:
-                    return  # (it tells of rows that it does not give)
+                elif pulled.is_no_further_than(before):
+                    return
 
     async def _pull_heartbeats(self, told: Callable[[float], None]) -> None:
         log = self.log

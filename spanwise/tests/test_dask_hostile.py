@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -165,6 +166,32 @@ def test_who_watches_rows_without_end_may_close(say: Say) -> None:
             thread.join(LIMIT_SECONDS)
             assert not thread.is_alive()
         assert scheduler.has_been_left
+
+
+@pytest.mark.parametrize(
+    "say",
+    [lambda n: {"cursor": 0, "newest": 10 + n}, lambda n: {"state": 3, "state_newest": 10 + n}],
+    ids=["rows", "states"],
+)
+def test_who_is_told_of_what_is_not_given_asks_at_its_usual_pace(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asked again as soon as it had an answer, half of a core's time without end."""
+    begun: list[int] = []
+    scheduler = StandIn(say)
+    step = Viewer._step
+
+    async def count(seen: Viewer) -> bool:
+        begun.append(len(scheduler.asked))
+        return await step(seen)
+
+    monkeypatch.setattr(Viewer, "_step", count)
+    with scheduler.listening() as address:
+        seen = watching(address)
+        until(lambda: len(begun) > 4, "it has rested in between")
+        seen.close()
+    # One says more than is there, the next that it is still so.
+    assert max(after - before for before, after in pairwise(begun)) <= 2
 
 
 def test_of_each_kind_that_cannot_be_read_one_sentence_is_said(
