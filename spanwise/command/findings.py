@@ -27,7 +27,7 @@ class Finding:
     found
         What there is, or what is wrong.
     remedy
-        What to do about it; empty if nothing needs to be done.
+        What to do about it, or how to use it; empty if nothing needs to be done.
     """
 
     what: str
@@ -36,9 +36,9 @@ class Finding:
     remedy: str = ""
 
 
-def good(what: str, found: str) -> Finding:
+def good(what: str, found: str, remedy: str = "") -> Finding:
     """It works."""
-    return Finding(what, State.GOOD, found)
+    return Finding(what, State.GOOD, found, remedy)
 
 
 def note(what: str, found: str, remedy: str = "") -> Finding:

@@ -13,7 +13,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from spanwise.command.findings import Finding, bad, good, note
+from spanwise.command.findings import Finding, State, bad, good, note
 from spanwise.observed.doorbell import read_secret
 from spanwise.processes.process_state import lives
 from spanwise.version import read_version
@@ -25,6 +25,8 @@ LAB_EXTENSION = "@spanwise/lab"
 SERVER_EXTENSION = "spanwise.server"
 #: As install.json and `pyproject.toml` have it.
 JUPYTERLAB = ">=4.6,<5"
+#: Below a checkout: the runtime folder that `scripts/prepare.sh` gives Jupyter.
+_CHECKOUT_RUNTIME = ".build/jupyter/runtime"
 _KERNEL_SECONDS = 60
 _DIAL_SECONDS = 5.0
 #: Asked of each kernel's interpreter.
@@ -127,12 +129,16 @@ def look_at_servers() -> Iterator[Finding]:
         from jupyter_core.paths import jupyter_runtime_dir
     except ImportError:
         return  # `look_at_jupyterlab` has said it
-    runtime = Path(jupyter_runtime_dir())
-    without = _running_servers(runtime)
-    files = set(runtime.glob("spanwise-*.json"))
-    named = os.environ.get("SPANWISE_CONNECTION")
-    if named:
-        files.add(Path(named))
+    runtime = Path(jupyter_runtime_dir()).resolve()
+    without: dict[int, str] = {}
+    files: set[Path] = set()
+    for folder in {runtime, *_checkout_runtimes()}:
+        without |= _running_servers(folder)
+        files |= set(folder.glob("spanwise-*.json"))
+    variable = os.environ.get("SPANWISE_CONNECTION")
+    named = Path(variable).resolve() if variable else None
+    if named is not None:
+        files.add(named)
     for file in sorted(files):
         try:
             connection = json.loads(file.read_text("utf-8"))
@@ -145,8 +151,10 @@ def look_at_servers() -> Iterator[Finding]:
             )
             continue
         if lives(pid):
-            yield _server(connection, f"process {pid}{url and f', {url}'}")
-        elif named == str(file):
+            found = _server(connection, f"process {pid}{url and f', {url}'}")
+            elsewhere = file.parent != runtime and file != named
+            yield _reached_by(file.parent, found) if elsewhere else found
+        elif named == file:
             yield bad(
                 "server",
                 f"SPANWISE_CONNECTION names {file}, whose server (process {pid}) has ended",
@@ -158,6 +166,43 @@ def look_at_servers() -> Iterator[Finding]:
             f"the Jupyter server at {url} (process {pid}) runs without Spanwise",
             "if it is of this environment, restart it: it started before Spanwise was installed",
         )
+
+
+def _checkout_runtimes() -> set[Path]:
+    """Where the servers of `scripts/run` say where they are, if a checkout is here.
+
+    It is where the command is called, or its `.venv` runs the command.
+    """
+    here, environment = Path.cwd(), Path(sys.prefix)
+    folders = [here, *here.parents]
+    if environment.name == ".venv":
+        folders.append(environment.parent)
+    found = set()
+    for folder in folders:
+        runtime = folder / _CHECKOUT_RUNTIME
+        # (another user's server is none of this user's, whoever wrote files there)
+        if (folder / "scripts/run").is_file() and _is_own(runtime):
+            found.add(runtime.resolve())
+    return found
+
+
+def _is_own(folder: Path) -> bool:
+    try:
+        owner = folder.stat().st_uid
+    except OSError:
+        return False
+    return not hasattr(os, "getuid") or owner == os.getuid()
+
+
+def _reached_by(runtime: Path, found: Finding) -> Finding:
+    """Say of a server that answers how programs find it that Jupyter's own folder leads past it."""
+    if found.state is not State.GOOD:
+        return found
+    return good(
+        found.what,
+        f"{found.found}; it is of scripts/run",
+        f"Node programs outside of it find it with JUPYTER_RUNTIME_DIR={runtime}",
+    )
 
 
 def _running_servers(runtime: Path) -> dict[int, str]:

@@ -28,7 +28,11 @@ if find_spec("jupyterlab") is None:
 
 @pytest.fixture(autouse=True)
 def _own_jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders of Jupyter that are this test's, and none of our variables."""
+    """Folders of Jupyter that are this test's, and none of our variables.
+
+    Whoever runs the tests may have servers of `scripts/run`, too.
+    """
+    monkeypatch.chdir(tmp_path)
     for name in ("CONFIG", "RUNTIME", "DATA"):
         monkeypatch.setenv(f"JUPYTER_{name}_DIR", str(tmp_path / name.lower()))
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "path"))
@@ -236,6 +240,48 @@ def test_a_server_that_runs_is_stopped_and_has_ended(
         write(server.runtime / "jpserver-8.json", "{")
         (without,) = jupyter_here.look_at_servers()
         assert (without.state, "http://here/" in without.found) == (State.NOTE, True)
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("by", ["the folder", "the environment"])
+def test_the_servers_of_a_checkout_are_seen_there(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    where = f'source "{checkout}/scripts/prepare.sh"; echo "$JUPYTER_RUNTIME_DIR"'
+    said = subprocess.run(
+        ["bash", "-c", where], capture_output=True, text=True, timeout=200, check=True
+    )
+    below = Path(said.stdout.strip()).relative_to(checkout.resolve())
+    here = tmp_path / "a checkout"
+    write(here / "scripts/run", "")
+    (here / below).parent.mkdir(parents=True)
+    server = JupyterServer(here / below.parent)
+    try:
+        assert list(jupyter_here.look_at_servers()) == []
+        if by == "the folder":
+            (here / "examples").mkdir()
+            monkeypatch.chdir(here / "examples")
+        else:
+            monkeypatch.setattr(sys, "prefix", str(here / ".venv"))
+        monkeypatch.setattr(jupyter_here, "_DIAL_SECONDS", 60.0)
+        (runs,) = jupyter_here.look_at_servers()
+        assert runs.state is State.GOOD
+        assert runs.found.startswith(f"process {server.process.pid}, http://")
+        assert runs.remedy.endswith(f"JUPYTER_RUNTIME_DIR={here / below}")
+        # (as in a terminal of that JupyterLab)
+        monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(here / below))
+        (same,) = jupyter_here.look_at_servers()
+        assert (same.state, same.remedy) == (State.GOOD, "")
+        monkeypatch.delenv("JUPYTER_RUNTIME_DIR")
+        monkeypatch.setenv("SPANWISE_CONNECTION", str(server.connection_file))
+        (named,) = jupyter_here.look_at_servers()
+        assert (named.state, named.remedy) == (State.GOOD, "")
+        # Files that another user has written are not believed.
+        monkeypatch.delenv("SPANWISE_CONNECTION")
+        with monkeypatch.context() as another:
+            another.setattr(os, "getuid", lambda: -1)
+            assert list(jupyter_here.look_at_servers()) == []
     finally:
         server.close()
 
