@@ -787,7 +787,8 @@ class Viewer:
             log.unseen(before.now, outage.noticed)
             self._outage = None
         if before.scheduler == pulled.scheduler:
-            self._end_log("closed", "watched anew by the clock of its scheduler")
+            told = "another history goes on, by the clock of its scheduler"
+            self._end_log("closed", told, unwatched=True)
             self._begin_log(pulled)
         else:
             self._end_log("scheduler-lost", "another scheduler answers at its address")

@@ -225,6 +225,9 @@ def test_what_was_told_by_another_clock_is_told_again(
     # (that a clock is ahead is seen by what was heard before)
     is_wrong = ahead < 0 or (ahead > 0 and not is_there)
     assert [bool(each.ended) for each in links] == ([True, False] if is_wrong else [False])
+    for _, _, _, told, is_unwatched in [each.ended for each in links[:-1]]:
+        assert "by the clock of its scheduler" in told
+        assert is_unwatched  # (the cluster goes on)
     last = links[-1]
     began: list[float] = []
     lasted: list[float] = []
