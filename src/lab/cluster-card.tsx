@@ -11,7 +11,7 @@ import {
 } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { LinkStatus } from '../feed/feed-types';
-import { formatBytes, formatBytesOf, formatClock } from '../panels/format';
+import { formatBytes, formatClock, formatPart } from '../panels/format';
 import { pinIcon } from '../panels/icons';
 import { limitSentence } from '../panels/limit-sentence';
 import { MarkedText } from '../panels/marked-text';
@@ -26,6 +26,7 @@ import {
   whyNotLetGo
 } from './cluster-actions';
 import { memoryOf, workersOf } from './cluster-figures';
+import type { InsteadOfCluster } from './panel-opener';
 import type { ClusterUsers } from './cluster-users';
 
 /** Paused workers that are named. */
@@ -53,8 +54,8 @@ type ClusterCardProps = {
   readonly pin?: Pin | null;
   /** A recording without a cluster that goes on beside the cluster, or the other way round. */
   readonly beside?: ClusterInfo | null;
-  /** What the open panels show that would turn to the cluster, each once, if none shows it; null: one shows none. */
-  readonly inPanels?: readonly (ClusterInfo | null)[];
+  /** What the open panels show that would turn to the cluster, if none shows it. */
+  readonly inPanels?: InsteadOfCluster | undefined;
   /** Shows it in the card, and in the open panels that are not pinned. */
   onChoose(cluster: ClusterInfo): void;
   /** Asks for the address of a Dask cluster; null: there are no notebooks whose kernels could connect. */
@@ -62,7 +63,7 @@ type ClusterCardProps = {
 };
 
 export function ClusterCard(props: ClusterCardProps): JSX.Element {
-  const { cluster, status, trans, inPanels = [] } = props;
+  const { cluster, status, trans, inPanels } = props;
   const choose = React.useRef<HTMLButtonElement>(null);
   if (cluster === null) {
     return (
@@ -77,6 +78,11 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       </div>
     );
   }
+  const chooseHere = (info: ClusterInfo) => {
+    props.onChoose(info);
+    // The button that was clicked goes, or does something else now.
+    choose.current?.focus();
+  };
   return (
     <div
       className="sw-cluster"
@@ -119,17 +125,15 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       <Users {...props} cluster={cluster} />
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
       {cluster.clock && <div className="sw-cluster-why">{cluster.clock}</div>}
-      {props.beside && <Beside {...props} beside={props.beside} />}
-      {inPanels.length > 0 && cluster.cluster !== REFUSED_CLUSTER && (
+      {props.beside && (
+        <Beside {...props} beside={props.beside} onChoose={chooseHere} />
+      )}
+      {inPanels !== undefined && cluster.cluster !== REFUSED_CLUSTER && (
         <InPanels
           {...props}
           cluster={cluster}
           inPanels={inPanels}
-          onChoose={info => {
-            props.onChoose(info);
-            // Its own button goes.
-            choose.current?.focus();
-          }}
+          onChoose={chooseHere}
         />
       )}
       {pausesOf(cluster, trans).map(line => (
@@ -271,7 +275,7 @@ function Beside(
 function InPanels(
   props: Pick<ClusterCardProps, 'onChoose' | 'trans'> & {
     readonly cluster: ClusterInfo;
-    readonly inPanels: readonly (ClusterInfo | null)[];
+    readonly inPanels: InsteadOfCluster;
   }
 ): JSX.Element {
   const { cluster, inPanels, trans } = props;
@@ -288,21 +292,32 @@ function InPanels(
   );
 }
 
-/** What all of them show; of several clusters none is named. */
+/** Of several clusters none is named. */
 function inPanelsText(
   cluster: ClusterInfo,
-  [first = null, ...others]: readonly (ClusterInfo | null)[],
+  { clusters, isAll }: InsteadOfCluster,
   trans: TranslationBundle
 ): string {
+  const [first = null, ...others] = clusters;
   if (others.length > 0) {
-    return trans.__('None of the open panels shows this cluster.');
+    return isAll
+      ? trans.__('None of the open panels shows this cluster.')
+      : trans.__('Some open panels show other clusters.');
   }
   if (first === null) {
-    return trans.__('The open panels show no cluster.');
+    return isAll
+      ? trans.__('The open panels show no cluster.')
+      : trans.__('Some open panels show no cluster.');
   }
-  return first.name === cluster.name
-    ? trans.__('The open panels show another cluster named %1.', first.name)
-    : trans.__('The open panels show %1.', first.name);
+  const { name } = first;
+  if (name === cluster.name) {
+    return isAll
+      ? trans.__('The open panels show another cluster named %1.', name)
+      : trans.__('Some open panels show another cluster named %1.', name);
+  }
+  return isAll
+    ? trans.__('The open panels show %1.', name)
+    : trans.__('Some open panels show %1.', name);
 }
 
 function ClusterButtons(
@@ -460,7 +475,7 @@ function MemoryMeter(props: {
   const { trans } = props;
   const { used, limit } = memoryOf(props.cluster);
   const { text, figure } = memoryText(props.cluster, trans);
-  const title = limit > 0 ? limitSentence(trans) : undefined;
+  const title = limitSentence(limit, props.cluster, trans) ?? undefined;
   return (
     <>
       <div className="sw-cluster-line sw-cluster-figures" title={title}>
@@ -506,10 +521,12 @@ function memoryText(
     const each = formatBytes(ofEach);
     return { text: trans.__('%1 of %2 × %3', figure, workers, each), figure };
   }
-  const ofLimit = formatBytesOf(used, limit);
-  const [part = ''] = ofLimit.split(' of ');
+  const [part, whole] = formatPart(used, limit);
   return {
-    text: workers === 1 ? ofLimit : trans.__('%1, limits added up', ofLimit),
+    text:
+      workers === 1
+        ? trans.__('%1 of %2', part, whole)
+        : trans.__('%1 of %2, limits added up', part, whole),
     figure: part
   };
 }

@@ -22,6 +22,14 @@ type SavedPanel = {
   readonly state: JSONObject;
 };
 
+/** What open panels show that would turn to a cluster. */
+export type InsteadOfCluster = {
+  /** Each once; null: one shows none. */
+  readonly clusters: readonly (ClusterInfo | null)[];
+  /** Whether pinned panels, and those whose clusters are chosen in them, show nothing else. */
+  readonly isAll: boolean;
+};
+
 export class PanelOpener {
   private readonly _changed = new Signal<this, void>(this);
 
@@ -90,18 +98,17 @@ export class PanelOpener {
     );
   }
 
-  /**
-   * What the open panels show that would turn to the cluster, each once and null for none; of none if a panel shows the cluster, pinned or not.
-   */
-  insteadOf(cluster: ClusterInfo): readonly (ClusterInfo | null)[] {
-    if (this.showing(cluster).length > 0) {
-      return [];
+  /** What the open panels show that would turn to the cluster; undefined if there are none, or a panel shows the cluster, pinned or not. */
+  insteadOf(cluster: ClusterInfo): InsteadOfCluster | undefined {
+    const turning = this._turning;
+    if (turning.length === 0 || this.showing(cluster).length > 0) {
+      return undefined;
     }
-    const shown = this._turning
-      .map(panel => panel.cluster)
-      // A refusal is a sentence, no cluster.
-      .map(info => (info?.cluster === REFUSED_CLUSTER ? null : info));
-    return [...new Map(shown.map(info => [info?.cluster, info])).values()];
+    const shown = shownIn(turning);
+    return {
+      clusters: [...shown.values()],
+      isAll: [...shownIn(this.open).keys()].every(id => shown.has(id))
+    };
   }
 
   /** What the newest open panel is tied to, of those that turn: of none that is pinned. */
@@ -268,6 +275,17 @@ export namespace PanelOpener {
     readonly contexts: ContextPool;
     readonly panels: readonly PanelDescription[];
   }
+}
+
+/** The clusters that they show, by their ids; undefined: one shows none. */
+function shownIn(
+  panels: readonly SpanwisePanel[]
+): ReadonlyMap<string | undefined, ClusterInfo | null> {
+  const shown = panels
+    .flatMap(panel => panel.clusters)
+    // A refusal is a sentence, no cluster.
+    .map(info => (info?.cluster === REFUSED_CLUSTER ? null : info));
+  return new Map(shown.map(info => [info?.cluster, info]));
 }
 
 /** Does what the shell does to a widget that it adds, for a widget that a dock panel takes by itself. */

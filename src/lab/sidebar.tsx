@@ -110,7 +110,9 @@ export class Sidebar extends ReactWidget {
               pin={this._pinOf(model.cluster)}
               beside={model.beside}
               inPanels={
-                model.cluster === null ? [] : opener.insteadOf(model.cluster)
+                model.cluster === null
+                  ? undefined
+                  : opener.insteadOf(model.cluster)
               }
               onChoose={cluster => this._options.choose(cluster)}
               onAttach={dask?.attach ?? null}

@@ -108,6 +108,11 @@ export abstract class SpanwisePanel<
     return this.context.cluster.current;
   }
 
+  /** All that it shows. */
+  get clusters(): readonly (ClusterInfo | null)[] {
+    return [this.cluster];
+  }
+
   /** Whether it stays with its cluster when another is chosen in the sidebar. */
   get isPinned(): boolean {
     return this._isPinned;

@@ -3,6 +3,7 @@ import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import { bracketing } from '../../testing/translators';
 import { REFUSED_CLUSTER, type ClusterInfo } from '../../wire/panel-link';
 import type { ClusterActions } from '../cluster-actions';
 import { ClusterCard } from '../cluster-card';
@@ -122,6 +123,27 @@ describe('ClusterCard', () => {
       clusterInfo({ workers: [one, { ...one, worker: 1, state: 'gone' }] })
     );
     expect(text.replace(/\s/g, ' ')).toContain('1.00 of 4.00 GiB');
+    // (it is one worker's, and no sum)
+    const meter = host.querySelector<HTMLElement>('[role=meter]')!;
+    expect(meter.title).toBe('');
+    expect((meter.previousElementSibling as HTMLElement).title).toBe('');
+  });
+
+  it('has memory and limit as one text of the language of the page', () => {
+    const GiB = 2 ** 30;
+    const said = (...limits: number[]) => {
+      const workers = limits.map((memoryLimit, worker) => ({
+        ...here,
+        worker,
+        process: GiB,
+        memoryLimit
+      }));
+      textOf(clusterInfo({ workers }), atRest, { trans: bracketing });
+      const meter = host.querySelector('[role=meter]')!;
+      return meter.getAttribute('aria-valuetext')?.replace(/\s/g, ' ');
+    };
+    expect(said(4 * GiB)).toBe('⟦1.00 of 4.00 GiB⟧');
+    expect(said(8 * GiB, 4 * GiB)).toBe('⟦2.00 of 12.0 GiB, limits added up⟧');
   });
 
   it.each(['embedded', 'dask'] as const)(
@@ -234,10 +256,12 @@ describe('ClusterCard', () => {
     const info = clusterInfo({ name: 'survey' });
     const other = clusterInfo({ cluster: 'other', name: 'first-look' });
     const onChoose = jest.fn();
-    const told = (...inPanels: (ClusterInfo | null)[]) =>
-      textOf(info, atRest, { inPanels, onChoose });
+    const told = (...shown: (ClusterInfo | null)[]) =>
+      textOf(info, atRest, {
+        inPanels: { clusters: shown, isAll: true },
+        onChoose
+      });
     expect(textOf(info)).not.toContain('open panels');
-    expect(told()).not.toContain('open panels');
     expect(told(null)).toContain('The open panels show no cluster.');
     expect(told({ ...other, name: 'survey' })).toContain(
       'The open panels show another cluster named survey.'
@@ -250,7 +274,7 @@ describe('ClusterCard', () => {
     // It is a sentence, and no cluster that panels could show.
     expect(
       textOf({ ...info, cluster: REFUSED_CLUSTER }, atRest, {
-        inPanels: [other]
+        inPanels: { clusters: [other], isAll: true }
       })
     ).not.toContain('open panels');
     expect(told(other)).toContain('The open panels show first-look.');
@@ -258,13 +282,28 @@ describe('ClusterCard', () => {
       '[aria-label="Show in the panels: survey"]'
     )!;
     expect(button.textContent).toBe('Show in the panels');
-    onChoose.mockImplementation(() => told());
+    onChoose.mockImplementation(() => textOf(info, atRest, { onChoose }));
     button.focus();
     button.click();
     expect(onChoose).toHaveBeenCalledWith(info);
     expect(button.isConnected).toBe(false);
     expect(document.activeElement?.getAttribute('aria-label')).toBe(
       'Choose cluster'
+    );
+  });
+
+  it('says of no panel what only others show', () => {
+    const info = clusterInfo({ name: 'survey' });
+    const other = clusterInfo({ cluster: 'other', name: 'first-look' });
+    const told = (...shown: (ClusterInfo | null)[]) =>
+      textOf(info, atRest, { inPanels: { clusters: shown, isAll: false } });
+    expect(told(other)).toContain('Some open panels show first-look.');
+    expect(told(null)).toContain('Some open panels show no cluster.');
+    expect(told({ ...other, name: 'survey' })).toContain(
+      'Some open panels show another cluster named survey.'
+    );
+    expect(told(other, null)).toContain(
+      'Some open panels show other clusters.'
     );
   });
 
@@ -461,8 +500,19 @@ describe('ClusterCard', () => {
     expect(beside(local)).toContain(
       '<b>two</b> observes computations without a cluster.Show'
     );
-    host.querySelector<HTMLElement>('[aria-label="Show <b>two</b>"]')!.click();
+    const button = host.querySelector<HTMLElement>(
+      '[aria-label="Show <b>two</b>"]'
+    )!;
+    onChoose.mockImplementation(chosen =>
+      textOf(chosen, atRest, { beside: null, onChoose })
+    );
+    button.focus();
+    button.click();
     expect(onChoose).toHaveBeenCalledWith(local);
+    expect(button.isConnected).toBe(false);
+    expect(document.activeElement?.getAttribute('aria-label')).toBe(
+      'Choose cluster'
+    );
     expect(beside(clusterInfo(named))).toContain(
       '<b>two</b> is running beside it.'
     );

@@ -144,32 +144,56 @@ describe('of two notebooks', () => {
   });
 
   it('panels that stay with another cluster are told of, until they turn', () => {
-    expect(opener.insteadOf(inB)).toEqual([]);
+    expect(opener.insteadOf(inB)).toBeUndefined();
     expect(opener.lastTarget).toBeUndefined();
     const panel = show('system', a);
-    show('compare', a);
     expect(opener.lastTarget).toEqual(a);
-    expect(opener.insteadOf(inA)).toEqual([]);
-    expect(opener.insteadOf(inB)).toEqual([inA]);
+    expect(opener.insteadOf(inA)).toBeUndefined();
+    expect(opener.insteadOf(inB)).toEqual({ clusters: [inA], isAll: true });
     // It was told to stay.
     panel.setPinned(true);
-    expect(opener.insteadOf(inB)).toEqual([]);
+    expect(opener.insteadOf(inB)).toBeUndefined();
     expect(opener.lastTarget).toBeUndefined();
     panel.setPinned(false);
     const ofNone = show('bandwidth', { notebook: 'none.ipynb' });
     show('profile', a);
-    expect(opener.insteadOf(inB)).toEqual([inA, null]);
+    expect(opener.insteadOf(inB)).toEqual({
+      clusters: [inA, null],
+      isAll: true
+    });
     ofNone.dispose();
     opener.turn(b);
-    expect(opener.insteadOf(inB)).toEqual([]);
+    expect(opener.insteadOf(inB)).toBeUndefined();
     opener.turn({ notebook: 'none.ipynb' });
-    expect(opener.insteadOf(inB)).toEqual([null]);
+    expect(opener.insteadOf(inB)).toEqual({ clusters: [null], isAll: true });
+  });
+
+  it('what only pinned panels show, or those whose clusters are chosen in them, is not said of all', () => {
+    const notebook = 'c.ipynb';
+    const inC = { ...inB, cluster: 'c', notebook: { path: notebook } };
+    feed.setClusters(inA, inB, inC);
+    show('system', a);
+    const instead = () => opener.insteadOf(inC);
+    const some = { clusters: [inA], isAll: false };
+    const compare = show('compare', a);
+    expect(compare.clusters).toHaveLength(2);
+    expect(instead()).toEqual(some);
+    compare.dispose();
+    expect(instead()).toEqual({ ...some, isAll: true });
+    const pinned = show('bandwidth', b);
+    pinned.setPinned(true);
+    expect(instead()).toEqual(some);
+    pinned.dispose();
+    show('profile', a).setPinned(true);
+    expect(instead()).toEqual({ ...some, isAll: true });
+    show('memory', { notebook });
+    expect(instead()).toBeUndefined();
   });
 
   it('panels that say why a cluster was refused show none', () => {
     feed.setClusters({ ...inA, cluster: REFUSED_CLUSTER });
     show('system', a);
-    expect(opener.insteadOf(inB)).toEqual([null]);
+    expect(opener.insteadOf(inB)).toEqual({ clusters: [null], isAll: true });
   });
 
   it('of two panels of one kind none turns to the cluster of the other', () => {

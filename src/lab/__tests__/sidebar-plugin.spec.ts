@@ -37,7 +37,7 @@ function setUp() {
       changed: new Signal<object, void>({}),
       find: () => undefined,
       showing: () => [],
-      insteadOf: () => []
+      insteadOf: () => undefined
     }
   };
   const shell = {

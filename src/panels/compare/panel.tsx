@@ -91,6 +91,11 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     return false;
   }
 
+  override get clusters(): readonly (ClusterInfo | null)[] {
+    const [first, second] = this._runs();
+    return second === null ? [first] : [first, second];
+  }
+
   protected get view() {
     return 'fine-metrics' as const;
   }

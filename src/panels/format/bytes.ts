@@ -21,11 +21,16 @@ export function formatBytes(bytes: Bytes | null): string {
   return threeFigures(bytes / divisor) + SPACE + unit;
 }
 
-/** "7.01 of 16.0 GiB": both in the unit of the second. */
-export function formatBytesOf(bytes: Bytes | null, limit: Bytes): string {
-  const { unit, divisor } = byteUnit(limit);
-  const part = bytes === null ? UNKNOWN : threeFigures(bytes / divisor);
-  return `${part} of ${threeFigures(limit / divisor)}${SPACE}${unit}`;
+/** "7.01" and "16.0 GiB", for a sentence that has both: the part in the unit of the whole, which stands once. */
+export function formatPart(
+  bytes: Bytes,
+  whole: Bytes
+): readonly [part: string, whole: string] {
+  const { unit, divisor } = byteUnit(whole);
+  return [
+    threeFigures(bytes / divisor),
+    `${threeFigures(whole / divisor)}${SPACE}${unit}`
+  ];
 }
 
 /** Memory integrated over time: 128 GiB·s. */

@@ -1,5 +1,5 @@
 export { KIND_WORDS, PART_WORDS } from './activity-words';
-export { formatBytes, formatBytesOf, formatByteSeconds } from './bytes';
+export { formatBytes, formatByteSeconds, formatPart } from './bytes';
 export { formatAmount, formatCount, formatExactCount } from './count';
 export { formatChange, formatDifference } from './difference';
 export { formatDuration } from './duration';

@@ -329,15 +329,22 @@ function titleOfLocal(
 }
 
 /** "workers’ limits 16.0 GiB · sampled every 250 ms" */
-export function subtitleOf(result: MemoryResult, trans: Trans): string {
+export function subtitleOf(
+  result: MemoryResult,
+  isSumOfLimits: boolean,
+  trans: Trans
+): string {
   const parts: string[] = [];
   const others = result.runs.filter(run => run.measure !== result.measure);
   if (others.length > 0) {
     parts.push(trans.__('runs keep the measure that they were recorded with'));
   }
   if (result.limits !== null && result.limits.memoryLimit > 0) {
+    const limit = formatBytes(result.limits.memoryLimit);
     parts.push(
-      trans.__('workers’ limits %1', formatBytes(result.limits.memoryLimit))
+      isSumOfLimits
+        ? trans.__('workers’ limits %1', limit)
+        : trans.__('worker’s limit %1', limit)
     );
   }
   const interval = result.runs.at(-1)?.intervalSeconds;

@@ -4,7 +4,7 @@ import * as React from 'react';
 import { PlotlyView } from '../../charts/plotly-view';
 import type { MemoryResult } from '../../wire/panel-link';
 import { formatBytes, formatInstant, formatOffsetTick } from '../format';
-import { limitSentence } from '../limit-sentence';
+import { isSumOfLimits, limitSentence } from '../limit-sentence';
 import { Loading } from '../loading';
 import { Swatch } from '../mark';
 import { MarkedText } from '../marked-text';
@@ -69,6 +69,8 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
     [lines, result, align, range, width, show, trans]
   );
   const title = titleOf(result, align, show, trans, isLocal);
+  const limit = result.limits?.memoryLimit ?? 0;
+  const cluster = context.cluster.current;
   return (
     <div className="sw-Memory">
       <div className="sw-block-title sw-Memory-title">
@@ -84,13 +86,9 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
         )}
         <span
           className="sw-block-aside sw-wide-only"
-          title={
-            (result.limits?.memoryLimit ?? 0) > 0
-              ? limitSentence(trans)
-              : undefined
-          }
+          title={limitSentence(limit, cluster, trans) ?? undefined}
         >
-          {subtitleOf(result, trans)}
+          {subtitleOf(result, isSumOfLimits(limit, cluster), trans)}
         </span>
       </div>
       <div ref={box} className="sw-Memory-chart">

@@ -80,6 +80,28 @@ it.each(['embedded', 'dask'] as const)(
   }
 );
 
+it('the limit of a single worker is no sum', async () => {
+  const { workers } = clusterInfo();
+  const [one] = workers.map(each => ({ ...each, memoryLimit: 47 * GiB }));
+  const aside = async (...there: ClusterInfo['workers']) => {
+    const node = await shown({ workers: there });
+    const found = node.querySelector<HTMLElement>('.sw-block-aside')!;
+    return [found.textContent, found.title !== ''];
+  };
+  const gone = { ...one!, worker: 1, state: 'gone' } as const;
+  const single = ['worker’s limit 47.0\u00a0GiB', false];
+  expect(await aside(one!)).toEqual(single);
+  expect(await aside(one!, gone)).toEqual(single);
+  // Of two, a filter shows one.
+  const other = { ...one!, worker: 1, memoryLimit: GiB };
+  expect(await aside(one!, other)).toEqual(single);
+  const half = { ...one!, memoryLimit: 23.5 * GiB };
+  expect(await aside(half, { ...half, worker: 1 })).toEqual([
+    'workers’ limits 47.0\u00a0GiB',
+    true
+  ]);
+});
+
 const RUN: MemoryResult['runs'][number] = {
   run: 1,
   label: 'load',

@@ -353,18 +353,22 @@ describe('the words of memory', () => {
     const every = `sampled every ${formatDuration(0.5)}`;
     const limit = `workers’ limits ${formatBytes(50 * MiB)}`;
     const other = 'runs keep the measure that they were recorded with';
-    expect(subtitleOf(withRuns(own), english)).toBe(`${limit} · ${every}`);
-    expect(subtitleOf(withRuns(own, one), english)).toBe(
+    expect(subtitleOf(withRuns(own), true, english)).toBe(
+      `${limit} · ${every}`
+    );
+    expect(subtitleOf(withRuns(own, one), true, english)).toBe(
       `${other} · ${limit} · ${every}`
     );
-    expect(subtitleOf({ ...result, runs: [], limits: null }, english)).toBe('');
+    expect(
+      subtitleOf({ ...result, runs: [], limits: null }, true, english)
+    ).toBe('');
     // That of the last of them.
     const last = formatDuration(0.125);
-    expect(subtitleOf(withRuns(one, two, none), english)).toBe(
+    expect(subtitleOf(withRuns(one, two, none), true, english)).toBe(
       `${other} · ${limit} · sampled every ${last}`
     );
     const limits = { ...result.limits!, memoryLimit: 0 };
-    expect(subtitleOf({ ...withRuns(two, own), limits }, english)).toBe(
+    expect(subtitleOf({ ...withRuns(two, own), limits }, true, english)).toBe(
       `${other} · ${every}`
     );
   });

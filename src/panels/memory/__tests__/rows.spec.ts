@@ -161,8 +161,11 @@ describe('the table of runs', () => {
     expect(titleOf({ ...simple, runs: [] }, 'clock', 'workers', english)).toBe(
       'Process memory of each worker'
     );
-    expect(plain(subtitleOf(simple, english))).toBe(
+    expect(plain(subtitleOf(simple, true, english))).toBe(
       'workers’ limits 16.0 GiB · sampled every 500 ms'
+    );
+    expect(plain(subtitleOf(simple, false, english))).toBe(
+      'worker’s limit 16.0 GiB · sampled every 500 ms'
     );
     const table = tableOf(simple, 0, 100, english);
     expect(table.rows.map(row => row[0]?.text)).toEqual([
@@ -218,7 +221,9 @@ describe('what a title names', () => {
     expect(titleOf(chosen, 'zero', 'cluster', english)).toBe(
       'Process memory of the cluster, 2 runs from zero'
     );
-    expect(subtitleOf(chosen, english)).toContain('runs keep the measure');
+    expect(subtitleOf(chosen, true, english)).toContain(
+      'runs keep the measure'
+    );
     expect(
       memoryLines(chosen, 'zero', english).map(line => line.label)
     ).toEqual(['A', 'B']);
