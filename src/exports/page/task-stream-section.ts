@@ -19,9 +19,11 @@ import { BOX_KINDS, cardOf, threadText } from '../../panels/task-stream/rows';
 import type { Viewport } from '../../panels/task-stream/viewport';
 import type { TaskStreamSection } from '../content';
 import { english } from '../english';
+import { boxColumns } from './box-columns';
 import { type DrawnBox, drawnBoxes } from './drawn-boxes';
 import { element } from './elements';
 import { laneBlocks } from './lane-blocks';
+import { LaneIndex } from './lane-index';
 import { tableOf } from './table';
 import { legendElement } from './task-stream-legend';
 
@@ -37,8 +39,6 @@ const SHORTEST_DRAG_PX = 4;
 /** Rows of the table beyond this would keep a browser busy for seconds. */
 const MOST_TABLE_ROWS = 20_000;
 const REDRAW_DELAY_MS = 80;
-/** As tiles say it of boxes that are drawn as they are. */
-const EXACT = 255;
 
 const POINT = 'Point at a box; drag to look closer, “Show all” goes back.';
 
@@ -58,6 +58,7 @@ class LanesView {
   private readonly _whole: Viewport;
   private readonly _lanePx: number;
   private readonly _boxes: readonly DrawnBox[];
+  private readonly _index: LaneIndex;
   private _view: Viewport;
   /** Where a drag began. */
   private _from: number | null = null;
@@ -66,6 +67,7 @@ class LanesView {
   constructor(private readonly _section: TaskStreamSection) {
     const { lanes, boxes, seconds, title } = _section;
     this._boxes = drawnBoxes(_section);
+    this._index = new LaneIndex(this._boxes, lanes.length);
     const begin = boxes.start.reduce((a, b) => Math.min(a, b), 0);
     this._whole = { from: begin, to: Math.max(seconds, begin + 1e-6) };
     this._view = this._whole;
@@ -135,27 +137,13 @@ class LanesView {
     return from + share * (to - from);
   }
 
-  /** The box that is drawn last at a place; strips lie over work. */
   private _boxAt(x: number, y: number): DrawnBox | null {
     const lane = Math.floor((y - AXIS_PX) / this._lanePx);
     const inStrip =
       y - AXIS_PX - lane * this._lanePx >= rowsInLane(this._lanePx).stripTop;
     const t = this._timeAt(x);
     const slack = (this._view.to - this._view.from) / this._chartPx;
-    let found: DrawnBox | null = null;
-    if (x >= LABEL_PX) {
-      for (const box of this._boxes) {
-        if (
-          box.lane === lane &&
-          box.from - slack <= t &&
-          t <= box.to + slack &&
-          (box.strip === 1 ? inStrip : found?.strip !== 1)
-        ) {
-          found = box;
-        }
-      }
-    }
-    return found;
+    return x < LABEL_PX ? null : this._index.at(lane, t, inStrip, slack);
   }
 
   /** The panel's hover card in one line. */
@@ -195,7 +183,7 @@ class LanesView {
   }
 
   private _draw(): void {
-    const { boxes, lanes } = this._section;
+    const { lanes } = this._section;
     const canvas = this._canvas;
     const context = canvas.getContext('2d');
     if (context === null) {
@@ -211,41 +199,35 @@ class LanesView {
     const width = Math.max(1, Math.round(this._chartPx * scale));
     // (over the grid, which `putImageData` would wipe out)
     context.setTransform(1, 0, 0, 1, 0, 0);
-    this._drawLanes(context, scale, width);
+    const boxes = boxColumns(this._boxes, this._view, width);
+    this._drawLanes(context, boxes, scale, width);
     this._markFailed(context, scale, width);
-    const { from, to } = this._view;
-    const drawn = boxes.start.filter(
-      (start, part) => start + boxes.duration[part]! >= from && start <= to
-    );
-    canvas.dataset['drawn'] = String(drawn.length);
+    canvas.dataset['drawn'] = String(boxes.laneIndex.length);
   }
 
   /** One block of lanes after another, by way of one canvas. */
   private _drawLanes(
     context: CanvasRenderingContext2D,
+    boxes: BoxColumns,
     scale: number,
     width: number
   ): void {
     const block = element('canvas');
     const ofBlock = block.getContext('2d');
     const { stripHeight } = rowsInLane(this._lanePx);
-    const blocks = laneBlocks(
-      this._columns(width),
-      this._section.lanes.length,
-      {
-        originPixels: 0,
-        endPixels: width,
-        pixelsPerCell: 1,
-        laneHeight: Math.max(
-          SMALLEST_LANE_PIXELS,
-          Math.round(this._lanePx * scale)
-        ),
-        stripHeight: Math.round(stripHeight * scale),
-        pixelRatio: scale,
-        patternLine: pixel(this._colours.patternLine),
-        fillOf: this._fills()
-      }
-    );
+    const blocks = laneBlocks(boxes, this._section.lanes.length, {
+      originPixels: 0,
+      endPixels: width,
+      pixelsPerCell: 1,
+      laneHeight: Math.max(
+        SMALLEST_LANE_PIXELS,
+        Math.round(this._lanePx * scale)
+      ),
+      stripHeight: Math.round(stripHeight * scale),
+      pixelRatio: scale,
+      patternLine: pixel(this._colours.patternLine),
+      fillOf: this._fills()
+    });
     const yOf = (lane: number) =>
       Math.round(AXIS_PX * scale) + Math.round(lane * this._lanePx * scale);
     for (const { firstLane, lanes, pixels, ...size } of blocks) {
@@ -310,32 +292,6 @@ class LanesView {
         );
       }
     }
-  }
-
-  /** What reaches into the view, in pixels of the picture. */
-  private _columns(width: number): BoxColumns {
-    const { from, to } = this._view;
-    const perSecond = width / (to - from);
-    const shown = this._boxes.filter(box => box.to >= from && box.from <= to);
-    // (beyond the borders single precision would not do)
-    const x = (seconds: number) =>
-      Math.min(2 * width, Math.max(-width, (seconds - from) * perSecond));
-    return {
-      laneIndex: Uint16Array.from(shown, box => box.lane),
-      from: Float32Array.from(shown, box => x(box.from)),
-      to: Float32Array.from(shown, box => x(box.to)),
-      function: Uint16Array.from(shown, box => box.function),
-      kind: Uint8Array.from(shown, box => box.kind),
-      strip: Uint8Array.from(shown, box => box.strip),
-      // A part narrower than a pixel tints its run by its share of it.
-      cover: Uint8Array.from(shown, box => {
-        const pixels = (box.to - box.from) * perSecond;
-        return box.tasks === 0 && pixels < 1
-          ? Math.max(1, Math.round(pixels * (EXACT - 1)))
-          : EXACT;
-      }),
-      tasks: Uint32Array.from(shown, box => box.tasks)
-    };
   }
 
   private get _colours(): ShadeColours {
