@@ -41,8 +41,11 @@ async function start(name: string, text: string, isPreload = false) {
   };
 }
 
-/** Of a program, before it is observed: its exit waits twelve times as long for its log to arrive, and so does who sends it. */
-const EXITS_SLOWLY = `
+/**
+ * Of a program, before it is observed: it waits twelve times as long for its log to arrive when an observation is closed (ten seconds) and
+ * when it exits (five), and so does who sends it: a busy machine may need longer than that.
+ */
+const ENDS_PATIENTLY = `
   import { Worker } from 'node:worker_threads';
   const wait = Atomics.wait;
   Atomics.wait = (cell, at, value, ms) => wait(cell, at, value, 12 * ms);
@@ -51,6 +54,12 @@ const EXITS_SLOWLY = `
     return post.call(this, message.type === 'end' ? { ...message, limitSeconds: 12 * message.limitSeconds } : message, ...more);
   };`;
 
+/** Of a program that is told when it has been seen. */
+const IS_SEEN = `
+  const hold = setInterval(() => undefined, 1000);
+  const seen = new Promise(resolve => process.once('SIGUSR2', resolve));
+  void seen.then(() => clearInterval(hold));`;
+
 const isEnded = ({ state }: { readonly state: string }) => state === 'ended';
 
 describe('observed programs', () => {
@@ -58,9 +67,15 @@ describe('observed programs', () => {
     const program = (name: string) =>
       start(
         name,
-        `await observe(() => span('of ${name}', () => getThreads({ a: task(spin, 20), b: task(spin, 10, ref('a')) }, 'b')), { name: '${name}' });`
+        `${ENDS_PATIENTLY} ${IS_SEEN}
+         await observe(async () => {
+           await seen;
+           await span('of ${name}', () => getThreads({ a: task(spin, 20), b: task(spin, 10, ref('a')) }, 'b'));
+         }, { name: '${name}' });`
       );
     const both = await Promise.all([program('one'), program('two')]);
+    await Promise.all(['one', 'two'].map(name => jupyter.cluster(name)));
+    both.forEach(({ child }) => child.kill('SIGUSR2'));
     expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
     for (const name of ['one', 'two']) {
       const { cluster } = await jupyter.cluster(name, isEnded);
@@ -116,11 +131,11 @@ describe('observed programs', () => {
     const name = `end by ${how}`;
     const { child, ended, complaints } = await start(
       name.replaceAll(' ', '-'),
-      `process.once('SIGUSR2', () => { getSync({ a: task(spin, 1) }, 'a'); clearInterval(hold); ${end} });
+      `${ENDS_PATIENTLY}
+       process.once('SIGUSR2', () => { getSync({ a: task(spin, 1) }, 'a'); clearInterval(hold); ${end} });
        const hold = setInterval(() => undefined, 1000);
        observe({ name: '${name}' });`
     );
-    // An exit waits five seconds, and a busy machine may need them to begin.
     await jupyter.cluster(name);
     child.kill('SIGUSR2');
     const code = await ended;
@@ -133,14 +148,14 @@ describe('observed programs', () => {
   });
 
   it('have told everything when they end while their link is only just opening', async () => {
-    // An exit waits five seconds, here a minute, in which a busy machine may not open it: of a few programs one must be told whole.
+    // In the minute that an exit waits here a busy machine may not open it: of a few programs one must be told whole.
     let isWhole = false;
     const whys: unknown[] = [];
     for (let round = 1; round <= 5 && !isWhole; round++) {
       const name = `end at once ${round}`;
       const { ended, complaints } = await start(
         name.replaceAll(' ', '-'),
-        `${EXITS_SLOWLY}
+        `${ENDS_PATIENTLY}
          observe({ name: '${name}' }); getSync({ a: task(spin, 1) }, 'a'); process.exit(3);`
       );
       expect(await ended).toBe(3);
@@ -163,11 +178,15 @@ describe('observed programs', () => {
   });
 
   it('may be observed by what is loaded before them: once', async () => {
-    const { ended, complaints } = await start(
+    const { child, ended, complaints } = await start(
       'preloaded',
-      `writeSync(2, 'loaded '); await observe(() => getSync({ a: task(spin, 1) }, 'a'), { name: 'preloaded' });`,
+      `${ENDS_PATIENTLY} ${IS_SEEN}
+       writeSync(2, 'loaded ');
+       await observe(async () => { await seen; getSync({ a: task(spin, 1) }, 'a'); }, { name: 'preloaded' });`,
       true
     );
+    await jupyter.cluster('preloaded');
+    child.kill('SIGUSR2');
     expect(await ended).toBe(0);
     await jupyter.cluster('preloaded', isEnded);
     // Not by the thread that sends once more, and by its thread, and by that one's …
@@ -180,11 +199,11 @@ describe('observed programs', () => {
   ])('have told everything when they exit %s', async (how, end) => {
     const { child, ended, complaints } = await start(
       how.replaceAll(' ', '-'),
-      `const seen = Array.from({ length: 12 }, (_, at) => observe({ name: '${how} ' + at }));
+      `${ENDS_PATIENTLY}
+       const seen = Array.from({ length: 12 }, (_, at) => observe({ name: '${how} ' + at }));
        process.on('SIGUSR2', () => { getSync({ a: task(spin, 1) }, 'a'); ${end} });
        setInterval(() => undefined, 1000);`
     );
-    // An exit waits five seconds, and a busy machine may need them to begin with twelve.
     for (let at = 0; at < 12; at++) {
       await jupyter.cluster(`${how} ${at}`);
     }
