@@ -24,14 +24,9 @@ from types import FrameType
 from typing import BinaryIO
 from urllib.parse import quote, urlencode
 
-from jupyter_core.paths import jupyter_config_dir, jupyter_runtime_dir
+from jupyter_core.paths import jupyter_runtime_dir
 
 START_LIMIT_SECONDS = 120
-
-
-#: Answers what JupyterLab asks at its first start, whether one wants its news, with no: the
-#: question would cover a panel. Who has set it otherwise, or does so now, is heard.
-FIRST_ANSWERS = Path(__file__).parent.resolve() / "jupyter"
 
 #: Of the log, when JupyterLab has ended by itself.
 LAST_LINES = 20
@@ -56,27 +51,15 @@ def start_server(root: Path, log: Path) -> subprocess.Popen[bytes]:
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
-    paths = {
-        "PATH": _joined(str(Path(sys.executable).parent), os.environ.get("PATH")),
-        # Jupyter takes what is named first. These folders come before the user's own, so that
-        # it is named here too: what its user has set wins.
-        "JUPYTER_CONFIG_PATH": _joined(
-            os.environ.get("JUPYTER_CONFIG_PATH"), jupyter_config_dir(), str(FIRST_ANSWERS)
-        ),
-    }
+    commands = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
     with open_log(log) as lines:
         return subprocess.Popen(
             command,
             cwd=root,
-            env=os.environ | paths,
+            env=os.environ | {"PATH": os.pathsep.join(filter(None, commands))},
             stdout=lines,
             stderr=subprocess.STDOUT,
         )
-
-
-def _joined(*folders: str | None) -> str:
-    """Return folders as a variable has them; some may be none, or several already."""
-    return os.pathsep.join(each for each in folders if each)
 
 
 def open_log(log: Path) -> BinaryIO:

@@ -61,6 +61,12 @@ complain() {
   printf '\n%s\n' "$*" >&2
 }
 
+# Ends a step that hangs. What is only slow ends by itself: beside three other lanes on a slow
+# machine eslint takes a quarter of an hour for 40 s of a core, and the benchmarks' smoke run, which
+# yields to the others, three quarters of an hour for some 250 s of a core.
+# shellcheck disable=SC2034 # scripts that source this
+hang_seconds=5400
+
 trap 'complain "Interrupted. The same command continues."; exit 130' INT TERM
 
 # limited SECONDS COMMAND… : in the foreground, so that Ctrl-C reaches the command. Says if its time was over.
@@ -319,16 +325,26 @@ install_packages() {
       rm "$folder/unfinished"
       return 0
     fi
-    head -n 3 "$log" | sed 's/^ */   /'
     # It installs when all has come: a package whose files are not all there looks installed.
     if [ "$(installed_in "$folder")" != "$before" ]; then
+      say_of_uv "$log"
       complain "   uv has installed only a part. The same command makes the environment anew."
       return 1
     fi
     rm "$folder/unfinished"
-    echo "   So pip takes the place of uv."
+    say_pip_instead "$log"
   fi
   pip_install "$@"
+}
+
+# say_of_uv LOG : why it has not installed.
+say_of_uv() {
+  head -n 3 "$1" | sed 's/^ */   /'
+}
+
+say_pip_instead() {
+  say_of_uv "$1"
+  echo "   So pip takes the place of uv."
 }
 
 installed_in() {
@@ -533,10 +549,7 @@ install_wheel() {
     "$folder/bin/python" -m compileall -q -x '/tests/(.*/)?test_[^/]*$' \
       "$folder"/lib/python3*/site-packages/spanwise
   else
-    if [ -s "$log" ]; then
-      head -n 3 "$log" | sed 's/^ */   /'
-      echo "   So pip takes the place of uv."
-    fi
+    [ ! -s "$log" ] || say_pip_instead "$log"
     echo "   pip installs $(basename "$wheel")"
     "$folder/bin/python" -m pip install --quiet --no-deps --no-index --force-reinstall "$wheel"
     "$folder/bin/python" -m pip install --quiet --no-index "$wheel[$extras]"
@@ -553,4 +566,13 @@ uv_install_wheel() {
     limited 300 "$tools/bin/uv" pip install --quiet --no-config --no-cache --offline --no-index \
       --link-mode copy --reinstall-package spanwise --python "$1/bin/python" "$2"
   )
+}
+
+# answer_first_questions FOLDER : what JupyterLab asks at its first start, whether one wants its news,
+# with no: the question would cover a panel. Of all places for settings this counts least, so that
+# whoever has set it otherwise, or does so later, is heard.
+answer_first_questions() {
+  local settings=$1/share/jupyter/lab/settings/overrides.d
+  mkdir -p "$settings"
+  cp "$root/scripts/lab-answers.json" "$settings/spanwise-run.json"
 }

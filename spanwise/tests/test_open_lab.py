@@ -137,35 +137,51 @@ def test_a_jupyterlab_that_ends_says_why(start: Callable[[str], Started]) -> Non
 
 
 def test_jupyterlab_does_not_ask_over_the_panels_whether_one_wants_its_news(
-    start: Callable[[str], Started], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings_utils = pytest.importorskip("jupyterlab_server.settings_utils")
     schemas = Path(sys.prefix) / "share" / "jupyter" / "lab" / "schemas"
+    of_environment = tmp_path / "share" / "jupyter" / "lab" / "settings"
 
     def fetch_news() -> object:
         settings, _ = settings_utils.get_settings(
-            *(tmp_path / "none", schemas, tmp_path / "settings"),
+            *(of_environment, schemas, tmp_path / "settings"),
             schema_name="@jupyterlab/apputils-extension:notification",
         )
         return settings["schema"]["properties"]["fetchNews"]["default"]
 
-    begun = start("stays")
-    wait_until("the address", lambda: "token=" in begun.printed())
-    configured = (tmp_path / "configured").read_text()
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "own"))
-    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path))
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path / "the user's"))
     assert fetch_news() == "none"
-    monkeypatch.setenv("JUPYTER_CONFIG_PATH", configured)
+    answer = f'source "{checkout}/scripts/prepare.sh"; answer_first_questions "{tmp_path}"'
+    subprocess.run(["bash", "-c", answer], timeout=200, check=True)
     assert fetch_news() == "false"
-    # Who has set it has the last word, in either folder.
-    for folder in ("the user's", "own"):
-        place = tmp_path / folder / "labconfig" / "default_setting_overrides.json"
-        place.parent.mkdir(parents=True)
+    # Who has set it has the last word, wherever.
+    labconfig = Path("labconfig", "default_setting_overrides.json")
+    for place in (
+        tmp_path / "the user's" / labconfig,
+        tmp_path / "own" / labconfig,
+        of_environment / "overrides.json",
+    ):
+        place.parent.mkdir(parents=True, exist_ok=True)
         of_plugin = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "true"}}
         place.write_text(json.dumps(of_plugin))
         assert fetch_news() == "true"
         place.unlink()
         assert fetch_news() == "false"
+
+
+def test_jupyter_reads_its_users_settings_once(
+    start: Callable[[str], Started], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = pytest.importorskip("jupyter_core.paths")
+    begun = start("stays")
+    wait_until("the address", lambda: "token=" in begun.printed())
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "own"))
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", (tmp_path / "configured").read_text())
+    read = paths.jupyter_config_path()
+    assert str(tmp_path / "the user's") in read and str(tmp_path / "own") in read
+    assert sorted(set(read)) == sorted(read)
 
 
 #: Those that are called by hand.
