@@ -23,22 +23,20 @@ from pathlib import Path
 
 import psutil
 
+from spanwise.tests import address_grammar
 from spanwise.tests.leftover import not_left_over
 
 #: What a busy machine may need to import all.
 START_SECONDS = 240.0
 #: Those of no test: a template serves many.
 VARIABLES = dict(os.environ)
-#: What a template begins with.
-IMPORT = """
+#: What a template begins with. (Its interpreter may have no Spanwise.)
+IMPORT = f"""
 import gc, importlib, json, os, random, runpy, signal, sys, tempfile, threading
 answers, sys.stdout = sys.stdout, sys.stderr  # (a module may print while it is imported)
-# jsonschema, which Jupyter's servers import, knows addresses by a grammar that takes 2 s of a core
-# to compile, and does without where it is missing.
-sys.modules["rfc3987_syntax"] = None
-for name in sys.argv[1:]:
-    importlib.import_module(name)
-del sys.modules["rfc3987_syntax"]  # (a program may look at all modules)
+with runpy.run_path({address_grammar.__file__!r})["without_address_grammar"]():
+    for name in sys.argv[1:]:
+        importlib.import_module(name)
 gc.collect()
 gc.freeze()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # (nobody waits for them here)

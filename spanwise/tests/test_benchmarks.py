@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 from spanwise.records.block import decode_block, encode_block
 from spanwise.records.tables import record_tables
+from spanwise.tests.address_grammar import without_address_grammar
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.processes import wait_until
 from spanwise.wire.link import dial
@@ -428,11 +429,8 @@ def _goals(cases: Iterable[str]) -> int:
 
 @pytest.fixture(scope="module")
 def jsonschema() -> ModuleType:
-    """Imported by who checks a record, and without a parser of addresses: no record has any, and
-    its grammar takes 2 s of a core to compile.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "rfc3987_syntax", None)  # type: ignore[arg-type]
+    """Imported by who checks a record, which has no addresses."""
+    with without_address_grammar():
         return importlib.import_module("jsonschema")
 
 

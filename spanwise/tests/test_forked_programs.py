@@ -33,3 +33,20 @@ def test_variables_of_the_test_that_asks_first_are_those_of_its_program_alone(
             assert told == f"None {value}\n"
     finally:
         template._close()
+
+
+def test_what_programs_have_of_jupyter_waits_for_no_grammar_of_addresses(tmp_path: Path) -> None:
+    pytest.importorskip("rfc3987_syntax")
+    (tmp_path / "looks.py").write_text(
+        "import sys\nprint('jsonschema' in sys.modules, 'rfc3987_syntax' in sys.modules)\n"
+    )
+    template = Template(sys.executable, "jsonschema")
+    try:
+        out = tmp_path / "out"
+        variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        template.start("looks", out=out, folder=tmp_path, variables=variables)
+        assert wait_until("it has looked", lambda: out.exists() and out.read_text()) == (
+            "True False\n"
+        )
+    finally:
+        template._close()

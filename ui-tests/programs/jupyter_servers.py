@@ -39,12 +39,10 @@ def main(config: str, servers: list[dict[str, Any]]) -> None:
     owner = os.getppid()
     # As `python -m jupyterlab` has it.
     sys.path[0] = str(Path.cwd())
-    # jsonschema knows addresses by a grammar that takes 2 s of a core to compile, and does without
-    # where it is missing.
-    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
-    for module in ("jupyterlab.labapp", "spanwise.server.extension"):
-        importlib.import_module(module)
-    del sys.modules["rfc3987_syntax"]
+    address_grammar = importlib.import_module("spanwise.tests.address_grammar")
+    with address_grammar.without_address_grammar():
+        for module in ("jupyterlab.labapp", "spanwise.server.extension"):
+            importlib.import_module(module)
     gc.collect()
     gc.freeze()
     # One that comes meanwhile waits until all are known. (They are no part of the `try`: a child
