@@ -689,9 +689,9 @@ export type FineMetricsResult = {
   }[];
   /**
    * Shares of seconds are of it. The capacity; under a filter by span, function or status the selection's time on threads and its idle time;
-   * where sums were told, the selection's.
+   * where sums were told, the selection's. Left out by an observer of before.
    */
-  readonly wholeSeconds: number;
+  readonly wholeSeconds?: number;
   /** Time on threads of what the filter hides. */
   readonly otherSpansSeconds: number;
   /** Idle time that is not the selection's share; selection + idle + otherSpansSeconds + otherIdleSeconds = capacitySeconds, unless sums were told. */

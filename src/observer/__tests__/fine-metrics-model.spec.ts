@@ -213,7 +213,7 @@ describe('fine metrics of a drawn cluster', () => {
               isWhole ? result.capacitySeconds : own + idle,
               6
             );
-            const whole = unit === 'seconds' ? result.wholeSeconds : total;
+            const whole = unit === 'seconds' ? result.wholeSeconds! : total;
             const share = (value: number): unknown =>
               whole > 0 ? expect.closeTo(value / whole, 9) : null;
             expect(

@@ -461,7 +461,7 @@ export function headlineOf(
   }
   const idle = result.idle.reduce((sum, item) => sum + item.seconds, 0);
   // Rounding may lift the parts above the whole; the bar is then as long as its parts.
-  const total = Math.max(result.wholeSeconds, busy + idle);
+  const total = Math.max(wholeOf(result), busy + idle);
   const parts = withError(partsOf(activities, total, unit), result);
   const rest = total - busy - idle;
   if (rest > total * LEAST_REST_SHARE) {
@@ -494,17 +494,35 @@ export function headlineOf(
   };
 }
 
+/** What the selection is, in seconds. An observer of before tells only what it is not. */
+function wholeOf(result: FineMetricsResult): number {
+  const {
+    wholeSeconds,
+    account,
+    attributedNanoseconds,
+    capacitySeconds,
+    otherSpansSeconds,
+    otherIdleSeconds
+  } = result;
+  return (
+    wholeSeconds ??
+    (account === 'told'
+      ? attributedNanoseconds / 1e9
+      : capacitySeconds - otherSpansSeconds - otherIdleSeconds)
+  );
+}
+
 /** What the selection is a part of, in seconds: all that tasks took where that is told, else the capacity. */
 function everything(result: FineMetricsResult): number {
   return result.account === 'told'
-    ? result.wholeSeconds + result.otherSpansSeconds
+    ? wholeOf(result) + result.otherSpansSeconds
     : result.capacitySeconds;
 }
 
 /** Whether a filter leaves out so much of everything that it would be seen. */
 export function isPartOfAll(result: FineMetricsResult): boolean {
   const all = everything(result);
-  return all - result.wholeSeconds > all * LEAST_REST_SHARE;
+  return all - wholeOf(result) > all * LEAST_REST_SHARE;
 }
 
 /** What the bar's whole length stands for, and why it is shorter than the run in other panels. */
@@ -525,8 +543,8 @@ export function footText(result: FineMetricsResult, trans: Trans): string {
   return isPartOfAll(result)
     ? trans.__(
         '%1 under this filter, %2 of %3',
-        formatDuration(result.wholeSeconds),
-        formatShare(shareOf(result.wholeSeconds, everything(result))),
+        formatDuration(wholeOf(result)),
+        formatShare(shareOf(wholeOf(result), everything(result))),
         all
       )
     : all;

@@ -172,6 +172,13 @@ describe('the bar', () => {
     expect(plain(footText(told, english))).toMatch(
       /^2 min 40 s under this filter, 89 % of 3 min 00 s of tasks as Dask/
     );
+    // An observer of before, in whose answer a rest may be anybody's.
+    const before = (of: FineMetricsResult) => {
+      const answer = { ...of, attributedNanoseconds: 160e9 };
+      delete (answer as { wholeSeconds?: number }).wholeSeconds;
+      return headlineOf(answer).total;
+    };
+    expect([result, filtered, told].map(before)).toEqual([400, 330, 160]);
   });
 
   it('has a sum for each group', () => {
