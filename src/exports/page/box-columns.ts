@@ -1,6 +1,6 @@
 /**
- * Boxes of a view as columns for the raster, in pixels of the picture. As in a tile of the panel, what is narrower than a pixel is one box a
- * pixel and colour, covered by its share: a million short tasks are no more boxes than the picture has room for.
+ * Boxes of a view as columns for the raster, in pixels of the picture. As in a tile of the panel, those that are narrower than a pixel are one
+ * box in it, of the colour that took longest and covered by their share: a million short tasks are no more boxes than the picture has room for.
  */
 import type { BoxColumns } from '../../charts/lane-raster';
 import { BOX_KINDS } from '../../panels/task-stream/rows';
@@ -11,13 +11,15 @@ import type { DrawnBox } from './drawn-boxes';
 const EXACT = 255;
 const COMPUTE = BOX_KINDS.indexOf('compute');
 const FAILED = BOX_KINDS.indexOf('failed');
+/** Runs, parts that held the thread, those behind other work, what failed. */
+const LAYERS = 4;
 
 type Row = {
   readonly box: DrawnBox;
   readonly from: number;
   readonly to: number;
   /** Pixels of time, where it stands for boxes that are narrower than one. */
-  covered: number | null;
+  readonly covered: number | null;
 };
 
 /** @param boxes - in the order of drawing, in which runs come before parts. */
@@ -31,7 +33,7 @@ export function boxColumns(
   const x = (seconds: number) =>
     Math.min(2 * width, Math.max(-width, (seconds - from) * perSecond));
   const exact: Row[] = [];
-  const merged = new Map<number, Row>();
+  const cells = new Map<number, Cell>();
   for (const box of boxes) {
     if (box.to < from || box.from > to) {
       continue;
@@ -45,22 +47,16 @@ export function boxColumns(
     // It touches two at most.
     const first = Math.floor(left);
     for (const pixel of right > first + 1 ? [first, first + 1] : [first]) {
-      if (pixel < 0 || pixel >= width) {
-        continue;
+      if (pixel >= 0 && pixel < width) {
+        const place = placeOf(box, pixel, width);
+        const cell = cells.get(place) ?? new Cell(pixel);
+        cell.add(box, Math.min(right, pixel + 1) - Math.max(left, pixel));
+        cells.set(place, cell);
       }
-      const key = keyOf(box, pixel, width);
-      const row = merged.get(key) ?? {
-        box,
-        from: pixel,
-        to: pixel + 1,
-        covered: 0
-      };
-      row.covered! += Math.min(right, pixel + 1) - Math.max(left, pixel);
-      merged.set(key, row);
     }
   }
   // Over exact parts lie those that tint a pixel by their share.
-  const short = [...merged.values()];
+  const short = Array.from(cells.values(), cell => cell.row);
   const rows = [
     ...short.filter(({ box }) => box.tasks === 1),
     ...exact,
@@ -78,6 +74,39 @@ export function boxColumns(
   };
 }
 
+/** A pixel of a layer of a lane. */
+class Cell {
+  private readonly _byColour = new Map<
+    number,
+    { readonly box: DrawnBox; covered: number }
+  >();
+
+  constructor(private readonly _pixel: number) {}
+
+  add(box: DrawnBox, covered: number): void {
+    // Only computing is told apart by function.
+    const colour =
+      box.kind === COMPUTE ? BOX_KINDS.length + box.function : box.kind;
+    const known = this._byColour.get(colour);
+    if (known === undefined) {
+      this._byColour.set(colour, { box, covered });
+    } else {
+      known.covered += covered;
+    }
+  }
+
+  get row(): Row {
+    const all = [...this._byColour.values()];
+    const { box } = all.reduce((a, b) => (b.covered > a.covered ? b : a));
+    return {
+      box,
+      from: this._pixel,
+      to: this._pixel + 1,
+      covered: all.reduce((sum, each) => sum + each.covered, 0)
+    };
+  }
+}
+
 /** 1 … 254: 0 would be invisible. What failed is seen however short it is. */
 function coverOf({ box, covered }: Row): number {
   return covered === null || box.kind === FAILED
@@ -85,11 +114,9 @@ function coverOf({ box, covered }: Row): number {
     : Math.min(EXACT - 1, Math.max(1, Math.round(covered * EXACT)));
 }
 
-/** Equal for boxes of one pixel, colour and layer; only computing is told apart by function. */
-function keyOf(box: DrawnBox, pixel: number, width: number): number {
-  const layer = box.tasks + 2 * box.strip;
-  const colour =
-    box.kind === COMPUTE ? BOX_KINDS.length + box.function : box.kind;
-  const place = (box.lane * 3 + layer) * width + pixel;
-  return place * 2 ** 17 + colour;
+/** Equal for boxes that are merged: not what failed with anything else. */
+function placeOf(box: DrawnBox, pixel: number, width: number): number {
+  const layer =
+    box.kind === FAILED ? LAYERS - 1 : box.strip === 1 ? 2 : 1 - box.tasks;
+  return (box.lane * LAYERS + layer) * width + pixel;
 }
