@@ -26,7 +26,7 @@ _NOT_FOR_TASKS = frozenset(
         *("jedi", "parso", "prompt_toolkit", "pygments", "pexpect", "ptyprocess", "nbformat"),
         *("nbclient", "matplotlib_inline", "stack_data", "executing", "asttokens", "pure_eval"),
         *("bokeh", "matplotlib", "mpl_toolkits", "plotly"),
-        *("debugpy", "pydevd", "pytest", "pluggy", "iniconfig", "coverage", "hypothesis"),
+        *("debugpy", "pytest", "pluggy", "iniconfig", "coverage", "hypothesis"),
         *("setuptools", "pkg_resources", "pip", "sitecustomize", "usercustomize"),
     )
 )
@@ -62,6 +62,6 @@ def _is_for_tasks(name: object) -> bool:
     if not isinstance(name, str):
         return False
     top, *inner = name.split(".")
-    if top in _NOT_FOR_TASKS or top.startswith(("_", "jupyter")):
+    if top in _NOT_FOR_TASKS or top.startswith(("_", "jupyter", "pydev")):
         return False
     return not any(part.startswith("_") for part in inner)

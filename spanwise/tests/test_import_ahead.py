@@ -288,6 +288,28 @@ def test_a_module_that_cannot_be_imported_does_no_harm(
             sys.modules.pop(name, None)
 
 
+def test_of_a_module_that_only_the_client_finds_nothing_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Logs of workers were full of plugins of the notebook's debugger."""
+    (tmp_path / "there_4712").mkdir()
+    (tmp_path / "there_4712" / "__init__.py").write_text("")
+    (tmp_path / "broken_4712.py").write_text("import absent_4712\n")
+    (tmp_path / "after_4712.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    complaints: list[str] = []
+    names = ["absent_4712.inner", "absent_4712", "there_4712.absent", "broken_4712", "after_4712"]
+    try:
+        with importing(lambda: True, lambda: True, complaints.append) as ahead:
+            ahead.add(names)
+            until(lambda: "after_4712" in sys.modules)
+    finally:
+        for name in ("there_4712", "after_4712"):
+            sys.modules.pop(name, None)
+    (broken,) = complaints
+    assert broken.startswith("broken_4712 cannot be imported ahead: ")
+
+
 def test_modules_do_not_take_the_memory_of_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,4 +104,14 @@ class ImportAhead(threading.Thread):
         try:
             self._library.import_ahead(name)
         except BaseException as error:  # noqa: BLE001  (a module may raise anything)
-            self._complain(f"{cut(name, _SHOWN)} cannot be imported ahead: {said(error)}")
+            if not _is_absent(name, error):
+                self._complain(f"{cut(name, _SHOWN)} cannot be imported ahead: {said(error)}")
+
+
+def _is_absent(name: str, error: BaseException) -> bool:
+    """Whether the client found it where workers do not look, as debuggers find their plugins.
+
+    A task that needs it says so. (A module that lacks another one is broken, which is told.)
+    """
+    absent = error.name if isinstance(error, ModuleNotFoundError) else None
+    return absent is not None and f"{name}.".startswith(f"{absent}.")
