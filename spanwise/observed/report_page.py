@@ -256,6 +256,20 @@ FINE_TITLES = (
 )
 
 
+def _divided(
+    activities: dict[Any, float], unit: str, off_core: Mapping[Any, float]
+) -> dict[Any, float]:
+    """The same with seconds off a core by their cause, as far as it is known, as panels have it.
+
+    What `client.fine_metrics()` calls `thread-noncpu` is all of them; here it is the rest.
+    """
+    if unit != "seconds" or "thread-noncpu" not in activities:
+        return activities
+    by_cause = {cause: off_core[cause] for cause in ("core", "gil", "blocked") if cause in off_core}
+    rest = activities["thread-noncpu"] - sum(by_cause.values())
+    return activities | by_cause | {"thread-noncpu": max(0.0, rest)}
+
+
 def fine_metrics(metrics: FineMetrics) -> list[Section]:
     """Where the threads' time went."""
 
@@ -267,6 +281,7 @@ def fine_metrics(metrics: FineMetrics) -> list[Section]:
     of_runs = FineMetrics(runs, {})
     # (tasks of Dask wait for an event loop, and that is counted)
     of_seconds = "activity told" if metrics.summary.get("account") == "told" else "activity"
+    off_core = metrics.by_activity(context="noncpu")
     functions = [[word(name), seconds(value)] for name, value in by_value(of_runs.by_function())]
     activities = [
         [
@@ -275,7 +290,7 @@ def fine_metrics(metrics: FineMetrics) -> list[Section]:
             _of_unit(value, unit),
         ]
         for unit in sorted({key[3] for key in runs}, key=lambda unit: (unit != "seconds", unit))
-        for activity, value in by_value(of_runs.by_activity(unit))
+        for activity, value in by_value(_divided(of_runs.by_activity(unit), unit, off_core))
     ]
     idle = {key[2]: value for key, value in metrics.items() if key[0] == "idle"}
     background = [

@@ -138,7 +138,13 @@ def test_every_figure_is_that_of_the_api(client: Client, tmp_path: Path) -> None
     own = FineMetrics(of_runs, {})
     for unit in ("seconds", "bytes", "count"):
         for activity, value in own.by_activity(unit).items():
-            assert activities.get((activity, unit), 0) == pytest.approx(value, rel=1e-12)
+            # Of what was off a core the causes stand beside the rest.
+            causes = ("core", "gil", "blocked") if activity == "thread-noncpu" else ()
+            shown_value = sum(activities.get((each, unit), 0) for each in (activity, *causes))
+            assert shown_value == pytest.approx(value, rel=1e-9)
+    off_core = metrics.by_activity(context="noncpu")
+    for cause in ("core", "gil", "blocked"):
+        assert activities.get((cause, "seconds"), 0) == off_core.get(cause, 0)
     idle = {key[2]: value for key, value in metrics.items() if key[0] == "idle" and value}
     assert dict(values(sections["Idle time by cause"])) == pytest.approx(idle, rel=1e-12)
     infos = {each.tag: each for each in client.spans()}
@@ -512,6 +518,7 @@ def test_figures_are_parted_into_those_of_tasks_idle_time_and_the_rest() -> None
     entries: dict[tuple[str, str, Any, str], float] = {
         ("execute", "f", "thread-cpu", "seconds"): 2.0,
         ("execute", "f", "disk-read", "bytes"): 2048.0,
+        ("execute", "f", "thread-noncpu", "seconds"): 48.0,
         ("execute", "g", "thread-cpu", "seconds"): 1.0,
         ("execute", "g", ("own", 1), "seconds"): 4.0,
         ("execute", "g", "nothing", "seconds"): 0.0,
@@ -529,20 +536,22 @@ def test_figures_are_parted_into_those_of_tasks_idle_time_and_the_rest() -> None
     summary = {"notes": ["One.", "Two."], "byFunction": [{"function": "f", "slot": 5, "round": 1}]}
     metrics = FineMetrics(entries, summary)
     functions, activities, idle, background = report_page.fine_metrics(metrics)
-    assert values(functions) == [("g", 5.0), ("f", 2.0)]
+    assert values(functions) == [("f", 50.0), ("g", 5.0)]
     assert functions["note"] == "One. Two."
     assert values(activities) == [
+        ("gil", "seconds", 32.0),
+        ("thread-noncpu", "seconds", 16.0),
         ("('own', 1)", "seconds", 4.0),
         ("thread-cpu", "seconds", 3.0),
         ("disk-read", "bytes", 2048.0),
         ("hits", "count", 3.0),
         ("full", "ratio", 0.25),
     ]
-    units = ["seconds", "seconds", "bytes", "count", "amount"]
+    units = [*["seconds"] * 4, "bytes", "count", "amount"]
     assert [row[2] for row in kinds(activities)] == units
-    assert [row[0] for row in kinds(activities)] == ["activity"] * 2 + ["activity of amount"] * 3
+    assert [row[0] for row in kinds(activities)] == ["activity"] * 4 + ["activity of amount"] * 3
     _, of_dask, *_ = report_page.fine_metrics(FineMetrics(entries, {"account": "told"}))
-    assert [row[0] for row in kinds(of_dask)][:3] == ["activity told"] * 2 + ["activity of amount"]
+    assert [row[0] for row in kinds(of_dask)][:5] == ["activity told"] * 4 + ["activity of amount"]
     assert kinds(idle) == [("cause", "seconds")] * 2
     assert kinds(background) == [
         ("context", "", "moved", "", "seconds"),
