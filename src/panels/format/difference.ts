@@ -1,3 +1,4 @@
+import { formatCount } from './count';
 import { MINUS, SPACE } from './numerals';
 
 /**
@@ -12,7 +13,7 @@ export function formatDifference(
   return difference === 0 ? size : (difference < 0 ? MINUS : '+') + size;
 }
 
-/** Relative change in whole percent: "−27 %", "+3 %"; "" without a base. */
+/** Relative change in whole percent: "−27 %", "+11,682 %"; "" without a base. */
 export function formatChange(difference: number, base: number): string {
   if (!(base > 0)) {
     return '';
@@ -21,5 +22,5 @@ export function formatChange(difference: number, base: number): string {
   const percent =
     Math.sign(difference) * Math.round((Math.abs(difference) / base) * 100);
   const sign = percent < 0 ? MINUS : percent > 0 ? '+' : '';
-  return `${sign}${Math.abs(percent)}${SPACE}%`;
+  return `${sign}${formatCount(Math.abs(percent))}${SPACE}%`;
 }

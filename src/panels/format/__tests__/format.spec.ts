@@ -190,6 +190,7 @@ describe('counts, shares and differences', () => {
     expect(plain(formatDifference(2, formatDuration))).toBe('+2.00 s');
     expect(plain(formatDifference(0, formatDuration))).toBe('0 s');
     expect(plain(formatChange(-11.2, 40.8))).toBe('−27 %');
+    expect(plain(formatChange(1168.2, 10))).toBe('+11,682 %');
     expect(formatChange(1, 0)).toBe('');
   });
 });
