@@ -4,6 +4,8 @@ import { type Palette, PatternFills } from '../../charts/theme';
 import type { BandShape, StripShape, Tick } from './figure';
 
 export const BAND_HEIGHT = 16;
+/** Pixels between two labels of the axis: less reads as one text. */
+const LABEL_GAP = 8;
 
 export function paintAxis(
   context: CanvasRenderingContext2D,
@@ -15,15 +17,25 @@ export function paintAxis(
   context.font = `11px ${palette.uiFont}`;
   context.textBaseline = 'middle';
   context.fillStyle = palette.secondaryText;
-  for (const tick of ticks) {
+  const labels = ticks.map(tick => {
     const width = context.measureText(tick.text).width;
-    // A tick at the border keeps its whole label in view, if it can.
     const left = tick.x - width / 2;
-    if (left > -width && left < size.width) {
-      const x = Math.min(size.width - width - 2, Math.max(2, left));
-      if (Math.abs(x - left) < width / 2) {
-        context.fillText(tick.text, x, size.height / 2 + 1);
-      }
+    // A tick at the border keeps its whole label in view, if it can.
+    const x = Math.min(size.width - width - 2, Math.max(2, left));
+    return { text: tick.text, width, x, moved: Math.abs(x - left) };
+  });
+  const drawn: { readonly x: number; readonly width: number }[] = [];
+  // Those that stand at their tick come first: a label that was moved gives way to its neighbour.
+  labels.sort((a, b) => Math.sign(a.moved) - Math.sign(b.moved));
+  for (const label of labels) {
+    const isFree = drawn.every(
+      other =>
+        label.x >= other.x + other.width + LABEL_GAP ||
+        other.x >= label.x + label.width + LABEL_GAP
+    );
+    if (label.moved < label.width / 2 && isFree) {
+      context.fillText(label.text, label.x, size.height / 2 + 1);
+      drawn.push(label);
     }
   }
 }
