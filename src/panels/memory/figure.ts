@@ -18,6 +18,8 @@ type MemoryFigure = {
 const RUN_COLOURS = ['--sw-run-1', '--sw-run-2', '--sw-run-3', '--sw-run-4'];
 const RUN_DASHES = ['solid', '7px,3px', '2px,3px', '12px,3px'];
 const LIMIT_DASHES = { target: '2px,3px', spill: '6px,3px', pause: '10px,3px' };
+/** Of a chart whose height is not known yet. */
+const HEIGHT = 218;
 /** Limits are drawn when memory reaches this share of the whole; below, they would press the lines flat. */
 const LIMITS_FROM = 0.3;
 
@@ -47,6 +49,8 @@ export function memoryFigure(
   align: Align,
   options: {
     readonly width: number;
+    /** Of the whole chart; 0: not known yet. */
+    readonly height?: number;
     /** Cluster limits do not fit lines of single workers. */
     readonly perWorker?: boolean;
     /** What is looked at; all of it if left out. */
@@ -123,7 +127,10 @@ export function memoryFigure(
         ...peakNotes(lines, align, trans, {
           left,
           right,
-          width
+          width,
+          top,
+          height: (options.height || HEIGHT) - margin.t - margin.b,
+          above: margin.t
         })
       ]
     }
@@ -256,18 +263,26 @@ function peakText(
       : trans.__('%1: peak %2 at %3', label, size, at);
 }
 
+/** What peaks stand in, in pixels. */
+type PeakAxes = {
+  readonly left: number;
+  readonly right: number;
+  readonly width: number;
+  /** The bytes at the upper end. */
+  readonly top: number;
+  readonly height: number;
+  /** Free above the upper end. */
+  readonly above: number;
+};
+
 /** "before: peak 12.3 GiB at +21.8 s", at each run's highest sample. */
 function peakNotes(
   lines: readonly Line[],
   align: Align,
   trans: Trans,
-  axis: {
-    readonly left: number;
-    readonly right: number;
-    /** In pixels. */
-    readonly width: number;
-  }
+  axes: PeakAxes
 ): object[] {
+  const taken: NoteBox[] = [];
   return lines
     .filter(line => line.run !== null && line.peak !== null)
     .slice(0, 4)
@@ -276,27 +291,99 @@ function peakNotes(
       const peak = line.peak as NonNullable<Line['peak']>;
       const at = formatOf(align)(peak.t, 0.1);
       // Beside the peak, where there is more room. All words take some 220 px: in a narrow chart the point itself says when.
-      const share = (peak.t - axis.left) / (axis.right - axis.left);
+      const share = (peak.t - axes.left) / (axes.right - axes.left);
       const isRight = share > 0.5;
-      const isNarrow = Math.max(share, 1 - share) * axis.width < 250;
+      const isNarrow = Math.max(share, 1 - share) * axes.width < 250;
+      const text = peakText(
+        plotText(line.label),
+        peak,
+        isNarrow ? '' : at,
+        trans
+      );
+      const ax = isRight ? -16 : 16;
+      const words = text.length * LETTER_PIXELS;
+      const edge = share * axes.width + ax;
+      const ay = noteOffset(
+        place,
+        {
+          left: isRight ? edge - words : edge,
+          right: isRight ? edge : edge + words,
+          bottom: (peak.bytes / axes.top) * axes.height
+        },
+        axes,
+        taken
+      );
       return {
         x: peak.t,
         y: peak.bytes,
-        text: peakText(plotText(line.label), peak, isNarrow ? '' : at, trans),
+        text,
         showarrow: true,
         arrowhead: 6,
         arrowsize: 0.8,
         arrowcolor: colourOfLine(line),
-        ax: isRight ? -16 : 16,
+        ax,
         xanchor: isRight ? 'right' : 'left',
-        // The highest peak's label stands above its line, the others below, so that labels of near peaks do not cover each other.
-        ay: place === 0 ? -18 : 6 + 20 * place,
+        ay,
         bgcolor: '--jp-layout-color1',
         bordercolor: colourOfLine(line),
         borderpad: 2,
         font: { size: 11, color: '--jp-ui-font-color1' }
       };
     });
+}
+
+/** Pixels from the left and the lower end of the axes; upwards. */
+type NoteBox = {
+  readonly left: number;
+  readonly right: number;
+  readonly bottom: number;
+};
+
+/** From one label to the next above it, its frame included. */
+const NOTE_PIXELS = 20;
+
+/**
+ * How far below its peak the middle of a label stands; negative: above. The highest peak's label is above its line, the others below, where
+ * there is room: a label covers neither the ticks of the time axis nor one of those in `taken`, which it joins.
+ *
+ * @param at - the label's left and right border, and the height of its peak.
+ */
+function noteOffset(
+  place: number,
+  at: NoteBox,
+  axes: PeakAxes,
+  taken: NoteBox[]
+): number {
+  const steps = Array.from({ length: 32 }, (_, step) => 4 * step);
+  const above = steps.map(step => -18 - step);
+  const below = steps.map(step => 26 + step);
+  const wanted =
+    place === 0
+      ? [...above.slice(0, 1), ...below, ...above.slice(1)]
+      : [6 + NOTE_PIXELS * place, ...below, ...above];
+  const boxAt = (offset: number): NoteBox => ({
+    ...at,
+    bottom: at.bottom - offset - NOTE_PIXELS / 2
+  });
+  const highest = axes.height + axes.above - NOTE_PIXELS;
+  const fitting = wanted.filter(offset => {
+    const { bottom } = boxAt(offset);
+    return bottom >= 0 && bottom <= highest;
+  });
+  const isFree = (box: NoteBox): boolean =>
+    taken.every(
+      other =>
+        box.left >= other.right ||
+        other.left >= box.right ||
+        Math.abs(box.bottom - other.bottom) >= NOTE_PIXELS
+    );
+  // In a chart that is too low for all labels two may stand upon each other, but none on the ticks.
+  const offset =
+    fitting.find(each => isFree(boxAt(each))) ??
+    fitting[0] ??
+    at.bottom - NOTE_PIXELS / 2;
+  taken.push(boxAt(offset));
+  return offset;
 }
 
 /** Managed, unmanaged and spilled memory of the cluster, one upon the other. */

@@ -51,7 +51,7 @@ type MemoryViewProps = {
 export function MemoryView(props: MemoryViewProps): JSX.Element {
   const { result, align, show, hidden, range, isLocal, context, trans } = props;
   const box = React.useRef<HTMLDivElement>(null);
-  const { width } = useSize(box, 800);
+  const { width, height } = useSize(box, 800);
   const [cursor, setCursor] = React.useState<Cursor | null>(null);
   const lines = React.useMemo(
     () => memoryLines(result, align, trans, hidden, isLocal),
@@ -61,12 +61,13 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
     () =>
       memoryFigure(lines, result.limits, align, {
         width,
+        height,
         trans,
         range,
         perWorker:
           show === 'workers' && (align === 'clock' || result.runs.length === 0)
       }),
-    [lines, result, align, range, width, show, trans]
+    [lines, result, align, range, width, height, show, trans]
   );
   const title = titleOf(result, align, show, trans, isLocal);
   const limit = result.limits?.memoryLimit ?? 0;

@@ -19,7 +19,7 @@ const plain = (text: string) => text.replaceAll('\u00a0', ' ');
 
 type Note = Record<string, unknown> & { text: string };
 type Layout = {
-  readonly margin: { readonly r: number };
+  readonly margin: Readonly<Record<'l' | 'r' | 't' | 'b', number>>;
   readonly shapes: readonly Record<string, unknown>[];
   readonly annotations: readonly Note[];
   readonly xaxis: Axis;
@@ -59,13 +59,15 @@ function drawn(
     readonly limits?: MemoryResult['limits'];
     readonly align?: Align;
     readonly width?: number;
+    readonly height?: number;
     readonly perWorker?: boolean;
   } = {}
 ) {
-  const { align = 'zero', width = 900, perWorker } = options;
+  const { align = 'zero', width = 900, height, perWorker } = options;
   const { data, layout } = memoryFigure(lines, options.limits ?? null, align, {
     width,
     trans: english,
+    ...(height === undefined ? {} : { height }),
     ...(perWorker === undefined ? {} : { perWorker })
   });
   return { data, layout: layout as unknown as Layout };
@@ -372,7 +374,9 @@ describe('the words at peaks', () => {
       'left',
       'right'
     ]);
-    const [first, ...rest] = notes(places).map(({ ax, ay }) => [ax, ay]);
+    const [first, ...rest] = notes(places, { height: 600 }).map(
+      ({ ax, ay }) => [ax, ay]
+    );
     expect(first![0]).toBeGreaterThan(0);
     expect(rest.map(([ax]) => Math.sign(Number(ax)))).toEqual([-1, 1, -1]);
     // Negative is up.
@@ -394,6 +398,81 @@ describe('the words at peaks', () => {
         { align: 'clock' }
       )[0]!.xanchor;
     expect([late(104), late(107)]).toEqual(['left', 'right']);
+  });
+
+  /** Where the words stand, in pixels from the left and the lower end of the axes. */
+  function boxesOf(
+    lines: readonly Line[],
+    height: number,
+    options: { width: number; limits?: MemoryResult['limits'] }
+  ) {
+    const { layout } = drawn(lines, { ...options, height });
+    const { margin, xaxis, yaxis } = layout;
+    const plotWidth = options.width - margin.l - margin.r;
+    const plotHeight = height - margin.t - margin.b;
+    const boxes = layout.annotations
+      .filter(({ showarrow }) => showarrow === true)
+      .map(({ x, y, ax, ay, xanchor, text }) => {
+        // Plotly’s 11 px letters, a pad of 2 px and a line of 1 px at each side.
+        const length = text.length * 6 + 6;
+        const at = (Number(x) / xaxis.range[1]!) * plotWidth + Number(ax);
+        const middle = (Number(y) / yaxis.range[1]!) * plotHeight - Number(ay);
+        return {
+          left: xanchor === 'left' ? at : at - length,
+          right: xanchor === 'left' ? at + length : at,
+          bottom: middle - 9.5,
+          top: middle + 9.5
+        };
+      });
+    return { boxes, top: plotHeight + margin.t };
+  }
+
+  it.each([130, 160, 218, 400])(
+    'cover neither the ticks nor each other in a chart of %i pixels',
+    height => {
+      const cases = [
+        // As a newcomer had it: the second run is short and near 0.
+        [run(0, 22, 0.98), run(1, 1, 0.22)],
+        [run(0, 5, 4), run(1, 5.1, 3.9)],
+        [run(0, 1, 4), run(1, 1.1, 0)],
+        [run(0, 9, 4), run(1, 1, 0.1), run(2, 1.2, 0.2)]
+      ];
+      for (const lines of cases) {
+        for (const width of [300, 412, 900]) {
+          for (const of of [undefined, { ...limits, memoryLimit: 4 * GiB }]) {
+            const { boxes, top } = boxesOf(lines, height, {
+              width,
+              ...(of && { limits: of })
+            });
+            expect(boxes).toHaveLength(lines.length);
+            for (const [index, box] of boxes.entries()) {
+              expect(box.bottom).toBeGreaterThanOrEqual(0);
+              expect(box.top).toBeLessThanOrEqual(top);
+              for (const other of boxes.slice(0, index)) {
+                const isApart =
+                  box.left >= other.right ||
+                  other.left >= box.right ||
+                  box.bottom >= other.top ||
+                  other.bottom >= box.top;
+                expect(isApart).toBe(true);
+              }
+            }
+          }
+        }
+      }
+    }
+  );
+
+  it('stay off the ticks in a chart that has no room for all of them', () => {
+    const lines = [0, 1, 2, 3].map(place => run(place, 1, 0.1 * place));
+    for (const height of [60, 90]) {
+      const { boxes, top } = boxesOf(lines, height, { width: 400 });
+      expect(boxes).toHaveLength(4);
+      for (const box of boxes) {
+        expect(box.bottom).toBeGreaterThanOrEqual(0);
+        expect(box.top).toBeLessThanOrEqual(top);
+      }
+    }
   });
 
   it('leave out when it was where there is no room for that', () => {
