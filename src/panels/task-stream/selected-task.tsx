@@ -118,7 +118,12 @@ function RunFacts(props: {
   return (
     <>
       {/* It scrolls, so that it must be reached by keyboard; the buttons below it stay where they are. */}
-      <div className="sw-drawer-body" tabIndex={0}>
+      <div
+        className="sw-drawer-body"
+        role="group"
+        aria-label={trans.__('Facts of the task')}
+        tabIndex={0}
+      >
         <div className="sw-drawer-title">
           <strong>{run.function}</strong>{' '}
           {fused.length > 0 && `${trans.__('with %1', fused.join(', '))} `}

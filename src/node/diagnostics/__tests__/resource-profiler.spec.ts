@@ -108,17 +108,25 @@ async function grandchild(megabytes: number): Promise<ChildProcess> {
   return child;
 }
 
+function parentOf(pid: string): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return Number(/.*\) \S (\d+)/.exec(stat)![1]);
+  } catch {
+    return null; // it has ended while we looked
+  }
+}
+
 /** What a process and its children hold, as the kernel says of each. */
 function familyMegabytes(pid: number): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
-    .split(' ')
-    .filter(text => text !== '')
-    .map(Number);
+  const children = readdirSync('/proc').filter(
+    name => /^\d+$/.test(name) && parentOf(name) === pid
+  );
   const held = /VmRSS:\s+(\d+) kB/.exec(
     readFileSync(`/proc/${pid}/status`, 'latin1')
   );
   return children.reduce(
-    (sum, child) => sum + familyMegabytes(child),
+    (sum, child) => sum + familyMegabytes(Number(child)),
     (Number(held![1]) * 1024) / 1e6
   );
 }
