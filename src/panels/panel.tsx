@@ -201,6 +201,11 @@ export abstract class SpanwisePanel<
     return { filter, time };
   }
 
+  /** Whether the table is in the place of the chart. */
+  protected get showsTable(): boolean {
+    return this._showsTable;
+  }
+
   /** How far the selection is honoured; a panel that asks for less of it says so. */
   protected honoured(snapshot: Snapshot): Snapshot['honoured'] {
     return snapshot.honoured;

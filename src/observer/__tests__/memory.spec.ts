@@ -286,6 +286,35 @@ describe('memory', () => {
     ]);
   });
 
+  it('is exact under time and workers for its lines, and says that recorded runs are whole', () => {
+    const conditions = [
+      { time: { from: 1.5, to: 3.2 } },
+      { filter: { workers: [1] } },
+      { filter: { workers: [1] }, time: { from: 1.5, to: 3.2 } }
+    ];
+    const whole = ask(measured(), 'memory').runs;
+    for (const asked of conditions) {
+      for (const measure of ['process', 'managed']) {
+        const params = { measure };
+        const { result, honoured } = answer(measured(), 'memory', {
+          ...asked,
+          params
+        });
+        // What is said of the runs: nothing of them is left out.
+        expect(result).toMatchObject({ runs: whole });
+        expect(honoured).toEqual({
+          how: 'approximate',
+          why: 'Recorded runs are shown whole, of all workers.'
+        });
+        const without = measured();
+        without.memoryRuns.clear();
+        expect(
+          answer(without, 'memory', { ...asked, params }).honoured
+        ).toEqual({ how: 'exact' });
+      }
+    }
+  });
+
   it('is exact for all, beside recorded runs too, and says over what results are drawn', () => {
     expect(answer(measured(), 'memory', {}).honoured).toEqual({ how: 'exact' });
     const log = new LogStore('log');

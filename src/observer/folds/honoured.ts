@@ -171,7 +171,7 @@ const EXCEPTIONS = {
   storedDropped: approximate('The oldest changes of results are forgotten.'),
   transfers: approximate('The oldest transfers are forgotten.'),
   system: approximate('The oldest figures of processes are forgotten.'),
-  recordedRuns: approximate('Recorded runs are of the whole cluster.')
+  recordedRuns: approximate('Recorded runs are shown whole, of all workers.')
 } as const satisfies Record<string, Rule>;
 
 export type Exception = Exclude<keyof typeof EXCEPTIONS, BoundedTable>;

@@ -86,7 +86,7 @@ function honouredBy(
   const { log, filter } = context;
   const { bySpan, byFunction } = filter;
   const exceptions: Exception[] = [];
-  if (hasRuns && !filter.isOpen) {
+  if (hasRuns && (!filter.isOpen || context.time !== 'all')) {
     exceptions.push('recordedRuns');
   }
   if (measure !== 'managed') {

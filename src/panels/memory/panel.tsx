@@ -5,7 +5,7 @@ import {
 } from '../../records/enumerations';
 import type { JSONObject } from '@lumino/coreutils';
 import * as React from 'react';
-import type { MemoryResult } from '../../wire/panel-link';
+import type { MemoryResult, Snapshot } from '../../wire/panel-link';
 import { recordIcon } from '../icons';
 import type { TableData } from '../format';
 import { SpanwisePanel } from '../panel';
@@ -91,6 +91,20 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
           )
         }
       : null;
+  }
+
+  /** From zero the chart shows recorded runs alone, which nothing narrows; its table has the cluster too. */
+  protected override honoured(snapshot: Snapshot): Snapshot['honoured'] {
+    const { result } = snapshot;
+    return result.view === 'memory' &&
+      result.runs.length > 0 &&
+      this._alignOf(result) === 'zero' &&
+      !this.showsTable
+      ? {
+          how: 'not filtered',
+          why: this.trans.__('Recorded runs are shown whole, of all workers.')
+        }
+      : snapshot.honoured;
   }
 
   protected override liveLine(result: MemoryResult): string {

@@ -160,6 +160,58 @@ it.each<[string, Partial<ClusterInfo>, MemoryResult['runs'], string, string]>([
   }
 );
 
+it.each<[string, { state?: object; over?: object; told: string }]>([
+  [
+    'shows recorded runs from zero: nothing narrows them',
+    {
+      over: { runs: [RUN] },
+      told: 'not filtered: Recorded runs are shown whole, of all workers.'
+    }
+  ],
+  [
+    'shows the cluster beside them',
+    {
+      state: { align: 'clock' },
+      over: { runs: [RUN] },
+      told: 'approximate: of the observer'
+    }
+  ],
+  [
+    'shows its table, which has the cluster too',
+    {
+      state: { showsTable: true },
+      over: { runs: [RUN] },
+      told: 'approximate: of the observer'
+    }
+  ],
+  ['shows the cluster alone', { told: 'approximate: of the observer' }]
+])(
+  'under a filter by time says what is true while it %s',
+  async (_, { state, over, told }) => {
+    const { feed, contexts } = labContext();
+    feed.setClusters(clusterInfo());
+    await act(async () => panel?.dispose());
+    const context = contexts.get({ name: 'first-look' });
+    const made = memoryPanel.create({ context, state: state as never });
+    panel = made;
+    await act(async () => {
+      Widget.attach(made, document.body);
+      context.selection.setTime({ from: 1, to: 2 });
+      feed.running
+        .at(-1)!
+        .answer(
+          { ...RESULT, ...over },
+          { honoured: { how: 'approximate', why: 'of the observer' } }
+        );
+      MessageLoop.flush();
+      await made.renderPromise;
+    });
+    expect(made.node.querySelector('.sw-chips-honoured')!.textContent).toBe(
+      told
+    );
+  }
+);
+
 it.each<[ClusterInfo['kind'], string, string, string[]]>([
   [
     'embedded',
