@@ -203,7 +203,7 @@ function TreeItem(
   );
 }
 
-/** The number is never cut; what it counts is said where there is room, if it is not tasks. */
+/** The number is never cut. If it is not of tasks it looks different, and says what it counts where there is room. */
 function Work(props: {
   readonly node: SpanNode;
   readonly trans: TranslationBundle;
@@ -212,12 +212,17 @@ function Work(props: {
   if (tasks > 0 || executions === 0) {
     return <>{formatCount(tasks)}</>;
   }
+  const figure = formatCount(executions);
+  // (which comes first depends on the language)
+  const [before, after] = workText(props.node, props.trans).split(figure);
+  const unit = (text: string | undefined) =>
+    text !== undefined &&
+    text !== '' && <span className="sw-span-tree-unit">{text}</span>;
   return (
     <>
-      {formatCount(executions)}
-      <span className="sw-span-tree-unit">
-        {props.trans._n('\u00a0execution', '\u00a0executions', executions)}
-      </span>
+      {unit(before)}
+      <em>{figure}</em>
+      {unit(after)}
     </>
   );
 }
