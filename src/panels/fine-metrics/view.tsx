@@ -3,6 +3,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import type { FineMetricsResult } from '../../wire/panel-link';
+import type { Box } from '../card-place';
+import { FloatingCard } from '../floating-card';
 import { formatCount, legendWord } from '../format';
 import { type Mark, markOf, Swatch } from '../mark';
 import { legendOf, longest, seenOf, stackedBar } from './figure';
@@ -257,6 +259,7 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
     }
   }, [isOver]);
   const all = result.byFunction.length + (result.others?.functions ?? 0);
+  const pointed = rows.find(row => row.name === card);
   return (
     <Block
       title={trans.__('By function')}
@@ -297,16 +300,22 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
                 ({ part, width }) => ({ mark: markFor(part), width, title: '' })
               )}
             />
-            {card === row.name && (
-              <FunctionCard
-                row={row}
-                isPartOfAll={isPartOfAll(result)}
-                trans={trans}
-              />
-            )}
           </MetricItem>
         ))}
       </ul>
+      {pointed !== undefined && (
+        <FunctionCard
+          row={pointed}
+          isPartOfAll={isPartOfAll(result)}
+          trans={trans}
+          boxOf={() =>
+            (
+              list.current?.children[rows.indexOf(pointed)] ?? document.body
+            ).getBoundingClientRect()
+          }
+          onGone={() => setCard(null)}
+        />
+      )}
     </Block>
   );
 }
@@ -316,10 +325,12 @@ function FunctionCard(props: {
   readonly row: FunctionRow;
   readonly isPartOfAll: boolean;
   readonly trans: TranslationBundle;
+  boxOf(): Box;
+  onGone(): void;
 }): JSX.Element {
-  const { row, trans } = props;
+  const { row, trans, boxOf, onGone } = props;
   return (
-    <div className="sw-card sw-FineMetrics-card" role="tooltip">
+    <FloatingCard boxOf={boxOf} onGone={onGone}>
       <div className="sw-card-head">
         <strong>{row.name}</strong>
         <span className="sw-card-aside">
@@ -360,7 +371,7 @@ function FunctionCard(props: {
           ? trans.__('click: show all functions')
           : trans.__('click: filter · Alt click: leave out')}
       </div>
-    </div>
+    </FloatingCard>
   );
 }
 

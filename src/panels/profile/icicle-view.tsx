@@ -10,6 +10,7 @@ import {
 } from '../../charts/theme';
 import { contextOf } from '../../charts/sized-canvas';
 import { elided } from '../../charts/elided-text';
+import { FloatingCard } from '../floating-card';
 import type { ITheme } from '../panel-context';
 import { useSize } from '../use-size';
 import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
@@ -76,23 +77,25 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
           Math.floor((event.clientY - rect.top) / height)
         );
   };
-  const onPointerMove = (event: React.PointerEvent) => {
-    const shape = shapeUnder(event);
-    const rect = box.current?.getBoundingClientRect();
-    const next: Hover | null =
-      shape === null || rect === undefined
-        ? null
-        : {
-            node: shape.node,
-            x: event.clientX - rect.left,
-            y: event.clientY - rect.top
-          };
+  const show = (next: Hover | null, afterMilliseconds: number) => {
     window.clearTimeout(timer.current);
     timer.current = window.setTimeout(
       () => setHovered(next),
+      afterMilliseconds
+    );
+  };
+  const hide = () => {
+    window.clearTimeout(timer.current);
+    setHovered(null);
+  };
+  const onPointerMove = (event: React.PointerEvent) => {
+    const shape = shapeUnder(event);
+    show(
+      shape && { node: shape.node, x: event.clientX, y: event.clientY },
       hovered === null ? 80 : 0
     );
   };
+  const pointed = drawn.shapes.find(shape => shape.node === hovered?.node);
   return (
     <div
       ref={box}
@@ -103,12 +106,11 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
       aria-roledescription={trans.__('icicle of frames')}
       aria-description={selected === null ? '' : labelOf(tree, selected, trans)}
       onPointerMove={onPointerMove}
-      onPointerLeave={() => {
-        window.clearTimeout(timer.current);
-        setHovered(null);
-      }}
+      onPointerLeave={hide}
       onClick={event => {
         const shape = shapeUnder(event);
+        // The frame that it is about goes elsewhere.
+        hide();
         props.onSelect(shape?.node ?? null);
         if (shape !== null && !event.shiftKey) {
           // The root zoomed to is no zoom.
@@ -125,43 +127,39 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
       }}
     >
       <canvas ref={canvas} aria-hidden="true" />
-      {hovered !== null && (
-        <FrameCard
-          tree={tree}
-          hovered={hovered}
-          width={size.width}
-          trans={trans}
-        />
+      {hovered !== null && pointed !== undefined && (
+        <FloatingCard
+          pointer={hovered}
+          boxOf={() => {
+            const { left, top } = canvas.current!.getBoundingClientRect();
+            return {
+              left: left + pointed.x,
+              top: top + pointed.row * height,
+              right: left + pointed.x + pointed.width,
+              bottom: top + (pointed.row + 1) * height
+            };
+          }}
+          onGone={hide}
+        >
+          <FrameFacts tree={tree} node={pointed.node} trans={trans} />
+        </FloatingCard>
       )}
     </div>
   );
 }
 
+/** A frame, and where the pointer is in the window. */
 type Hover = { readonly node: number; readonly x: number; readonly y: number };
 
-function FrameCard(props: {
+function FrameFacts(props: {
   readonly tree: FrameTree;
-  readonly hovered: Hover;
-  readonly width: number;
+  readonly node: number;
   readonly trans: TranslationBundle;
-}): JSX.Element | null {
-  const { tree, hovered, width, trans } = props;
-  if (hovered.node >= tree.length) {
-    return null;
-  }
-  const facts = factsOf(tree, hovered.node, trans);
-  const left = hovered.x + 12 + 260 > width;
+}): JSX.Element {
+  const { tree, node, trans } = props;
+  const facts = factsOf(tree, node, trans);
   return (
-    <div
-      className="sw-card"
-      role="tooltip"
-      style={{
-        top: hovered.y + 12,
-        ...(left
-          ? { right: Math.max(0, width - hovered.x + 12) }
-          : { left: hovered.x + 12 })
-      }}
-    >
+    <>
       <div className="sw-card-head">
         <strong>{facts.name}</strong>
         <span className="sw-card-aside">{facts.totalShare}</span>
@@ -184,7 +182,7 @@ function FrameCard(props: {
       <div className="sw-card-hint">
         {trans.__('click: zoom and details · Shift click: details')}
       </div>
-    </div>
+    </>
   );
 }
 

@@ -1,0 +1,268 @@
+/** Cards of rows and frames, which panels cut off when they were placed in them. */
+import { nullTranslator } from '@jupyterlab/translation';
+import { Signal } from '@lumino/signaling';
+import * as React from 'react';
+import { act } from 'react';
+import { createRoot, type Root } from 'react-dom/client';
+import { readPalette } from '../../charts/theme';
+import { SelectionModel } from '../../feed/selection';
+import { ask } from '../../observer/__tests__/ask';
+import { drawnStore } from '../../testing/panel-harness/drawn-log';
+import { firstLook } from '../../testing/panel-harness/drawn-run';
+import { FineMetricsView } from '../fine-metrics/view';
+import type { ITheme } from '../panel-context';
+import { activityOf } from '../profile/figure';
+import { frameTree } from '../profile/rows';
+import { ProfileView } from '../profile/view';
+
+const english = nullTranslator.load('spanwise');
+const store = drawnStore(firstLook());
+const metrics = ask(store, 'fine-metrics', { ended: true });
+const profile = ask(store, 'profile', { ended: true });
+const CARD = { width: 340, height: 210 };
+
+/** Where things are in the window of 1024 × 768, and what tells that a card has no size any more. */
+let boxes: Map<
+  string,
+  { left: number; top: number; right: number; bottom: number }
+>;
+let size: { width: number; height: number };
+let observers: { readonly seen: Element[]; readonly tell: () => void }[];
+let inTopLayer: Element[];
+let host: HTMLElement;
+let root: Root;
+
+beforeEach(() => {
+  Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
+  jest.useFakeTimers();
+  boxes = new Map();
+  size = CARD;
+  observers = [];
+  inTopLayer = [];
+  const { prototype } = HTMLElement;
+  jest
+    .spyOn(Element.prototype, 'getBoundingClientRect')
+    .mockImplementation(function (this: Element) {
+      const name = [...boxes.keys()].find(each => this.matches(each));
+      return (boxes.get(name ?? '') ?? {
+        left: 0,
+        top: 0,
+        right: 0,
+        bottom: 0
+      }) as DOMRect;
+    });
+  for (const [name, value] of [
+    ['clientWidth', () => 300],
+    ['clientHeight', () => 140],
+    ['offsetWidth', () => size.width],
+    ['offsetHeight', () => size.height]
+  ] as const) {
+    jest.spyOn(prototype, name, 'get').mockImplementation(value);
+  }
+  jest.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+  Object.assign(prototype, {
+    showPopover(this: Element) {
+      expect(this.getAttribute('popover')).toBe('manual');
+      inTopLayer.push(this);
+    }
+  });
+  class Observer {
+    readonly seen: Element[] = [];
+    constructor(readonly tell: () => void) {
+      observers.push(this);
+    }
+    observe(element: Element) {
+      this.seen.push(element);
+      this.tell();
+    }
+    disconnect() {
+      observers = observers.filter(each => each !== this);
+    }
+  }
+  Object.assign(globalThis, { ResizeObserver: Observer });
+  host = document.body.appendChild(document.createElement('div'));
+  root = createRoot(host);
+});
+afterEach(() => {
+  act(() => root.unmount());
+  host.remove();
+  expect(observers).toEqual([]);
+  Reflect.deleteProperty(HTMLElement.prototype, 'showPopover');
+  Reflect.deleteProperty(globalThis, 'ResizeObserver');
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+  Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: false });
+});
+
+const cards = () => [...host.querySelectorAll<HTMLElement>('[role=tooltip]')];
+const places = () =>
+  cards().map(({ style }) => [parseFloat(style.left), parseFloat(style.top)]);
+/** What a pointer or the focus does, and what follows from it within 80 ms. */
+const after = (action: () => void) => {
+  act(action);
+  act(() => {
+    jest.advanceTimersByTime(80);
+  });
+};
+const point = (
+  type: string,
+  target: Element,
+  at: { readonly x: number; readonly y: number } = { x: 0, y: 0 }
+) =>
+  after(() => {
+    target.dispatchEvent(
+      new MouseEvent(type, { bubbles: true, clientX: at.x, clientY: at.y })
+    );
+  });
+const scroll = (target: Element) =>
+  act(() => {
+    target.dispatchEvent(new Event('scroll'));
+  });
+const hidePanel = () => {
+  size = { width: 0, height: 0 };
+  act(() => observers.forEach(({ tell }) => tell()));
+};
+
+describe('a row of Fine Performance Metrics', () => {
+  const row = () => host.querySelector('[aria-label="By function"] > li')!;
+  const at = (top: number) =>
+    boxes.set('.sw-metric:first-child', {
+      left: 600,
+      top,
+      right: 900,
+      bottom: top + 22
+    });
+
+  beforeEach(() => {
+    at(100);
+    const selection = new SelectionModel();
+    act(() =>
+      root.render(
+        <FineMetricsView
+          result={metrics}
+          order="time"
+          isRunning={false}
+          isLocal={false}
+          selection={selection}
+          trans={english}
+          onShowAll={() => undefined}
+        />
+      )
+    );
+  });
+
+  it('has its card below it, in the top layer and within the window', () => {
+    point('pointerover', row());
+    expect(cards()[0]!.textContent).toContain('fit_fold');
+    expect(inTopLayer).toEqual(cards());
+    // Not at 720, where 40 % of the row are: the window ends at 1024.
+    expect(places()).toEqual([[1024 - 4 - CARD.width, 124]]);
+    expect(row().contains(cards()[0]!)).toBe(false);
+  });
+
+  it('has it above where below there is no room', () => {
+    at(700);
+    point('pointerover', row());
+    expect(places()).toEqual([[680, 698 - CARD.height]]);
+  });
+
+  it('shows it when it has the focus, until Escape', () => {
+    const button = row().querySelector('button')!;
+    after(() => button.focus());
+    expect(places()).toEqual([[680, 124]]);
+    after(() => {
+      button.dispatchEvent(
+        new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })
+      );
+    });
+    expect(cards()).toEqual([]);
+  });
+
+  it('loses it when the panel scrolls, not when another does', () => {
+    point('pointerover', row());
+    scroll(document.body);
+    expect(cards()).toHaveLength(1);
+    at(60);
+    scroll(host.querySelector('.sw-FineMetrics')!);
+    expect(cards()).toEqual([]);
+  });
+
+  it('loses it when the panel is hidden', () => {
+    after(() => row().querySelector('button')!.focus());
+    expect(cards()).toHaveLength(1);
+    hidePanel();
+    expect(cards()).toEqual([]);
+  });
+});
+
+describe('a frame of Profile', () => {
+  const chart = () => host.querySelector('.sw-Profile-icicle')!;
+
+  beforeEach(() => {
+    boxes.set('.sw-Profile-icicle canvas', {
+      left: 700,
+      top: 500,
+      right: 1000,
+      bottom: 640
+    });
+    const tree = frameTree(profile);
+    const theme = { palette: readPalette(document.body) } as ITheme;
+    Object.assign(theme, { changed: new Signal(theme) });
+    const selection = new SelectionModel();
+    act(() =>
+      root.render(
+        <ProfileView
+          tree={tree}
+          activity={activityOf(profile)}
+          wholeActivity={null}
+          time="all"
+          focus={null}
+          selected={null}
+          found={null}
+          selection={selection}
+          theme={theme}
+          trans={english}
+          onZoom={() => undefined}
+          onSelect={() => undefined}
+        />
+      )
+    );
+  });
+
+  it('has its card 12 px from the pointer and not over itself, within the window', () => {
+    // Rows are 28 px high. Below the first there is room, at the pointer's right there is none.
+    point('pointermove', chart(), { x: 950, y: 525 });
+    expect(inTopLayer).toEqual(cards());
+    expect(cards()[0]!.textContent).toContain('all functions');
+    expect(places()).toEqual([[950 - 12 - CARD.width, 525 + 12]]);
+    point('pointermove', chart(), { x: 950, y: 505 });
+    expect(places()).toEqual([[950 - 12 - CARD.width, 528 + 2]]);
+    point('pointermove', chart(), { x: 710, y: 550 });
+    expect(cards()[0]!.textContent).toContain('execute_task');
+    expect(places()).toEqual([[710 - 12 - CARD.width, 528 - 2 - CARD.height]]);
+  });
+
+  it('loses it by a click, and when the chart scrolls or is hidden', () => {
+    const target = chart();
+    const show = () => {
+      size = CARD;
+      point('pointermove', target, { x: 710, y: 505 });
+      expect(cards()).toHaveLength(1);
+    };
+    show();
+    point('click', target, { x: 710, y: 505 });
+    expect(cards()).toEqual([]);
+    show();
+    boxes.set('.sw-Profile-icicle canvas', {
+      left: 700,
+      top: 480,
+      right: 1000,
+      bottom: 620
+    });
+    scroll(target);
+    expect(cards()).toEqual([]);
+    show();
+    hidePanel();
+    expect(cards()).toEqual([]);
+  });
+});

@@ -1,0 +1,76 @@
+/**
+ * A hover card that no panel cuts off. It stays where it is in the page's tree, so that it is hidden with its panel, and is shown in the
+ * browser's top layer: panels clip what they contain, also what is placed in the window.
+ */
+import * as React from 'react';
+import { type Box, cardPlace } from './card-place';
+
+export function FloatingCard(props: {
+  readonly children: React.ReactNode;
+  /** Null: the card stands by the item alone. */
+  readonly pointer?: { readonly x: number; readonly y: number };
+  /** What the card is about, as it is now in the window. */
+  boxOf(): Box;
+  /** What it is about has scrolled away or is hidden. */
+  onGone(): void;
+}): JSX.Element {
+  const { children, pointer = null } = props;
+  const element = React.useRef<HTMLDivElement>(null);
+  const placedBy = React.useRef<Box | null>(null);
+  const latest = React.useRef(props);
+  latest.current = props;
+  // After each drawing: new figures change its size, and others may have moved the item.
+  React.useLayoutEffect(() => {
+    const card = element.current;
+    if (!card) {
+      return;
+    }
+    if ('showPopover' in card && !card.hasAttribute('popover')) {
+      card.setAttribute('popover', 'manual');
+      card.showPopover();
+    }
+    const item = props.boxOf();
+    placedBy.current = item;
+    const { left, top } = cardPlace(
+      item,
+      pointer,
+      { width: card.offsetWidth, height: card.offsetHeight },
+      { width: window.innerWidth, height: window.innerHeight }
+    );
+    card.style.left = `${left}px`;
+    card.style.top = `${top}px`;
+  });
+  React.useEffect(() => {
+    const card = element.current;
+    if (!card) {
+      return;
+    }
+    const onMove = () => {
+      const before = placedBy.current;
+      const now = latest.current.boxOf();
+      // Not if something else scrolled, or if the focus had scrolled the item into view before the card came.
+      if (before?.left !== now.left || before.top !== now.top) {
+        latest.current.onGone();
+      }
+    };
+    document.addEventListener('scroll', onMove, true);
+    window.addEventListener('resize', onMove);
+    const observer = new ResizeObserver(() => {
+      // Of no size: its panel is hidden.
+      if (card.offsetWidth === 0) {
+        latest.current.onGone();
+      }
+    });
+    observer.observe(card);
+    return () => {
+      document.removeEventListener('scroll', onMove, true);
+      window.removeEventListener('resize', onMove);
+      observer.disconnect();
+    };
+  }, []);
+  return (
+    <div ref={element} className="sw-card sw-floatingCard" role="tooltip">
+      {children}
+    </div>
+  );
+}
