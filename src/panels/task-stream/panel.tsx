@@ -240,6 +240,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         />
         <SelectedTask
           context={this.context}
+          slots={this._model.slots}
           trans={this.trans}
           onShow={run => this._show(run)}
         />

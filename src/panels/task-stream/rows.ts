@@ -755,6 +755,8 @@ export type PartRow = {
   readonly kind:
     'compute' | 'transfer' | 'disk' | 'import' | 'serialize' | 'other';
   readonly label: string;
+  /** What computed. */
+  readonly function: string;
   readonly seconds: number;
   readonly held: boolean;
   readonly bytes: number | null;
@@ -778,6 +780,7 @@ export function partRows(run: RunDetail, trans: Trans): PartRow[] {
       part.kind === 'compute' && part.function !== ''
         ? part.function
         : partWord(part.kind, trans),
+    function: part.function || run.function,
     seconds: part.duration,
     held: part.held,
     bytes: part.bytes
@@ -788,6 +791,7 @@ export function partRows(run: RunDetail, trans: Trans): PartRow[] {
     held.push({
       kind: 'compute',
       label: legendWord('compute', trans),
+      function: run.function,
       seconds: run.duration,
       held: true,
       bytes: null
@@ -796,6 +800,7 @@ export function partRows(run: RunDetail, trans: Trans): PartRow[] {
     held.push({
       kind: 'other',
       label: legendWord('rest of the task', trans),
+      function: run.function,
       seconds: rest,
       held: true,
       bytes: null

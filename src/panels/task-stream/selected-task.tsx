@@ -7,6 +7,7 @@ import { formatBytes, formatDuration, formatInstant } from '../format';
 import type { PanelContext } from '../panel-context';
 import { type Mark, markOf, Swatch } from '../mark';
 import { ToolButton } from '../toolbar';
+import type { TaskStreamModel } from './model';
 import {
   attemptText,
   fusedWith,
@@ -17,6 +18,8 @@ import {
   waitText
 } from './rows';
 
+type Slots = TaskStreamModel['slots'];
+
 type Answer =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'gone' }
@@ -25,6 +28,8 @@ type Answer =
 
 export function SelectedTask(props: {
   readonly context: PanelContext;
+  /** The colours of functions. */
+  readonly slots: Slots;
   readonly trans: TranslationBundle;
   onShow(run: RunDetail): void;
 }): JSX.Element | null {
@@ -85,6 +90,7 @@ export function SelectedTask(props: {
       {answer.kind === 'run' ? (
         <RunFacts
           run={answer.run}
+          slots={props.slots}
           trans={trans}
           onShow={() => props.onShow(answer.run)}
           onFilter={() => selection.toggleFunction(answer.run.function)}
@@ -104,11 +110,12 @@ export function SelectedTask(props: {
 
 function RunFacts(props: {
   readonly run: RunDetail;
+  readonly slots: Slots;
   readonly trans: TranslationBundle;
   onShow(): void;
   onFilter(): void;
 }): JSX.Element {
-  const { run, trans } = props;
+  const { run, slots, trans } = props;
   const parts = partRows(run, trans);
   const held = parts.filter(part => part.held);
   const total = held.reduce((sum, part) => sum + part.seconds, 0) || 1;
@@ -153,7 +160,7 @@ function RunFacts(props: {
           {held.map((part, index) => (
             <span
               key={index}
-              {...barPart(part, part.seconds / total)}
+              {...barPart(part, slots, part.seconds / total)}
               title={`${part.label} ${formatDuration(part.seconds)}`}
             />
           ))}
@@ -161,7 +168,7 @@ function RunFacts(props: {
         <ul className="sw-legend">
           {parts.map((part, index) => (
             <li key={index} className="sw-legend-item">
-              <Swatch mark={partMark(part)} />
+              <Swatch mark={partMark(part, slots)} />
               <span className="sw-legend-name">
                 {part.held
                   ? part.label
@@ -200,11 +207,14 @@ function RunFacts(props: {
   );
 }
 
-function partMark(part: PartRow): Mark {
-  return { kind: part.kind === 'compute' ? 'cpu' : part.kind };
+/** Computing has its function’s colour, as in the lanes: that of CPU is for what was on a core, and a task need not be. */
+function partMark(part: PartRow, slots: Slots): Mark {
+  return part.kind === 'compute'
+    ? (slots.get(part.function) ?? { slot: -1, round: 0 })
+    : { kind: part.kind };
 }
 
-function barPart(part: PartRow, share: number) {
-  const { className, style } = markOf(partMark(part), 'sw-bar-part');
+function barPart(part: PartRow, slots: Slots, share: number) {
+  const { className, style } = markOf(partMark(part, slots), 'sw-bar-part');
   return { className, style: { ...style, width: `${share * 100}%` } };
 }

@@ -6,14 +6,23 @@ import { createRoot } from 'react-dom/client';
 import { ClusterRef } from '../../../feed/cluster-ref';
 import { clusterInfo, FakeFeed } from '../../../feed/__tests__/fake-feed';
 import { SelectionModel } from '../../../feed/selection';
+import { PartKind } from '../../../records/enumerations';
 import { runDetail } from '../../../observer/folds/run-detail';
 import { drawRuns } from '../../../testing/run-from-text';
+import type { RunDetail } from '../../../wire/panel-link';
 import type { PanelContext } from '../../panel-context';
 import { SelectedTask } from '../selected-task';
 
-it('has its buttons beside what scrolls, which can be reached by keyboard', async () => {
+let done: (() => Promise<void>) | undefined;
+
+afterEach(() => done?.());
+
+/** The drawer of a run. */
+async function shown(
+  run: RunDetail,
+  slots: ReadonlyMap<string, { slot: number; round: number }> = new Map()
+): Promise<HTMLElement> {
   Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
-  const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
   const feed = new FakeFeed();
   feed.setClusters(clusterInfo());
   Object.assign(feed, { detail: () => Promise.resolve(run) });
@@ -28,15 +37,26 @@ it('has its buttons beside what scrolls, which can be reached by keyboard', asyn
   const page = document.createElement('div');
   document.body.append(page);
   const root = createRoot(page);
+  done = async () => {
+    await act(async () => root.unmount());
+    page.remove();
+  };
   await act(async () =>
     root.render(
       <SelectedTask
         context={context}
+        slots={slots}
         trans={nullTranslator.load('spanwise')}
         onShow={() => undefined}
       />
     )
   );
+  return page;
+}
+
+it('has its buttons beside what scrolls, which can be reached by keyboard', async () => {
+  const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
+  const page = await shown(run);
   const body = page.querySelector<HTMLElement>('.sw-drawer-body')!;
   expect(body.tabIndex).toBe(0);
   const names = (root: Element) =>
@@ -50,6 +70,53 @@ it('has its buttons beside what scrolls, which can be reached by keyboard', asyn
     `Filter by ${run.function}`
   ]);
   expect(names(body)).toEqual([]);
-  await act(async () => root.unmount());
-  page.remove();
+});
+
+it('paints computing in the colours of its functions, bar and legend alike', async () => {
+  const compute = { kind: PartKind.Compute, duration: 2 };
+  const log = drawRuns('0/0 aaaaaaaa', {
+    tasks: {
+      a: {
+        function: 'chunk_sum',
+        parts: [
+          { kind: PartKind.Transfer, offset: 0, duration: 2 },
+          { ...compute, offset: 2, function: 'transpose' },
+          { ...compute, offset: 4, function: 'matmul' },
+          { ...compute, offset: 6, function: 'chunk_sum' }
+        ]
+      }
+    }
+  });
+  const slots = new Map([
+    ['transpose', { slot: 3, round: 0 }],
+    ['matmul', { slot: 1, round: 1 }]
+  ]);
+  const page = await shown(runDetail(log, 0)!, slots);
+  const fills = (of: string) =>
+    [...page.querySelectorAll<HTMLElement>(of)].map(each =>
+      each.style.getPropertyValue('--sw-fill')
+    );
+  const expected = [
+    'var(--sw-kind-transfer)',
+    'var(--sw-fn-4)',
+    'var(--sw-fn-2)',
+    // Without a colour of its own, as in the lanes.
+    'var(--sw-fn-other)'
+  ];
+  expect(fills('.sw-bar-part')).toEqual(expected);
+  expect(fills('.sw-swatch')).toEqual(expected);
+  // The second dozen of functions has a line along the top.
+  const lined = [...page.querySelectorAll('.sw-toplines-1')];
+  expect(lined).toHaveLength(2);
+  // A task that is all computing, too.
+  await done!();
+  const whole = await shown(
+    runDetail(drawRuns('0/0 aa', { tasks: { a: { function: 'score' } } }), 0)!,
+    new Map([['score', { slot: 6, round: 0 }]])
+  );
+  expect(
+    whole
+      .querySelector<HTMLElement>('.sw-bar-part')!
+      .style.getPropertyValue('--sw-fill')
+  ).toBe('var(--sw-fn-7)');
 });
