@@ -597,6 +597,25 @@ def test_workers_without_work_measure_memory_at_the_same_moments(worker: Worker)
     assert other._next_memory(100.2, 100.21, True) == pytest.approx(100.3)
 
 
+def test_data_that_comes_wakes_the_watch_thread_that_rests(worker: Worker) -> None:
+    """No task has begun, and what comes may be more than the worker may hold."""
+    woken: list[int] = []
+    watch: Any = SimpleNamespace(parked=False, wake=lambda: woken.append(1))
+    worker.watch = watch
+    worker.connect(lambda *_: None, lambda _: None)
+    fetch = worker.table.fetches[10] = Fetch(10, 1, 8.0)
+
+    def bring() -> None:
+        worker.keep_put(1, 7, b"", 0.0)
+        worker.arrived([(fetch, "input", 8.0)], Arrival(1, 0.0, 0.0, 0.0, 0.0))
+
+    bring()
+    assert not woken
+    watch.parked = True
+    bring()
+    assert len(woken) == 2
+
+
 def test_a_worker_without_work_whose_memory_changes_does_not_rest() -> None:
     """A thread of the user's own may fill it while no task runs."""
     first, held = (math.nan, math.nan), (500e6, 7.0)

@@ -161,6 +161,19 @@ def test_who_waits_for_functions_that_do_not_end_is_told(
     assert ran.is_set()
 
 
+def test_who_looks_goes_on_while_a_function_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Answers()
+    called: list[int] = []
+    runs = RunFunctions(worker, lambda: called.append(1))  # type: ignore[arg-type]
+    assert not runs.look_on()
+    go_on = threading.Event()
+    runs.run(0, go_on.wait)
+    assert called and runs.look_on() and not runs.look()
+    go_on.set()
+    wait_until("its thread has ended", lambda: not runs.look_on())
+    assert 0 in worker.given
+
+
 def test_who_waits_while_others_end_goes_on_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_functions, "MOST_THREADS", 1)
     monkeypatch.setattr(run_functions, "PATIENCE_SECONDS", 2.0)

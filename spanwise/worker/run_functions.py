@@ -53,9 +53,9 @@ class RunFunctions:
     worker
         Opens the pickles and sends the answers.
     call_look
-        Has a thread that exists already call :meth:`look`, soon and for as long as that
-        returns True: when functions wait there may be no further thread to be had. It sees
-        what they compute, too, and goes on for that while one :meth:`runs`.
+        Has a thread that exists already call :meth:`look_on`, soon and for as long as that
+        returns True: when functions wait there may be no further thread to be had, and while
+        they run somebody is to measure what they take.
     """
 
     def __init__(self, worker: Worker, call_look: Callable[[], None]) -> None:
@@ -110,9 +110,9 @@ class RunFunctions:
             self._refuse(call.request, why)
         return goes_on
 
-    def runs(self) -> bool:
-        """Whether any function runs."""
-        return self._threads > 0
+    def look_on(self) -> bool:
+        """:meth:`look`; True also while functions run."""
+        return self.look() or self._threads > 0
 
     def _now(self) -> float:
         """Seconds in which this process could run, by the looks so far; under the lock."""

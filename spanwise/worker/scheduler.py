@@ -50,8 +50,7 @@ class SchedulerLink:
         self._ahead = ahead
         self._functions = RunFunctions(worker, watch.wake)
         self._plugins = Plugins(worker)
-        functions = self._functions
-        watch.look_also = lambda: functions.look() or functions.runs()
+        watch.look_also = self._functions.look_on
         self._handlers: dict[str, Callable[[Message], None]] = {
             "assign": self._assign,
             "release": self._release,

@@ -62,9 +62,10 @@ if TYPE_CHECKING:
 
 #: Seconds between measurements of memory, until the scheduler sets another rate.
 MEMORY_SECONDS = 0.2
-#: The same of a worker that has had no task for :data:`RESTS_AFTER_SECONDS`, if its memory is as
-#: it was, but for so much, and nobody samples it. Each look has a row of its system, too. The
-#: scheduler looks at itself just behind these looks (RESTING_SECONDS of ``own-system.ts``).
+#: The same of a worker that has had no task for :data:`RESTS_AFTER_SECONDS` and does nothing else,
+#: if its memory has changed by less than :data:`RESTING_CHANGE_BYTES` and nobody samples it. Each
+#: look has a row of its system, too. The scheduler looks at itself just behind these looks
+#: (RESTING_SECONDS of ``own-system.ts``).
 RESTING_MEMORY_SECONDS = RESTING_SYSTEM_SECONDS
 RESTING_CHANGE_BYTES = 4 * 2**20
 RESTS_AFTER_SECONDS = 2.0
@@ -114,6 +115,8 @@ class Watch(threading.Thread):
     ) -> None:
         super().__init__(name="spanwise-watch", daemon=True)
         self.memory_seconds = MEMORY_SECONDS
+        #: What that was when it was last looked at for the next measurement.
+        self._rate = MEMORY_SECONDS
         #: The sampler rests; the thread that begins a task calls :meth:`wake`.
         self.parked = False
         self.ticks = False
@@ -208,13 +211,20 @@ class Watch(threading.Thread):
                 last_busy = now
             rests = now - last_busy >= IDLE_SECONDS
             self._push_overdue(now)
-            self.look_also()
+            is_at_work = self.look_also() or works or busy > 0
+            if is_at_work:
+                # (it may have rested until now)
+                next_memory = min(next_memory, now + self.memory_seconds)
             if now >= next_memory:
                 if rests:
                     self._give_back_idle()
                 self._measure_memory(now)
                 before, held = held, self._held
-                is_quiet = now - last_task > RESTS_AFTER_SECONDS and _is_alike(before, held)
+                is_quiet = (
+                    not is_at_work
+                    and now - last_task > RESTS_AFTER_SECONDS
+                    and _is_alike(before, held)
+                )
                 seconds = RESTING_SYSTEM_SECONDS if is_quiet else SYSTEM_SECONDS
                 if self._system.is_due(now, seconds):
                     self._look_at_system()
@@ -233,7 +243,8 @@ class Watch(threading.Thread):
                     self._stretch(stretch)
                 if self._rest(next_memory):
                     now = perf_counter()
-                    next_memory = min(next_memory, now + self.memory_seconds)
+                    self._rate = self.memory_seconds
+                    next_memory = min(next_memory, now + self._rate)
                     if self._was_begun:
                         last_task = last_busy = now
                 continue
@@ -270,8 +281,9 @@ class Watch(threading.Thread):
         """Wait until then, or for a task; return whether something has ended the wait."""
         self._unpark.clear()
         self.parked = True
-        # From here on who begins a task wakes this thread; who began one before may not have.
-        woken = self._busy_since() < inf
+        # From here on who begins a task, or sets a rate, wakes this thread; who did so before may
+        # not have.
+        woken = self._busy_since() < inf or self._rate != self.memory_seconds
         if not woken:
             rest = max(0.0, until - perf_counter())
             woken = self._unpark.wait(min(rest, MEMORY_SECONDS) if self.look_also() else rest)
@@ -308,11 +320,12 @@ class Watch(threading.Thread):
     def _next_memory(self, last: float, now: float, rests: bool) -> float:
         """When memory is measured again."""
         # The scheduler asks for a shorter time while somebody samples.
-        if rests and self.memory_seconds == MEMORY_SECONDS and not self._worker.paused:
+        seconds = self._rate = self.memory_seconds
+        if rests and seconds == MEMORY_SECONDS and not self._worker.paused:
             # All workers of a machine at once, by the clock that they share: what they say then
             # wakes scheduler and observer once, and is one block of the log.
             return (now // RESTING_MEMORY_SECONDS + 1.0) * RESTING_MEMORY_SECONDS
-        return max(last + self.memory_seconds, now)
+        return max(last + seconds, now)
 
     def _look_at_system(self) -> None:
         # (outside this lock: it takes that of the worker)

@@ -356,6 +356,7 @@ class Worker:
                 return
             if self._given_up.get((client, data_id)) is None:
                 self.puts[client, data_id] = (value, nbytes, segment)
+        self._stir()
 
     # ── from peers ────────────────────────────────────────────────────────
 
@@ -374,7 +375,14 @@ class Worker:
             self.wake(woken)
         if has_to_be_sent:
             self.flush()
+        self._stir()
         return bool(replicas)
+
+    def _stir(self) -> None:
+        """Have memory measured soon: data came, and there may be no task that would see to it."""
+        watch = self.watch
+        if watch is not None and watch.parked:
+            watch.wake()
 
     def not_there(self, fetches: list[Fetch]) -> None:
         """Report the tasks whose inputs a peer could not give."""
