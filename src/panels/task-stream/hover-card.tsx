@@ -1,10 +1,12 @@
-/** The card beside the pointer: what the box is, where, when, how long, and what can be done. Text is text: keys and errors are the user's. */
+/** The card beside the pointer, never over the lane: what the box is, where, when, how long, and what can be done. Text is text: keys and errors are the user's. */
 import * as React from 'react';
 import type { Trans } from '../../base/trans';
+import { FloatingCard } from '../floating-card';
 import type { Hovered, LanePointer } from './pointer';
 import { cardOf } from './rows';
 
-const AWAY = 12;
+/** Pixels that a card takes at most, in general. */
+const TALLEST = 320;
 
 export function HoverCard(props: {
   readonly pointer: LanePointer;
@@ -14,7 +16,6 @@ export function HoverCard(props: {
 }): JSX.Element | null {
   const { pointer, groups, trans } = props;
   const [hovered, setHovered] = React.useState<Hovered | null>(null);
-  const element = React.useRef<HTMLDivElement>(null);
   React.useEffect(() => {
     const onHovered = (_: LanePointer, next: Hovered | null) =>
       setHovered(next);
@@ -23,25 +24,6 @@ export function HoverCard(props: {
       pointer.hoveredChanged.disconnect(onHovered);
     };
   }, [pointer]);
-  // Placed after its size is known: right below the pointer, or on the other side where there is no room.
-  React.useLayoutEffect(() => {
-    const card = element.current;
-    const chart = card?.parentElement;
-    if (hovered === null || !card || !chart) {
-      return;
-    }
-    const { offsetWidth: width, offsetHeight: height } = card;
-    const right = hovered.x + AWAY;
-    const below = hovered.y + AWAY;
-    const left =
-      right + width <= chart.clientWidth ? right : hovered.x - AWAY - width;
-    const top =
-      below + height <= chart.clientHeight + 40
-        ? below
-        : hovered.y - AWAY - height;
-    card.style.left = `${Math.max(4, left)}px`;
-    card.style.top = `${Math.max(4, top)}px`;
-  }, [hovered]);
   if (hovered === null) {
     return null;
   }
@@ -49,7 +31,18 @@ export function HoverCard(props: {
   const place = box.group === undefined ? undefined : groups.get(box.group);
   const card = cardOf(box, detail, trans, place);
   return (
-    <div ref={element} className="sw-card sw-TaskStream-card" role="tooltip">
+    <FloatingCard
+      pointer={hovered}
+      boxOf={() => {
+        const lane = pointer.laneOf(hovered);
+        const title = pointer.drawerTitle?.getBoundingClientRect();
+        // A title that the card would reach from below the lane stays in sight, too.
+        return title !== undefined && title.top < lane.bottom + TALLEST
+          ? { ...lane, bottom: Math.max(lane.bottom, title.bottom) }
+          : lane;
+      }}
+      onGone={() => pointer.leave()}
+    >
       <div className="sw-card-head">
         <strong>{card.title}</strong>
         <span className="sw-card-aside">{card.aside}</span>
@@ -65,6 +58,6 @@ export function HoverCard(props: {
       </dl>
       {card.error !== '' && <pre className="sw-card-error">{card.error}</pre>}
       <div className="sw-card-hint">{card.hint}</div>
-    </div>
+    </FloatingCard>
   );
 }

@@ -7,7 +7,9 @@ import type { LaneIndex } from '../../records/ids';
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { SelectionModel } from '../../feed/selection';
 import type { RunDetail } from '../../wire/panel-link';
+import type { Box } from '../card-place';
 import { boxOfRun, neighbourOf } from './box-search';
+import { laneAt } from './lane-layout';
 import type { LanesDrawing } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import type { HoveredBox } from './rows';
@@ -16,9 +18,11 @@ import type { Viewport } from './viewport';
 export type Hovered = {
   readonly box: HoveredBox;
   readonly detail: RunDetail | null;
-  /** CSS pixels within the chart. */
+  /** The pointer, in the window. */
   readonly x: number;
   readonly y: number;
+  /** The upper end of its lane, in pixels of all lanes. */
+  readonly laneTop: number;
 };
 
 const HOVER_DELAY_MS = 80;
@@ -54,6 +58,33 @@ export class LanePointer {
   /** What is hovered, or nothing. */
   get hoveredChanged(): ISignal<this, Hovered | null> {
     return this._hoveredChanged;
+  }
+
+  /** Where the lane of what is hovered is in the window. */
+  laneOf({ x, y, laneTop }: Hovered): Box {
+    const [lanes, drawing] = [this._element, this._drawing];
+    if (lanes === null || drawing === null) {
+      return { left: x, right: x, top: y, bottom: y };
+    }
+    const { left, right, top } = lanes.getBoundingClientRect();
+    const upper = top + laneTop - lanes.scrollTop;
+    return {
+      left,
+      right,
+      top: upper,
+      bottom: upper + drawing.layout.laneHeight
+    };
+  }
+
+  /** Of the drawer below the lanes, if it is open. */
+  get drawerTitle(): Element | null {
+    const panel = this._element?.closest('.sw-TaskStream');
+    return panel?.querySelector('.sw-drawer-title') ?? null;
+  }
+
+  /** What is hovered has moved away from the pointer. */
+  leave(): void {
+    this._setHovered(null);
   }
 
   attach(drawing: LanesDrawing, element: HTMLElement): void {
@@ -226,12 +257,14 @@ export class LanePointer {
       this._setHovered(null);
       return;
     }
-    const chart = this._element?.parentElement?.getBoundingClientRect();
+    const { layout } = this._drawing!;
+    const y = this._placeOf(at).y + (this._element?.scrollTop ?? 0);
     const hovered = {
       box,
       detail: box.run === null ? null : (this._details.get(box.run) ?? null),
-      x: at.clientX - (chart?.left ?? 0),
-      y: at.clientY - (chart?.top ?? 0)
+      x: at.clientX,
+      y: at.clientY,
+      laneTop: laneAt(layout, y)?.lane.top ?? y
     };
     this._setHovered(hovered);
     if (box.run !== null && hovered.detail === null) {

@@ -1,0 +1,180 @@
+/** The card of a task in a low panel, where it lay over the task that it is about. */
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { act } from 'react';
+import { createRoot, type Root } from 'react-dom/client';
+import { SelectionModel } from '../../../feed/selection';
+import { HoverCard } from '../hover-card';
+import { layOutLanes } from '../lane-layout';
+import type { LanesDrawing } from '../lanes-drawing';
+import { TaskStreamModel } from '../model';
+import { LanePointer } from '../pointer';
+
+const CARD = { width: 340, height: 236 };
+/** The lanes of a panel of 450 × 300 pixels in a window of 1024 × 768. */
+const LANES = { left: 612, top: 180, right: 1020, bottom: 312 };
+const LANE_HEIGHT = 22;
+const lane = (laneIndex: number, worker: number) => ({
+  laneIndex,
+  worker,
+  thread: laneIndex % 2
+});
+const layout = {
+  ...layOutLanes(
+    [lane(0, 0), lane(1, 0), lane(2, 1), lane(3, 1)] as never,
+    [0, 1],
+    new Set(),
+    36 + 4 * LANE_HEIGHT
+  )
+};
+
+let page: HTMLElement;
+let root: Root;
+let lanes: HTMLElement;
+let model: TaskStreamModel;
+let pointer: LanePointer;
+let drawerTitle: { top: number; bottom: number };
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  Object.assign(globalThis, {
+    IS_REACT_ACT_ENVIRONMENT: true,
+    ResizeObserver: class {
+      observe(): void {}
+      disconnect(): void {}
+    }
+  });
+  page = document.body.appendChild(document.createElement('div'));
+  page.innerHTML =
+    '<div class="sw-TaskStream"><div class="lanes"></div><div class="cards"></div></div>';
+  lanes = page.querySelector('.lanes')!;
+  jest
+    .spyOn(Element.prototype, 'getBoundingClientRect')
+    .mockImplementation(function (this: Element) {
+      return (
+        this === lanes
+          ? LANES
+          : this.matches('.sw-drawer-title')
+            ? drawerTitle
+            : { left: 0, top: 0, right: 0, bottom: 0 }
+      ) as DOMRect;
+    });
+  for (const name of ['Width', 'Height'] as const) {
+    const size = name === 'Width' ? CARD.width : CARD.height;
+    jest
+      .spyOn(HTMLElement.prototype, `offset${name}`, 'get')
+      .mockReturnValue(size);
+  }
+  model = new TaskStreamModel({}, () => 0);
+  pointer = new LanePointer(model, new SelectionModel(), () =>
+    Promise.resolve(null)
+  );
+  pointer.attach(
+    {
+      width: 320,
+      gutter: 88,
+      layout,
+      hit: () => ({
+        run: 7,
+        function: 'matmul',
+        kind: 'compute',
+        inStrip: false,
+        tasks: 1,
+        from: 2,
+        to: 4,
+        worker: 'worker 0',
+        thread: 0,
+        running: false
+      })
+    } as unknown as LanesDrawing,
+    lanes
+  );
+  root = createRoot(page.querySelector('.cards')!);
+  act(() =>
+    root.render(
+      <HoverCard
+        pointer={pointer}
+        groups={new Map()}
+        trans={nullTranslator.load('spanwise')}
+      />
+    )
+  );
+});
+afterEach(() => {
+  act(() => root.unmount());
+  pointer.detach();
+  model.dispose();
+  page.remove();
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
+
+/** The card's box once the pointer rests there. */
+async function cardAt(clientX: number, clientY: number) {
+  await act(async () => {
+    lanes.dispatchEvent(
+      new MouseEvent('pointermove', { clientX, clientY, bubbles: true })
+    );
+    await jest.advanceTimersByTimeAsync(100);
+  });
+  const card = page.querySelector<HTMLElement>('[role=tooltip]')!;
+  const left = parseFloat(card.style.left);
+  const top = parseFloat(card.style.top);
+  return {
+    left,
+    top,
+    right: left + CARD.width,
+    bottom: top + CARD.height
+  };
+}
+
+const rows = layout.workers.flatMap(worker => worker.lanes);
+
+it('is in the window and leaves the whole lane in sight, wherever the pointer is', async () => {
+  expect(layout.laneHeight).toBe(LANE_HEIGHT);
+  for (const { top } of rows) {
+    for (const x of [705, 800, 1000]) {
+      for (const within of [1, LANE_HEIGHT - 1]) {
+        const card = await cardAt(x, LANES.top + top + within);
+        expect(card.left).toBeGreaterThanOrEqual(0);
+        expect(card.top).toBeGreaterThanOrEqual(0);
+        expect(card.right).toBeLessThanOrEqual(window.innerWidth);
+        expect(card.bottom).toBeLessThanOrEqual(window.innerHeight);
+        const upper = LANES.top + top;
+        expect(card.bottom <= upper || card.top >= upper + LANE_HEIGHT).toBe(
+          true
+        );
+      }
+    }
+  }
+});
+
+it('leaves the title of an open drawer in sight', async () => {
+  page
+    .querySelector('.sw-TaskStream')!
+    .insertAdjacentHTML('beforeend', '<div class="sw-drawer-title"></div>');
+  for (drawerTitle of [
+    { top: 320, bottom: 350 },
+    { top: 620, bottom: 650 }
+  ]) {
+    for (const { top } of rows) {
+      const card = await cardAt(800, LANES.top + top + 5);
+      expect(
+        card.bottom <= drawerTitle.top || card.top >= drawerTitle.bottom
+      ).toBe(true);
+      const upper = LANES.top + top;
+      expect(card.bottom <= upper || card.top >= upper + LANE_HEIGHT).toBe(
+        true
+      );
+    }
+  }
+});
+
+it('goes when the lanes scroll under the pointer', async () => {
+  await cardAt(800, LANES.top + 30);
+  lanes.scrollTop = 15;
+  act(() => {
+    lanes.dispatchEvent(new Event('scroll'));
+  });
+  expect(page.querySelector('[role=tooltip]')).toBeNull();
+});
