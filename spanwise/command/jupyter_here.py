@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import metadata
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -173,24 +175,27 @@ def _checkout_runtimes() -> set[Path]:
 
     It is where the command is called, or its `.venv` runs the command.
     """
-    here, environment = Path.cwd(), Path(sys.prefix)
-    folders = [here, *here.parents]
+    environment = Path(sys.prefix)
+    folders = []
+    # (the folder may have been deleted)
+    with suppress(OSError):
+        here = Path.cwd()
+        folders = [here, *here.parents]
     if environment.name == ".venv":
         folders.append(environment.parent)
     found = set()
     for folder in folders:
         runtime = folder / _CHECKOUT_RUNTIME
-        # (another user's server is none of this user's, whoever wrote files there)
-        if (folder / "scripts/run").is_file() and _is_own(runtime):
-            found.add(runtime.resolve())
+        # (where one above may not be searched, asking raises)
+        with suppress(OSError):
+            # (another user's server is none of this user's, whoever wrote files there)
+            if (folder / "scripts/run").is_file() and _is_own(runtime):
+                found.add(runtime.resolve())
     return found
 
 
 def _is_own(folder: Path) -> bool:
-    try:
-        owner = folder.stat().st_uid
-    except OSError:
-        return False
+    owner = folder.stat().st_uid
     return not hasattr(os, "getuid") or owner == os.getuid()
 
 
@@ -201,7 +206,7 @@ def _reached_by(runtime: Path, found: Finding) -> Finding:
     return good(
         found.what,
         f"{found.found}; it is of scripts/run",
-        f"Node programs outside of it find it with JUPYTER_RUNTIME_DIR={runtime}",
+        f"Node programs outside of it find it with JUPYTER_RUNTIME_DIR={shlex.quote(str(runtime))}",
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import tempfile
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -268,7 +271,8 @@ def test_the_servers_of_a_checkout_are_seen_there(
         (runs,) = jupyter_here.look_at_servers()
         assert runs.state is State.GOOD
         assert runs.found.startswith(f"process {server.process.pid}, http://")
-        assert runs.remedy.endswith(f"JUPYTER_RUNTIME_DIR={here / below}")
+        # (as a shell reads it: the folder's name has a space)
+        assert shlex.split(runs.remedy)[-1] == f"JUPYTER_RUNTIME_DIR={here / below}"
         # (as in a terminal of that JupyterLab)
         monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(here / below))
         (same,) = jupyter_here.look_at_servers()
@@ -284,6 +288,37 @@ def test_the_servers_of_a_checkout_are_seen_there(
             assert list(jupyter_here.look_at_servers()) == []
     finally:
         server.close()
+
+
+def test_servers_are_looked_at_from_a_folder_that_was_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = {"pid": os.getpid(), "url": "http://here/"}
+    write(tmp_path / "runtime/jpserver-7.json", json.dumps(mine))
+    (deleted := tmp_path / "deleted").mkdir()
+    monkeypatch.chdir(deleted)
+    deleted.rmdir()
+    (found,) = jupyter_here.look_at_servers()
+    assert "http://here/" in found.found
+
+
+def test_servers_are_looked_at_where_a_folder_above_may_not_be_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = {"pid": os.getpid(), "url": "http://here/"}
+    write(tmp_path / "runtime/jpserver-7.json", json.dumps(mine))
+    real = os.stat
+
+    def stat(path: Any, *args: Any, **options: Any) -> os.stat_result:
+        # (root, who may run the tests, may search every folder)
+        if str(path).endswith("scripts/run"):
+            raise PermissionError(errno.EACCES, "may not be searched", str(path))
+        return real(path, *args, **options)
+
+    with monkeypatch.context() as closed:
+        closed.setattr(os, "stat", stat)
+        (found,) = jupyter_here.look_at_servers()
+    assert "http://here/" in found.found
 
 
 def test_a_look_that_fails_is_a_line_and_the_next_ones_go_on() -> None:
