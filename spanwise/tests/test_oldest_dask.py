@@ -125,9 +125,17 @@ def lacking(test: str, conftest: str) -> set[str]:
         for each in ast.walk(tree)
         if isinstance(each, _FUNCTIONS)
         and (each.name.startswith("test_") or each.name in fixtures_of(tree))
-        for argument in each.args.args
+        for argument in [*each.args.posonlyargs, *each.args.args, *each.args.kwonlyargs]
         # (not what it is called with, case by case)
         if not any(argument.arg in ast.unparse(decorator) for decorator in each.decorator_list)
+    }
+    # Of a function, of a class, or of the whole file.
+    asked |= {
+        name.value
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Call) and ast.unparse(each.func).split(".")[-1] == "usefixtures"
+        for name in each.args
+        if isinstance(name, ast.Constant) and isinstance(name.value, str)
     }
     known = {
         name.asname or name.name
@@ -154,4 +162,12 @@ def test_it_finds_what_is_lacking() -> None:
     assert lacking(
         own + "class TestIt:\n  def test_it(self, port, theirs):\n    pass", conftest
     ) == {"port"}
+    assert lacking("def test_it(*, port):\n  pass", conftest) == {"port"}
+    assert lacking("def test_it(port, /):\n  pass", conftest) == {"port"}
+    for named in (
+        '@pytest.mark.usefixtures("other", "port")\ndef test_it():\n  pass',
+        '@usefixtures("port")\nclass TestIt:\n  def test_it(self):\n    pass',
+        'pytestmark = [pytest.mark.usefixtures("port")]',
+    ):
+        assert lacking(named, conftest) == {"port"}
     assert lacking("from x import port\ndef test_it(port):\n  pass", conftest) == set()
