@@ -570,9 +570,14 @@ uv_install_wheel() {
 
 # answer_first_questions FOLDER : what JupyterLab asks at its first start, whether one wants its news,
 # with no: the question would cover a panel. Of all places for settings this counts least, so that
-# whoever has set it otherwise, or does so later, is heard.
+# whoever has set it otherwise, or does so later, is heard. It is not read where JUPYTERLAB_DIR names
+# another folder: that is its user's, with settings for every JupyterLab that has the variable.
 answer_first_questions() {
   local settings=$1/share/jupyter/lab/settings/overrides.d
   mkdir -p "$settings"
+  if [ -n "${JUPYTERLAB_DIR:-}" ] && ! [ "$JUPYTERLAB_DIR" -ef "$1/share/jupyter/lab" ]; then
+    echo "   JupyterLab may ask whether you want its news: JUPYTERLAB_DIR has settings of yours"
+    return 0
+  fi
   cp "$root/scripts/lab-answers.json" "$settings/spanwise-run.json"
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,6 +37,18 @@ while os.getppid() == parent:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # (else one more now might kill it)
         sys.exit(0)
     time.sleep(0.1)
+"""
+
+
+#: In place of what `scripts/run` prepares before.
+_PREPARED = """
+use_tools() { true; }
+prepare_tools() { true; }
+prepare_node_modules() { true; }
+prepare_javascript() { true; }
+prepare_wheel() { true; }
+install_requirements() { true; }
+install_wheel() { true; }
 """
 
 
@@ -140,8 +153,12 @@ def test_jupyterlab_does_not_ask_over_the_panels_whether_one_wants_its_news(
     checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings_utils = pytest.importorskip("jupyterlab_server.settings_utils")
-    schemas = Path(sys.prefix) / "share" / "jupyter" / "lab" / "schemas"
-    of_environment = tmp_path / "share" / "jupyter" / "lab" / "settings"
+    commands = pytest.importorskip("jupyterlab.commands")
+    monkeypatch.delenv("JUPYTERLAB_DIR", raising=False)
+    lab = Path(commands.get_app_dir())
+    schemas = lab / "schemas"
+    # (where the environment in which JupyterLab is has its own folder)
+    of_environment = tmp_path / lab.relative_to(Path(sys.prefix).resolve()) / "settings"
 
     def fetch_news() -> object:
         settings, _ = settings_utils.get_settings(
@@ -169,6 +186,46 @@ def test_jupyterlab_does_not_ask_over_the_panels_whether_one_wants_its_news(
         assert fetch_news() == "true"
         place.unlink()
         assert fetch_news() == "false"
+
+
+@pytest.mark.parametrize("whose", ["another", "the environment's"])
+def test_who_has_a_folder_of_jupyterlab_is_told_that_it_may_ask(
+    checkout: Path, tmp_path: Path, whose: str
+) -> None:
+    environment = tmp_path / "environment"
+    lab = environment / "share" / "jupyter" / "lab"
+    answer = f'source "{checkout}/scripts/prepare.sh"; answer_first_questions "{environment}"'
+    said = subprocess.run(
+        ["bash", "-c", answer],
+        env=os.environ | {"JUPYTERLAB_DIR": str(tmp_path / "own" if whose == "another" else lab)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=True,
+    )
+    assert ("JUPYTERLAB_DIR" in said.stdout) == (whose == "another")
+    answered = [each for each in tmp_path.rglob("*.json") if lab in each.parents]
+    assert bool(answered) == (whose != "another")
+    assert not (tmp_path / "own").exists()
+
+
+def test_answers_that_cannot_be_written_are_a_step_that_says_so(
+    checkout: Path, tmp_path: Path
+) -> None:
+    scripts = tmp_path / "scripts"
+    shutil.copytree(checkout / "scripts", scripts)
+    with (scripts / "prepare.sh").open("a") as prepare:
+        prepare.write(_PREPARED)
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / "examples").mkdir()
+    (tmp_path / ".venv" / "share").touch()  # where a folder is to be made
+    said = _call(tmp_path, "run", "--no-browser")
+    assert said.returncode == 1
+    lines = [line.strip() for line in said.stderr.splitlines()]
+    assert any(
+        line.startswith("What JupyterLab asks") and "To mend it: bash scripts/run" in line
+        for line in lines
+    )
 
 
 def test_jupyter_reads_its_users_settings_once(
