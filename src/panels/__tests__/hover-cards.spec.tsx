@@ -15,7 +15,7 @@ import { activityOf } from '../profile/figure';
 import { frameTree } from '../profile/rows';
 import { ProfileView } from '../profile/view';
 
-const english = nullTranslator.load('spanwise');
+const trans = nullTranslator.load('spanwise');
 const store = drawnStore(firstLook());
 const metrics = ask(store, 'fine-metrics', { ended: true });
 const profile = ask(store, 'profile', { ended: true });
@@ -144,7 +144,7 @@ describe('a row of Fine Performance Metrics', () => {
           isRunning={false}
           isLocal={false}
           selection={selection}
-          trans={english}
+          trans={trans}
           onShowAll={() => undefined}
         />
       )
@@ -221,7 +221,7 @@ describe('a frame of Profile', () => {
           found={null}
           selection={selection}
           theme={theme}
-          trans={english}
+          trans={trans}
           onZoom={() => undefined}
           onSelect={() => undefined}
         />

@@ -1,11 +1,13 @@
 /** The profile: icicle, legend, activity line, and the facts of the selected frame beside or below them. */
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { closeIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import type { TimeRange } from '../../wire/panel-link';
 import { legendWord } from '../format';
 import { Swatch } from '../mark';
 import type { ITheme } from '../panel-context';
+import { ToolButton } from '../toolbar';
 import { ActivityView } from './activity-view';
 import type { Activity } from './figure';
 import { IcicleView } from './icicle-view';
@@ -38,8 +40,9 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
   const { tree, focus, trans } = props;
   const title =
     focus === null ? trans.__('all functions') : nameOf(tree, focus, trans);
+  const page = React.useRef<HTMLDivElement>(null);
   return (
-    <div className="sw-Profile">
+    <div ref={page} className="sw-Profile">
       <div className="sw-Profile-main">
         <div className="sw-block-title">
           <span className="sw-Profile-title">{title}</span>
@@ -83,101 +86,128 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         />
       </div>
       {props.selected !== null && props.selected < tree.length && (
-        <FrameDetails {...props} node={props.selected} />
+        <FrameDetails
+          {...props}
+          node={props.selected}
+          onClose={() => {
+            props.onSelect(null);
+            // It would be lost with what had it.
+            page.current
+              ?.querySelector<HTMLElement>('.sw-Profile-icicle')
+              ?.focus({ preventScroll: true });
+          }}
+        />
       )}
     </div>
   );
 }
 
 function FrameDetails(
-  props: ProfileViewProps & { readonly node: number }
+  props: ProfileViewProps & { readonly node: number; onClose(): void }
 ): JSX.Element {
   const { tree, node, trans } = props;
   const facts = factsOf(tree, node, trans);
   const slot = tree.result.nodes.slot[node] ?? -1;
   return (
     <section
-      className="sw-Profile-details"
+      className="sw-drawer sw-Profile-details"
       role="region"
       aria-label={trans.__('Selected frame')}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.preventDefault();
+          event.stopPropagation();
+          props.onClose();
+        }
+      }}
     >
-      <div className="sw-drawer-title">
-        <Swatch mark={{ slot, round: 0 }} /> <strong>{facts.name}</strong>
+      <div className="sw-drawer-tools">
+        <ToolButton
+          label={trans.__('Close')}
+          icon={closeIcon}
+          onClick={props.onClose}
+        />
       </div>
-      <div className="sw-drawer-where">{facts.place}</div>
-      <table className="sw-card-table">
-        <tbody>
-          <tr>
-            <td>{trans.__('total')}</td>
-            <td>{facts.totalText}</td>
-            <td>{facts.totalShare}</td>
-          </tr>
-          <tr>
-            <td>{trans.__('self')}</td>
-            <td>{facts.selfText}</td>
-            <td>{facts.selfShare}</td>
-          </tr>
-          <tr>
-            <td>{trans.__('samples')}</td>
-            <td>{facts.samples}</td>
-            <td />
-          </tr>
-        </tbody>
-      </table>
-      {facts.states.length > 0 && (
-        <>
-          <div className="sw-block-title">
-            {trans.__('On a core, and waiting')}
-          </div>
-          <table className="sw-card-table">
-            <tbody>
-              {facts.states.map(state => (
-                <tr key={state.state}>
-                  <td>
-                    <Swatch mark={{ kind: state.state }} /> {state.label}
-                  </td>
-                  <td>{state.text}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </>
-      )}
-      {facts.caller !== null && (
-        <>
-          <div className="sw-block-title">{trans.__('Called from')}</div>
-          <button
-            type="button"
-            className="sw-link"
-            onClick={() => props.onSelect(facts.caller?.node ?? null)}
-          >
-            {facts.caller.name}
-          </button>
-        </>
-      )}
-      {facts.calls.length > 0 && (
-        <>
-          <div className="sw-block-title">{trans.__('Calls')}</div>
-          <table className="sw-card-table">
-            <tbody>
-              {facts.calls.map(call => (
-                <tr key={call.node}>
-                  <td>
-                    <button
-                      type="button"
-                      className="sw-link"
-                      onClick={() => props.onSelect(call.node)}
-                    >
-                      {call.name}
-                    </button>
-                  </td>
-                  <td>{call.text}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </>
-      )}
+      {/* It scrolls, so that it must be reached by keyboard; the button stays where it is. */}
+      <div className="sw-drawer-body" tabIndex={0}>
+        <div className="sw-drawer-title">
+          <Swatch mark={{ slot, round: 0 }} /> <strong>{facts.name}</strong>
+        </div>
+        <div className="sw-drawer-where">{facts.place}</div>
+        <table className="sw-card-table">
+          <tbody>
+            <tr>
+              <td>{trans.__('total')}</td>
+              <td>{facts.totalText}</td>
+              <td>{facts.totalShare}</td>
+            </tr>
+            <tr>
+              <td>{trans.__('self')}</td>
+              <td>{facts.selfText}</td>
+              <td>{facts.selfShare}</td>
+            </tr>
+            <tr>
+              <td>{trans.__('samples')}</td>
+              <td>{facts.samples}</td>
+              <td />
+            </tr>
+          </tbody>
+        </table>
+        {facts.states.length > 0 && (
+          <>
+            <div className="sw-block-title">
+              {trans.__('On a core, and waiting')}
+            </div>
+            <table className="sw-card-table">
+              <tbody>
+                {facts.states.map(state => (
+                  <tr key={state.state}>
+                    <td>
+                      <Swatch mark={{ kind: state.state }} /> {state.label}
+                    </td>
+                    <td>{state.text}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </>
+        )}
+        {facts.caller !== null && (
+          <>
+            <div className="sw-block-title">{trans.__('Called from')}</div>
+            <button
+              type="button"
+              className="sw-link"
+              onClick={() => props.onSelect(facts.caller?.node ?? null)}
+            >
+              {facts.caller.name}
+            </button>
+          </>
+        )}
+        {facts.calls.length > 0 && (
+          <>
+            <div className="sw-block-title">{trans.__('Calls')}</div>
+            <table className="sw-card-table">
+              <tbody>
+                {facts.calls.map(call => (
+                  <tr key={call.node}>
+                    <td>
+                      <button
+                        type="button"
+                        className="sw-link"
+                        onClick={() => props.onSelect(call.node)}
+                      >
+                        {call.name}
+                      </button>
+                    </td>
+                    <td>{call.text}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </>
+        )}
+      </div>
     </section>
   );
 }
