@@ -130,6 +130,7 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
               ? trans.__('Record')
               : trans.__('Stop “%1”', recording.label)
           }
+          className="sw-Memory-record"
           icon={recordIcon}
           disabledBecause={this._whyNot(recording !== undefined)}
           onClick={() => undefined}

@@ -155,6 +155,9 @@ it.each<[string, Partial<ClusterInfo>, MemoryResult['runs'], string, string]>([
     const node = await shown(cluster, { runs });
     const button = node.querySelector<HTMLElement>('[role=toolbar] button')!;
     expect(button.title).toBe(title);
+    // Of one width, whatever is recorded: the title has all of it.
+    expect(button.classList).toContain('sw-Memory-record');
+    expect(button.lastElementChild!.textContent).toBe(title.split(':')[0]);
     expect(button.getAttribute('aria-disabled')).toBe('true');
     expect(node.textContent).toContain(words);
   }
