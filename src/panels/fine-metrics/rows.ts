@@ -459,7 +459,7 @@ export function headlineOf(
     const parts = partsOf(activities, busy, unit, true);
     return { parts, groups: groupsOf(parts, busy, unit), total: busy };
   }
-  const idle = result.idle.reduce((sum, item) => sum + item.seconds, 0);
+  const idle = idleSeconds(result);
   // Rounding may lift the parts above the whole; the bar is then as long as its parts.
   const total = Math.max(wholeOf(result), busy + idle);
   const parts = withError(partsOf(activities, total, unit), result);
@@ -494,22 +494,28 @@ export function headlineOf(
   };
 }
 
-/** What the selection is, in seconds. An observer of before tells only what it is not. */
+/**
+ * What the selection is, in seconds. An observer of before tells what a filter
+ * hides, and the selection's parts; a rest that neither is could be anybody's.
+ */
 function wholeOf(result: FineMetricsResult): number {
-  const {
-    wholeSeconds,
-    account,
-    attributedNanoseconds,
-    capacitySeconds,
-    otherSpansSeconds,
-    otherIdleSeconds
-  } = result;
-  return (
-    wholeSeconds ??
-    (account === 'told'
-      ? attributedNanoseconds / 1e9
-      : capacitySeconds - otherSpansSeconds - otherIdleSeconds)
-  );
+  const { wholeSeconds, account, attributedNanoseconds } = result;
+  if (wholeSeconds !== undefined) {
+    return wholeSeconds;
+  }
+  const held = attributedNanoseconds / 1e9;
+  if (account === 'told') {
+    return held;
+  }
+  const { capacitySeconds, otherSpansSeconds, otherIdleSeconds } = result;
+  // (the difference of two sums; without a filter it may miss 0 by their last bits)
+  return otherSpansSeconds + otherIdleSeconds > 1e-9 * capacitySeconds
+    ? held + idleSeconds(result)
+    : capacitySeconds;
+}
+
+function idleSeconds({ idle }: FineMetricsResult): number {
+  return idle.reduce((sum, { seconds }) => sum + seconds, 0);
 }
 
 /** What the selection is a part of, in seconds: all that tasks took where that is told, else the capacity. */
@@ -530,24 +536,36 @@ export function footText(result: FineMetricsResult, trans: Trans): string {
   if (result.unit !== 'seconds') {
     return totalText(result, trans);
   }
-  const all =
-    result.account === 'told'
+  const whole = wholeOf(result);
+  const all = everything(result);
+  const isPart = isPartOfAll(result);
+  const selected = formatDuration(whole);
+  const share = formatShare(shareOf(whole, all));
+  if (result.account === 'told') {
+    return isPart
       ? trans.__(
-          '%1 of tasks as Dask adds them up, with waits for the worker’s event loop',
-          formatDuration(everything(result))
+          '%1 under this filter, %2 of %3 of tasks as Dask adds them up, with waits for the worker’s event loop',
+          selected,
+          share,
+          formatDuration(all)
         )
       : trans.__(
-          'capacity %1 · wall leaves out pauses',
-          totalText(result, trans)
+          '%1 of tasks as Dask adds them up, with waits for the worker’s event loop',
+          formatDuration(all)
         );
-  return isPartOfAll(result)
-    ? trans.__(
-        '%1 under this filter, %2 of %3',
-        formatDuration(wholeOf(result)),
-        formatShare(shareOf(wholeOf(result), everything(result))),
-        all
-      )
-    : all;
+  }
+  const capacity = totalText(result, trans);
+  return [
+    isPart
+      ? trans.__(
+          '%1 under this filter, %2 of capacity %3',
+          selected,
+          share,
+          capacity
+        )
+      : trans.__('capacity %1', capacity),
+    trans.__('wall leaves out pauses')
+  ].join(' · ');
 }
 
 /** What the bar's whole length stands for without a filter: "3 min 57 s = wall 29.6 s × 8 threads". */
@@ -673,10 +691,9 @@ export function idleParts(
 
 /** How long the threads had no task, beside all the time that they had while there were tasks. */
 export function idleText(result: FineMetricsResult, trans: Trans): string {
-  const seconds = result.idle.reduce((sum, item) => sum + item.seconds, 0);
   return trans.__(
     '%1 of %2, by start and stop of tasks',
-    formatDuration(seconds),
+    formatDuration(idleSeconds(result)),
     totalText(result, trans)
   );
 }
@@ -938,10 +955,9 @@ export function tableOf(
       { name: trans.__('Executions'), numeric: true },
       { name: trans.__('Total'), numeric: true },
       {
-        name:
-          unit === 'seconds' &&
-          result.account !== 'told' &&
-          !isPartOfAll(result)
+        name: isPartOfAll(result)
+          ? trans.__('Share under this filter')
+          : unit === 'seconds' && result.account !== 'told'
             ? trans.__('Share of capacity')
             : trans.__('Share'),
         numeric: true

@@ -155,7 +155,11 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
               ? trans.__(
                   'from when a worker takes a task up until its result is stored'
                 )
-              : trans.__('every second of every thread is counted once')}
+              : isPartOfAll(result)
+                ? trans.__(
+                    'every second of the selected tasks, and their share of idle time'
+                  )
+                : trans.__('every second of every thread is counted once')}
           </span>
         )}
       </div>

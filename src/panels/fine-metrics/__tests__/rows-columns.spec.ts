@@ -153,7 +153,7 @@ describe('the bar', () => {
       functionRows(filtered, english).map(({ shareText }) => plain(shareText))
     ).toEqual(['32 %', '20 %', '12 %']);
     const table = tableOf(filtered, english);
-    expect(table.columns[3]!.name).toBe('Share');
+    expect(table.columns[3]!.name).toBe('Share under this filter');
     const shares = table.rows.map(cells => Number(cells[3]!.value));
     // (after the rows of functions there is that of all of them)
     expect(sum(shares.slice(3))).toBeCloseTo(1, 12);
@@ -172,13 +172,58 @@ describe('the bar', () => {
     expect(plain(footText(told, english))).toMatch(
       /^2 min 40 s under this filter, 89 % of 3 min 00 s of tasks as Dask/
     );
-    // An observer of before, in whose answer a rest may be anybody's.
-    const before = (of: FineMetricsResult) => {
+    // Of bytes and counts too.
+    const bytes = { ...filtered, unit: 'bytes' };
+    expect(tableOf(bytes, english).columns[3]!.name).toBe(
+      'Share under this filter'
+    );
+  });
+
+  it('is the same from an observer of before, which does not tell its whole', () => {
+    const before = (of: FineMetricsResult): FineMetricsResult => {
       const answer = { ...of, attributedNanoseconds: 160e9 };
       delete (answer as { wholeSeconds?: number }).wholeSeconds;
-      return headlineOf(answer).total;
+      return answer;
     };
-    expect([result, filtered, told].map(before)).toEqual([400, 330, 160]);
+    const told: FineMetricsResult = { ...filtered, account: 'told' };
+    const parts = (of: FineMetricsResult) => said(headlineOf(of, true).parts);
+    // (80 s under the filter are of nobody whom it shows: others' tasks still run)
+    for (const of of [
+      result,
+      filtered,
+      { ...filtered, otherSpansSeconds: 0 },
+      { ...filtered, otherIdleSeconds: 0 }
+    ]) {
+      expect(parts(before(of))).toEqual(parts(of));
+      expect(footText(before(of), english)).toBe(footText(of, english));
+    }
+    // Without a filter the sums may differ in their last bits.
+    expect(
+      headlineOf(before({ ...result, otherIdleSeconds: 1e-13 })).total
+    ).toBe(400);
+    expect(headlineOf(before(told)).total).toBe(160);
+    expect(plain(footText(before(told), english))).toContain('89 % of 3 min');
+  });
+
+  it('has a foot of whole sentences', () => {
+    const told: FineMetricsResult = {
+      ...filtered,
+      account: 'told',
+      wholeSeconds: 160
+    };
+    const foot = (of: FineMetricsResult) => plain(footText(of, bracketing));
+    expect(foot(result)).toBe(
+      '⟦capacity ⟦6 min 40 s = wall 80.0 s × 5 threads⟧⟧ · ⟦wall leaves out pauses⟧'
+    );
+    expect(foot(filtered)).toBe(
+      '⟦4 min 10 s under this filter, 63 % of capacity ⟦6 min 40 s = wall 80.0 s × 5 threads⟧⟧ · ⟦wall leaves out pauses⟧'
+    );
+    expect(foot(told)).toBe(
+      '⟦2 min 40 s under this filter, 89 % of 3 min 00 s of tasks as Dask adds them up, with waits for the worker’s event loop⟧'
+    );
+    expect(foot({ ...told, otherSpansSeconds: 0 })).toBe(
+      '⟦2 min 40 s of tasks as Dask adds them up, with waits for the worker’s event loop⟧'
+    );
   });
 
   it('has a sum for each group', () => {

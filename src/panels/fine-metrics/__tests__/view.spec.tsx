@@ -130,7 +130,7 @@ describe('Fine Performance Metrics', () => {
     );
     expect(view.host.textContent).not.toContain('every second of every thread');
     const { columns, rows } = tableOf(told, english);
-    expect(columns[3]!.name).toBe('Share');
+    expect(columns[3]!.name).toBe('Share under this filter');
     expect(
       rows
         .at(-1)!
@@ -140,6 +140,16 @@ describe('Fine Performance Metrics', () => {
     expect(
       remarkOn(partsOf({ 'thread-noncpu': 1 }, 1, 'seconds')[0]!, told, english)
     ).toContain('is not told');
+  });
+
+  it('says whose seconds the bar is of', () => {
+    const aside = () => view.all('.sw-block-aside')[0]!.textContent;
+    view.show(whole);
+    expect(aside()).toBe('every second of every thread is counted once');
+    view.show({ ...whole, wholeSeconds: whole.wholeSeconds! / 2 });
+    expect(aside()).toBe(
+      'every second of the selected tasks, and their share of idle time'
+    );
   });
 
   it('filters by a click and leaves out by Alt-click', () => {
