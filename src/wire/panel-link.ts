@@ -651,7 +651,10 @@ export type FineMetricsResult = {
   readonly wallSeconds: number;
   readonly threads: number;
   readonly capacitySeconds: number;
-  /** Seconds by activity, of the selection. */
+  /**
+   * By activity, of the selection. `share`, here and of functions, is what it was before there was `wholeSeconds`: of seconds a share of the
+   * capacity, of told ones of all that was told, of other units of their own sum. Panels make theirs from `wholeSeconds`.
+   */
   readonly byActivity: readonly {
     readonly activity: string;
     readonly value: number;
@@ -688,8 +691,8 @@ export type FineMetricsResult = {
     readonly count: number | null;
   }[];
   /**
-   * Shares of seconds are of it. The capacity; under a filter by span, function or status the selection's time on threads and its idle time;
-   * where sums were told, the selection's. Left out by an observer of before.
+   * What panels' shares of seconds are of. The capacity; under a filter by span, function or status the selection's time on threads and its
+   * idle time; where sums were told, the selection's. Left out by an observer of before.
    */
   readonly wholeSeconds?: number;
   /** Time on threads of what the filter hides. */

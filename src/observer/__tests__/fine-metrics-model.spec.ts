@@ -4,6 +4,7 @@
 import { PartKind, RunStatus, wordsOf } from '../../records/enumerations';
 import {
   drawCluster,
+  endOf,
   TICK,
   TICKS,
   type ClusterFacts,
@@ -14,6 +15,7 @@ import {
   DRAWN_SELECTIONS,
   type DrawnSelection
 } from '../../testing/drawn-selections';
+import type { TimeRange } from '../../wire/panel-link';
 import { ask, takenIn } from './ask';
 
 const END = TICKS * TICK;
@@ -161,6 +163,38 @@ function backgroundOf(
   return rows;
 }
 
+const TIMES: readonly [TimeRange, from: number, to: number][] = [
+  ['all', 0, END],
+  [{ from: 4, to: 12 }, 4, 12],
+  [{ from: 11.5, to: 15.75 }, 11.5, 15.75],
+  [{ last: 8 }, 8, END]
+];
+
+/** How long a run held its thread for tasks of the selection, within a range. */
+function ownSeconds(
+  run: RunFact,
+  { isOwn }: DrawnSelection,
+  from: number,
+  to: number
+): number {
+  const within = (start: number, stop: number): number =>
+    Math.max(0, Math.min(stop, to) - Math.max(start, from));
+  const held = (run.status === RunStatus.Lost ? [] : run.parts)
+    .filter(part => part.held)
+    .map(part => {
+      const start = run.start + part.offset;
+      return { part, seconds: within(start, start + part.duration) };
+    });
+  const rest =
+    within(run.start, endOf(run)) - sum(held, ({ seconds }) => seconds);
+  return (
+    sum(
+      held.filter(({ part }) => isOwn(part)),
+      ({ seconds }) => seconds
+    ) + (isOwn(run.task) ? rest : 0)
+  );
+}
+
 /** Equal but for the last bits of sums. */
 function nearly(values: ReadonlyMap<string, number>): Record<string, unknown> {
   return Object.fromEntries(
@@ -213,7 +247,7 @@ describe('fine metrics of a drawn cluster', () => {
               isWhole ? result.capacitySeconds : own + idle,
               6
             );
-            const whole = unit === 'seconds' ? result.wholeSeconds! : total;
+            const whole = unit === 'seconds' ? result.capacitySeconds : total;
             const share = (value: number): unknown =>
               whole > 0 ? expect.closeTo(value / whole, 9) : null;
             expect(
@@ -277,6 +311,50 @@ describe('fine metrics of a drawn cluster', () => {
           }
         }
       }
+    }
+  );
+
+  it.each(selections)(
+    'have the whole of %s in each range, without what still runs unless that is all',
+    (_, selection) => {
+      const { filter, isWorker, isStatus } = selection;
+      const isWhole = Object.keys(filter).every(key => key === 'workers');
+      const unfinished: number[] = [];
+      for (const seed of SEEDS) {
+        const cluster = drawCluster(seed);
+        const log = takenIn(cluster);
+        for (const [time, from, to] of TIMES) {
+          const own = sum(
+            cluster.runs.filter(
+              run => isWorker(run.worker.worker) && isStatus(run.status)
+            ),
+            run => ownSeconds(run, selection, from, to)
+          );
+          const running = sum(
+            cluster.going.filter(({ worker }) => isWorker(worker.worker)),
+            ({ started }) => Math.max(0, to - Math.max(started, from))
+          );
+          const result = ask(log, 'fine-metrics', { filter, time, now: END });
+          const idle = sum(result.idle, row => row.seconds);
+          const { capacitySeconds, otherSpansSeconds, otherIdleSeconds } =
+            result;
+          expect(result.attributedNanoseconds / 1e9).toBeCloseTo(own, 6);
+          expect(result.wholeSeconds).toBeCloseTo(
+            own + idle + (isWhole ? running : 0),
+            6
+          );
+          // What still runs is nobody's that the answer tells of.
+          expect(
+            own + idle + otherSpansSeconds + otherIdleSeconds + running
+          ).toBeCloseTo(capacitySeconds, 6);
+          unfinished.push(running);
+        }
+      }
+      // (of workers 2 and 4 nothing runs)
+      const isAnyRunning = isWorker(9);
+      expect(unfinished.filter(seconds => seconds > 0.1).length > 2).toBe(
+        isAnyRunning
+      );
     }
   );
 });

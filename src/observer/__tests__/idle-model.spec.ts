@@ -298,7 +298,7 @@ describe('idle time of a drawn cluster', () => {
             shares.map(({ activity, value }) => [activity.slice(5), value])
           ).toEqual(result.idle.map(({ cause, seconds }) => [cause, seconds]));
           for (const { value, share } of shares) {
-            expect(share).toBeCloseTo(value / result.wholeSeconds!, 9);
+            expect(share).toBeCloseTo(value / expected.capacity, 9);
           }
           const mine = [...selected.values()].reduce((sum, x) => sum + x, 0);
           expect(result.otherIdleSeconds).toBeCloseTo(expected.idle - mine, 9);

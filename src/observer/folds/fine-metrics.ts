@@ -90,7 +90,7 @@ export function* foldFineMetrics(
       : idle.capacitySeconds;
   const whole =
     unit === 'seconds'
-      ? wholeSeconds
+      ? idle.capacitySeconds
       : totalOf(byFunction.map(({ total }) => total));
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;

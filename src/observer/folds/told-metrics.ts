@@ -76,7 +76,7 @@ export function* foldToldMetrics(
   const allSeconds = secondsOf(all);
   const whole =
     unit === 'seconds'
-      ? seconds
+      ? allSeconds
       : totalOf(byFunction.map(({ total }) => total));
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;
