@@ -70,10 +70,17 @@ export function FrameTreeView(props: {
     }
     event.preventDefault();
   };
+  const columns = frameColumns(trans);
+  const figures: number = columns.filter(column => 'numeric' in column).length;
   return (
-    <div className="sw-FrameTree" role="group" aria-label={label}>
+    <div
+      className="sw-FrameTree"
+      role="group"
+      aria-label={label}
+      style={{ '--sw-figures': figures } as React.CSSProperties}
+    >
       <div className="sw-FrameTree-row sw-FrameTree-head" aria-hidden="true">
-        {frameColumns(trans).map(column => (
+        {columns.map(column => (
           <span key={column.name}>{column.name}</span>
         ))}
       </div>

@@ -75,6 +75,17 @@ describe('the tree of frames', () => {
     expect(selected).toHaveBeenCalledWith(1);
   });
 
+  it('has a column in its grid for each cell, of the head and of each row', () => {
+    const grid = host.querySelector<HTMLElement>('.sw-FrameTree')!;
+    // Beside the frame and its place.
+    const figures = Number(grid.style.getPropertyValue('--sw-figures'));
+    const rows = [...grid.querySelectorAll('.sw-FrameTree-row')];
+    expect(rows.length).toBeGreaterThan(2);
+    for (const row of rows) {
+      expect(row.children).toHaveLength(2 + figures);
+    }
+  });
+
   it('stays open when new samples come', () => {
     item('map_features').click();
     show(frameTree({ ...result, nodes: { ...result.nodes } }));
