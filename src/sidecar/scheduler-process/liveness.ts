@@ -8,7 +8,7 @@
  *   heard of since the last look ─────────────────────────────────► alive
  *   silent ─► this machine: stopped (SIGSTOP, a debugger) ─────────► taken out after ttl
  *                           on a core, or its CPU time has grown ──► alive
- * it cannot be looked at, or nothing moves ───────────────► taken out after SILENT_TTLS × ttl
+ * it cannot be looked at, or nothing moves ───────────────► taken out after SILENT_TTLS × ttl, and no less than SILENT_SECONDS
  * ```
  */
 import { hostname } from 'node:os';
@@ -19,7 +19,7 @@ import type { WorkerSession } from './worker-session';
 const LOOK_SECONDS = 1;
 /** Silence after which a worker that cannot be looked at is said to be silent. */
 const SILENT_SECONDS = 5;
-/** A silent worker that may be at work gets this many times the limit. */
+/** A silent worker that may be at work gets this many times the limit, and no less than {@link SILENT_SECONDS}. */
 export const SILENT_TTLS = 10;
 
 interface ILivenessHost {
@@ -104,15 +104,17 @@ export class Liveness {
     }
     seen.cpuTicks = state?.cpuTicks ?? -1;
     const ttl = this._ttlSeconds;
+    // (one at rest is silent for two seconds, whatever the limit)
+    const silentLimit = Math.max(SILENT_TTLS * ttl, SILENT_SECONDS);
     if (ttl > 0 && seen.stoppedSeconds >= ttl) {
       this._host.takeOut(
         session,
         `was stopped (SIGSTOP or a debugger) for ${ttl} s`
       );
-    } else if (ttl > 0 && seen.silentSeconds >= SILENT_TTLS * ttl) {
+    } else if (ttl > 0 && seen.silentSeconds >= silentLimit) {
       this._host.takeOut(
         session,
-        `said nothing for ${SILENT_TTLS * ttl} s, and did nothing that could be seen`
+        `said nothing for ${silentLimit} s, and did nothing that could be seen`
       );
     }
   }

@@ -10,7 +10,7 @@ const ASLEEP: ProcessState = { isStopped: false, isBusy: false, cpuTicks: 9 };
 const TTL = 8;
 
 /** A worker that is looked at; `looks` gives what the system says each time, `hears` a message before the look. */
-function watched(host = hostname()) {
+function watched(host = hostname(), ttlSeconds = TTL) {
   const session = new WorkerSession(
     {} as WorkerSession['link'],
     { worker: 1, pid: 7, host } as WorkerSession['intro']
@@ -23,7 +23,7 @@ function watched(host = hostname()) {
       standingChanged: ({ standing }) => standings.push(standing),
       takeOut: (_session, why) => out.push(why)
     },
-    TTL,
+    ttlSeconds,
     () => state
   );
   let now = 100;
@@ -64,6 +64,15 @@ describe('a worker', () => {
     }
     expect(out).toEqual([]);
     expect(standings).toEqual(Array(3).fill(['stopped', 'well']).flat());
+  });
+
+  it('at rest is not taken out by a short limit', () => {
+    const { look, standings, out, liveness } = watched(hostname(), 0.1);
+    // A message each two seconds.
+    for (let i = 1; i < 1000; i++) {
+      look(ASLEEP, liveness.lookSeconds, i % 80 === 0);
+    }
+    expect([standings, out]).toEqual([[], []]);
   });
 
   it('that is silent and at work is well for ever', () => {
