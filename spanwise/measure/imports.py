@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+from collections import deque
 from collections.abc import Callable
 from time import perf_counter, thread_time
 from typing import Any
@@ -17,14 +18,24 @@ _BOOTSTRAP: Any = importlib._bootstrap  # type: ignore[attr-defined]
 _FIND_AND_LOAD = "_find_and_load"
 
 
+#: Imports that are remembered for those who wait: a thread waits for few.
+_MOST_REMEMBERED = 1000
+
+
 class ImportTimes(threading.local):
     """Seconds of this thread, wall and CPU, since it was last asked.
 
     A ``with`` block counts what this thread imports meanwhile; one thread at a time, which a
     lock sees to. Each task that brings arguments of its own goes through one.
+
+    Parameters
+    ----------
+    lately
+        Gets begin and end of each import of any thread: see :func:`new`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lately: deque[tuple[float, float]]) -> None:
+        self._lately = lately
         self.seconds = 0.0
         self.cpu = 0.0
         self._depth = 0
@@ -38,6 +49,22 @@ class ImportTimes(threading.local):
         taken = self.seconds, self.cpu
         self.seconds = self.cpu = 0.0
         return taken
+
+    def wait(self, lock: Any) -> None:
+        """Take the lock; while another thread that has it imports, this one does, too.
+
+        A task that waits for a module is importing, whichever thread does the work::
+
+            the other one    import ├────────┤ unpickle ├──────┤
+            this one                     wait ├────────────────┤
+            counted                           ├──┤
+        """
+        if lock.acquire(blocking=False):
+            return
+        begin = perf_counter()
+        lock.acquire()
+        # (under the lock: nobody adds one now)
+        self.seconds += sum(max(0.0, end - max(begin, at)) for at, end in self._lately)
 
     def __enter__(self) -> None:
         self._depth += 1
@@ -67,8 +94,15 @@ class ImportTimes(threading.local):
             try:
                 return find_and_load(*args, **kwargs)
             finally:
-                self.seconds += perf_counter() - begin
+                end = perf_counter()
+                self._lately.append((begin, end))
+                self.seconds += end - begin
                 self.cpu += thread_time() - begin_cpu
                 self._inside = False
 
         return timed
+
+
+def new() -> ImportTimes:
+    """Import times of a process."""
+    return ImportTimes(deque(maxlen=_MOST_REMEMBERED))

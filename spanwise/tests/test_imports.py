@@ -13,7 +13,7 @@ import dask
 import pytest
 
 from spanwise import Client
-from spanwise.measure.imports import ImportTimes
+from spanwise.measure import imports
 
 SLOW = """
 import time
@@ -66,7 +66,7 @@ def test_the_first_task_of_a_module_shows_its_import(slow_module: str) -> None:
 
 
 def test_modules_are_counted_once_and_only_where_they_were_imported(slow_module: str) -> None:
-    times = ImportTimes()
+    times = imports.new()
     begin, begin_cpu = time.perf_counter(), time.thread_time()
     with times, times:
         __import__("json")  # there already

@@ -23,7 +23,7 @@ from time import perf_counter, thread_time
 from typing import Any, Generic, TypeVar
 
 from spanwise.graph.template import Call, Constant
-from spanwise.measure.imports import ImportTimes
+from spanwise.measure import imports
 from spanwise.measure.names import Names
 from spanwise.measure.opened import Opened
 from spanwise.measure.sizes import Sizes
@@ -306,9 +306,7 @@ class Library:
         #: import is under way, if need be after 1.5 s of pandas that it does not need.
         self.importing = threading.RLock()
         #: The time that unpickling has spent on modules that were not imported yet.
-        self.import_times = ImportTimes()
-        #: The same of all threads, under `importing`.
-        self._imported_seconds = 0.0
+        self.import_times = imports.new()
         self.disk_reads = DiskReads()
         self._is_importing_ahead = False
         sizes = Sizes()
@@ -397,7 +395,7 @@ class Library:
         Exception
             Whatever unpickling raises.
         """
-        with self.importing:
+        with self.importing, self.import_times:
             try:
                 return payload.loads(blob)
             finally:
@@ -409,26 +407,14 @@ class Library:
         if self._is_importing_ahead:
             return self._read_beside_import(blob)
         times = self.import_times
-        if not self.importing.acquire(blocking=False):
-            times.seconds += self._wait_for_others()
-        before = times.seconds
+        times.wait(self.importing)
         try:
             with times:
                 return payload.loads(blob)
         finally:
-            self._imported_seconds += times.seconds - before
             self.importing.release()
             if forks.is_child:
                 forks.leave(sys.exception())
-
-    def _wait_for_others(self) -> float:
-        """Take `importing`, which another thread has; return how long it imported meanwhile.
-
-        A task that waits for a module is importing, whichever thread does the work.
-        """
-        before, begin = self._imported_seconds, perf_counter()
-        self.importing.acquire()
-        return min(perf_counter() - begin, self._imported_seconds - before)
 
     def _read_beside_import(self, blob: Any) -> Any:
         """The same while a module is being imported: only who needs more modules waits for it."""
@@ -456,7 +442,7 @@ class Library:
         BaseException
             Whatever the module raises.
         """
-        with self.importing:
+        with self.importing, self.import_times:
             self._is_importing_ahead = True
             try:
                 importlib.import_module(module)
@@ -472,7 +458,7 @@ class Library:
         BaseException
             Whatever a module raises.
         """
-        with self.importing:
+        with self.importing, self.import_times:
             for name in names:
                 if name in sys.modules:
                     importlib.reload(sys.modules[name])
