@@ -44,8 +44,8 @@ type NotebookUse = {
 };
 
 export class ClusterRef extends Disposing {
+  readonly notebookOf: NotebookOf;
   private readonly _feed: IFeed;
-  private readonly _notebookOf: NotebookOf;
   private _target: ClusterTarget;
   private _current: ClusterInfo | null = null;
   private _elsewhere: ClusterInfo | null = null;
@@ -60,7 +60,7 @@ export class ClusterRef extends Disposing {
   constructor(options: ClusterRef.IOptions) {
     super();
     this._feed = options.feed;
-    this._notebookOf = options.notebookOf;
+    this.notebookOf = options.notebookOf;
     this._target = options.target;
     this._feed.clustersChanged.connect(this._refresh, this);
     this._refresh();
@@ -150,9 +150,9 @@ export class ClusterRef extends Disposing {
       info => info.cluster === this._heldCluster
     );
     const next =
-      held ?? newestFor(this._feed.clusters, this._target, this._notebookOf);
+      held ?? newestFor(this._feed.clusters, this._target, this.notebookOf);
     if (next !== null && isOpen(this._target)) {
-      this._target = targetOf(next, this._notebookOf);
+      this._target = targetOf(next, this.notebookOf);
     }
     // A cluster that a restarted observer does not list yet is shown as it was last seen until it is back or a newer one comes: an older
     // cluster of the same notebook may be listed before it.

@@ -21,7 +21,7 @@ import {
   RunWatch,
   runsOf
 } from './model';
-import { otherRuns, previousRun, RunSearch } from './other-run';
+import { proposedRun } from './other-run';
 import {
   BY,
   type By,
@@ -46,13 +46,14 @@ const VIEWS: readonly ViewName[] = ['fine-metrics', 'spans', 'memory'];
 export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _by: By;
   private _figure: Figure;
+  /** By the user; null: a run is proposed. */
   private _chosen: Chosen | null;
+  /** The id of the first run that the second was proposed to. */
+  private _proposedTo: string | null = null;
   private _first: RunWatch | null = null;
   private _second: RunWatch | null = null;
   /** Of the second run, which has the filter of the first: no other panel needs it. */
   private _secondRun: ClusterRef | null = null;
-  /** While it is not known which run is like the first. */
-  private _search: RunSearch | null = null;
   private _isWatching = false;
 
   constructor(face: PanelFace, options: PanelOptions) {
@@ -70,10 +71,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       return;
     }
     this.context.feed.clustersChanged.disconnect(this._choose, this);
-    this._first?.dispose();
-    this._second?.dispose();
+    this._endWatches();
     this._secondRun?.dispose();
-    this._search?.dispose();
     super.dispose();
   }
 
@@ -150,12 +149,9 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   protected override onTurned(): void {
-    this._first?.dispose();
-    this._first = null;
-    this._endSearch();
+    // The chips, of which both runs have the filter, are those of the new first run.
+    this._endWatches();
     this._choose();
-    // The chips are those of the new first run.
-    this._watchSecond();
     this._watchBoth();
   }
 
@@ -164,12 +160,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     this._watchBoth();
   }
 
-  protected override onSnapshot(): void {
-    this._lookForSecond();
-  }
-
   protected override ownState(): PanelState | null {
-    return this._second !== null || this._search !== null
+    return this._secondRun !== null
       ? null
       : {
           icon: this.face.icon,
@@ -289,7 +281,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   private _runs(): readonly [ClusterInfo | null, ClusterInfo | null] {
-    return [this.cluster, this._second?.context.cluster.current ?? null];
+    return [this.cluster, this._secondRun?.current ?? null];
   }
 
   private _sides(): Sides {
@@ -320,10 +312,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     );
   }
 
-  /**
-   * The second run is the chosen one; else the last of its name; else, until one is chosen, the previous run of the same notebook or program,
-   * that of the most like functions, or the newest.
-   */
+  /** The second run is the chosen one; else the last of its name; else, until one is chosen, what is proposed to the first run. */
   private _choose(): void {
     const runs = runsOf(this.context.feed.clusters);
     const chosen = this._chosen;
@@ -334,62 +323,42 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           name === chosen?.name && cluster !== this.cluster?.cluster
       ) ??
       (chosen === null ? this._proposed() : null);
-    if (
-      run !== null &&
-      run.cluster !== this._second?.context.cluster.current?.cluster
-    ) {
-      this._take(run);
+    if (run !== null && run.cluster !== this._secondRun?.current?.cluster) {
+      this._compareWith(run);
     }
   }
 
-  /** Null: there is none, or it is still looked for. */
   private _proposed(): ClusterInfo | null {
-    const first = this.cluster;
+    const { feed, cluster } = this.context;
+    const first = cluster.current;
     if (first === null) {
       return null;
     }
-    const runs = otherRuns(this.context.feed.clusters, first);
-    const previous = previousRun(runs, first);
-    if (previous !== null || runs.length < 2) {
-      return previous ?? runs[0] ?? null;
-    }
-    if (this._search === null) {
-      const { context } = this;
-      this._search = new RunSearch(context, runs, () =>
-        commonFilter(context.selection.filter)
-      );
-      this._search.changed.connect(this._lookForSecond, this);
-      this._watchBoth();
-    }
-    return null;
+    const last =
+      this._proposedTo === first.cluster
+        ? (this._secondRun?.current ?? null)
+        : null;
+    this._proposedTo = first.cluster;
+    return proposedRun(feed.clusters, first, last, cluster.notebookOf);
   }
 
-  private _lookForSecond(): void {
-    const { result } = this;
-    const run = result === null ? null : (this._search?.found(result) ?? null);
-    if (run !== null) {
-      this._take(run);
-    }
-  }
-
-  private _endSearch(): void {
-    this._search?.dispose();
-    this._search = null;
-  }
-
-  private _take(run: ClusterInfo): void {
-    const { cluster, name } = run;
-    this._endSearch();
+  private _take({ cluster, name }: ClusterInfo): void {
     this._chosen = { cluster, name };
+    this._compareWith(this._chosen);
+  }
+
+  private _compareWith({ cluster, name }: Chosen): void {
+    this._second?.dispose();
+    this._second = null;
     this._secondRun?.dispose();
     this._secondRun = new ClusterRef({
       feed: this.context.feed,
       target: { cluster, name },
       notebookOf: () => undefined
     });
-    this._watchSecond();
     this._watchBoth();
     this.retitle();
+    // Also of a proposal: who lists what panels show hears of it.
     this.stateHasChanged();
   }
 
@@ -397,19 +366,21 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     if (!this._isWatching) {
       this._first?.stop();
       this._second?.stop();
-      this._search?.stop();
       return;
     }
-    this._search?.start();
     this._first ??= this._newWatch(this.context.cluster, VIEWS.slice(1));
     this._first.start();
-    this._second?.start();
+    if (this._secondRun !== null) {
+      this._second ??= this._newWatch(this._secondRun, VIEWS);
+      this._second.start();
+    }
   }
 
-  private _watchSecond(): void {
+  private _endWatches(): void {
+    this._first?.dispose();
+    this._first = null;
     this._second?.dispose();
-    this._second =
-      this._secondRun === null ? null : this._newWatch(this._secondRun, VIEWS);
+    this._second = null;
   }
 
   /** Of the filter of the first run, whose chips the panel shows. */

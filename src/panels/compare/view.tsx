@@ -45,11 +45,7 @@ export function CompareView(props: CompareViewProps): JSX.Element {
       <div className="sw-Compare">
         {failure === null ? (
           <Loading
-            text={
-              sides[1].name === ''
-                ? trans.__('Looking for a run of the same functions…')
-                : trans.__('Loading the figures of %1…', sides[1].name)
-            }
+            text={trans.__('Loading the figures of %1…', sides[1].name)}
           />
         ) : (
           <p role="alert">{failure}</p>
@@ -150,6 +146,25 @@ function Difference(props: {
   );
 }
 
+/** In two cells: a narrow panel has no column of changes. */
+function OnlyIn(props: {
+  readonly name: string;
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const text = props.trans.__('only in %1', props.name);
+  return (
+    <>
+      <td
+        className="sw-table-number sw-Compare-difference sw-Compare-only"
+        title={text}
+      >
+        {text}
+      </td>
+      <td className="sw-Compare-change" />
+    </>
+  );
+}
+
 function ByName(props: CompareViewProps): JSX.Element {
   const { sides, by, figure, isFiltered, trans } = props;
   const all = namedRows(sides, by, figure);
@@ -214,13 +229,7 @@ function ByName(props: CompareViewProps): JSX.Element {
               {row.only === null ? (
                 <Difference values={row.values} unit={unitOf(figure)} />
               ) : (
-                <td
-                  colSpan={2}
-                  className="sw-table-number sw-Compare-difference sw-Compare-only"
-                  title={trans.__('only in %1', names[row.only])}
-                >
-                  {trans.__('only in %1', names[row.only])}
-                </td>
+                <OnlyIn name={names[row.only]!} trans={trans} />
               )}
             </tr>
           ))}

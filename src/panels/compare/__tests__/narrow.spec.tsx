@@ -16,7 +16,15 @@ const STYLES = path.resolve(__dirname, '../../../../style');
 const side = (name: string, drawn: string): Side => ({
   name,
   kind: 'embedded',
-  metrics: ask(drawRuns(drawn), 'fine-metrics', { params: METRICS_PARAMS }),
+  metrics: ask(
+    drawRuns(drawn, {
+      tasks: Object.fromEntries(
+        [...'abc'].map(name => [name, { function: name }])
+      )
+    }),
+    'fine-metrics',
+    { params: METRICS_PARAMS }
+  ),
   spans: null,
   memory: null
 });
@@ -46,6 +54,7 @@ it('keeps the difference in view', () => {
       />
     )
   );
+  expect(host.textContent).toContain('only in two');
   const tables = [...host.querySelectorAll('table')];
   expect(tables).toHaveLength(2);
   for (const table of tables) {
@@ -53,7 +62,16 @@ it('keeps the difference in view', () => {
     const place = heads.findIndex(
       ({ textContent }) => textContent === 'Difference'
     );
+    // Below 540 px changes are not displayed.
+    const isLeft = (cell: Element) =>
+      !cell.classList.contains('sw-Compare-change');
+    const columns = heads.filter(isLeft).length;
     for (const row of table.rows) {
+      const spans = [...row.cells].filter(isLeft).map(({ colSpan }) => colSpan);
+      expect([row.textContent, spans]).toEqual([
+        row.textContent,
+        Array(columns).fill(1)
+      ]);
       const cell = row.cells[place]!;
       const { position, right } = getComputedStyle(cell);
       expect([cell.textContent, position, right]).toEqual([

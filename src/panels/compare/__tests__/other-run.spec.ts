@@ -3,13 +3,11 @@ import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { clusterInfo } from '../../../feed/__tests__/fake-feed';
 import { labContext } from '../../../lab/__tests__/lab-context';
-import { ask } from '../../../observer/__tests__/ask';
-import { drawRuns } from '../../../testing/run-from-text';
 import { waitFor } from '../../../testing/wait-for';
+import type { NotebookOf } from '../../../feed/cluster-ref';
 import type { ClusterInfo } from '../../../wire/panel-link';
 import { comparePanel } from '..';
-import { METRICS_PARAMS } from '../model';
-import { otherRuns, previousRun } from '../other-run';
+import { proposedRun } from '../other-run';
 
 class ResizeObserverStub {
   observe(): void {}
@@ -39,20 +37,31 @@ const client = (name: string, path?: string) => ({
   ...(path !== undefined && { notebook: { path } })
 });
 
-describe('the previous run', () => {
-  const previous = (first: number, ...runs: Partial<ClusterInfo>[]) => {
+describe('what is proposed', () => {
+  const ofPath: NotebookOf = user => user.notebook?.path;
+  const proposed = (
+    first: number,
+    runs: readonly Partial<ClusterInfo>[],
+    notebookOf = ofPath
+  ) => {
     const infos = begun(...runs);
-    const others = otherRuns(infos, infos[first]!);
-    return previousRun(others, infos[first]!)?.cluster;
+    return proposedRun(infos, infos[first]!, null, notebookOf)?.cluster;
   };
+  const [one, two] = [notebook('one.ipynb'), notebook('two.ipynb')];
 
-  it('is the last of the same notebook that began before', () => {
-    const [one, two] = [notebook('one.ipynb'), notebook('two.ipynb')];
-    expect(previous(2, one, one, one, two, one)).toBe('b');
-    // A later one if there is none before.
-    expect(previous(0, one, two, one, two)).toBe('c');
-    expect(previous(1, one, two)).toBeUndefined();
-    expect(previous(2, one, { ...one, tasks: 0 }, one)).toBe('a');
+  it('is the last run of the same notebook that began before', () => {
+    expect(proposed(2, [one, one, one, two, one])).toBe('b');
+    expect(proposed(2, [one, { ...one, tasks: 0 }, one])).toBe('a');
+  });
+
+  it('is the next run of the notebook if none began before', () => {
+    expect(proposed(1, [two, one, two, one, one, two])).toBe('d');
+  });
+
+  it('is the newest run if there is no other of the notebook', () => {
+    expect(proposed(0, [one, two, two])).toBe('c');
+    expect(proposed(0, [one, two, { ...two, tasks: 0 }])).toBe('b');
+    expect(proposed(0, [one])).toBeUndefined();
   });
 
   it('is no run of a notebook of the same name in another folder', () => {
@@ -60,7 +69,7 @@ describe('the previous run', () => {
       name: 'fit',
       ...notebook(`${folder}/fit.ipynb`)
     });
-    expect(previous(2, of('x'), of('y'), of('x'))).toBe('a');
+    expect(proposed(2, [of('x'), of('y'), of('x'), of('y')])).toBe('a');
   });
 
   it('is of a notebook that was a guest of both', () => {
@@ -68,112 +77,188 @@ describe('the previous run', () => {
       clients: paths.map(path => client(path, path))
     });
     expect(
-      previous(
-        2,
+      proposed(2, [
         used('one.ipynb'),
         used('two.ipynb'),
         used('three', 'one.ipynb')
-      )
+      ])
     ).toBe('a');
+  });
+
+  it('knows a notebook by its kernels, also under a new name', () => {
+    const byKernel = (kernelId: string, path: string) => ({
+      notebook: { kernelId, path }
+    });
+    const runs = [
+      byKernel('k1', 'draft.ipynb'),
+      byKernel('k2', 'other.ipynb'),
+      byKernel('k3', 'final.ipynb')
+    ];
+    const known: Record<string, string> = {
+      k1: 'final.ipynb',
+      k2: 'other.ipynb',
+      k3: 'final.ipynb'
+    };
+    const notebookOf: NotebookOf = user => known[user.notebook?.kernelId ?? ''];
+    expect(proposed(2, runs, notebookOf)).toBe('a');
   });
 
   it('is of the same program, by the name of what it recorded or its own', () => {
     const daily = { name: 'daily', kind: 'local' } as const;
-    expect(previous(2, daily, { name: 'hourly' }, daily)).toBe('a');
+    expect(proposed(2, [daily, { name: 'hourly' }, daily])).toBe('a');
     const by = (program: string) => ({ clients: [client(program)] });
-    expect(previous(2, by('fit.py'), by('load.py'), by('fit.py'))).toBe('a');
+    expect(proposed(2, [by('fit.py'), by('load.py'), by('fit.py')])).toBe('a');
+    // A path is known of one of the two alone.
+    expect(proposed(2, [{ name: 'fit' }, {}, { name: 'fit', ...one }])).toBe(
+      'a'
+    );
+  });
+
+  it('is no other program whose file is not known either', () => {
+    const unnamed = { name: 'python' };
+    const used = { clients: [client('python')] };
+    expect(proposed(2, [unnamed, {}, unnamed])).toBe('b');
+    expect(proposed(2, [used, {}, used])).toBe('b');
   });
 });
 
-describe('without a previous run', () => {
+describe('in the panel', () => {
   let panel: ReturnType<typeof comparePanel.create>;
   afterEach(() => panel.dispose());
 
-  function open(...runs: Partial<ClusterInfo>[]) {
+  /** @param first - the place of the first run; the last if left out. */
+  function open(
+    runs: readonly Partial<ClusterInfo>[],
+    { first = runs.length - 1, second = null as unknown } = {}
+  ) {
     const { feed, contexts } = labContext();
     const infos = begun(...runs);
     feed.setClusters(...infos);
     panel = comparePanel.create({
-      context: contexts.get({ name: infos.at(-1)!.name }),
-      state: undefined
+      context: contexts.of(infos[first]!, 'run'),
+      state: { second } as never
     });
     Widget.attach(panel, document.body);
-    const watched = (cluster: string) =>
-      feed.running.filter(
-        ({ spec }) => spec.cluster === cluster && spec.view === 'fine-metrics'
-      );
-    /** @param drawn - runs, each by the letter of its function. */
-    const answer = (cluster: string, drawn: string) => {
-      const tasks = Object.fromEntries(
-        [...drawn].map(name => [name, { function: name }])
-      );
-      watched(cluster).forEach(watch =>
-        watch.answer(
-          ask(drawRuns(`0/0 ${drawn}`, { tasks }), 'fine-metrics', {
-            params: METRICS_PARAMS
-          })
-        )
-      );
-      MessageLoop.flush();
-    };
-    return { feed, watched, answer };
+    const watched = () =>
+      feed.running
+        .filter(({ spec }) => spec.view === 'fine-metrics')
+        .map(({ spec }) => spec.cluster);
+    return { feed, infos, watched };
   }
-  const second = () =>
+  const shown = () => panel.clusters.map(info => info?.cluster);
+  const saved = () =>
     (panel.savedState()['second'] as { cluster?: string } | null)?.cluster;
 
-  it('the run with the most like functions is taken, once all have answered', () => {
-    const { answer, watched } = open({}, {}, {}, {});
-    answer('d', 'aabb');
-    expect(panel.node.textContent).not.toContain('There is no other run');
-    answer('c', 'xyz');
-    answer('a', 'abc');
-    expect(second()).toBeUndefined();
-    answer('b', 'axyz');
-    expect(second()).toBe('a');
-    // Those that were asked are let go.
-    expect(['a', 'b', 'c', 'd'].map(each => watched(each).length)).toEqual([
-      1, 0, 0, 1
-    ]);
-  });
-
-  it('the newest is taken if none has any of these functions', () => {
-    const { answer, watched } = open({}, {}, {});
-    answer('a', 'xx');
-    watched('b').forEach(watch => watch.fail('It is gone.'));
-    answer('c', 'aa');
-    expect(second()).toBe('b');
-  });
-
-  it('the only other run is taken at once', () => {
-    const { watched } = open({}, {});
-    expect(second()).toBe('a');
-    expect(watched('a')).toHaveLength(1);
-  });
-
-  it('what the user chooses meanwhile stays', async () => {
-    const { answer, feed } = open({}, {}, {});
-    answer('c', 'aa');
-    const select = await waitFor('the second run', () => {
+  async function choose(side: 'First run' | 'Second run', cluster: string) {
+    const select = await waitFor(side, () => {
       MessageLoop.flush();
       return (
         panel.node.querySelector<HTMLSelectElement>(
-          'select[aria-label="Second run"]'
+          `select[aria-label="${side}"]`
         ) ?? undefined
       );
     });
-    select.value = 'b';
+    select.value = cluster;
     select.dispatchEvent(new Event('change', { bubbles: true }));
-    answer('b', 'xx');
-    answer('a', 'aa');
-    expect(second()).toBe('b');
-    feed.setClusters(...begun({}, {}, {}));
-    expect(second()).toBe('b');
+  }
+
+  it('a run is proposed at once, and no other is asked for anything', () => {
+    const { watched } = open([{}, {}, {}, {}]);
+    expect(shown()).toEqual(['d', 'c']);
+    expect(watched()).toEqual(['d', 'c']);
   });
 
-  it('the previous run is taken if it comes to be known', () => {
-    const { feed } = open({}, {}, { name: 'c' });
-    expect(second()).toBeUndefined();
+  it('what is proposed is not saved as if the user had chosen it', async () => {
+    open([{}, {}, {}]);
+    expect(shown()).toEqual(['c', 'b']);
+    expect(saved()).toBeUndefined();
+    await choose('Second run', 'a');
+    expect(saved()).toBe('a');
+  });
+
+  it('what the user chose stays, whatever would be proposed', async () => {
+    const { feed } = open([{}, {}, { name: 'c' }]);
+    await choose('Second run', 'a');
     feed.setClusters(...begun({}, { name: 'c' }, { name: 'c' }));
-    expect(second()).toBe('b');
+    expect(shown()).toEqual(['c', 'a']);
+    await choose('First run', 'b');
+    expect(shown()).toEqual(['b', 'a']);
+    expect(saved()).toBe('a');
+  });
+
+  it('what was saved is taken', () => {
+    open([{}, {}, {}], { second: { cluster: 'a', name: 'a' } });
+    expect(shown()).toEqual(['c', 'a']);
+  });
+
+  it('a proposal stays when a newer run of anything comes', () => {
+    const { feed } = open([{}, {}], { first: 0 });
+    expect(shown()).toEqual(['a', 'b']);
+    feed.setClusters(...begun({}, {}, {}));
+    expect(shown()).toEqual(['a', 'b']);
+  });
+
+  it('a proposal stays while a new observer lists other runs again', () => {
+    const own = notebook('own.ipynb');
+    const { feed, infos } = open([own, own, own]);
+    expect(shown()).toEqual(['c', 'b']);
+    feed.setClusters(infos[0]!, infos[2]!);
+    expect(shown()).toEqual(['c', 'b']);
+  });
+
+  it('the previous run is proposed when it comes to be known', () => {
+    const { feed } = open([{}, {}, { name: 'c' }]);
+    expect(shown()).toEqual(['c', 'b']);
+    feed.setClusters(...begun({ name: 'c' }, {}, { name: 'c' }));
+    expect(shown()).toEqual(['c', 'a']);
+  });
+
+  it('another run is proposed to another first run', async () => {
+    const [one, two] = [notebook('one.ipynb'), notebook('two.ipynb')];
+    open([one, two, one, two]);
+    expect(shown()).toEqual(['d', 'b']);
+    await choose('First run', 'c');
+    expect(shown()).toEqual(['c', 'a']);
+  });
+
+  it('the newest run is proposed to another first run without one of its own', async () => {
+    const { feed } = open([{}, {}], { first: 0 });
+    feed.setClusters(...begun({}, {}, {}, {}));
+    expect(shown()).toEqual(['a', 'b']);
+    await choose('First run', 'c');
+    expect(shown()).toEqual(['c', 'd']);
+  });
+
+  it('each question is asked once when the panel turns', async () => {
+    const { feed } = open([{}, {}, {}]);
+    const asked = jest.spyOn(feed, 'watch');
+    await choose('First run', 'b');
+    expect(shown()).toEqual(['b', 'c']);
+    expect(asked.mock.calls.map(([spec]) => spec.cluster).sort()).toEqual([
+      'b',
+      'b',
+      'b',
+      'c',
+      'c',
+      'c'
+    ]);
+  });
+
+  it('a hidden panel watches nothing, whatever is proposed', () => {
+    const { feed } = open([{}, {}, { name: 'c' }]);
+    panel.hide();
+    expect(feed.running).toEqual([]);
+    feed.setClusters(...begun({ name: 'c' }, {}, { name: 'c' }));
+    expect(shown()).toEqual(['c', 'a']);
+    expect(feed.running).toEqual([]);
+    panel.show();
+    expect(feed.running.map(({ spec }) => spec.cluster).sort()).toEqual([
+      'a',
+      'a',
+      'a',
+      'c',
+      'c',
+      'c'
+    ]);
   });
 });
