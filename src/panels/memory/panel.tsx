@@ -150,15 +150,13 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
         />
         <RadioGroup<Align>
           label={trans.__('Align')}
+          className="sw-Memory-align"
           value={this._alignOf(result)}
           options={[
             { value: 'zero', label: trans.__('From zero') },
             { value: 'clock', label: trans.__('By clock') }
           ]}
-          onChange={align => {
-            this._align = align;
-            this._changed();
-          }}
+          onChange={align => this._setAlign(align)}
         />
         <RadioGroup<Show>
           label={trans.__('Show')}
@@ -237,6 +235,7 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
   }
 
   protected override moreItems(): readonly MenuItem[] {
+    const align = this._alignOf(this.result);
     return [
       {
         label: this._isLocal
@@ -250,6 +249,12 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
         label: this.trans.__('Breakdown'),
         isToggled: this._showsBreakdown,
         run: () => this._toggleBreakdown()
+      },
+      // A low panel has no room for the choice in its toolbar.
+      {
+        label: this.trans.__('By clock'),
+        isToggled: align === 'clock',
+        run: () => this._setAlign(align === 'clock' ? 'zero' : 'clock')
       }
     ];
   }
@@ -282,6 +287,11 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
       this._align = 'clock';
     }
     this.paramsChanged();
+  }
+
+  private _setAlign(align: Align): void {
+    this._align = align;
+    this._changed();
   }
 
   private _toggleBreakdown(): void {

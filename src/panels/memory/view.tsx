@@ -344,7 +344,7 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
     );
   }
   return (
-    <div>
+    <div className="sw-Memory-runs">
       <div className="sw-block-title">{trans.__('Runs')}</div>
       <table className="sw-table" aria-label={trans.__('Runs')}>
         <thead>

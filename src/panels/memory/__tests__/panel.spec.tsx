@@ -215,6 +215,28 @@ it.each<[string, { state?: object; over?: object; told: string }]>([
   }
 );
 
+it('has the choice of time in More, for a low panel, whose toolbar leaves it out', async () => {
+  const node = await shown({}, { runs: [RUN] });
+  const radios = () =>
+    [...node.querySelectorAll('.sw-Memory-align [aria-checked=true]')].map(
+      ({ textContent }) => textContent
+    );
+  const more = panel as unknown as { moreItems(): readonly MenuItem[] };
+  const item = () =>
+    more.moreItems().find(({ label }) => label === 'By clock')!;
+  expect([radios(), item().isToggled]).toEqual([['From zero'], false]);
+  const toggle = () =>
+    act(async () => {
+      item().run();
+      MessageLoop.flush();
+      await panel!.renderPromise;
+    });
+  await toggle();
+  expect([radios(), item().isToggled]).toEqual([['By clock'], true]);
+  await toggle();
+  expect([radios(), item().isToggled]).toEqual([['From zero'], false]);
+});
+
 it.each<[ClusterInfo['kind'], string, string, string[]]>([
   [
     'embedded',
