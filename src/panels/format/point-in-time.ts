@@ -34,12 +34,14 @@ export function formatInstant(seconds: Seconds): string {
   return sinceStart(seconds, 3);
 }
 
-/** In a sentence: in three figures, "7.50 s", from a minute on in whole seconds, "11 min 29 s". */
+/** In a sentence: in three figures, "7.50 s", from two minutes on in whole seconds, "11 min 29 s". */
 export function formatMoment(seconds: Seconds): string {
-  return sinceStart(
-    seconds,
-    seconds < 59.95 ? placesForThreeFigures(seconds) : 0
-  );
+  return sinceStart(seconds, placesInSentence(seconds));
+}
+
+/** As of durations: where minutes are written, there is no mark. */
+function placesInSentence(seconds: number): number {
+  return seconds < 119.95 ? placesForThreeFigures(seconds) : 0;
 }
 
 /** On an axis: as coarse as the distance of the ticks, "5 s", "0.25 s", "2 min 30 s". */
@@ -89,12 +91,7 @@ export function formatTimeRange(from: number, to: number): string {
   const end = (seconds: number) =>
     seconds === 0
       ? `0${SPACE}s`
-      : sinceStart(
-          seconds,
-          seconds >= 119.95
-            ? Math.max(0, needed - 1)
-            : Math.max(placesForThreeFigures(seconds), needed - 1)
-        );
+      : sinceStart(seconds, Math.max(placesInSentence(seconds), needed - 1));
   return `${end(from)} ${EN_DASH} ${end(to)}`;
 }
 

@@ -209,8 +209,8 @@ describe('points in time', () => {
       '7.50 s',
       '29.3 s',
       '59.9 s',
-      '60 s',
-      '75 s',
+      '60.0 s',
+      '75.3 s',
       '2 min 00 s',
       '11 min 29 s',
       '2 h 02 min 05 s'
@@ -226,6 +226,10 @@ describe('points in time', () => {
     expect(plain(formatTimeRange(12, 12.4))).toBe('12.0 s – 12.4 s');
     expect(plain(formatTimeRange(12.01, 12.012))).toBe('12.010 s – 12.012 s');
     expect(plain(formatTimeRange(0, 29.6))).toBe('0 s – 29.6 s');
+    // The ends of a range are written as moments are.
+    for (const at of [7.5, 59.94, 59.96, 75.26, 99.96, 119.94, 119.96, 689.3]) {
+      expect(formatTimeRange(0, at)).toBe(`0\u00a0s – ${formatMoment(at)}`);
+    }
   });
 
   it('says the date only when it is not today', () => {
