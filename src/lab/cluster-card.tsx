@@ -13,7 +13,7 @@ import * as React from 'react';
 import type { LinkStatus } from '../feed/feed-types';
 import { formatBytes, formatClock, formatPart } from '../panels/format';
 import { pinIcon } from '../panels/icons';
-import { limitSentence } from '../panels/limit-sentence';
+import { isSumOfLimits, limitSentence } from '../panels/limit-sentence';
 import { MarkedText } from '../panels/marked-text';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
@@ -475,7 +475,7 @@ function MemoryMeter(props: {
   const { trans } = props;
   const { used, limit } = memoryOf(props.cluster);
   const { text, figure } = memoryText(props.cluster, trans);
-  const title = limitSentence(limit, props.cluster, trans) ?? undefined;
+  const title = limitSentence(limit, props.cluster, [], trans) ?? undefined;
   return (
     <>
       <div className="sw-cluster-line sw-cluster-figures" title={title}>
@@ -523,10 +523,9 @@ function memoryText(
   }
   const [part, whole] = formatPart(used, limit);
   return {
-    text:
-      workers === 1
-        ? trans.__('%1 of %2', part, whole)
-        : trans.__('%1 of %2, limits added up', part, whole),
+    text: isSumOfLimits(limit, cluster, [])
+      ? trans.__('%1 of %2, limits added up', part, whole)
+      : trans.__('%1 of %2', part, whole),
     figure: part
   };
 }

@@ -4,31 +4,41 @@ import type { ClusterInfo } from '../wire/panel-link';
 /**
  * Of a limit that stands for a whole cluster: each worker has its own, from its own share of the machine.
  *
+ * @param chosen - the workers that a filter chooses; empty: all.
  * @returns null for no limit, and for that of a single worker.
  */
 export function limitSentence(
   limit: number,
   cluster: ClusterInfo | null,
+  chosen: readonly number[],
   trans: Trans
 ): string | null {
-  return isSumOfLimits(limit, cluster)
+  return isSumOfLimits(limit, cluster, chosen)
     ? trans.__(
         'The limit is the workers’ limits added up, which may be more memory than there is.'
       )
     : null;
 }
 
-/** Whether the limit is none of a single worker (with a filter it may be, though the cluster has several). */
+/** Whether several workers have a part in the limit. */
 export function isSumOfLimits(
   limit: number,
-  cluster: ClusterInfo | null
+  cluster: ClusterInfo | null,
+  chosen: readonly number[]
 ): boolean {
-  const isEnded = cluster?.state === 'ended';
-  return (
-    limit > 0 &&
-    !cluster?.workers.some(
-      ({ state, memoryLimit }) =>
-        memoryLimit === limit && (isEnded || state !== 'gone')
-    )
+  const limited = (cluster?.workers ?? []).filter(
+    ({ worker, memoryLimit }) =>
+      memoryLimit > 0 && (chosen.length === 0 || chosen.includes(worker))
   );
+  if (limit === 0) {
+    return false;
+  }
+  if (cluster?.state === 'ended') {
+    // All of its workers are gone, whether they left before its end, and have no part in the limit, or with it.
+    return (
+      limited.length !== 1 &&
+      !limited.some(({ memoryLimit }) => memoryLimit === limit)
+    );
+  }
+  return limited.filter(({ state }) => state !== 'gone').length !== 1;
 }

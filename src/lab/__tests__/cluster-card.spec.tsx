@@ -144,6 +144,9 @@ describe('ClusterCard', () => {
     };
     expect(said(4 * GiB)).toBe('⟦1.00 of 4.00 GiB⟧');
     expect(said(8 * GiB, 4 * GiB)).toBe('⟦2.00 of 12.0 GiB, limits added up⟧');
+    // (one of them has none)
+    expect(said(0, 4 * GiB)).toBe('⟦2.00 of 4.00 GiB⟧');
+    expect(host.querySelector<HTMLElement>('[role=meter]')!.title).toBe('');
   });
 
   it.each(['embedded', 'dask'] as const)(

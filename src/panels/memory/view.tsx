@@ -72,6 +72,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
   const title = titleOf(result, align, show, trans, isLocal);
   const limit = result.limits?.memoryLimit ?? 0;
   const cluster = context.cluster.current;
+  const chosen = context.selection.filter.workers ?? [];
   return (
     <div className="sw-Memory">
       <div className="sw-block-title sw-Memory-title">
@@ -87,9 +88,9 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
         )}
         <span
           className="sw-block-aside sw-wide-only"
-          title={limitSentence(limit, cluster, trans) ?? undefined}
+          title={limitSentence(limit, cluster, chosen, trans) ?? undefined}
         >
-          {subtitleOf(result, isSumOfLimits(limit, cluster), trans)}
+          {subtitleOf(result, isSumOfLimits(limit, cluster, chosen), trans)}
         </span>
       </div>
       <div ref={box} className="sw-Memory-chart">

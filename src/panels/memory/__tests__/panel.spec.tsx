@@ -4,8 +4,14 @@ import { Widget } from '@lumino/widgets';
 import { act } from 'react';
 import { clusterInfo } from '../../../feed/__tests__/fake-feed';
 import { labContext } from '../../../lab/__tests__/lab-context';
-import type { ClusterInfo, MemoryResult } from '../../../wire/panel-link';
+import type {
+  ClusterInfo,
+  Filter,
+  MemoryResult
+} from '../../../wire/panel-link';
 import { memoryPanel } from '..';
+import { english } from '../../../testing/translators';
+import { isSumOfLimits, limitSentence } from '../../limit-sentence';
 import type { SpanwisePanel } from '../../panel';
 import type { MenuItem } from '../../panel-menu';
 
@@ -45,15 +51,15 @@ afterEach(() => act(async () => panel?.dispose()));
 /** The panel of such a cluster, once this is answered. */
 async function shown(
   cluster: Partial<ClusterInfo>,
-  over: Partial<MemoryResult> = {}
+  over: Partial<MemoryResult> = {},
+  filter: Filter = {}
 ): Promise<HTMLElement> {
   const { feed, contexts } = labContext();
   feed.setClusters(clusterInfo(cluster));
   await act(async () => panel?.dispose());
-  const made = memoryPanel.create({
-    context: contexts.get({ name: 'first-look' }),
-    state: undefined
-  });
+  const context = contexts.get({ name: 'first-look' });
+  filter.workers?.forEach(worker => context.selection.toggleWorker(worker));
+  const made = memoryPanel.create({ context, state: undefined });
   panel = made;
   await act(async () => {
     Widget.attach(made, document.body);
@@ -92,15 +98,75 @@ it('the limit of a single worker is no sum', async () => {
   const single = ['worker’s limit 47.0\u00a0GiB', false];
   expect(await aside(one!)).toEqual(single);
   expect(await aside(one!, gone)).toEqual(single);
-  // Of two, a filter shows one.
-  const other = { ...one!, worker: 1, memoryLimit: GiB };
-  expect(await aside(one!, other)).toEqual(single);
   const half = { ...one!, memoryLimit: 23.5 * GiB };
   expect(await aside(half, { ...half, worker: 1 })).toEqual([
     'workers’ limits 47.0\u00a0GiB',
     true
   ]);
 });
+
+it('the limit is a sum if several workers have a part in it', () => {
+  const workersOf = (
+    limits: readonly number[],
+    gone: readonly number[]
+  ): ClusterInfo['workers'] =>
+    limits.map((limit, worker) => ({
+      ...clusterInfo().workers[0]!,
+      worker,
+      memoryLimit: limit * GiB,
+      state: gone.includes(worker) ? 'gone' : 'running'
+    }));
+  const isSum = (
+    limit: number,
+    limits: readonly number[],
+    { chosen = [], gone = [], state = 'running' }: Case = {}
+  ) => {
+    const cluster = clusterInfo({ state, workers: workersOf(limits, gone) });
+    const found = isSumOfLimits(limit * GiB, cluster, chosen);
+    const said = limitSentence(limit * GiB, cluster, chosen, english);
+    expect(said !== null).toBe(found);
+    return found;
+  };
+  // One of two has none.
+  expect(isSum(4, [0, 4])).toBe(false);
+  expect(isSum(8, [0, 4, 4])).toBe(true);
+  expect(isSum(0, [0, 0])).toBe(false);
+  // Two have together as much as a third that the filter leaves out.
+  expect(isSum(8, [4, 4, 8], { chosen: [0, 1] })).toBe(true);
+  expect(isSum(8, [4, 4, 8], { chosen: [2] })).toBe(false);
+  // As much as one that has left.
+  expect(isSum(8, [4, 4, 8], { gone: [2] })).toBe(true);
+  expect(isSum(4, [4, 4, 8], { gone: [1, 2] })).toBe(false);
+  // The answer is of a moment before the worker's limit was told anew.
+  expect(isSum(4, [6, 6], { gone: [1] })).toBe(false);
+  // Of a cluster that has ended nobody says who left before.
+  const ended = { state: 'ended', gone: [0, 1, 2] } as const;
+  expect(isSum(8, [4, 4], ended)).toBe(true);
+  expect(isSum(4, [4, 8], ended)).toBe(false);
+  expect(isSum(4, [0, 4], ended)).toBe(false);
+  expect(isSum(8, [4, 4, 8], { ...ended, chosen: [0, 1] })).toBe(true);
+});
+
+it('the limit of the workers that the filter chooses is a sum if they are several', async () => {
+  const workers = [4, 4, 8].map((limit, worker) => ({
+    ...clusterInfo().workers[0]!,
+    worker,
+    memoryLimit: limit * GiB
+  }));
+  const limits = { ...RESULT.limits!, memoryLimit: 8 * GiB };
+  const aside = async (...chosen: number[]) => {
+    const node = await shown({ workers }, { limits }, { workers: chosen });
+    return node.querySelector<HTMLElement>('.sw-block-aside')!.textContent;
+  };
+  expect(await aside(0, 1)).toBe('workers’ limits 8.00\u00a0GiB');
+  expect(await aside(2)).toBe('worker’s limit 8.00\u00a0GiB');
+});
+
+type Case = {
+  readonly chosen?: readonly number[];
+  readonly gone?: readonly number[];
+  readonly state?: ClusterInfo['state'];
+};
 
 const RUN: MemoryResult['runs'][number] = {
   run: 1,
