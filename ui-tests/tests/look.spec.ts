@@ -73,6 +73,18 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
     expect(widths[0]).toBeLessThanOrEqual(widths[1]!);
   });
 
+  await test.step('bars have the room that figures leave', async () => {
+    const { region } = lab.panel('Fine Performance Metrics', CLUSTER);
+    const width = await region.evaluate((panel: HTMLElement) => {
+      panel.style.width = '345px';
+      const bar = panel.querySelector('.sw-metric-bar')!;
+      const found = bar.getBoundingClientRect().width;
+      panel.style.width = '';
+      return found;
+    });
+    expect(width).toBeGreaterThan(70);
+  });
+
   const light = await lab.panel('Task Stream', CLUSTER).colours();
   await takePicture(lab.page, info.outputPath('light.png'));
   expect(await violations(lab)).toEqual([]);
