@@ -162,13 +162,12 @@ def main() -> int:
     rounds, uncounted = (1, 0) if options.smoke else (options.rounds, 1)
     peers = PEERS[-1:] if options.smoke else PEERS
     with ExitStack() as stack:
-        drivers = [stack.enter_context(Driver(OURS, OURS))]
+        smoke = options.smoke
+        drivers = [stack.enter_context(Driver(OURS, OURS, smoke=smoke))]
         if options.before:
-            drivers.append(stack.enter_context(Driver(BEFORE, OURS, options.before)))
+            drivers.append(stack.enter_context(Driver(BEFORE, OURS, options.before, smoke)))
         else:
-            drivers += [
-                stack.enter_context(Driver(each, each, smoke=options.smoke)) for each in peers
-            ]
+            drivers += [stack.enter_context(Driver(each, each, smoke=smoke)) for each in peers]
         if len({each.package for each in drivers}) == 1:
             parser.error(f"--before {options.before}: there is no package spanwise in it.")
         measured = in_turn(drivers, cases, rounds, options.smoke, uncounted)

@@ -39,6 +39,9 @@ def start_distributed(workers: int, threads: int, saturation: float | None, proc
     import dask
     import distributed
 
+    # A worker that is not heard of for so long (five minutes) is started again; whoever is not
+    # measured stands still, maybe for longer.
+    dask.config.set({"distributed.scheduler.worker-ttl": None})
     if saturation is not None:
         dask.config.set({"distributed.scheduler.worker-saturation": saturation})
     cluster = distributed.LocalCluster(

@@ -54,7 +54,11 @@ def main() -> int:
     options = parser.parse_args()
     pairs, uncounted = (1, 0) if options.smoke else (options.pairs, 1)
     cases = options.case or [*SHORT, LASTING]
-    with Driver(RECORDED, RECORDED) as recorded, Driver(BARE, BARE) as bare:
+    smoke = options.smoke
+    with (
+        Driver(RECORDED, RECORDED, smoke=smoke) as recorded,
+        Driver(BARE, BARE, smoke=smoke) as bare,
+    ):
         measured = in_turn([recorded, bare], cases, pairs, options.smoke, uncounted)
     figures = figures_of(measured)
     for figure in figures:

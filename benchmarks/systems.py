@@ -61,6 +61,8 @@ class Driver:
         Folder in which ``spanwise`` and ``package.json`` of another release lie, and nothing else.
     smoke
         Whether it is only to be shown that it runs.
+
+    It stands still from the start of its ``with``, but for its orders.
     """
 
     def __init__(
@@ -77,10 +79,13 @@ class Driver:
             cwd=folder,
             env=environment,
         )
-        #: Where its package lies.
-        self.package: str = self._answer()["package"]
-        self._stillness = Stillness(self._process.pid, waits=not smoke)
-        self._stillness.begin()
+        try:
+            #: Where its package lies.
+            self.package: str = self._answer()["package"]
+            self._stillness = Stillness(self._process.pid, waits=not smoke)
+        except BaseException:
+            self._end_process()
+            raise
 
     def order(self, **order: Any) -> dict[str, Any]:
         """One repetition; see ``benchmarks.driver.measure``."""
@@ -94,8 +99,11 @@ class Driver:
 
     def close(self) -> None:
         """End the system, by force if it does not end by itself."""
+        self._stillness.close()
+        self._end_process()
+
+    def _end_process(self) -> None:
         assert self._process.stdin is not None
-        self._stillness.end()
         self._process.stdin.close()
         try:
             self._process.wait(60)
@@ -114,6 +122,11 @@ class Driver:
         return answer
 
     def __enter__(self) -> Driver:
+        try:
+            self._stillness.begin()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import importlib
+import itertools
 import json
 import math
 import os
@@ -13,9 +15,9 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import psutil
@@ -42,8 +44,10 @@ try:
         graphs,
         recorded_faults,
         recorded_rows,
+        recording,
         records,
         stillness,
+        stillness_guard,
         systems,
         tables,
     )
@@ -617,52 +621,264 @@ def test_all_systems_warm_up_alike_and_take_turns() -> None:
     assert [each[0][0] for each in rounds] == [*names, names[0]]
 
 
-#: It computes, in a process that it started, until a line comes; then both wait for another one.
-BUSY = """
-import os, sys, threading
+#: It and a process that it started wait, until its input ends.
+TWO = """
+import os, sys
+ends, ended = os.pipe()
 if os.fork():
-    sys.stdin.readline()
-    os.write(1, b"rests ")
+    sys.stdin.read()
+    os.close(ended)
     os.wait()
 else:
-    over = threading.Event()
-    threading.Thread(target=lambda: (os.read(int(sys.argv[1]), 1), over.set())).start()
-    while not over.is_set():
-        pass
-    os.read(int(sys.argv[1]), 1)
+    os.close(ended)
+    os.read(ends, 1)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="clocks of processes by number")
-def test_who_is_not_measured_stands_still_once_it_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stillness, "MOST_SECONDS_AFTER", 600.0)
-    rest, tell = os.pipe()
-    command = [sys.executable, "-c", BUSY, str(rest)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, pass_fds=[rest]) as program:
+@pytest.fixture
+def two() -> Iterator[tuple[psutil.Process, psutil.Process]]:
+    """A program, and a process that it has started."""
+    with subprocess.Popen([sys.executable, "-c", TWO], stdin=subprocess.PIPE) as program:
         one = psutil.Process(program.pid)
-        try:
-            (other,) = wait_until("it has started another", one.children)
-            both = (one, other)
-            still = stillness.Stillness(program.pid, waits=True)
-            begins = threading.Thread(target=still.begin)
-            begins.start()
-            wait_until("it computes", lambda: driver.cpu_of(other) > 1.0)
-            assert begins.is_alive()
-            assert all(each.status() != psutil.STATUS_STOPPED for each in both)
-            os.write(tell, b"x")
-            begins.join(600)
-            assert [each.status() for each in both] == [psutil.STATUS_STOPPED] * 2
-            still.end()
-            os.write(tell, b"x")
-            program.communicate(b"\n", 600)
-            assert program.returncode == 0
-            still.end()  # for those that have ended it is nothing
-        finally:
-            for each in [*one.children(), one] if one.is_running() else []:
+        (other,) = wait_until("it has started another", one.children)
+        yield one, other
+        for each in (other, one):
+            if each.is_running():
                 each.kill()
-            os.close(rest)
-            os.close(tell)
+
+
+@pytest.fixture
+def still(two: tuple[psutil.Process, psutil.Process]) -> Iterator[stillness.Stillness]:
+    still = stillness.Stillness(two[0].pid, waits=True)
+    yield still
+    still.close()
+
+
+def _stand_still(processes: Iterable[psutil.Process]) -> bool:
+    return all(each.status() == psutil.STATUS_STOPPED for each in processes)
+
+
+def _go_on(processes: Iterable[psutil.Process]) -> bool:
+    return all(each.status() != psutil.STATUS_STOPPED for each in processes)
+
+
+def test_who_is_not_measured_stands_still_once_it_rests(
+    two: tuple[psutil.Process, psutil.Process],
+    still: stillness.Stillness,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rests = threading.Event()
+    looks = itertools.count(1)
+    looked = 0
+
+    def cpu_of(process: psutil.Process) -> float:
+        nonlocal looked
+        if process == two[1] and not rests.is_set():
+            looked = next(looks)
+        # (more than any time that passes meanwhile)
+        return 1e6 * looked
+
+    monkeypatch.setattr(stillness, "MOST_SECONDS_AFTER", 600.0)
+    monkeypatch.setattr(stillness, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(stillness, "cpu_of", cpu_of)
+    begins = threading.Thread(target=still.begin)
+    begins.start()
+    wait_until("it is looked at again and again", lambda: looked > 5)
+    assert begins.is_alive()
+    assert _go_on(two)
+    rests.set()
+    begins.join(600)
+    wait_until("both stand still", lambda: _stand_still(two))
+    still.end()
+    wait_until("both go on", lambda: _go_on(two))
+
+
+def test_rest_is_a_share_of_the_time_that_has_passed(
+    still: stillness.Stillness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, looks = 0.0, 0
+
+    def sleep(seconds: float) -> None:
+        # (the machine has others to run)
+        nonlocal now, looks
+        now, looks = now + 10 * seconds, looks + 1
+
+    monkeypatch.setattr(stillness.time, "monotonic", lambda: now)
+    monkeypatch.setattr(stillness.time, "sleep", sleep)
+    for share, rests in ((0.9, True), (1.1, False)):
+        used = share * stillness.RESTING_SHARE / 2  # (of each of both)
+        monkeypatch.setattr(stillness, "cpu_of", lambda _, used=used: used * now)
+        looks = 0
+        still._await_rest(30.0)
+        assert (looks == 1) == rests
+
+
+def test_those_that_have_ended_need_not_go_on(
+    two: tuple[psutil.Process, psutil.Process],
+    still: stillness.Stillness,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stillness, "cpu_of", lambda _: 0.0)
+    still.begin()
+    wait_until("both stand still", lambda: _stand_still(two))
+    for each in reversed(two):
+        each.kill()
+    two[0].wait(600)
+    still.end()
+    # Nor can they be stopped.
+    still.begin()
+    still.end()
+
+
+def test_what_could_not_be_stopped_as_a_whole_goes_on(
+    two: tuple[psutil.Process, psutil.Process],
+    still: stillness.Stillness,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    suspend = psutil.Process.suspend
+
+    def interrupted(process: psutil.Process) -> None:
+        suspend(process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stillness, "cpu_of", lambda _: 0.0)
+    monkeypatch.setattr(psutil.Process, "suspend", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        still.begin()
+    wait_until("the first stands still", lambda: _stand_still(two[:1]))
+    still.end()
+    wait_until("both go on", lambda: _go_on(two))
+
+
+#: A benchmark that has a program stand still, says so, and does not end.
+BENCHMARK = """
+import sys, time
+sys.path.append(sys.argv[1])
+from benchmarks.stillness import Stillness
+still = Stillness(int(sys.argv[2]), waits=False)
+still.begin()
+print("begun", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_what_stands_still_goes_on_when_the_benchmark_is_killed(
+    two: tuple[psutil.Process, psutil.Process], number: signal.Signals
+) -> None:
+    command = [sys.executable, "-c", BENCHMARK, str(CHECKOUT), str(two[0].pid)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as benchmark:
+        try:
+            assert benchmark.stdout is not None
+            assert benchmark.stdout.readline() == b"begun\n"
+            wait_until("both stand still", lambda: _stand_still(two))
+            (guard,) = psutil.Process(benchmark.pid).children()
+        finally:
+            # (all of its session, as one who ends a lane does)
+            os.killpg(benchmark.pid, number)
+        wait_until("both go on", lambda: _go_on(two))
+        wait_until("its guard has ended", lambda: not _lives(guard))
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_another_process_of_the_same_number_is_left_alone(
+    two: tuple[psutil.Process, psutil.Process],
+) -> None:
+    for each in two:
+        each.suspend()
+    wait_until("both stand still", lambda: _stand_still(two))
+    same, other = (stillness_guard.start_of(each.pid) for each in two)
+    told = f"{two[0].pid} {same}\n{two[1].pid} {other}0\n"
+    guard = [sys.executable, "-I", "-S", stillness_guard.__file__]
+    subprocess.run(guard, input=told, text=True, timeout=600, check=True)
+    wait_until("the first goes on", lambda: _go_on(two[:1]))
+    assert _stand_still(two[1:])
+
+
+class Interrupted:
+    """In place of a system's stillness: it is interrupted where it was told."""
+
+    def __init__(self, where: str, pid: int, waits: bool) -> None:
+        self.where = where
+        if where == "made":
+            raise KeyboardInterrupt
+
+    def begin(self) -> None:
+        raise KeyboardInterrupt
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("where", ["made", "begun"])
+def test_a_system_that_could_not_stand_still_is_ended(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[Any]] = []
+    popen = subprocess.Popen
+
+    def start(_: list[str], **options: Any) -> subprocess.Popen[Any]:
+        program = 'import sys; print(\'{"package": "here"}\', flush=True); sys.stdin.read()'
+        started.append(popen([sys.executable, "-c", program], **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(systems, "Stillness", functools.partial(Interrupted, where))
+    with pytest.raises(KeyboardInterrupt), systems.Driver("it", "spanwise"):
+        pass
+    (program,) = started
+    assert program.returncode == 0
+
+
+@pytest.mark.parametrize("part", [compare, recording])
+def test_a_smoke_run_waits_for_no_system_to_rest(
+    part: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    smokes: dict[str, bool] = {}
+
+    class Noted(Stub):
+        def __init__(
+            self, name: str, _: str, package: Path | None = None, smoke: bool = False
+        ) -> None:
+            super().__init__(name, [], 1.0, "same")
+            self.package = name
+            smokes[name] = smoke
+
+        def __enter__(self) -> Noted:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(part, "Driver", Noted)
+    for words in ([], ["--before", "a folder"]) if part is compare else ([],):
+        monkeypatch.setattr(sys, "argv", ["it", "--smoke", "--case", "stencil", *words])
+        part.main()
+    assert len(smokes) == (3 if part is compare else 2)
+    assert all(smokes.values())
+
+
+def test_a_peer_that_stood_still_for_long_keeps_its_workers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dask = pytest.importorskip("dask")
+    distributed = pytest.importorskip("distributed")
+    name = "distributed.scheduler.worker-ttl"
+    assert dask.config.get(name)  # (it is still called so)
+    seen = []
+    monkeypatch.setattr(distributed, "LocalCluster", lambda **_: seen.append(dask.config.get(name)))
+    monkeypatch.setattr(
+        distributed, "Client", lambda _: SimpleNamespace(wait_for_workers=lambda _: None)
+    )
+    with dask.config.set({name: dask.config.get(name)}):
+        driver.start_distributed(2, 1, None, processes=True)
+    assert seen == [None]
 
 
 def test_other_results_for_the_same_work_end_the_comparison() -> None:
