@@ -63,8 +63,9 @@ class ImportTimes(threading.local):
             return
         begin = perf_counter()
         lock.acquire()
-        # (under the lock: nobody adds one now)
-        self.seconds += sum(max(0.0, end - max(begin, at)) for at, end in self._lately)
+        # (a copy: another library of this process has a lock of its own)
+        lately = tuple(self._lately)
+        self.seconds += sum(max(0.0, end - max(begin, at)) for at, end in lately)
 
     def __enter__(self) -> None:
         self._depth += 1

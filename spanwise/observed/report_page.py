@@ -265,9 +265,17 @@ def _divided(
     """
     if unit != "seconds" or "thread-noncpu" not in activities:
         return activities
-    by_cause = {cause: off_core[cause] for cause in ("core", "gil", "blocked") if cause in off_core}
-    rest = activities["thread-noncpu"] - sum(by_cause.values())
-    return activities | by_cause | {"thread-noncpu": max(0.0, rest)}
+    whole = activities["thread-noncpu"]
+    divided = activities.copy()
+    rest = whole
+    for cause in ("core", "gil", "blocked"):
+        known = off_core.get(cause, 0.0)
+        rest -= known
+        # (a task may have measured something of that name)
+        divided[cause] = divided.get(cause, 0.0) + known
+    # Sums of fractions leave a rest of their last digits.
+    divided["thread-noncpu"] = rest if rest > 1e-9 * whole else 0.0
+    return divided
 
 
 def fine_metrics(metrics: FineMetrics) -> list[Section]:

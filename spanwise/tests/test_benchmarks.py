@@ -703,8 +703,8 @@ def test_rest_is_a_share_of_the_time_that_has_passed(
         nonlocal now, looks
         now, looks = now + 10 * seconds, looks + 1
 
-    monkeypatch.setattr(stillness.time, "monotonic", lambda: now)
-    monkeypatch.setattr(stillness.time, "sleep", sleep)
+    clock = SimpleNamespace(monotonic=lambda: now, sleep=sleep)
+    monkeypatch.setattr(stillness, "time", clock)
     for share, rests in ((0.9, True), (1.1, False)):
         used = share * stillness.RESTING_SHARE / 2  # (of each of both)
         monkeypatch.setattr(stillness, "cpu_of", lambda _, used=used: used * now)

@@ -514,6 +514,16 @@ def test_the_longest_are_those_that_took_most_of_their_threads(
     assert section["left"] == {"of": 3, "seconds": 1.0}
 
 
+def test_of_what_is_known_whole_no_rest_is_told() -> None:
+    parts = dict.fromkeys(("core", "gil", "blocked"), 0.1)
+    whole = sum(parts.values())
+    assert whole - 0.1 - 0.1 - 0.1 > 0.0, "as sums of fractions are"
+    off_core = {("noncpu", "f", cause, "seconds"): value for cause, value in parts.items()}
+    metrics = FineMetrics({("execute", "f", "thread-noncpu", "seconds"): whole, **off_core}, {})
+    _, activities, *_ = report_page.fine_metrics(metrics)
+    assert {row[0]: row[2] for row in values(activities)} == parts
+
+
 def test_figures_are_parted_into_those_of_tasks_idle_time_and_the_rest() -> None:
     entries: dict[tuple[str, str, Any, str], float] = {
         ("execute", "f", "thread-cpu", "seconds"): 2.0,
@@ -521,6 +531,7 @@ def test_figures_are_parted_into_those_of_tasks_idle_time_and_the_rest() -> None
         ("execute", "f", "thread-noncpu", "seconds"): 48.0,
         ("execute", "g", "thread-cpu", "seconds"): 1.0,
         ("execute", "g", ("own", 1), "seconds"): 4.0,
+        ("execute", "g", "blocked", "seconds"): 0.125,
         ("execute", "g", "nothing", "seconds"): 0.0,
         ("execute", "g", "hits", "count"): 3.0,
         ("execute", "g", "full", "ratio"): 0.25,
@@ -536,22 +547,23 @@ def test_figures_are_parted_into_those_of_tasks_idle_time_and_the_rest() -> None
     summary = {"notes": ["One.", "Two."], "byFunction": [{"function": "f", "slot": 5, "round": 1}]}
     metrics = FineMetrics(entries, summary)
     functions, activities, idle, background = report_page.fine_metrics(metrics)
-    assert values(functions) == [("f", 50.0), ("g", 5.0)]
+    assert values(functions) == [("f", 50.0), ("g", 5.125)]
     assert functions["note"] == "One. Two."
     assert values(activities) == [
         ("gil", "seconds", 32.0),
         ("thread-noncpu", "seconds", 16.0),
         ("('own', 1)", "seconds", 4.0),
         ("thread-cpu", "seconds", 3.0),
+        ("blocked", "seconds", 0.125),
         ("disk-read", "bytes", 2048.0),
         ("hits", "count", 3.0),
         ("full", "ratio", 0.25),
     ]
-    units = [*["seconds"] * 4, "bytes", "count", "amount"]
+    units = [*["seconds"] * 5, "bytes", "count", "amount"]
     assert [row[2] for row in kinds(activities)] == units
-    assert [row[0] for row in kinds(activities)] == ["activity"] * 4 + ["activity of amount"] * 3
+    assert [row[0] for row in kinds(activities)] == ["activity"] * 5 + ["activity of amount"] * 3
     _, of_dask, *_ = report_page.fine_metrics(FineMetrics(entries, {"account": "told"}))
-    assert [row[0] for row in kinds(of_dask)][:5] == ["activity told"] * 4 + ["activity of amount"]
+    assert [row[0] for row in kinds(of_dask)][:6] == ["activity told"] * 5 + ["activity of amount"]
     assert kinds(idle) == [("cause", "seconds")] * 2
     assert kinds(background) == [
         ("context", "", "moved", "", "seconds"),

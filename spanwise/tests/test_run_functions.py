@@ -168,7 +168,9 @@ def test_who_looks_goes_on_while_a_function_runs(monkeypatch: pytest.MonkeyPatch
     assert not runs.look_on()
     go_on = threading.Event()
     runs.run(0, go_on.wait)
-    assert called and runs.look_on() and not runs.look()
+    assert called
+    wait_until("its thread has taken it", lambda: not runs._waiting)
+    assert runs.look_on() and not runs.look()
     go_on.set()
     wait_until("its thread has ended", lambda: not runs.look_on())
     assert 0 in worker.given

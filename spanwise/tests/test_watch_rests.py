@@ -187,6 +187,22 @@ def test_a_rate_that_is_set_before_it_rests_is_kept(day: Day) -> None:
     assert day.longest(112.1, END - 1) <= 0.05 + 1e-6
 
 
+def test_data_that_comes_before_it_rests_is_measured(day: Day) -> None:
+    """Nobody rings then."""
+    came: list[float] = []
+
+    def come(with_samples: bool = True) -> None:
+        if day.now > 110.0 and not came:
+            came.append(day.now)
+            day.watch.is_stirred = True
+
+    day.watch.send_measured = come
+    day.run()
+    after = [at for at in day.measured if at > came[0]]
+    assert after[0] <= came[0] + MEMORY_SECONDS + 1e-6
+    assert after[1] > after[0] + 1, "and it rests again"
+
+
 def test_data_that_comes_without_a_task_is_measured(day: Day) -> None:
     day.plan = [(110.7, lambda: None)]  # (as `Worker` does when some has come)
     day.run()

@@ -71,6 +71,8 @@ class Watching(Protocol):
     """The watch thread, as executors see it."""
 
     parked: bool
+    #: Something has come since it measured memory.
+    is_stirred: bool
     #: It looks often whether rows wait, until none has for a while.
     ticks: bool
     #: Rows have waited since it looked.

@@ -4,7 +4,7 @@ Wakes for looks while there are tasks, when :class:`LookTimes` says: in each 9 m
 computes (of other intervals of the sampler nine tenths), or less often where the budget of looks
 says so; in each 40 ms while tasks only wait; and at least each 40 ms, to tell of long tasks. While
 rows of short tasks wait to be sent, at least each 18 ms; while there are no tasks only to measure
-memory: every 0.2 s, and after a while, if it stays as it is, every 2 s.
+memory: every 0.2 s, and after a while in which nothing happens and it stays as it is, every 2 s.
 """
 
 from __future__ import annotations
@@ -119,6 +119,8 @@ class Watch(threading.Thread):
         self._rate = MEMORY_SECONDS
         #: The sampler rests; the thread that begins a task calls :meth:`wake`.
         self.parked = False
+        #: Data has come since memory was measured.
+        self.is_stirred = False
         self.ticks = False
         self.rows_wait = False
         #: When some were last found to wait.
@@ -218,6 +220,7 @@ class Watch(threading.Thread):
             if now >= next_memory:
                 if rests:
                     self._give_back_idle()
+                self.is_stirred = False
                 self._measure_memory(now)
                 before, held = held, self._held
                 is_quiet = (
@@ -243,7 +246,7 @@ class Watch(threading.Thread):
                     self._stretch(stretch)
                 if self._rest(next_memory):
                     now = perf_counter()
-                    self._rate = self.memory_seconds
+                    self._rate, self.is_stirred = self.memory_seconds, False
                     next_memory = min(next_memory, now + self._rate)
                     if self._was_begun:
                         last_task = last_busy = now
@@ -281,9 +284,10 @@ class Watch(threading.Thread):
         """Wait until then, or for a task; return whether something has ended the wait."""
         self._unpark.clear()
         self.parked = True
-        # From here on who begins a task, or sets a rate, wakes this thread; who did so before may
-        # not have.
-        woken = self._busy_since() < inf or self._rate != self.memory_seconds
+        # From here on who begins a task, brings data or sets a rate wakes this thread; who did so
+        # before may not have.
+        is_new = self.is_stirred or self._rate != self.memory_seconds
+        woken = is_new or self._busy_since() < inf
         if not woken:
             rest = max(0.0, until - perf_counter())
             woken = self._unpark.wait(min(rest, MEMORY_SECONDS) if self.look_also() else rest)

@@ -381,8 +381,10 @@ class Worker:
     def _stir(self) -> None:
         """Have memory measured soon: data came, and there may be no task that would see to it."""
         watch = self.watch
-        if watch is not None and watch.parked:
-            watch.wake()
+        if watch is not None:
+            watch.is_stirred = True
+            if watch.parked:
+                watch.wake()
 
     def not_there(self, fetches: list[Fetch]) -> None:
         """Report the tasks whose inputs a peer could not give."""

@@ -59,9 +59,16 @@ export function FloatingCard(props: {
       // Of no size: its panel is hidden.
       if (card.offsetWidth === 0) {
         latest.current.onGone();
+      } else {
+        onMove();
       }
     });
     observer.observe(card);
+    // (who moves a panel's border gives it another size, and nothing scrolls)
+    const panel = card.closest('.sw-panel-widget');
+    if (panel !== null) {
+      observer.observe(panel);
+    }
     return () => {
       document.removeEventListener('scroll', onMove, true);
       window.removeEventListener('resize', onMove);

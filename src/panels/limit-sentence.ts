@@ -34,7 +34,7 @@ export function isSumOfLimits(
     return false;
   }
   if (cluster?.state === 'ended') {
-    // All of its workers are gone, whether they left before its end, and have no part in the limit, or with it.
+    // All of its workers are gone. Nothing says which of them left before its end, and so have no part in the limit.
     return (
       limited.length !== 1 &&
       !limited.some(({ memoryLimit }) => memoryLimit === limit)

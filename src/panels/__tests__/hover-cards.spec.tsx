@@ -187,6 +187,17 @@ describe('a row of Fine Performance Metrics', () => {
     expect(cards()).toEqual([]);
   });
 
+  it('loses it when a border moves the panel', () => {
+    host.classList.add('sw-panel-widget');
+    after(() => row().querySelector('button')!.focus());
+    const panelObserver = observers.find(({ seen }) => seen.includes(host))!;
+    act(() => panelObserver.tell());
+    expect(cards()).toHaveLength(1);
+    at(60);
+    act(() => panelObserver.tell());
+    expect(cards()).toEqual([]);
+  });
+
   it('loses it when the panel is hidden', () => {
     after(() => row().querySelector('button')!.focus());
     expect(cards()).toHaveLength(1);

@@ -323,8 +323,17 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           name === chosen?.name && cluster !== this.cluster?.cluster
       ) ??
       (chosen === null ? this._proposed() : null);
-    if (run !== null && run.cluster !== this._secondRun?.current?.cluster) {
+    const second = this._secondRun?.current?.cluster;
+    if (run !== null && run.cluster !== second) {
       this._compareWith(run);
+    } else if (
+      run === null &&
+      chosen === null &&
+      second !== undefined &&
+      second === this.cluster?.cluster
+    ) {
+      // What was proposed is the first run now, and nothing else can be.
+      this._compareWithNone();
     }
   }
 
@@ -345,6 +354,15 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _take({ cluster, name }: ClusterInfo): void {
     this._chosen = { cluster, name };
     this._compareWith(this._chosen);
+  }
+
+  private _compareWithNone(): void {
+    this._second?.dispose();
+    this._second = null;
+    this._secondRun?.dispose();
+    this._secondRun = null;
+    this.retitle();
+    this.stateHasChanged();
   }
 
   private _compareWith({ cluster, name }: Chosen): void {

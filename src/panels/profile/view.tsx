@@ -129,7 +129,12 @@ function FrameDetails(
         />
       </div>
       {/* It scrolls, so that it must be reached by keyboard; the button stays where it is. */}
-      <div className="sw-drawer-body" tabIndex={0}>
+      <div
+        className="sw-drawer-body"
+        role="group"
+        aria-label={trans.__('Facts of the frame')}
+        tabIndex={0}
+      >
         <div className="sw-drawer-title">
           <Swatch mark={{ slot, round: 0 }} /> <strong>{facts.name}</strong>
         </div>

@@ -5,7 +5,7 @@ import { FloatingCard } from '../floating-card';
 import type { Hovered, LanePointer } from './pointer';
 import { cardOf } from './rows';
 
-/** Pixels that a card takes at most, in general. */
+/** Pixels: a card is seldom higher. */
 const TALLEST = 320;
 
 export function HoverCard(props: {

@@ -229,6 +229,13 @@ describe('in the panel', () => {
     expect(shown()).toEqual(['c', 'd']);
   });
 
+  it('no run is proposed to itself', async () => {
+    open([{ tasks: 0 }, {}], { first: 0 });
+    expect(shown()).toEqual(['a', 'b']);
+    await choose('First run', 'b');
+    expect(shown()).toEqual(['b']);
+  });
+
   it('each question is asked once when the panel turns', async () => {
     const { feed } = open([{}, {}, {}]);
     const asked = jest.spyOn(feed, 'watch');
