@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from spanwise.tests import address_grammar
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import wait_until
 
@@ -30,6 +31,8 @@ _MODULES = {
     "spanwise/__init__.py": "",
     "spanwise/server/__init__.py": "",
     "spanwise/server/extension.py": "",
+    "spanwise/tests/__init__.py": "",
+    "spanwise/tests/address_grammar.py": Path(address_grammar.__file__).read_text("utf-8"),
 }
 
 #: Ends when the server has begun.
