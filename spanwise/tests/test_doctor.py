@@ -22,6 +22,7 @@ from spanwise.command import doctor, jupyter_here, this_python
 from spanwise.command.findings import Finding, State, bad, good
 from spanwise.command.main import main
 from spanwise.tests.jupyter_server_process import JupyterServer
+from spanwise.tests.processes import wait_until
 from spanwise.version import read_version
 
 # To import it takes seconds of each process that collects the tests.
@@ -268,8 +269,14 @@ def test_the_servers_of_a_checkout_are_seen_there(
         else:
             monkeypatch.setattr(sys, "prefix", str(here / ".venv"))
         monkeypatch.setattr(jupyter_here, "_DIAL_SECONDS", 60.0)
-        (runs,) = jupyter_here.look_at_servers()
-        assert runs.state is State.GOOD
+
+        def seen() -> Finding | None:
+            # (Jupyter writes down its address after Spanwise's files are there)
+            (found,) = jupyter_here.look_at_servers()
+            return found if "http://" in found.found else None
+
+        runs = wait_until("the server's address is known", seen)
+        assert runs is not None and runs.state is State.GOOD
         assert runs.found.startswith(f"process {server.process.pid}, http://")
         # (as a shell reads it: the folder's name has a space)
         assert shlex.split(runs.remedy)[-1] == f"JUPYTER_RUNTIME_DIR={here / below}"
