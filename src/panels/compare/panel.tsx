@@ -333,7 +333,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       second === this.cluster?.cluster
     ) {
       // What was proposed is the first run now, and nothing else can be.
-      this._compareWithNone();
+      this._compareWith(null);
     }
   }
 
@@ -356,24 +356,18 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     this._compareWith(this._chosen);
   }
 
-  private _compareWithNone(): void {
+  private _compareWith(run: Chosen | null): void {
     this._second?.dispose();
     this._second = null;
     this._secondRun?.dispose();
     this._secondRun = null;
-    this.retitle();
-    this.stateHasChanged();
-  }
-
-  private _compareWith({ cluster, name }: Chosen): void {
-    this._second?.dispose();
-    this._second = null;
-    this._secondRun?.dispose();
-    this._secondRun = new ClusterRef({
-      feed: this.context.feed,
-      target: { cluster, name },
-      notebookOf: () => undefined
-    });
+    if (run !== null) {
+      this._secondRun = new ClusterRef({
+        feed: this.context.feed,
+        target: { cluster: run.cluster, name: run.name },
+        notebookOf: () => undefined
+      });
+    }
     this._watchBoth();
     this.retitle();
     // Also of a proposal: who lists what panels show hears of it.
