@@ -406,15 +406,11 @@ class Library:
         """Return the object in a payload, and count what was imported for it."""
         if self._is_importing_ahead:
             return self._read_beside_import(blob)
-        times = self.import_times
-        times.wait(self.importing)
+        self.import_times.wait(self.importing)
         try:
-            with times:
-                return payload.loads(blob)
+            return self.loads(blob)
         finally:
             self.importing.release()
-            if forks.is_child:
-                forks.leave(sys.exception())
 
     def _read_beside_import(self, blob: Any) -> Any:
         """The same while a module is being imported: only who needs more modules waits for it."""
