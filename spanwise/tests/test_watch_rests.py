@@ -178,8 +178,9 @@ def test_a_rate_that_is_set_before_it_rests_is_kept(day: Day) -> None:
     """Its ring is forgotten, as everything that comes before it rests."""
 
     def rate(with_samples: bool = True) -> None:
-        if day.now > 110.0:
+        if day.now > 110.0 and day.watch.memory_seconds != 0.05:
             day.watch.memory_seconds = 0.05
+            day.watch.wake()
 
     day.watch.send_measured = rate
     day.run()

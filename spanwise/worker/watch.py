@@ -115,11 +115,10 @@ class Watch(threading.Thread):
     ) -> None:
         super().__init__(name="spanwise-watch", daemon=True)
         self.memory_seconds = MEMORY_SECONDS
-        #: What that was when it was last looked at for the next measurement.
-        self._rate = MEMORY_SECONDS
         #: The sampler rests; the thread that begins a task calls :meth:`wake`.
         self.parked = False
-        #: Data has come since memory was measured.
+        #: Data has come, or this thread was woken for something else than a task, since memory was
+        #: measured.
         self.is_stirred = False
         self.ticks = False
         self.rows_wait = False
@@ -170,9 +169,11 @@ class Watch(threading.Thread):
         self._written_bytes = 0
 
     def wake(self, at: float | None = None) -> None:
-        """Begin to sample: a task has begun, at this moment."""
+        """Begin to sample: a task has begun, at this moment, or something else has happened."""
         self.parked = False
-        if at is not None:
+        if at is None:
+            self.is_stirred = True
+        else:
             self._woken_at = min(self._woken_at, at)
         self._unpark.set()
 
@@ -246,8 +247,8 @@ class Watch(threading.Thread):
                     self._stretch(stretch)
                 if self._rest(next_memory):
                     now = perf_counter()
-                    self._rate, self.is_stirred = self.memory_seconds, False
-                    next_memory = min(next_memory, now + self._rate)
+                    self.is_stirred = False
+                    next_memory = min(next_memory, now + self.memory_seconds)
                     if self._was_begun:
                         last_task = last_busy = now
                 continue
@@ -286,8 +287,7 @@ class Watch(threading.Thread):
         self.parked = True
         # From here on who begins a task, brings data or sets a rate wakes this thread; who did so
         # before may not have.
-        is_new = self.is_stirred or self._rate != self.memory_seconds
-        woken = is_new or self._busy_since() < inf
+        woken = self.is_stirred or self._busy_since() < inf
         if not woken:
             rest = max(0.0, until - perf_counter())
             woken = self._unpark.wait(min(rest, MEMORY_SECONDS) if self.look_also() else rest)
@@ -324,12 +324,11 @@ class Watch(threading.Thread):
     def _next_memory(self, last: float, now: float, rests: bool) -> float:
         """When memory is measured again."""
         # The scheduler asks for a shorter time while somebody samples.
-        seconds = self._rate = self.memory_seconds
-        if rests and seconds == MEMORY_SECONDS and not self._worker.paused:
+        if rests and self.memory_seconds == MEMORY_SECONDS and not self._worker.paused:
             # All workers of a machine at once, by the clock that they share: what they say then
             # wakes scheduler and observer once, and is one block of the log.
             return (now // RESTING_MEMORY_SECONDS + 1.0) * RESTING_MEMORY_SECONDS
-        return max(last + seconds, now)
+        return max(last + self.memory_seconds, now)
 
     def _look_at_system(self) -> None:
         # (outside this lock: it takes that of the worker)
