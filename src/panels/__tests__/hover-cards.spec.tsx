@@ -10,6 +10,7 @@ import { ask } from '../../observer/__tests__/ask';
 import { drawnStore } from '../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../testing/panel-harness/drawn-run';
 import { FineMetricsView } from '../fine-metrics/view';
+import type { ProfileResult } from '../../wire/panel-link';
 import type { ITheme } from '../panel-context';
 import { activityOf } from '../profile/figure';
 import { frameTree } from '../profile/rows';
@@ -208,23 +209,15 @@ describe('a row of Fine Performance Metrics', () => {
 
 describe('a frame of Profile', () => {
   const chart = () => host.querySelector('.sw-Profile-icicle')!;
-
-  beforeEach(() => {
-    boxes.set('.sw-Profile-icicle canvas', {
-      left: 700,
-      top: 500,
-      right: 1000,
-      bottom: 640
-    });
-    const tree = frameTree(profile);
-    const theme = { palette: readPalette(document.body) } as ITheme;
-    Object.assign(theme, { changed: new Signal(theme) });
-    const selection = new SelectionModel();
+  const selection = new SelectionModel();
+  const theme = { palette: readPalette(document.body) } as ITheme;
+  Object.assign(theme, { changed: new Signal(theme) });
+  const answer = (result: ProfileResult) =>
     act(() =>
       root.render(
         <ProfileView
-          tree={tree}
-          activity={activityOf(profile)}
+          tree={frameTree(result)}
+          activity={activityOf(result)}
           wholeActivity={null}
           time="all"
           focus={null}
@@ -238,6 +231,15 @@ describe('a frame of Profile', () => {
         />
       )
     );
+
+  beforeEach(() => {
+    boxes.set('.sw-Profile-icicle canvas', {
+      left: 700,
+      top: 500,
+      right: 1000,
+      bottom: 640
+    });
+    answer(profile);
   });
 
   it('has its card 12 px from the pointer and not over itself, within the window', () => {
@@ -274,6 +276,41 @@ describe('a frame of Profile', () => {
     expect(cards()).toEqual([]);
     show();
     hidePanel();
+    expect(cards()).toEqual([]);
+  });
+
+  it('keeps it through answers that number it anew, until one is without it', () => {
+    const { nodes } = profile;
+    /** As if a function had been sampled that stands before all others. */
+    const later = (name: (known: string) => string): ProfileResult => ({
+      ...profile,
+      nodes: {
+        ...nodes,
+        ...Object.fromEntries(
+          Object.entries(nodes).map(([column, [root, ...others]]) => [
+            column,
+            [root, root, ...others]
+          ])
+        ),
+        parent: [
+          -1,
+          0,
+          ...nodes.parent.slice(1).map(above => (above === 0 ? 0 : above + 1))
+        ],
+        name: ['all', 'newcomer', ...nodes.name.slice(1).map(name)],
+        n: [nodes.n[0]! + 1, 1, ...nodes.n.slice(1)]
+      }
+    });
+    const named = () => cards()[0]?.querySelector('strong')?.textContent;
+    point('pointermove', chart(), { x: 710, y: 550 });
+    const name = named();
+    expect(name).toBe('execute_task');
+    answer(later(known => known));
+    expect(named()).toBe(name);
+    answer(later(known => (known === name ? 'other' : known)));
+    expect(cards()).toEqual([]);
+    // The pointer may be elsewhere when it comes again.
+    answer(later(known => known));
     expect(cards()).toEqual([]);
   });
 });

@@ -14,7 +14,15 @@ import { FloatingCard } from '../floating-card';
 import type { ITheme } from '../panel-context';
 import { useSize } from '../use-size';
 import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
-import { factsOf, type Found, type FrameTree, labelOf, placeOf } from './rows';
+import {
+  factsOf,
+  type Found,
+  type FrameTree,
+  labelOf,
+  nodeOfKey,
+  pathKey,
+  placeOf
+} from './rows';
 
 const LABEL_FROM = 34;
 /** Low rows have a low foot, so that it stays clear of the words above it. */
@@ -91,11 +99,24 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
   const onPointerMove = (event: React.PointerEvent) => {
     const shape = shapeUnder(event);
     show(
-      shape && { node: shape.node, x: event.clientX, y: event.clientY },
+      shape && {
+        frame: pathKey(tree, shape.node),
+        x: event.clientX,
+        y: event.clientY
+      },
       hovered === null ? 80 : 0
     );
   };
-  const pointed = drawn.shapes.find(shape => shape.node === hovered?.node);
+  const pointed = React.useMemo(() => {
+    const node = hovered === null ? null : nodeOfKey(tree, hovered.frame);
+    return drawn.shapes.find(shape => shape.node === node);
+  }, [tree, drawn, hovered]);
+  // It is not to come back with the frame, when the pointer is elsewhere.
+  React.useEffect(() => {
+    if (hovered !== null && pointed === undefined) {
+      setHovered(null);
+    }
+  }, [hovered, pointed]);
   return (
     <div
       ref={box}
@@ -148,8 +169,12 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
   );
 }
 
-/** A frame, and where the pointer is in the window. */
-type Hover = { readonly node: number; readonly x: number; readonly y: number };
+/** A frame, by its path since each answer numbers frames anew, and where the pointer is in the window. */
+type Hover = {
+  readonly frame: string;
+  readonly x: number;
+  readonly y: number;
+};
 
 function FrameFacts(props: {
   readonly tree: FrameTree;
