@@ -16,6 +16,7 @@ import {
   type Found,
   type FrameTree,
   nameOf,
+  pathKey,
   samplingText,
   statesOf,
   tellsStates
@@ -41,6 +42,7 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
   const title =
     focus === null ? trans.__('all functions') : nameOf(tree, focus, trans);
   const page = React.useRef<HTMLDivElement>(null);
+  useFocusThatStays(page);
   return (
     <div ref={page} className="sw-Profile">
       <div className="sw-Profile-main">
@@ -89,17 +91,28 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         <FrameDetails
           {...props}
           node={props.selected}
-          onClose={() => {
-            props.onSelect(null);
-            // It would be lost with what had it.
-            page.current
-              ?.querySelector<HTMLElement>('.sw-Profile-icicle')
-              ?.focus({ preventScroll: true });
-          }}
+          onClose={() => props.onSelect(null)}
         />
       )}
     </div>
   );
+}
+
+/** What had the focus may be gone after a drawing, as a link is that was followed: the drawer has it then, if it was there and is open, or the chart. */
+function useFocusThatStays(page: React.RefObject<HTMLElement>): void {
+  const { activeElement } = document;
+  const had =
+    page.current?.contains(activeElement) === true ? activeElement : null;
+  const isInDrawer = had !== null && had.closest('.sw-drawer') !== null;
+  React.useLayoutEffect(() => {
+    if (had?.isConnected === false) {
+      const find = (place: string) =>
+        page.current?.querySelector<HTMLElement>(place);
+      const next =
+        (isInDrawer && find('.sw-drawer-body')) || find('.sw-Profile-icicle');
+      next?.focus({ preventScroll: true });
+    }
+  });
 }
 
 function FrameDetails(
@@ -195,7 +208,7 @@ function FrameDetails(
             <table className="sw-card-table">
               <tbody>
                 {facts.calls.map(call => (
-                  <tr key={call.node}>
+                  <tr key={pathKey(tree, call.node)}>
                     <td>
                       <button
                         type="button"

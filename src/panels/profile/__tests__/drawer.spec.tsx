@@ -24,11 +24,11 @@ Object.assign(theme, { changed: new Signal(theme) });
 let host: HTMLElement;
 let root: Root;
 
-function show(selected: number | null): void {
+function show(selected: number | null, shown = tree): void {
   flushSync(() =>
     root.render(
       <ProfileView
-        tree={tree}
+        tree={shown}
         activity={activityOf(profile)}
         wholeActivity={null}
         time="all"
@@ -39,7 +39,7 @@ function show(selected: number | null): void {
         theme={theme}
         trans={trans}
         onZoom={zoomed}
-        onSelect={show}
+        onSelect={node => show(node, shown)}
       />
     )
   );
@@ -92,4 +92,89 @@ it('is closed by Escape from anywhere in it, and the chart stays zoomed', () => 
     );
   }
   expect(zoomed).not.toHaveBeenCalled();
+});
+
+describe('the focus, when what has it goes away', () => {
+  const link = (name: string) =>
+    [...drawer()!.querySelectorAll<HTMLElement>('.sw-link')].find(
+      ({ textContent }) => textContent === name
+    )!;
+  const hasFocus = () => {
+    const { activeElement } = document;
+    return activeElement?.getAttribute('aria-label') ?? activeElement?.tagName;
+  };
+  /** Of one name each, as "all load read": the samples of a frame that calls the next. */
+  const treeOf = (...paths: readonly string[]) => {
+    const nodes = { parent: [], name: [], file: [], n: [] } as {
+      parent: number[];
+      name: string[];
+      file: string[];
+      n: number[];
+    };
+    const known = new Map<string, number>();
+    for (const path of paths) {
+      const names = path.split(' ');
+      names.forEach((name, depth) => {
+        const own = names.slice(0, depth + 1).join(' ');
+        if (!known.has(own)) {
+          known.set(own, nodes.name.length);
+          nodes.parent.push(known.get(names.slice(0, depth).join(' ')) ?? -1);
+          nodes.name.push(name);
+          nodes.file.push(depth === 0 ? '' : 'a.py');
+          nodes.n.push(1);
+        }
+      });
+    }
+    const zeros = nodes.n.map(() => 0);
+    return frameTree({
+      ...profile,
+      nodes: {
+        ...nodes,
+        line: zeros,
+        slot: zeros,
+        onCore: zeros,
+        waiting: zeros,
+        gil: zeros,
+        blocked: zeros
+      }
+    });
+  };
+
+  it('stays in the drawer, whichever link is followed', () => {
+    const shown = treeOf('all load read');
+    show(1, shown);
+    link('read').focus();
+    link('read').click();
+    expect(drawer()!.textContent).toContain('read');
+    expect(hasFocus()).toBe('Facts of the frame');
+    // The link to who called it is there as long as there is one.
+    link('load').focus();
+    link('load').click();
+    expect(document.activeElement).toBe(link('all functions'));
+    link('all functions').click();
+    expect(hasFocus()).toBe('Facts of the frame');
+  });
+
+  it('stays with a call when new answers number it anew', () => {
+    show(1, treeOf('all load read', 'all load parse'));
+    link('parse').focus();
+    show(1, treeOf('all load parse', 'all load read'));
+    expect(document.activeElement).toBe(link('parse'));
+    // The call is gone, then the frame itself.
+    show(1, treeOf('all load read'));
+    expect(hasFocus()).toBe('Facts of the frame');
+    show(null, treeOf('all other'));
+    expect(hasFocus()).toBe('Profile chart');
+  });
+
+  it('is taken from nothing else', () => {
+    const elsewhere = document.body.appendChild(
+      document.createElement('button')
+    );
+    elsewhere.focus();
+    show(2);
+    show(null);
+    expect(document.activeElement).toBe(elsewhere);
+    elsewhere.remove();
+  });
 });
