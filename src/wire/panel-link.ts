@@ -691,8 +691,8 @@ export type FineMetricsResult = {
     readonly count: number | null;
   }[];
   /**
-   * What panels' shares of seconds are of. The capacity; under a filter by span, function or status the selection's time on threads and its
-   * idle time; where sums were told, the selection's. Left out by an observer of before.
+   * What panels' shares of seconds are of. The capacity; under a filter by span, function or status the selection's time on threads, that of
+   * tasks which still run included, and its idle time; where sums were told, the selection's. Left out by an observer of before.
    */
   readonly wholeSeconds?: number;
   /** Time on threads of what the filter hides. */

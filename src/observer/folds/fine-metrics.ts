@@ -86,7 +86,9 @@ export function* foldFineMetrics(
   poolLabels(byFunction, top);
   const wholeSeconds =
     filter.bySpan || filter.byFunction || filter.byStatus
-      ? attributedNanoseconds / 1e9 + totalOf(idle.selectedIdle)
+      ? attributedNanoseconds / 1e9 +
+        idle.runningSeconds +
+        totalOf(idle.selectedIdle)
       : idle.capacitySeconds;
   const whole =
     unit === 'seconds'

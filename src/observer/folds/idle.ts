@@ -46,6 +46,8 @@ export type IdleAccount = {
   readonly capacitySeconds: number;
   /** Seconds in which lanes ran something, within that time and the lanes' capacity. */
   readonly executeSeconds: number;
+  /** Those of them that the selected tasks have run which have not ended yet. */
+  readonly runningSeconds: number;
   /** Idle seconds by cause, of all lanes of the filter's workers. */
   readonly idle: readonly number[];
   /** The selected tasks' share of these seconds, by cause. */
@@ -239,13 +241,18 @@ class GapWalk {
   *finish(shares: Shares): Slices<IdleAccount> {
     const { from, to } = this._range;
     let capacitySeconds = 0;
+    let runningSeconds = 0;
     let walked = 0;
     for (const lane of [...this._lanes.values(), ...this._unseen]) {
       const id = lane.capacity.lane;
       const running =
         id === NO_LANE ? undefined : this._log.shape.running.get(id);
       this._advance(lane, running?.started ?? to, NO_RUN, Infinity, Infinity);
+      const before = this._executeSeconds;
       this._advance(lane, to, BUSY, 0, 0);
+      if (running !== undefined && shares.has(running)) {
+        runningSeconds += this._executeSeconds - before;
+      }
       const { threads, stretches } = lane.capacity;
       for (const stretch of stretches) {
         capacitySeconds +=
@@ -267,6 +274,7 @@ class GapWalk {
       wallSeconds: this._active.measure(from, to),
       capacitySeconds,
       executeSeconds: this._executeSeconds,
+      runningSeconds,
       idle: byBin.map(bins => bins.reduce((sum, x) => sum + x, 0)),
       selectedIdle: byBin.map(bins => shares.selected(bins)),
       idleOfSpan: shares.bySpan(byBin)
@@ -464,7 +472,7 @@ class Shares {
   }
 
   addRunning(): void {
-    const { log, range, filter } = this._question;
+    const { log, range } = this._question;
     for (const running of log.shape.running.values()) {
       this._add(
         running.span,
@@ -472,10 +480,19 @@ class Shares {
         running.started,
         range.to,
         1,
-        // Its status is not known before its end.
-        !filter.byStatus
+        this.has(running)
       );
     }
+  }
+
+  /** Whether a task that runs is of the selection: its status is not known before its end. */
+  has(running: { readonly span: SpanId; readonly function: number }): boolean {
+    const { filter } = this._question;
+    return (
+      !filter.byStatus &&
+      filter.spans[running.span] === 1 &&
+      passesFunction(filter, running.function)
+    );
   }
 
   /** The selection's share of idle seconds per bin, added up. */

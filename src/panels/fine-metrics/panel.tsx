@@ -9,7 +9,7 @@ import type { PanelFace, PanelOptions } from '../panel-context';
 import type { MenuItem } from '../panel-menu';
 import type { PanelState } from '../state-view';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
-import { type FunctionOrder, tableOf } from './rows';
+import { type FunctionOrder, hasNoTask, tableOf } from './rows';
 import { FineMetricsView } from './view';
 
 type Unit = 'seconds' | 'bytes' | 'count';
@@ -48,7 +48,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   protected override isEmpty(result: FineMetricsResult) {
-    return result.byFunction.length === 0 && result.notKnown === undefined
+    return result.notKnown === undefined && hasNoTask(result)
       ? { hidden: this.context.cluster.current?.tasks ?? 0 }
       : null;
   }

@@ -428,10 +428,10 @@ type Headline = {
 
 /**
  * The bar over everything that is selected. In seconds its parts add up to the
- * capacity: what the threads did, and idle time by cause; if the measures leave
- * a rest, it is shown as "not accounted for", never spread. While tasks run, the
- * rest belongs to them: a task's seconds are known when it ends. A filter by
- * tasks leaves no rest: it could be anybody's.
+ * capacity, or to the selection's part of it: what the threads did, and idle time
+ * by cause; if the measures leave a rest, it is shown as "not accounted for", never
+ * spread. While tasks run, the rest belongs to them: what a task did with its
+ * seconds is known when it ends.
  */
 export function headlineOf(
   result: FineMetricsResult,
@@ -464,7 +464,7 @@ export function headlineOf(
   const total = Math.max(wholeOf(result), busy + idle);
   const parts = withError(partsOf(activities, total, unit), result);
   const rest = total - busy - idle;
-  if (rest > total * LEAST_REST_SHARE) {
+  if (isSeen(rest, total)) {
     parts.push(
       part(
         isRunning
@@ -514,6 +514,20 @@ function wholeOf(result: FineMetricsResult): number {
     : capacitySeconds;
 }
 
+/** Whether no task of the selection has held a thread, ended or not. */
+export function hasNoTask(result: FineMetricsResult): boolean {
+  const whole = wholeOf(result);
+  const busy = result.attributedNanoseconds / 1e9;
+  return (
+    result.byFunction.length === 0 &&
+    !isSeen(whole - busy - idleSeconds(result), whole)
+  );
+}
+
+function isSeen(rest: number, whole: number): boolean {
+  return rest > whole * LEAST_REST_SHARE;
+}
+
 function idleSeconds({ idle }: FineMetricsResult): number {
   return idle.reduce((sum, { seconds }) => sum + seconds, 0);
 }
@@ -528,7 +542,7 @@ function everything(result: FineMetricsResult): number {
 /** Whether a filter leaves out so much of everything that it would be seen. */
 export function isPartOfAll(result: FineMetricsResult): boolean {
   const all = everything(result);
-  return all - wholeOf(result) > all * LEAST_REST_SHARE;
+  return isSeen(all - wholeOf(result), all);
 }
 
 /** What the bar's whole length stands for, and why it is shorter than the run in other panels. */

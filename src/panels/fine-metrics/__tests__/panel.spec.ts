@@ -69,3 +69,32 @@ it.each([
   expect(panel.node.querySelector(idle)!.textContent).toContain(words);
   panel.dispose();
 });
+
+it.each([
+  [0, 'The filter matches no task.'],
+  [1.5, 'still running']
+])(
+  'with %s s of running tasks under a filter, of which none has ended, says: %s',
+  async (runningSeconds, words) => {
+    const { feed, contexts } = labContext();
+    feed.setClusters(clusterInfo({ running: 1 }));
+    const context = contexts.get({ name: 'first-look' });
+    const panel = fineMetricsPanel.create({ context, state: undefined });
+    context.selection.toggleFunction('b', false);
+    Widget.attach(panel, document.body);
+    feed.running[0]!.answer({
+      ...metrics,
+      byFunction: [],
+      byActivity: [],
+      attributedNanoseconds: 0,
+      idle: [{ cause: 'nothing-runnable', seconds: 0.5 }],
+      wholeSeconds: 0.5 + runningSeconds
+    });
+    await waitFor('the panel', () => {
+      MessageLoop.flush();
+      return panel.node.textContent?.includes(words) === true;
+    });
+    panel.dispose();
+    context.selection.clear();
+  }
+);

@@ -179,6 +179,21 @@ describe('the bar', () => {
     );
   });
 
+  it('has what tasks of the selection that still run have taken', () => {
+    const more = { ...filtered, wholeSeconds: 280 };
+    for (const isRunning of [true, false]) {
+      const { parts, total } = headlineOf(more, isRunning);
+      expect(total).toBe(280);
+      const rest = parts.find(({ id }) => id === 'rest')!;
+      expect([rest.label, plain(rest.text), plain(rest.shareText)]).toEqual([
+        isRunning ? 'still running' : 'not accounted for',
+        '30.0 s',
+        '11 %'
+      ]);
+      expect(sum(parts.map(({ share }) => share!))).toBeCloseTo(1, 12);
+    }
+  });
+
   it('is the same from an observer of before, which does not tell its whole', () => {
     const before = (of: FineMetricsResult): FineMetricsResult => {
       const answer = { ...of, attributedNanoseconds: 160e9 };
