@@ -10,6 +10,8 @@ from dask.utils import format_bytes, typename
 from spanwise.graph.key_text import KeyTexts
 from spanwise.observed.html import cluster_html
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
 
 def cluster_facts_html(session: Any, status: str) -> str:
     """The cluster's name, state, workers, threads, memory, and a button for the panels."""
@@ -29,10 +31,15 @@ def _limits_text(limits: list[int]) -> str:
     if not any(limits):
         return "no limit"
     if len(limits) == 1:
-        return format_bytes(limits[0])
+        return _unbroken(format_bytes(limits[0]))
     if len(set(limits)) == 1:
-        return f"{len(limits)} × {format_bytes(limits[0])}"
-    return f"{format_bytes(sum(limits))}, limits added up"
+        return _unbroken(f"{len(limits)} × {format_bytes(limits[0])}")
+    return f"{_unbroken(format_bytes(sum(limits)))}, limits added up"
+
+
+def _unbroken(figure: str) -> str:
+    """In one line, however narrow the cell is."""
+    return figure.replace(" ", NO_BREAK)
 
 
 def future_html(key: Any, status: str, kind: type | None) -> str:

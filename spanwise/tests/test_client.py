@@ -418,9 +418,10 @@ def test_memory_sampler(client: LocalClient) -> None:
     [
         ([0, 0], "no limit"),
         ([], "no limit"),
-        ([2**31], "2.00 GiB"),
-        ([2**31] * 3, "3 × 2.00 GiB"),
-        ([2**31, 2**30], "3.00 GiB, limits added up"),
+        # No line breaks inside of a figure.
+        ([2**31], "2.00\xa0GiB"),
+        ([2**31] * 3, "3\xa0×\xa02.00\xa0GiB"),
+        ([2**31, 2**30], "3.00\xa0GiB, limits added up"),
     ],
 )
 def test_memory_limits_are_not_taken_for_the_machine_s_memory(limits: list[int], text: str) -> None:

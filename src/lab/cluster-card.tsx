@@ -519,7 +519,8 @@ function memoryText(
   }
   if (workers > 1 && ofEach > 0) {
     const each = formatBytes(ofEach);
-    return { text: trans.__('%1 of %2 × %3', figure, workers, each), figure };
+    const text = trans.__('%1 of %2\u00a0×\u00a0%3', figure, workers, each);
+    return { text, figure };
   }
   const [part, whole] = formatPart(used, limit);
   return {

@@ -165,7 +165,8 @@ describe('ClusterCard', () => {
         return [found.getAttribute('aria-valuetext'), found.title];
       };
       expect(meter(23.5 * GiB)).toEqual([
-        '2.00\u00a0GiB of 2 × 23.5\u00a0GiB',
+        // A narrow sidebar breaks no figure.
+        '2.00\u00a0GiB of 2\u00a0×\u00a023.5\u00a0GiB',
         'The limit is the workers’ limits added up, which may be more memory than there is.'
       ]);
       expect(meter(0)).toEqual(['2.00\u00a0GiB', '']);
