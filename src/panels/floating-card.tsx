@@ -76,7 +76,7 @@ export function FloatingCard(props: {
     };
   }, []);
   return (
-    <div ref={element} className="sw-card sw-floatingCard" role="tooltip">
+    <div ref={element} className="sw-card" role="tooltip">
       {children}
     </div>
   );

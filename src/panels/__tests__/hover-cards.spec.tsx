@@ -11,15 +11,35 @@ import { drawnStore } from '../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../testing/panel-harness/drawn-run';
 import { FineMetricsView } from '../fine-metrics/view';
 import type { ProfileResult } from '../../wire/panel-link';
-import type { ITheme } from '../panel-context';
+import type { ITheme, PanelContext } from '../panel-context';
 import { activityOf } from '../profile/figure';
 import { frameTree } from '../profile/rows';
 import { ProfileView } from '../profile/view';
+import type * as Memory from '../memory/view';
+import type * as System from '../system/view';
+
+/** How plotly tells of the pointer, by the chart's element. */
+const listeners = new Map<Element, Map<string, (event: unknown) => void>>();
+jest.mock('../../charts/load-plotly', () => ({
+  loadPlotly: () =>
+    Promise.resolve({
+      react: async (element: Element) => {
+        const own = new Map<string, (event: unknown) => void>();
+        listeners.set(element, own);
+        Object.assign(element, { on: own.set.bind(own) });
+      },
+      purge: (element: Element) => listeners.delete(element)
+    })
+}));
+// Only now, since imports come before what is written.
+const { MemoryView } = jest.requireActual<typeof Memory>('../memory/view');
+const { SystemView } = jest.requireActual<typeof System>('../system/view');
 
 const trans = nullTranslator.load('spanwise');
 const store = drawnStore(firstLook());
 const metrics = ask(store, 'fine-metrics', { ended: true });
 const profile = ask(store, 'profile', { ended: true });
+const MEMORY_PARAMS = { measure: 'process', show: 'cluster' };
 const CARD = { width: 340, height: 210 };
 
 /** Where things are in the window of 1024 × 768, and what tells that a card has no size any more. */
@@ -311,6 +331,91 @@ describe('a frame of Profile', () => {
     expect(cards()).toEqual([]);
     // The pointer may be elsewhere when it comes again.
     answer(later(known => known));
+    expect(cards()).toEqual([]);
+  });
+});
+
+describe.each(['memory', 'system'] as const)('a chart of %s', view => {
+  const chart = `.sw-${view === 'memory' ? 'Memory' : 'System'}-chart`;
+  const at = (top: number, height: number) =>
+    boxes.set(chart, { left: 500, top, right: 1000, bottom: top + height });
+  const theme = { palette: readPalette(document.body) } as ITheme;
+  Object.assign(theme, { changed: new Signal(theme) });
+  const context = {
+    theme,
+    cluster: { current: null },
+    selection: new SelectionModel()
+  } as unknown as PanelContext;
+  /** The pointer is at 3 s of the first chart. */
+  const tell = (name: string, x = 0, y = 0) =>
+    act(() =>
+      listeners.get(host.querySelector('.sw-plotly')!)!.get(name)!({
+        xvals: [3],
+        event: new MouseEvent('mousemove', { clientX: x, clientY: y })
+      })
+    );
+
+  beforeEach(async () => {
+    const options = { hidden: new Set<string>(), context, trans };
+    const shown =
+      view === 'memory' ? (
+        <MemoryView
+          {...options}
+          result={ask(store, view, { ended: true, params: MEMORY_PARAMS })}
+          align="clock"
+          show="cluster"
+          range={undefined}
+          showsBreakdown={false}
+          isLocal={false}
+          onToggle={() => undefined}
+          onZoom={() => undefined}
+        />
+      ) : (
+        <SystemView
+          {...options}
+          result={ask(store, view, { ended: true })}
+          of="processes"
+          onToggle={() => undefined}
+        />
+      );
+    await act(async () => root.render(shown));
+  });
+
+  it('has its card in the top layer, over no part of it while it is low', () => {
+    at(300, 92);
+    tell('plotly_hover', 990, 340);
+    expect(inTopLayer).toEqual(cards());
+    expect(cards()[0]!.textContent).toMatch(/^3\.000\ss/);
+    expect(cards()[0]!.querySelectorAll('tr').length).toBeGreaterThan(0);
+    expect(places()).toEqual([[990 - 12 - CARD.width, 394]]);
+    at(600, 92);
+    tell('plotly_hover', 510, 640);
+    expect(places()).toEqual([[522, 598 - CARD.height]]);
+    tell('plotly_unhover');
+    expect(cards()).toEqual([]);
+  });
+
+  it('has it beside the pointer where it is high, and within the window', () => {
+    at(100, 400);
+    tell('plotly_hover', 600, 150);
+    expect(places()).toEqual([[612, 150]]);
+    tell('plotly_hover', 980, 480);
+    expect(places()).toEqual([[980 - 12 - CARD.width, 480]]);
+    at(300, 400);
+    tell('plotly_hover', 980, 690);
+    expect(places()).toEqual([[980 - 12 - CARD.width, 768 - 4 - CARD.height]]);
+  });
+
+  it('loses it when the panel scrolls or is hidden', () => {
+    at(300, 92);
+    tell('plotly_hover', 600, 340);
+    scroll(document.body);
+    expect(cards()).toHaveLength(1);
+    at(280, 92);
+    scroll(document.body);
+    expect(cards()).toEqual([]);
+    tell('plotly_hover', 600, 340);
+    hidePanel();
     expect(cards()).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { PlotlyView } from '../../charts/plotly-view';
 import type { MemoryResult } from '../../wire/panel-link';
+import { CursorCard, useCursor } from '../cursor-card';
 import { formatBytes, formatInstant, formatOffsetTick } from '../format';
 import { isSumOfLimits, limitSentence } from '../limit-sentence';
 import { Loading } from '../loading';
@@ -52,7 +53,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
   const { result, align, show, hidden, range, isLocal, context, trans } = props;
   const box = React.useRef<HTMLDivElement>(null);
   const { width, height } = useSize(box, 800);
-  const [cursor, setCursor] = React.useState<Cursor | null>(null);
+  const { cursor, move, hide } = useCursor(box);
   const lines = React.useMemo(
     () => memoryLines(result, align, trans, hidden, isLocal),
     [result, align, trans, hidden, isLocal]
@@ -101,26 +102,16 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
           label={title}
           loading={<Loading text={trans.__('Loading the chart…')} />}
           onZoom={wanted => props.onZoom(wanted)}
-          onHover={(t, event) => {
-            const rect = box.current?.getBoundingClientRect();
-            setCursor(
-              t === null || event === null || rect === undefined
-                ? null
-                : {
-                    t,
-                    x: event.clientX - rect.left,
-                    y: event.clientY - rect.top
-                  }
-            );
-          }}
+          onHover={move}
         />
         {cursor !== null && (
-          <CursorCard
+          <LinesCard
             cursor={cursor}
+            chart={box}
             lines={lines}
             align={align}
-            width={width}
             trans={trans}
+            onGone={hide}
           />
         )}
       </div>
@@ -150,57 +141,49 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
   );
 }
 
-type Cursor = { readonly t: number; readonly x: number; readonly y: number };
-
-function CursorCard(props: {
-  readonly cursor: Cursor;
-  readonly lines: readonly Line[];
-  readonly align: Align;
-  readonly width: number;
-  readonly trans: TranslationBundle;
-}): JSX.Element {
-  const { cursor, lines, align, width, trans } = props;
+/** At most ten lines, and what lies between two. */
+function LinesCard(
+  props: Pick<
+    React.ComponentProps<typeof CursorCard>,
+    'cursor' | 'chart' | 'onGone'
+  > & {
+    readonly lines: readonly Line[];
+    readonly align: Align;
+    readonly trans: TranslationBundle;
+  }
+): JSX.Element {
+  const { cursor, lines, align, trans } = props;
   const rows = lines
     .map(line => ({ line, value: valueAt(line, cursor.t) }))
     .filter(row => row.value !== null)
     .slice(0, 10);
   const [a, b] = rows;
-  const isLeft = cursor.x > width / 2;
   return (
-    <div
-      className="sw-card"
-      role="tooltip"
-      style={{
-        top: Math.max(0, cursor.y - 40),
-        ...(isLeft ? { right: width - cursor.x + 12 } : { left: cursor.x + 12 })
-      }}
-    >
-      <strong>
-        {align === 'zero'
+    <CursorCard
+      cursor={cursor}
+      chart={props.chart}
+      title={
+        align === 'zero'
           ? formatOffsetTick(cursor.t, 0.1)
-          : formatInstant(cursor.t)}
-      </strong>
-      <table className="sw-card-table">
-        <tbody>
-          {rows.map(({ line, value }) => (
-            <tr key={line.key}>
-              <td>
-                <LineMark line={line} isHidden={false} /> {line.label}
-              </td>
-              <td>{binText(line, cursor.t, trans) ?? formatBytes(value)}</td>
-            </tr>
-          ))}
-          {rows.length === 2 && a !== undefined && b !== undefined && (
-            <tr>
-              <th scope="row">{trans.__('difference')}</th>
-              <td>
-                <strong>{signed((b.value ?? 0) - (a.value ?? 0))}</strong>
-              </td>
-            </tr>
-          )}
-        </tbody>
-      </table>
-    </div>
+          : formatInstant(cursor.t)
+      }
+      rows={rows.map(({ line, value }) => ({
+        key: line.key,
+        mark: <LineMark line={line} isHidden={false} />,
+        label: line.label,
+        text: binText(line, cursor.t, trans) ?? formatBytes(value)
+      }))}
+      onGone={props.onGone}
+    >
+      {rows.length === 2 && a !== undefined && b !== undefined && (
+        <tr>
+          <th scope="row">{trans.__('difference')}</th>
+          <td>
+            <strong>{signed((b.value ?? 0) - (a.value ?? 0))}</strong>
+          </td>
+        </tr>
+      )}
+    </CursorCard>
   );
 }
 

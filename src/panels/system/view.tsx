@@ -3,6 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { PlotlyView } from '../../charts/plotly-view';
 import type { SystemResult } from '../../wire/panel-link';
+import { CursorCard, useCursor } from '../cursor-card';
 import { formatInstant } from '../format';
 import { Loading } from '../loading';
 import type { PanelContext } from '../panel-context';
@@ -73,15 +74,13 @@ export function SystemView(props: ViewProps): JSX.Element {
   );
 }
 
-type Cursor = { readonly t: number; readonly x: number };
-
 function Chart(
   props: ViewProps & { readonly drawn: Drawn; readonly figure: Figure }
 ): JSX.Element {
   const { drawn, figure, hidden, context, trans } = props;
   const box = React.useRef<HTMLDivElement>(null);
   const { width } = useSize(box, 800);
-  const [cursor, setCursor] = React.useState<Cursor | null>(null);
+  const { cursor, move, hide } = useCursor(box);
   const plotted = React.useMemo(
     () => systemFigure(drawn, figure, hidden, { width, trans }),
     [drawn, figure, hidden, width, trans]
@@ -102,64 +101,41 @@ function Chart(
           trans={trans}
           label={descriptionOf(lines, figure, trans)}
           loading={<Loading text={trans.__('Loading the chart…')} />}
-          onHover={(t, event) => {
-            const rect = box.current?.getBoundingClientRect();
-            setCursor(
-              t === null || event === null || rect === undefined
-                ? null
-                : { t, x: event.clientX - rect.left }
-            );
-          }}
+          onHover={move}
         />
         {cursor !== null && (
-          <CursorCard {...props} cursor={cursor} width={width} />
+          <CursorCard
+            cursor={cursor}
+            chart={box}
+            title={formatInstant(cursor.t)}
+            rows={highestFirst(drawn.named, figure, hidden, cursor.t).map(
+              ({ line, value }) => ({
+                key: line.key,
+                mark: <LineMark colour={colourOf(line)} />,
+                label: line.label,
+                text: formatFigure(value, figure, trans)
+              })
+            )}
+            onGone={hide}
+          />
         )}
       </div>
     </figure>
   );
 }
 
-/** The highest at the pointer first. */
-function CursorCard(props: {
-  readonly drawn: Drawn;
-  readonly figure: Figure;
-  readonly hidden: ReadonlySet<string>;
-  readonly cursor: Cursor;
-  readonly width: number;
-  readonly trans: TranslationBundle;
-}): JSX.Element {
-  const { drawn, figure, hidden, cursor, width, trans } = props;
-  const rows = drawn.named
+/** The named lines that are shown and have a value at `t`. */
+function highestFirst(
+  named: Drawn['named'],
+  figure: Figure,
+  hidden: ReadonlySet<string>,
+  t: number
+) {
+  return named
     .filter(({ key }) => !hidden.has(key))
-    .map(line => ({ line, value: valueAt(line.points, figure, cursor.t) }))
+    .map(line => ({ line, value: valueAt(line.points, figure, t) }))
     .filter(({ value }) => value !== null)
     .sort((one, other) => (other.value ?? 0) - (one.value ?? 0));
-  return (
-    <div
-      className="sw-card"
-      role="tooltip"
-      style={{
-        top: 0,
-        ...(cursor.x > width / 2
-          ? { right: width - cursor.x + 12 }
-          : { left: cursor.x + 12 })
-      }}
-    >
-      <strong>{formatInstant(cursor.t)}</strong>
-      <table className="sw-card-table">
-        <tbody>
-          {rows.map(({ line, value }) => (
-            <tr key={line.key}>
-              <td>
-                <LineMark colour={colourOf(line)} /> {line.label}
-              </td>
-              <td>{formatFigure(value, figure, trans)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
 }
 
 function LineMark(props: { readonly colour: string }): JSX.Element {
