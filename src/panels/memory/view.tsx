@@ -33,6 +33,9 @@ import {
   valueAt
 } from './rows';
 
+/** In pixels: so low a panel is for its chart, and title, legend and runs come by scrolling. The focus goes from one to the next as they stand. */
+const LOW = 209;
+
 type MemoryViewProps = {
   readonly result: MemoryResult;
   readonly align: Align;
@@ -51,6 +54,9 @@ type MemoryViewProps = {
 
 export function MemoryView(props: MemoryViewProps): JSX.Element {
   const { result, align, show, hidden, range, isLocal, context, trans } = props;
+  const page = React.useRef<HTMLDivElement>(null);
+  const room = useSize(page).height;
+  const isLow = room > 0 && room <= LOW;
   const box = React.useRef<HTMLDivElement>(null);
   const { width, height } = useSize(box, 800);
   const { cursor, move, hide } = useCursor(box);
@@ -74,47 +80,52 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
   const limit = result.limits?.memoryLimit ?? 0;
   const cluster = context.cluster.current;
   const chosen = context.selection.filter.workers ?? [];
-  return (
-    <div className="sw-Memory">
-      <div className="sw-block-title sw-Memory-title">
-        <span title={title}>{title}</span>
-        {range !== undefined && (
-          <button
-            type="button"
-            className="sw-link"
-            onClick={() => props.onZoom(null)}
-          >
-            {trans.__('Show all')}
-          </button>
-        )}
-        <span
-          className="sw-block-aside sw-wide-only"
-          title={limitSentence(limit, cluster, chosen, trans) ?? undefined}
+  const head = (
+    <div key="title" className="sw-block-title sw-Memory-title">
+      <span title={title}>{title}</span>
+      {range !== undefined && (
+        <button
+          type="button"
+          className="sw-link"
+          onClick={() => props.onZoom(null)}
         >
-          {subtitleOf(result, isSumOfLimits(limit, cluster, chosen), trans)}
-        </span>
-      </div>
-      <div ref={box} className="sw-Memory-chart">
-        <PlotlyView
-          figure={figure}
-          theme={context.theme}
+          {trans.__('Show all')}
+        </button>
+      )}
+      <span
+        className="sw-block-aside sw-wide-only"
+        title={limitSentence(limit, cluster, chosen, trans) ?? undefined}
+      >
+        {subtitleOf(result, isSumOfLimits(limit, cluster, chosen), trans)}
+      </span>
+    </div>
+  );
+  const chart = (
+    <div key="chart" ref={box} className="sw-Memory-chart">
+      <PlotlyView
+        figure={figure}
+        theme={context.theme}
+        trans={trans}
+        label={title}
+        loading={<Loading text={trans.__('Loading the chart…')} />}
+        onZoom={wanted => props.onZoom(wanted)}
+        onHover={move}
+      />
+      {cursor !== null && (
+        <LinesCard
+          cursor={cursor}
+          chart={box}
+          lines={lines}
+          align={align}
           trans={trans}
-          label={title}
-          loading={<Loading text={trans.__('Loading the chart…')} />}
-          onZoom={wanted => props.onZoom(wanted)}
-          onHover={move}
+          onGone={hide}
         />
-        {cursor !== null && (
-          <LinesCard
-            cursor={cursor}
-            chart={box}
-            lines={lines}
-            align={align}
-            trans={trans}
-            onGone={hide}
-          />
-        )}
-      </div>
+      )}
+    </div>
+  );
+  return (
+    <div ref={page} className="sw-Memory" data-low={isLow || undefined}>
+      {isLow ? [chart, head] : [head, chart]}
       <ul className="sw-legend" aria-label={trans.__('Legend')}>
         {memoryLines(result, align, trans, undefined, isLocal)
           .slice(0, 24)

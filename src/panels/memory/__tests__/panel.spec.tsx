@@ -37,16 +37,28 @@ const RESULT: MemoryResult = {
 
 let panel: SpanwisePanel | undefined;
 
+/** Each tells that what it observes has another size. */
+let observers: (() => void)[] = [];
+
 beforeAll(() => {
   Object.assign(globalThis, {
     IS_REACT_ACT_ENVIRONMENT: true,
     ResizeObserver: class {
+      constructor(tell: () => void) {
+        observers.push(tell);
+      }
       observe(): void {}
       disconnect(): void {}
     }
   });
 });
-afterEach(() => act(async () => panel?.dispose()));
+beforeEach(() => {
+  observers = [];
+});
+afterEach(async () => {
+  await act(async () => panel?.dispose());
+  jest.restoreAllMocks();
+});
 
 /** The panel of such a cluster, once this is answered. */
 async function shown(
@@ -328,4 +340,28 @@ it.each<[ClusterInfo['kind'], string, string, string[]]>([
   expect(more.moreItems()[0]!.label).toBe(
     kind === 'local' ? 'Each process' : 'Each worker'
   );
+});
+
+it('a low panel begins with its chart, for the keyboard and screen readers too', async () => {
+  const node = await shown({});
+  const parts = () =>
+    [...node.querySelector('.sw-Memory')!.children].map(
+      ({ className }) =>
+        /sw-(Memory-title|Memory-chart|legend)/.exec(className)?.[1]
+    );
+  const resize = async (height: number) => {
+    jest
+      .spyOn(HTMLElement.prototype, 'clientHeight', 'get')
+      .mockReturnValue(height);
+    await act(async () => observers.forEach(tell => tell()));
+    return parts().slice(0, 3);
+  };
+  const ofLow = ['Memory-chart', 'Memory-title', 'legend'];
+  const ofHigh = ['Memory-title', 'Memory-chart', 'legend'];
+  expect(parts().slice(0, 3)).toEqual(ofHigh);
+  expect(await resize(209)).toEqual(ofLow);
+  expect(await resize(210)).toEqual(ofHigh);
+  // It is hidden, and comes back as it was.
+  expect(await resize(0)).toEqual(ofHigh);
+  expect(await resize(100)).toEqual(ofLow);
 });
