@@ -55,6 +55,10 @@ it('keeps the difference in view', () => {
     )
   );
   expect(host.textContent).toContain('only in two');
+  // What stays is at the panel's edges: in its padding what scrolls would be seen.
+  const { paddingTop, paddingRight } = getComputedStyle(
+    host.querySelector('.sw-Compare')!
+  );
   const tables = [...host.querySelectorAll('table')];
   expect(tables).toHaveLength(2);
   for (const table of tables) {
@@ -77,7 +81,18 @@ it('keeps the difference in view', () => {
       expect([cell.textContent, position, right]).toEqual([
         cell.textContent,
         'sticky',
-        '0px'
+        `-${paddingRight}`
+      ]);
+    }
+    for (const head of heads) {
+      const { position, top, zIndex } = getComputedStyle(head);
+      // (that of the differences is over those that scroll below it)
+      const layer = head === heads[place] ? '2' : '1';
+      expect([head.textContent, position, top, zIndex]).toEqual([
+        head.textContent,
+        'sticky',
+        `-${paddingTop}`,
+        layer
       ]);
     }
   }
