@@ -347,11 +347,8 @@ class Watch(threading.Thread):
     def send_measured(self, with_samples: bool = True) -> None:
         """Send what has been collected."""
         worker = self._worker
-        with worker.lock:
-            placed = worker.lanes.take_placed()
         with self._lock:
             tables = {
-                "threads": placed,
                 "memory": self._memory_rows,
                 "system": self._system_rows,
                 "load": self._load_rows,

@@ -227,9 +227,22 @@ class Worker:
     ) -> None:
         assert self._send is not None
         if kind in ("finished", "measured"):
-            fields.update(self.names.announcement())
-            if not self.clock.is_one:
-                tables = in_their_clock(kind, tables, self.clock.at)
+            with self.lock:
+                placed = self.lanes.take_placed()
+            if placed:
+                # First: who is told of a run is told which thread it had.
+                self._send_named("measured", {}, {"threads": placed}, [])
+            self._send_named(kind, fields, tables, blobs)
+        else:
+            self._send(kind, fields, tables, blobs)
+
+    def _send_named(
+        self, kind: str, fields: dict[str, Any], tables: dict[str, Any], blobs: Any
+    ) -> None:
+        assert self._send is not None
+        fields.update(self.names.announcement())
+        if not self.clock.is_one:
+            tables = in_their_clock(kind, tables, self.clock.at)
         self._send(kind, fields, tables, blobs)
 
     # ── from the scheduler ────────────────────────────────────────────────

@@ -385,9 +385,9 @@ export class TaskEvents {
       });
     }
     const type = runs.type[row]!;
-    const ident = worker?.idents.get(runs.thread[row]!) ?? 0;
     return {
-      ident: Number.isNaN(ident) ? 0 : ident,
+      ident:
+        worker?.laneThreads.at(runs.thread[row]!, runs.start[row]!) ?? 0,
       start: runs.start[row]!,
       duration: runs.duration[row]!,
       nbytes: runs.nbytes[row]!,

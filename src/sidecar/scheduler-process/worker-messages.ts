@@ -305,7 +305,11 @@ function takeMeasured(
   log.workerNames(worker, fields.firstName, fields.names);
   const { memory, frames, stacks, samples, running, transfers } = tables;
   for (let i = 0; i < tables.threads.rows; i++) {
-    session.idents.set(tables.threads.thread[i]!, tables.threads.ident[i]!);
+    session.laneThreads.note(
+      tables.threads.thread[i]!,
+      tables.threads.t[i]!,
+      tables.threads.ident[i]!
+    );
   }
   if (memory.rows > 0) {
     const last = memory.rows - 1;

@@ -7,6 +7,7 @@ import type { WorkerIntro } from '../../wire/worker-link';
 import { ClockChanges } from '../../sources';
 import type { AcceptedLink } from '../../link/door';
 import type { WorkerBlobs } from './blob-store';
+import { LaneThreads } from './lane-threads';
 
 type Measured = TablesOf<'worker', 'up', 'measured'>;
 /** A row of a table of the message `measured`. */
@@ -58,8 +59,8 @@ export class WorkerSession {
   load: WorkerLoad | null = null;
   /** Thread → the task that has run there for some time, as far as it has said. */
   readonly running = new Map<number, DenseTaskId>();
-  /** Thread → its number in the system. */
-  readonly idents = new Map<number, number>();
+  /** Which threads of the system ran its lanes' tasks. */
+  readonly laneThreads = new LaneThreads();
 
   constructor(
     readonly link: AcceptedLink<'worker'>,

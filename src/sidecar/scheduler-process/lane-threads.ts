@@ -1,0 +1,35 @@
+/** Which threads ran the tasks of a worker's lanes, for runs of which the worker tells some moments later. */
+import type { Seconds } from '../../base/brand';
+
+/** A run waits some milliseconds in its worker before it is told; in them a lane hardly changes its thread twice. */
+const KEPT_PER_LANE = 4;
+
+type Placed = { readonly since: Seconds; readonly ident: number };
+
+export class LaneThreads {
+  /** By lane, in the order of time. */
+  private readonly _placed = new Map<number, Placed[]>();
+
+  /**
+   * From a moment on a thread runs the lane's tasks.
+   *
+   * @param since - by the scheduler's clock; not before what was noted of the lane.
+   * @param ident - its number in the operating system; not a number: not known.
+   */
+  note(lane: number, since: Seconds, ident: number): void {
+    const placed = this._placed.get(lane) ?? [];
+    placed.push({ since, ident });
+    if (placed.length > KEPT_PER_LANE) {
+      placed.shift();
+    }
+    this._placed.set(lane, placed);
+  }
+
+  /** The thread of a run of the lane that began at a moment; 0: not known. */
+  at(lane: number, began: Seconds): number {
+    const placed = this._placed.get(lane) ?? [];
+    // (The first one if the run is older: the clock's offset may have changed a little in between.)
+    const found = placed.findLast(({ since }) => since <= began) ?? placed[0];
+    return found === undefined || Number.isNaN(found.ident) ? 0 : found.ident;
+  }
+}
