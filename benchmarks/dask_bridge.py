@@ -170,8 +170,9 @@ class Watcher:
         try:
             while called != LEAVE:
                 called = ""
-                with suppress(TimeoutError, asyncio.TimeoutError):
-                    called = await asyncio.wait_for(self._calls.get(), viewer._BUSY_SECONDS)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(viewer._BUSY_SECONDS):
+                        called = await self._calls.get()
                 has_more = True
                 while has_more:
                     pulled = read_answer(await getattr(scheduler, OPERATION)(**request))

@@ -270,7 +270,8 @@ async def wait_async(
     if waiter is None:
         return
     try:
-        await asyncio.wait_for(done.wait(), timeout)
+        async with asyncio.timeout(timeout):
+            await done.wait()
     except TimeoutError:
         raise session.too_late(entries, timeout) from None
     finally:

@@ -315,7 +315,8 @@ class as_completed:
                 self._session.wait_in_loop()
             self._waiting += 1
             try:
-                await asyncio.wait_for(woken.wait(), left)
+                async with asyncio.timeout(left):
+                    await woken.wait()
             except TimeoutError:
                 raise TimeoutError(f"{self._pending} tasks were not done in time") from None
             finally:

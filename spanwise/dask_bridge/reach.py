@@ -105,7 +105,8 @@ async def knock(address: str, seconds: float) -> None:
     scheme, location = parse_address(address)
     if scheme in ("tcp", "tls"):
         host, port = parse_host_port(location)
-        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), seconds)
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(host, port)
         writer.close()
 
 

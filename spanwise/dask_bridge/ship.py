@@ -137,4 +137,5 @@ def _too_old(version: str | None) -> str:
 
 async def ask(asked: Any, seconds: float = ANSWER_SECONDS) -> Any:
     """Wait for an answer of a scheduler, but no longer than that."""
-    return await asyncio.wait_for(asked, seconds)
+    async with asyncio.timeout(seconds):
+        return await asked

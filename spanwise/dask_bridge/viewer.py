@@ -537,10 +537,10 @@ class Viewer:
             try:
                 if self._can_tell_its_end and self.scheduler != heard:
                     self._check_connection()
-                    waiting = self._operation(
-                        limit=1, lease=LEASE_SECONDS, want=[], wait=_LISTEN_SECONDS
-                    )
-                    answer = await asyncio.wait_for(waiting, _LISTEN_SECONDS + self._seconds)
+                    async with asyncio.timeout(_LISTEN_SECONDS + self._seconds):
+                        answer = await self._operation(
+                            limit=1, lease=LEASE_SECONDS, want=[], wait=_LISTEN_SECONDS
+                        )
                     if answer is not None:
                         told = _readable(answer)
                         # (meanwhile another one may have been pulled)
@@ -642,7 +642,7 @@ class Viewer:
         self._check_connection()
         want = [*_WANT, "tasks"] if self._state < 0 else _WANT
         asked = self._operation(limit=_LIMIT, lease=LEASE_SECONDS, want=want, fresh=fresh)
-        return await asyncio.wait_for(asked, self._seconds)
+        return await ask(asked, self._seconds)
 
     def _check_connection(self) -> None:
         """Raise at once what Dask would say when its time is over."""
@@ -704,7 +704,7 @@ class Viewer:
         workers = pulled.states.get("workers", {}).get("worker", ())
         since = pulled.attached - _HISTORY_SECONDS
         try:
-            begun = await asyncio.wait_for(
+            begun = await ask(
                 self._samples.begun([each for each in workers if each], since, pulled.now),
                 _HISTORY_LIMIT,
             )
@@ -836,21 +836,22 @@ class Viewer:
 
     async def _rest(self, seconds: float) -> None:
         assert self._wake is not None
-        with suppress(TimeoutError, asyncio.TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), max(seconds, 0.001))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(seconds, 0.001)):
+                await self._wake.wait()
 
     async def _leave(self) -> None:
         """Say that this viewer leaves, if it can be said."""
         if self._rpc is not None and self._plugin:
             with suppress(Exception):  # (its lease ends by itself)
-                await asyncio.wait_for(self._operation(limit=1, lease=0, want=[]), 2.0)
+                await ask(self._operation(limit=1, lease=0, want=[]), 2.0)
         await self._let_go()
 
     async def _let_go(self) -> None:
         rpc, self._rpc = self._rpc, None
         if rpc is not None:
             with suppress(Exception):  # (it is broken)
-                await asyncio.wait_for(rpc.close_rpc(), 2.0)
+                await ask(rpc.close_rpc(), 2.0)
 
 
 def _runs_something(pulled: Pulled) -> bool:

@@ -204,7 +204,8 @@ class DefaultCluster:
             request = {"request": number, "what": what, **fields}
             # (it waits while the socket of a scheduler that hangs is full)
             await asyncio.to_thread(self._link.send, "command", request)
-            done = await asyncio.wait_for(asyncio.wrap_future(waiting), COMMAND_SECONDS)
+            async with asyncio.timeout(COMMAND_SECONDS):
+                done = await asyncio.wrap_future(waiting)
         except LinkError as error:
             raise ClusterError(f"The cluster has ended: {error}") from error
         finally:

@@ -100,7 +100,8 @@ class KernelEnvironments:
                     "kernelspec remove`."
                 ) from error
             try:
-                told, complaint = await asyncio.wait_for(process.communicate(), self._seconds)
+                async with asyncio.timeout(self._seconds):
+                    told, complaint = await process.communicate()
             except TimeoutError:
                 raise NoCluster(
                     f"The interpreter of the kernel {name!r}, {python}, did not say within "

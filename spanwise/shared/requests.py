@@ -136,7 +136,8 @@ class SharedRequests:
             if call.seconds != 0:
                 self._before_waiting()
             try:
-                answer = await asyncio.wait_for(answered, _limit(call))
+                async with asyncio.timeout(_limit(call)):
+                    answer = await answered
             except TimeoutError:
                 raise _unanswered(call) from None
             if isinstance(answer, BaseException):

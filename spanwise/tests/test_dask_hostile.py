@@ -15,7 +15,7 @@ from distributed.core import Server
 from distributed.security import Security
 
 from spanwise.dask_bridge import viewer
-from spanwise.dask_bridge.ship import OPERATION
+from spanwise.dask_bridge.ship import OPERATION, ask
 from spanwise.dask_bridge.viewer import Viewer
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_dask_attach import until
@@ -213,3 +213,15 @@ def test_of_each_kind_that_cannot_be_read_one_sentence_is_said(
     assert len(scheduler.asked) > 12
     told = [each.partition(" is not whole: ")[2].partition(" cannot")[0] for each in said]
     assert sorted(told) == ["Its gone", "Its restart"]
+
+
+@pytest.mark.asyncio
+async def test_who_is_cancelled_as_the_answer_comes_ends() -> None:
+    """`asyncio.wait_for` of Python 3.11 gives the answer back, and the cancelled task goes on."""
+    answered = asyncio.get_running_loop().create_future()
+    asking = asyncio.ensure_future(ask(answered, LIMIT_SECONDS))
+    await asyncio.sleep(0)
+    answered.set_result(1)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
