@@ -386,8 +386,7 @@ export class TaskEvents {
     }
     const type = runs.type[row]!;
     return {
-      ident:
-        worker?.laneThreads.at(runs.thread[row]!, runs.start[row]!) ?? 0,
+      ident: worker?.laneThreads.at(runs.thread[row]!, runs.start[row]!) ?? 0,
       start: runs.start[row]!,
       duration: runs.duration[row]!,
       nbytes: runs.nbytes[row]!,
