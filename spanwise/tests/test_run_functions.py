@@ -20,7 +20,7 @@ from spanwise.errors import ClusterError
 from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.processes import wait_until
 from spanwise.worker import run_functions
-from spanwise.worker.run_functions import MOST_THREADS, RunFunctions
+from spanwise.worker.run_functions import LONG_SECONDS, MOST_THREADS, RunFunctions
 
 Begin = Callable[["Answers"], RunFunctions]
 
@@ -174,6 +174,36 @@ def test_who_looks_goes_on_while_a_function_runs(monkeypatch: pytest.MonkeyPatch
     go_on.set()
     wait_until("its thread has ended", lambda: not runs.look_on())
     assert 0 in worker.given
+
+
+def test_who_looks_rests_when_functions_have_run_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that serves or waits never ends, and its worker would never rest."""
+    now = 1000.0
+    monkeypatch.setattr(run_functions, "MOST_THREADS", 2)
+    monkeypatch.setattr(run_functions, "time", SimpleNamespace(monotonic=lambda: now))
+    worker = Answers()
+    runs = RunFunctions(worker, lambda: None)  # type: ignore[arg-type]
+    long, short = threading.Event(), threading.Event()
+    runs.run(0, long.wait)
+    assert runs.look_on(), "it has just come"
+    wait_until("its thread has taken it", lambda: not runs._waiting)
+    now += LONG_SECONDS - 0.1
+    assert runs.look_on()
+    now += 0.2
+    assert not runs.look_on()
+    runs.run(1, short.wait)
+    assert runs.look_on(), "another has come"
+    wait_until("a thread has taken it", lambda: not runs._waiting)
+    now += LONG_SECONDS + 1.0
+    assert not runs.look_on()
+    runs.run(2, long.wait, is_awaited=False)
+    now += LONG_SECONDS + 1.0
+    assert not runs.look_on(), "it waits, and nobody waits for it"
+    short.set()
+    wait_until("it was taken", lambda: not runs._waiting)
+    assert runs.look_on(), "it has begun"
+    long.set()
+    wait_until("all are answered", lambda: worker.given.keys() == {0, 1, 2})
 
 
 def test_who_waits_while_others_end_goes_on_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
