@@ -16,6 +16,7 @@ import {
   nameOf,
   pathOf,
   placeOf,
+  remarkOnState,
   samplingText,
   search,
   THREAD_STATES
@@ -299,7 +300,7 @@ function legend(): HTMLElement {
       ({ state, label }) =>
         element(
           'span',
-          {},
+          { title: remarkOnState(state, english) || undefined },
           element('b', { style: `background: var(--sw-kind-${state})` }),
           label
         )

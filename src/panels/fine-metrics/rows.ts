@@ -398,6 +398,10 @@ function remarkById(
         : trans.__(
             'Not on a core; too short (below 5 ms) to tell whether it waited for a core, for the GIL or was blocked.'
           );
+    case 'blocked':
+      return trans.__(
+        'Blocked: of the time in which tasks computed. Transfer, disk and importing modules have names of their own here; in the Profile they are blocked, too.'
+      );
     case 'import':
       return trans.__(
         'Modules that were not imported yet when a function or its arguments were unpickled.'

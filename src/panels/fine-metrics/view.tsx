@@ -428,7 +428,10 @@ function MetricItem(props: {
   const label = (
     <>
       <Swatch mark={mark} />
-      <span className="sw-metric-name" title={name}>
+      <span
+        className="sw-metric-name"
+        title={props.title === undefined ? name : `${name}\n${props.title}`}
+      >
         {name}
       </span>
     </>

@@ -280,6 +280,18 @@ export const THREAD_STATES = [
 ] as const;
 type ThreadState = (typeof THREAD_STATES)[number]['state'];
 
+/** What the word of a state leaves open, since Fine Performance Metrics has more words for the same time; '' for most. */
+export function remarkOnState(
+  state: ReturnType<typeof statesOf>[number]['state'],
+  trans: Trans
+): string {
+  return state === 'blocked'
+    ? trans.__(
+        'Blocked: of all the time that tasks held their threads. What Fine Performance Metrics names transfer, disk or importing modules is in it, too.'
+      )
+    : '';
+}
+
 /** Dask's samples, and those of threads whose clocks cannot be read. */
 const NOT_TOLD = {
   state: 'compute',

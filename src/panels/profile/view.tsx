@@ -17,6 +17,7 @@ import {
   type FrameTree,
   nameOf,
   pathKey,
+  remarkOnState,
   samplingText,
   statesOf,
   tellsStates
@@ -67,7 +68,11 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         <IcicleView {...props} />
         <ul className="sw-legend" aria-label={trans.__('Legend')}>
           {statesOf(tree.result).map(({ state, label }) => (
-            <li key={state} className="sw-legend-item">
+            <li
+              key={state}
+              className="sw-legend-item"
+              title={remarkOnState(state, trans) || undefined}
+            >
               <Swatch mark={{ kind: state }} /> {legendWord(label, trans)}
             </li>
           ))}
@@ -188,6 +193,16 @@ function FrameDetails(
                 ))}
               </tbody>
             </table>
+            {facts.states
+              .filter(
+                ({ state, share }) =>
+                  share > 0 && remarkOnState(state, trans) !== ''
+              )
+              .map(({ state }) => (
+                <div key={state} className="sw-drawer-note">
+                  {remarkOnState(state, trans)}
+                </div>
+              ))}
           </>
         )}
         {facts.caller !== null && (

@@ -445,7 +445,7 @@ describe('the bar', () => {
     expect(figures).toEqual([null, null, null, 3, null, null]);
   });
 
-  it('says of what is not known why', () => {
+  it('says of what is not known why, and what is in blocked', () => {
     const remarks = headlineOf({
       ...result,
       byActivity: [
@@ -456,6 +456,7 @@ describe('the bar', () => {
       .parts.map(part => [part.id, remarkOn(part, result, english)])
       .filter(([, remark]) => remark !== '');
     expect(remarks).toEqual([
+      ['blocked', expect.stringContaining('in the Profile')],
       ['noncpu', expect.stringContaining('below 5 ms')],
       ['import', expect.stringContaining('unpickled')]
     ]);

@@ -45,6 +45,9 @@ function shown(result: ProfileResult, trans = bracketing) {
     host.querySelector(selector)?.textContent ?? '';
   const said = {
     legend: textOf('.sw-legend'),
+    titles: [
+      ...host.querySelectorAll('.sw-legend-item:not(.sw-wide-only)')
+    ].map(item => item.getAttribute('title')),
     details: textOf('.sw-Profile-details'),
     activity: textOf('.sw-Profile-activity'),
     highest: activity.highest
@@ -60,6 +63,18 @@ it('legend and details of Profile are in the user’s language', () => {
     expect(legend).toContain(`⟦${label}⟧`);
     expect(details).toContain(`⟦${label}⟧`);
   }
+});
+
+it('legend and details say that blocked is more than in Fine Performance Metrics', () => {
+  const { details, titles } = shown(profile);
+  const remark = expect.stringContaining('transfer, disk or importing modules');
+  expect(titles).toEqual([null, null, null, remark]);
+  expect(details).toEqual(remark);
+  // Where nothing was blocked there is nothing to explain.
+  const { nodes } = profile;
+  const none = { ...nodes, blocked: nodes.blocked.map(() => 0) };
+  const { details: other } = shown({ ...profile, nodes: none });
+  expect(other).not.toEqual(remark);
 });
 
 it('legend, details and activity say nothing of states that the source does not tell', () => {
