@@ -1,4 +1,5 @@
 /** Keeps an error while drawing inside its panel: says what happened in one line and offers to draw again. */
+import { Clipboard } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { warningIcon } from './icons';
@@ -45,7 +46,7 @@ export class PanelBoundary extends React.Component<Props, State> {
             {
               label: trans.__('Copy details'),
               onClick: () =>
-                void navigator.clipboard.writeText(error.stack ?? error.message)
+                Clipboard.copyToSystem(error.stack ?? error.message)
             }
           ],
           broken: true

@@ -1,4 +1,5 @@
 /** The drawer under the lanes: the selected task whole, what its time went into, and what can be done with it. */
+import { Clipboard } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { closeIcon, copyIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
@@ -76,9 +77,8 @@ export function SelectedTask(props: {
           <ToolButton
             label={trans.__('Copy key')}
             icon={copyIcon}
-            onClick={() => {
-              void navigator.clipboard?.writeText(answer.run.key);
-            }}
+            // (there is no `navigator.clipboard` where Jupyter is reached over http, from another machine)
+            onClick={() => Clipboard.copyToSystem(answer.run.key)}
           />
         )}
         <ToolButton

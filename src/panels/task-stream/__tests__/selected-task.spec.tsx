@@ -1,4 +1,5 @@
 /** The drawer of a task in a panel that has no room for all of it. */
+import { Clipboard } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 import { act } from 'react';
@@ -70,6 +71,17 @@ it('has its buttons beside what scrolls, which can be reached by keyboard', asyn
     `Filter by ${run.function}`
   ]);
   expect(names(body)).toEqual([]);
+});
+
+it('copies the key also where pages have no clipboard', async () => {
+  const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
+  const page = await shown(run);
+  // (JupyterLab's way needs none)
+  expect('clipboard' in navigator).toBe(false);
+  const copy = jest.spyOn(Clipboard, 'copyToSystem').mockReturnValue();
+  page.querySelector<HTMLElement>('[aria-label="Copy key"]')!.click();
+  expect(copy.mock.calls).toEqual([[run.key]]);
+  copy.mockRestore();
 });
 
 it('paints computing in the colours of its functions, bar and legend alike', async () => {
