@@ -25,18 +25,22 @@ export function FloatingCard(props: {
     if (!card) {
       return;
     }
-    if ('showPopover' in card && !card.hasAttribute('popover')) {
+    const hasTopLayer = 'showPopover' in card;
+    if (hasTopLayer && !card.hasAttribute('popover')) {
       card.setAttribute('popover', 'manual');
       card.showPopover();
     }
     const item = props.boxOf();
     placedBy.current = item;
-    const { left, top } = cardPlace(
-      item,
-      pointer,
-      { width: card.offsetWidth, height: card.offsetHeight },
-      { width: window.innerWidth, height: window.innerHeight }
-    );
+    const size = { width: card.offsetWidth, height: card.offsetHeight };
+    if (!hasTopLayer) {
+      placeWithinPanel(card, item, pointer, size);
+      return;
+    }
+    const { left, top } = cardPlace(item, pointer, size, {
+      width: window.innerWidth,
+      height: window.innerHeight
+    });
     card.style.left = `${left}px`;
     card.style.top = `${top}px`;
   });
@@ -80,4 +84,32 @@ export function FloatingCard(props: {
       {children}
     </div>
   );
+}
+
+/**
+ * In browsers without popovers (before Firefox 125 and Safari 17): a panel cuts off what lies outside of it, and as a container of queries it
+ * is what the places of fixed elements within it count from.
+ */
+function placeWithinPanel(
+  card: HTMLElement,
+  item: Box,
+  pointer: { readonly x: number; readonly y: number } | null,
+  size: { readonly width: number; readonly height: number }
+): void {
+  const { left, top, width, height } = (
+    card.closest('.sw-panel-widget') ?? document.documentElement
+  ).getBoundingClientRect();
+  const place = cardPlace(
+    {
+      left: item.left - left,
+      top: item.top - top,
+      right: item.right - left,
+      bottom: item.bottom - top
+    },
+    pointer && { x: pointer.x - left, y: pointer.y - top },
+    size,
+    { width, height }
+  );
+  card.style.left = `${place.left}px`;
+  card.style.top = `${place.top}px`;
 }

@@ -11,6 +11,7 @@ import { drawnStore } from '../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../testing/panel-harness/drawn-run';
 import { FineMetricsView } from '../fine-metrics/view';
 import type { ProfileResult } from '../../wire/panel-link';
+import type { Box } from '../card-place';
 import type { ITheme, PanelContext } from '../panel-context';
 import { activityOf } from '../profile/figure';
 import { frameTree } from '../profile/rows';
@@ -43,10 +44,7 @@ const MEMORY_PARAMS = { measure: 'process', show: 'cluster' };
 const CARD = { width: 340, height: 210 };
 
 /** Where things are in the window of 1024 × 768, and what tells that a card has no size any more. */
-let boxes: Map<
-  string,
-  { left: number; top: number; right: number; bottom: number }
->;
+let boxes: Map<string, Box>;
 let size: { width: number; height: number };
 let observers: { readonly seen: Element[]; readonly tell: () => void }[];
 let inTopLayer: Element[];
@@ -197,6 +195,17 @@ describe('a row of Fine Performance Metrics', () => {
       );
     });
     expect(cards()).toEqual([]);
+  });
+
+  it('has it within its panel in a browser without popovers', () => {
+    Reflect.deleteProperty(HTMLElement.prototype, 'showPopover');
+    host.classList.add('sw-panel-widget');
+    const panel = { left: 400, top: 50, right: 1000, bottom: 450 };
+    boxes.set('.sw-panel-widget', { ...panel, width: 600, height: 400 } as Box);
+    point('pointerover', row());
+    expect(cards()[0]!.hasAttribute('popover')).toBe(false);
+    // In it, the row begins at 200, 50.
+    expect(places()).toEqual([[600 - 4 - CARD.width, 74]]);
   });
 
   it('loses it when the panel scrolls, not when another does', () => {
