@@ -96,9 +96,13 @@ function placeWithinPanel(
   pointer: { readonly x: number; readonly y: number } | null,
   size: { readonly width: number; readonly height: number }
 ): void {
-  const { left, top, width, height } = (
-    card.closest('.sw-panel-widget') ?? document.documentElement
-  ).getBoundingClientRect();
+  const panel = card.closest('.sw-panel-widget');
+  const { left, top, width, height } = panel?.getBoundingClientRect() ?? {
+    left: 0,
+    top: 0,
+    width: window.innerWidth,
+    height: window.innerHeight
+  };
   const place = cardPlace(
     {
       left: item.left - left,
