@@ -491,16 +491,19 @@ def test_where_nobody_records_memory_and_transfers_are_told_all_the_same(worker:
     executor = Rests(worker)
     worker.executors = [executor]
     executor.start()
+    assert slow.begun.wait(LIMIT_SECONDS)
     watch = Watch(worker, fetching, 0.0, lambda why: None, recording=False)
     watch._memory_rows = [(1.0, 2.0, 3.0, 4.0, 5.0)]
     watch._running_rows = [(0, 1, 1, 1, 0, 1.0)]
     watch.send_measured()
     slow.go_on.set()
     executor.join(LIMIT_SECONDS)
-    ((kind, _, tables, *_rest),) = sent
-    assert kind == "measured"
-    assert tables["transfers"] == [transfer]
-    assert {*tables} == {"memory", "transfers"}
+    assert [kind for kind, *_ in sent] == ["measured"] * 2
+    # (which thread has the lane is told by itself, first)
+    placed, measured = (tables for _, _, tables, *_rest in sent)
+    assert {*placed} == {"threads"}
+    assert measured["transfers"] == [transfer]
+    assert {*measured} == {"memory", "transfers"}
 
 
 def test_copies_are_told_of_with_the_runs_that_wait_to_be_sent(worker: Worker) -> None:
