@@ -408,7 +408,7 @@ export type TaskStreamResult = {
     /** By how many seconds its times may be wrong; absent: its clock is the scheduler's. */
     readonly within?: number;
   }[];
-  /** Legend, by time descending; slot 0…11, second and third dozen by `round`; slot -1 = other. */
+  /** Legend, by time descending, those that run for the first time at the end; slot 0…11, second and third dozen by `round`; slot -1 = other. */
   readonly functions: readonly FunctionSlot[];
   readonly running: readonly {
     readonly laneIndex: LaneIndex;

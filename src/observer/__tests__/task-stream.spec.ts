@@ -103,6 +103,39 @@ describe('the task stream', () => {
 describe('what runs', () => {
   const runs = { lane: 0, node: 0, started: 8 };
 
+  it('has the colour of its function before a task of that has ended', () => {
+    const log = drawRuns('0/0 aaaa', { tasks: { a: { function: 'load' } } });
+    const fit = 999;
+    ingestBlock(log, rowsToBlock(49, 'names', [{ id: fit, text: 'fit' }]));
+    ingestBlock(
+      log,
+      rowsToBlock(50, 'running', [{ ...runs, function: fit, span: 1 }])
+    );
+    const live = ask(log, 'task-stream', { now: 20 });
+    const { slot } = log.slots.of('fit');
+    expect(slot).toBeGreaterThanOrEqual(0);
+    expect(live.functions).toMatchObject([
+      { name: 'load', executions: 1 },
+      { name: 'fit', slot, seconds: 0, executions: 0 }
+    ]);
+    // Not where it is hidden.
+    const filter = { functions: ['load'] };
+    expect(ask(log, 'task-stream', { now: 20, filter }).functions).toHaveLength(
+      1
+    );
+    ingestBlock(
+      log,
+      rowsToBlock(51, 'runs', [
+        { run: 9, lane: 0, start: 8, duration: 9, function: fit, span: 1 }
+      ])
+    );
+    expect(ask(log, 'task-stream', { now: 20 }).functions[0]).toMatchObject({
+      name: 'fit',
+      slot,
+      executions: 1
+    });
+  });
+
   it('ends with the run that tells its end, and with its worker', () => {
     const log = drawRuns('0/0 aaaa');
     ingestBlock(log, rowsToBlock(50, 'running', [runs]));

@@ -54,8 +54,8 @@ export function* foldTaskStream(
   const to = runEnd(context);
   const scan = yield* scanStrip(context, from, to);
   const cells = yield* fineCells({ ...context, time: 'all' });
-  const functions = functionsOf(context, cells.held);
   const running = runningOf(context);
+  const functions = functionsOf(context, cells.held, running);
   const settledBefore = log.settledBefore(ended);
   return {
     result: {
@@ -309,10 +309,11 @@ export function newestProcessMemory(log: LogStore): Map<number, number> {
   return process;
 }
 
-/** The legend: functions of the selection by time, of the whole run. */
+/** The legend: functions of the selection by time, of the whole run; at its end those that run for the first time. */
 function functionsOf(
   context: FoldContext,
-  held: ActivityCells
+  held: ActivityCells,
+  running: TaskStreamResult['running']
 ): TaskStreamResult['functions'] {
   const { log } = context;
   const sums = new Map<string, { seconds: number; executions: number }>();
@@ -325,6 +326,11 @@ function functionsOf(
     sums.set(name, sum);
     sum.seconds += held.totalNanoseconds(cell) / 1e9;
     sum.executions += held.executions(cell);
+  }
+  for (const { function: name } of running) {
+    if (!sums.has(name)) {
+      sums.set(name, { seconds: 0, executions: 0 });
+    }
   }
   const whole = log.totalNanoseconds / 1e9;
   // Sorted first: of several functions that wait for a colour, the largest takes it.

@@ -123,6 +123,10 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
       // A worker may report a task as running just after it reported its end.
       const isOver = row.started < stop - 1e-6;
       log.shape.setRunning(lane, { ...row, node: isOver ? NONE_U32 : node });
+      if (node !== NONE_U32) {
+        // It is drawn from now on, and keeps its colour when its first task has ended.
+        log.slots.meet(log.name(row.function));
+      }
       if (row.started > log.now) {
         log.now = row.started;
       }

@@ -259,14 +259,18 @@ export function legendItems(
 ): LegendItem[] {
   const items: LegendItem[] = [];
   if (colourBy === 'function') {
+    const running = new Set(result.running.map(task => task.function));
     for (const item of result.functions) {
+      const isFirst = item.executions === 0 && running.has(item.name);
       items.push({
         kind: 'function',
         name: item.name,
         slot: item.slot,
         round: item.round,
         seconds: item.seconds,
-        text: formatDuration(item.seconds),
+        text: isFirst
+          ? legendWord('running', trans)
+          : formatDuration(item.seconds),
         title: executionsText(item.executions, trans)
       });
     }

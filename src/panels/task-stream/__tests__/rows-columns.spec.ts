@@ -9,7 +9,9 @@ import {
   PartKind,
   RunStatus
 } from '../../../records/enumerations';
+import type { LaneIndex } from '../../../records/ids';
 import type { TableName } from '../../../records/tables';
+import { idOf } from '../../../testing/ids';
 import { rowsToBlock, type Row } from '../../../testing/rows-to-block';
 import { drawRuns, type DrawnTask } from '../../../testing/run-from-text';
 import { english } from '../../../testing/translators';
@@ -458,6 +460,30 @@ describe('the legend', () => {
     for (const { name, slot, round } of result.functions) {
       expect(slots.get(name)).toEqual({ slot, round });
     }
+  });
+
+  it('says of a function that runs for the first time that it runs', () => {
+    const task = {
+      laneIndex: idOf<LaneIndex>(0),
+      key: 'k',
+      span: 0,
+      started: 1
+    };
+    const live = {
+      ...result,
+      functions: [
+        ...result.functions,
+        { name: 'new', slot: 1, round: 0, seconds: 0, executions: 0 }
+      ],
+      running: ['fit', 'new'].map(name => ({ ...task, function: name }))
+    };
+    const texts = legendItems(live, 'function', english).slice(0, 4);
+    expect(texts.map(({ name, text }) => [name, plain(text)])).toEqual([
+      ['load', '10.0 s'],
+      ['fit', '5.00 s'],
+      ['score', '4.00 s'],
+      ['new', 'running']
+    ]);
   });
 
   it('by kind has all computing as one', () => {
