@@ -80,6 +80,33 @@ export class Panel {
     }
   }
 
+  /** As if its borders were dragged: it has another size until `during` is over. */
+  async inSize(
+    size: { readonly width?: number; readonly height?: number },
+    during: () => Promise<void>
+  ): Promise<void> {
+    const widget = this._page
+      .locator('.sw-panel-widget')
+      .filter({ has: this.region });
+    const before = await widget.evaluate(({ style }, { width, height }) => {
+      const { cssText } = style;
+      if (width !== undefined) {
+        style.width = `${width}px`;
+      }
+      if (height !== undefined) {
+        style.height = `${height}px`;
+      }
+      return cssText;
+    }, size);
+    try {
+      await during();
+    } finally {
+      await widget.evaluate(({ style }, cssText) => {
+        style.cssText = cssText;
+      }, before);
+    }
+  }
+
   private async _setMore(name: string | RegExp, isOn: boolean): Promise<void> {
     await this.tool('More').click();
     // Lumino gives an entry that is off the role of a plain one.

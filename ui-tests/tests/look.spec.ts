@@ -12,6 +12,16 @@ for label, rounds in (("small crates", 4), ("large crates", 6)):
             a_round()
 list(sampler.samples)`;
 
+/** Panels' widths, in pixels, beside the limits of the style sheets' rules. */
+const WIDTHS = [
+  226, 259, 260, 300, 339, 340, 420, 460, 519, 520, 640, 759, 760, 880
+];
+/** From what width on a toolbar has one line; others have it in all. */
+const ONE_LINE_FROM: Partial<Record<string, number>> = {
+  'Task Stream': 320,
+  'Memory Sampler': 460
+};
+
 test('default layout, memory runs, both themes', async ({ lab }, info) => {
   const notebook = await lab.open('orchard.ipynb', [START, FUNCTIONS, SAMPLES]);
   await notebook.run(0);
@@ -85,6 +95,57 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
     expect(width).toBeGreaterThan(70);
   });
 
+  await test.step('toolbars have no tool that is cut off, and few a second line', async () => {
+    // As while a run is recorded; in a narrow panel the button keeps its width.
+    await lab
+      .panel('Memory Sampler', CLUSTER)
+      .tool('Record')
+      .locator('span')
+      .last()
+      .evaluate(text => {
+        text.textContent = 'Stop “a run with a rather long name”';
+      });
+    for (const title of TITLES) {
+      const found = await lab
+        .panel(title, CLUSTER)
+        .region.locator('.sw-toolbar')
+        .evaluate(toolbarAt, WIDTHS);
+      expect(found, title).toEqual(
+        WIDTHS.map(width => ({
+          width,
+          lines: width < (ONE_LINE_FROM[title] ?? 0) ? 2 : 1,
+          cutOff: []
+        }))
+      );
+    }
+  });
+
+  await test.step('a low Memory Sampler begins with its whole chart', async () => {
+    const panel = lab.panel('Memory Sampler', CLUSTER);
+    const page = panel.region.locator('.sw-Memory');
+    const align = panel.region.getByRole('radiogroup', { name: 'Align' });
+    await expect(align).toBeVisible();
+    await panel.inSize({ width: 440, height: 220 }, async () => {
+      // (the panel measures itself)
+      await expect(page).toHaveAttribute('data-low', 'true');
+      await expect(align).toBeHidden();
+      const found = await page.evaluate(partsDrawn);
+      expect(found.inView).toEqual(['sw-Memory-chart']);
+      expect(found.asMet).toEqual(found.asDrawn);
+    });
+    await panel.inSize({ width: 440, height: 420 }, async () => {
+      await expect(page).not.toHaveAttribute('data-low');
+      await expect(align).toBeVisible();
+      const found = await page.evaluate(partsDrawn);
+      expect(found.inView.slice(0, 3)).toEqual([
+        'sw-Memory-title',
+        'sw-Memory-chart',
+        'sw-legend'
+      ]);
+      expect(found.asMet).toEqual(found.asDrawn);
+    });
+  });
+
   const light = await lab.panel('Task Stream', CLUSTER).colours();
   await takePicture(lab.page, info.outputPath('light.png'));
   expect(await violations(lab)).toEqual([]);
@@ -116,6 +177,59 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
 
   expect(lab.troubles.errors).toEqual([]);
 });
+
+/** In panels of such widths: how many lines its tools stand in, and the tools that do not stand in it whole. */
+function toolbarAt(
+  toolbar: Element,
+  widths: readonly number[]
+): { width: number; lines: number; cutOff: (string | null)[] }[] {
+  const { style } = toolbar.closest<HTMLElement>('.sw-panel-widget')!;
+  const before = style.width;
+  const found = widths.map(width => {
+    style.width = `${width}px`;
+    const bar = toolbar.getBoundingClientRect();
+    const tools = [...toolbar.children]
+      .map(tool => ({ tool, box: tool.getBoundingClientRect() }))
+      .filter(({ box }) => box.width > 0 && box.height > 0);
+    const isCutOff = (box: DOMRect) =>
+      box.left < bar.left ||
+      box.right > bar.right ||
+      box.top < bar.top ||
+      box.bottom > bar.bottom;
+    return {
+      width,
+      lines: new Set(
+        tools.map(({ box }) => Math.round((box.top + box.bottom) / 2))
+      ).size,
+      cutOff: tools
+        .filter(({ box }) => isCutOff(box))
+        .map(({ tool }) => tool.getAttribute('aria-label') ?? tool.textContent)
+    };
+  });
+  style.width = before;
+  return found;
+}
+
+/** The parts of a panel: those that are whole in view, and all as the keyboard meets them and as they are drawn. */
+function partsDrawn(page: Element): {
+  inView: string[];
+  asMet: string[];
+  asDrawn: string[];
+} {
+  const view = page.getBoundingClientRect();
+  const parts = [...page.children].map(part => ({
+    name: [...part.classList].at(-1)!,
+    box: part.getBoundingClientRect()
+  }));
+  const nameOf = ({ name }: { name: string }) => name;
+  return {
+    inView: parts
+      .filter(({ box }) => box.top >= view.top && box.bottom <= view.bottom)
+      .map(nameOf),
+    asMet: parts.map(nameOf),
+    asDrawn: [...parts].sort((a, b) => a.box.top - b.box.top).map(nameOf)
+  };
+}
 
 /** Relative luminance of what is behind the panel's text. */
 async function luminance(
