@@ -152,6 +152,14 @@ test('panels of two clusters are pinned, titled and compared', async ({
     await compare.region
       .getByRole('combobox', { name: 'Figure' })
       .selectOption('thread');
+    await test.step('scrolled, nothing is seen beside what stays', async () => {
+      await compare.inSize({ width: 260, height: 240 }, async () => {
+        const edges = await compare.region
+          .locator('.sw-Compare')
+          .evaluate(edgesOfWhatStays);
+        expect(edges).toEqual({ above: 0, beside: 0, scrolled: true });
+      });
+    });
     await take('compare-clusters-light');
     if (takesPictures) {
       await lab.setTheme('JupyterLab Dark');
@@ -262,4 +270,35 @@ function picturesOf(lab: Lab, info: TestInfo): (name: string) => Promise<void> {
     await lab.page.mouse.move(800, 4);
     await takePicture(lab.page, path.join(folder, `${name}.png`));
   };
+}
+
+/** In pixels: what is above the heads and at the right of the differences of the first table, when it has scrolled down and sideways. */
+function edgesOfWhatStays(view: Element): {
+  above: number;
+  beside: number;
+  scrolled: boolean;
+} {
+  const table = view.querySelector('table')!;
+  const inTable = table.getBoundingClientRect().top + 40;
+  view.scrollTop += inTable - view.getBoundingClientRect().top;
+  view.scrollLeft = 1;
+  const { left, top } = view.getBoundingClientRect();
+  // (a narrow panel displays no changes)
+  const boxes = (cells: string) =>
+    [...table.querySelectorAll(cells)]
+      .map(cell => cell.getBoundingClientRect())
+      .filter(box => box.width > 0);
+  const largest = (gaps: number[]) =>
+    Math.max(...gaps.map(gap => Math.abs(Math.round(gap))));
+  const found = {
+    above: largest(boxes('thead th').map(box => box.top - top)),
+    beside: largest(
+      boxes('.sw-Compare-difference').map(
+        box => left + view.clientWidth - box.right
+      )
+    ),
+    scrolled: view.scrollTop > 0 && view.scrollLeft > 0
+  };
+  view.scrollTo(0, 0);
+  return found;
 }
