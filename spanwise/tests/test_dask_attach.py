@@ -449,7 +449,8 @@ def test_a_kernel_attaches_by_address(client: distributed.Client) -> None:
 
 
 def test_a_kernel_is_told_why_it_cannot_attach(tmp_path: Path) -> None:
-    assert "Nobody listens" in attach_here(f"tcp://127.0.0.1:{free_port()}")["problem"]
+    with deaf_port() as port:
+        assert "Nobody listens" in attach_here(f"tcp://127.0.0.1:{port}")["problem"]
     assert "'none.pem'" in attach_here("tls://127.0.0.1:1", ca_file="none.pem")["problem"]
     empty = tmp_path / "empty.pem"
     empty.touch()
@@ -480,10 +481,12 @@ def test_a_kernel_is_asked_without_asking_the_scheduler(
     assert link == "http://127.0.0.1:1234/status"
 
 
-def free_port() -> int:
+@contextmanager
+def deaf_port() -> Iterator[int]:
+    """A port at which nobody listens, and within the block nobody else can."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
+        yield int(sock.getsockname()[1])
 
 
 class TestProblems:
@@ -495,8 +498,9 @@ class TestProblems:
         return str(caught.value)
 
     def test_nobody_listens(self) -> None:
-        said = self.problem(f"tcp://127.0.0.1:{free_port()}")
-        assert said.startswith("Nobody listens at tcp://127.0.0.1:")
+        with deaf_port() as port:
+            said = self.problem(f"tcp://127.0.0.1:{port}")
+        assert said.startswith(f"Nobody listens at tcp://127.0.0.1:{port}")
 
     @pytest.mark.parametrize("address", ["", "nonsense://1", "tcp://127.0.0.1:x"])
     def test_no_address(self, address: str) -> None:
