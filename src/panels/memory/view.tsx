@@ -33,7 +33,10 @@ import {
   valueAt
 } from './rows';
 
-/** In pixels: so low a panel is for its chart, and title, legend and runs come by scrolling. The focus goes from one to the next as they stand. */
+/**
+ * In pixels. From here down the chart comes first; title, legend and runs are reached by scrolling, and by Tab in that order. With one line of
+ * tools the panel has 240 px then, where `memory.css` puts tools into More. That goes by the panel: by what tools leave, they would come and go in turns.
+ */
 const LOW = 209;
 
 type MemoryViewProps = {

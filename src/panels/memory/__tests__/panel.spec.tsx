@@ -359,9 +359,19 @@ it('a low panel begins with its chart, for the keyboard and screen readers too',
   const ofLow = ['Memory-chart', 'Memory-title', 'legend'];
   const ofHigh = ['Memory-title', 'Memory-chart', 'legend'];
   expect(parts().slice(0, 3)).toEqual(ofHigh);
-  expect(await resize(209)).toEqual(ofLow);
   expect(await resize(210)).toEqual(ofHigh);
+  expect(await resize(209)).toEqual(ofLow);
   // It is hidden, and comes back as it was.
+  expect(await resize(0)).toEqual(ofLow);
+  expect(await resize(210)).toEqual(ofHigh);
   expect(await resize(0)).toEqual(ofHigh);
-  expect(await resize(100)).toEqual(ofLow);
+});
+
+it('a panel that is low from the start is not drawn otherwise first', async () => {
+  jest.spyOn(HTMLElement.prototype, 'clientHeight', 'get').mockReturnValue(100);
+  // No observer has told it.
+  const node = await shown({});
+  expect(node.querySelector('.sw-Memory')!.firstElementChild!.className).toBe(
+    'sw-Memory-chart'
+  );
 });
