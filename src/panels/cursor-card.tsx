@@ -1,4 +1,4 @@
-/** What the lines of a chart say where the pointer is, as a card. It is over no part of a low chart, and of a high one beside the pointer. */
+/** What the lines of a chart say where the pointer is, as a card. It never covers a low chart; in a high one it stands beside the pointer. */
 import * as React from 'react';
 import type { Box } from './card-place';
 import { FloatingCard } from './floating-card';
@@ -89,7 +89,7 @@ export function CursorCard(props: {
   );
 }
 
-/** What the card is about: the chart's column below the pointer. That of a high chart reaches as far as leaves room at its sides alone. */
+/** What the card is about: the chart's column below the pointer. For a high chart the column is taken as taller than the window, so that the card can only stand beside it. */
 function columnAt(chart: Box, inChart: number, windowHeight: number): Box {
   const x = chart.left + inChart;
   const further = chart.bottom - chart.top > HIGHEST ? windowHeight : 0;

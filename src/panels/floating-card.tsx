@@ -11,7 +11,7 @@ export function FloatingCard(props: {
   readonly pointer?: { readonly x: number; readonly y: number };
   /** What the card is about, as it is now in the window. */
   boxOf(): Box;
-  /** What it is about has scrolled away or is hidden. */
+  /** What it is about has scrolled away or is hidden, or Escape has closed it. */
   onGone(): void;
 }): JSX.Element {
   const { children, pointer = null } = props;
@@ -57,6 +57,13 @@ export function FloatingCard(props: {
         latest.current.onGone();
       }
     };
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') {
+        latest.current.onGone();
+      }
+    };
+    // (the keyboard's focus may be anywhere, and what has it may keep Escape to itself)
+    document.addEventListener('keydown', onKeyDown, true);
     document.addEventListener('scroll', onMove, true);
     window.addEventListener('resize', onMove);
     const observer = new ResizeObserver(() => {
@@ -74,6 +81,7 @@ export function FloatingCard(props: {
       observer.observe(panel);
     }
     return () => {
+      document.removeEventListener('keydown', onKeyDown, true);
       document.removeEventListener('scroll', onMove, true);
       window.removeEventListener('resize', onMove);
       observer.disconnect();
@@ -87,8 +95,8 @@ export function FloatingCard(props: {
 }
 
 /**
- * In browsers without popovers (before Firefox 125 and Safari 17): a panel cuts off what lies outside of it, and as a container of queries it
- * is what the places of fixed elements within it count from.
+ * In browsers without popovers (before Firefox 125 and Safari 17): a panel is a query container: fixed elements in it are placed from its
+ * corner and cut off at its edge.
  */
 function placeWithinPanel(
   card: HTMLElement,

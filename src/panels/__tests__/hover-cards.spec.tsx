@@ -1,4 +1,4 @@
-/** Cards of rows and frames, which panels cut off when they were placed in them. */
+/** Cards of rows, frames and charts stand in the window, since panels cut off what lies outside of them, and go with what they are about. */
 import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import * as React from 'react';
@@ -32,7 +32,7 @@ jest.mock('../../charts/load-plotly', () => ({
       purge: (element: Element) => listeners.delete(element)
     })
 }));
-// Only now, since imports come before what is written.
+// Loaded after the mock: imports would come before it.
 const { MemoryView } = jest.requireActual<typeof Memory>('../memory/view');
 const { SystemView } = jest.requireActual<typeof System>('../system/view');
 
@@ -136,6 +136,12 @@ const point = (
 const scroll = (target: Element) =>
   act(() => {
     target.dispatchEvent(new Event('scroll'));
+  });
+const press = (key: string) =>
+  act(() => {
+    document.activeElement!.dispatchEvent(
+      new KeyboardEvent('keydown', { key, bubbles: true })
+    );
   });
 const hidePanel = () => {
   size = { width: 0, height: 0 };
@@ -308,10 +314,10 @@ describe('a frame of Profile', () => {
     expect(cards()).toEqual([]);
   });
 
-  it('keeps it through answers that number it anew, until one is without it', () => {
+  it('has the card of what the pointer is on, also after answers that move frames', () => {
     const { nodes } = profile;
-    /** As if a function had been sampled that stands before all others. */
-    const later = (name: (known: string) => string): ProfileResult => ({
+    /** As if a function had been sampled so often, which stands before all others. */
+    const withNewcomer = (samples: number): ProfileResult => ({
       ...profile,
       nodes: {
         ...nodes,
@@ -326,20 +332,36 @@ describe('a frame of Profile', () => {
           0,
           ...nodes.parent.slice(1).map(above => (above === 0 ? 0 : above + 1))
         ],
-        name: ['all', 'newcomer', ...nodes.name.slice(1).map(name)],
-        n: [nodes.n[0]! + 1, 1, ...nodes.n.slice(1)]
+        name: ['all', 'newcomer', ...nodes.name.slice(1)],
+        n: [nodes.n[0]! + samples, samples, ...nodes.n.slice(1)]
       }
     });
+    /** Nothing is called. */
+    const rootAlone: ProfileResult = {
+      ...profile,
+      nodes: Object.fromEntries(
+        Object.entries(nodes).map(([column, [root]]) => [column, [root]])
+      ) as unknown as ProfileResult['nodes']
+    };
     const named = () => cards()[0]?.querySelector('strong')?.textContent;
     point('pointermove', chart(), { x: 710, y: 550 });
-    const name = named();
-    expect(name).toBe('execute_task');
-    answer(later(known => known));
-    expect(named()).toBe(name);
-    answer(later(known => (known === name ? 'other' : known)));
+    expect(named()).toBe('execute_task');
+    answer(withNewcomer(1));
+    expect(named()).toBe('execute_task');
+    answer(withNewcomer(nodes.n[0]!));
+    expect(named()).toBe('newcomer');
+    answer(rootAlone);
     expect(cards()).toEqual([]);
-    // The pointer may be elsewhere when it comes again.
-    answer(later(known => known));
+    // The pointer may be elsewhere when there is a frame again.
+    answer(profile);
+    expect(cards()).toEqual([]);
+  });
+
+  it('loses it by Escape, wherever the focus is', () => {
+    point('pointermove', chart(), { x: 710, y: 550 });
+    press('Enter');
+    expect(cards()).toHaveLength(1);
+    press('Escape');
     expect(cards()).toEqual([]);
   });
 });
@@ -415,8 +437,11 @@ describe.each(['memory', 'system'] as const)('a chart of %s', view => {
     expect(places()).toEqual([[980 - 12 - CARD.width, 768 - 4 - CARD.height]]);
   });
 
-  it('loses it when the panel scrolls or is hidden', () => {
+  it('loses it when the panel scrolls or is hidden, and by Escape', () => {
     at(300, 92);
+    tell('plotly_hover', 600, 340);
+    press('Escape');
+    expect(cards()).toEqual([]);
     tell('plotly_hover', 600, 340);
     scroll(document.body);
     expect(cards()).toHaveLength(1);

@@ -14,15 +14,7 @@ import { FloatingCard } from '../floating-card';
 import type { ITheme } from '../panel-context';
 import { useSize } from '../use-size';
 import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
-import {
-  factsOf,
-  type Found,
-  type FrameTree,
-  labelOf,
-  nodeOfKey,
-  pathKey,
-  placeOf
-} from './rows';
+import { factsOf, type Found, type FrameTree, labelOf, placeOf } from './rows';
 
 const LABEL_FROM = 34;
 /** Low rows have a low foot, so that it stays clear of the words above it. */
@@ -44,7 +36,7 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
   const box = React.useRef<HTMLDivElement>(null);
   const canvas = React.useRef<HTMLCanvasElement>(null);
   const size = useSize(box);
-  const [hovered, setHovered] = React.useState<Hover | null>(null);
+  const [hovered, setHovered] = React.useState<Pointer | null>(null);
   const timer = React.useRef(0);
   const drawn = React.useMemo(
     () => icicle(tree, focus, size.width),
@@ -75,17 +67,17 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
     };
   });
 
-  const shapeUnder = (event: React.MouseEvent): FrameShape | null => {
+  const shapeUnder = ({ x, y }: Pointer): FrameShape | null => {
     const rect = canvas.current?.getBoundingClientRect();
     return rect === undefined
       ? null
       : shapeAt(
           drawn.shapes,
-          event.clientX - rect.left,
-          Math.floor((event.clientY - rect.top) / height)
+          x - rect.left,
+          Math.floor((y - rect.top) / height)
         );
   };
-  const show = (next: Hover | null, afterMilliseconds: number) => {
+  const show = (next: Pointer | null, afterMilliseconds: number) => {
     window.clearTimeout(timer.current);
     timer.current = window.setTimeout(
       () => setHovered(next),
@@ -97,26 +89,18 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
     setHovered(null);
   };
   const onPointerMove = (event: React.PointerEvent) => {
-    const shape = shapeUnder(event);
-    show(
-      shape && {
-        frame: pathKey(tree, shape.node),
-        x: event.clientX,
-        y: event.clientY
-      },
-      hovered === null ? 80 : 0
-    );
+    const pointer = { x: event.clientX, y: event.clientY };
+    show(shapeUnder(pointer) && pointer, hovered === null ? 80 : 0);
   };
-  const pointed = React.useMemo(() => {
-    const node = hovered === null ? null : nodeOfKey(tree, hovered.frame);
-    return drawn.shapes.find(shape => shape.node === node);
-  }, [tree, drawn, hovered]);
-  // It is not to come back with the frame, when the pointer is elsewhere.
+  // Each answer may move frames below a pointer that rests.
+  const pointed = hovered && shapeUnder(hovered);
+  // When no frame is there, no later one must get a card: the pointer may be elsewhere.
+  const isOverNone = hovered !== null && pointed === null;
   React.useEffect(() => {
-    if (hovered !== null && pointed === undefined) {
+    if (isOverNone) {
       setHovered(null);
     }
-  }, [hovered, pointed]);
+  }, [isOverNone]);
   return (
     <div
       ref={box}
@@ -129,7 +113,7 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
       onPointerMove={onPointerMove}
       onPointerLeave={hide}
       onClick={event => {
-        const shape = shapeUnder(event);
+        const shape = shapeUnder({ x: event.clientX, y: event.clientY });
         // The frame that it is about goes elsewhere.
         hide();
         props.onSelect(shape?.node ?? null);
@@ -148,7 +132,7 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
       }}
     >
       <canvas ref={canvas} aria-hidden="true" />
-      {hovered !== null && pointed !== undefined && (
+      {hovered !== null && pointed !== null && (
         <FloatingCard
           pointer={hovered}
           boxOf={() => {
@@ -169,12 +153,8 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
   );
 }
 
-/** A frame, by its path since each answer numbers frames anew, and where the pointer is in the window. */
-type Hover = {
-  readonly frame: string;
-  readonly x: number;
-  readonly y: number;
-};
+/** Where it is in the window. */
+type Pointer = { readonly x: number; readonly y: number };
 
 function FrameFacts(props: {
   readonly tree: FrameTree;
