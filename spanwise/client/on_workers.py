@@ -14,6 +14,8 @@ from importlib.metadata import version
 from types import FrameType
 from typing import Any
 
+from spanwise.current_frames import current_frames
+
 #: As `distributed` lists them; those that are not installed have None.
 PACKAGES = (
     "spanwise",
@@ -83,7 +85,7 @@ def _version(name: str) -> str | None:
 
 def stacks_here() -> dict[int, list[str]]:
     """What runs here: the scheduler's id of each task to its frames, the outermost first."""
-    frames: Mapping[int, FrameType] = sys._current_frames()
+    frames: Mapping[int, FrameType] = current_frames()
     found = {}
     for thread in threading.enumerate():
         # Only threads that run tasks have these.

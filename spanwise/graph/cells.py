@@ -22,6 +22,7 @@ from typing import Any
 import dask
 
 from spanwise.bounded_map import BoundedMap
+from spanwise.current_frames import current_frames
 from spanwise.graph.roots import RootAnnotation, enter, keep_threads
 from spanwise.graph.span_record import SpanRecord
 
@@ -271,7 +272,7 @@ def _main_frames() -> Iterator[FrameType]:
     """The frames of the main thread, where cells run, innermost first."""
     main = threading.main_thread()
     is_here = threading.current_thread() is main
-    frame = sys._getframe() if is_here else sys._current_frames().get(main.ident or 0)
+    frame = sys._getframe() if is_here else current_frames().get(main.ident or 0)
     while frame is not None:
         yield frame
         frame = frame.f_back

@@ -64,7 +64,6 @@ together when their rows are asked for, once a second::
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Sequence
 from math import floor, inf, isnan
@@ -73,6 +72,7 @@ from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 from spanwise.bounded_map import BoundedMap
+from spanwise.current_frames import current_frames
 from spanwise.measure.clocks import CoreWait, ThreadClock
 from spanwise.measure.looks import (
     LONGEST,
@@ -616,7 +616,7 @@ class ThreadSampler:
         moved = False
         facts = self._facts
         codes_of = self.stacks.codes_of
-        frames = sys._current_frames()
+        frames = current_frames()
         try:
             for lane, row, part, began, began_cpu, busy_since, stop, ends, dues, since in busy:
                 executor = lane.executor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -246,7 +247,7 @@ class Machine:
         monkeypatch.setattr(watching, "thread_time", lambda: self.cpu)
         monkeypatch.setattr(sampling, "thread_time", lambda: self.cpu)
         # What the looked at thread's stack is is no matter here.
-        monkeypatch.setattr(sampling.sys, "_current_frames", dict)
+        monkeypatch.setattr(sys, "_current_frames", dict)
         watch: Any = Watch(worker, SimpleNamespace(), 0.0, print)  # type: ignore[arg-type]
         watch.times = LookTimes(0.0, LOOK_SECONDS, seed=seed)
         watch.sampler._lanes[0].clock = turns.sampler._lanes[0].clock

@@ -153,7 +153,7 @@ def test_an_idle_executor_is_not_sampled():
 def test_a_look_that_fails_lets_go_of_the_frames(monkeypatch):
     """They hold what tasks hold, and this very frame."""
     frames = {1: object()}
-    monkeypatch.setattr(sampling.sys, "_current_frames", lambda: frames)
+    monkeypatch.setattr(sys, "_current_frames", lambda: frames)
     sampler = sampler_of(FakeExecutor((A, None)))
     sampler._lanes[0].clock = SimpleNamespace(read=lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
@@ -239,7 +239,7 @@ def test_a_thread_that_has_not_run_is_looked_at_by_its_clock_alone(monkeypatch):
     """It stands where it stood; once it has run, its stack is taken anew."""
     taken = []
     take = sys._current_frames
-    monkeypatch.setattr(sampling.sys, "_current_frames", lambda: taken.append(1) or take())
+    monkeypatch.setattr(sys, "_current_frames", lambda: taken.append(1) or take())
     still = Still()
     try:
         sampler = sampler_of(still.executor)
@@ -272,12 +272,12 @@ def test_a_stack_from_before_the_clock_was_read_is_not_kept(monkeypatch):
 
         def take_and_go_on():
             frames = take()
-            monkeypatch.setattr(sampling.sys, "_current_frames", take)
+            monkeypatch.setattr(sys, "_current_frames", take)
             still.go_on.set()
             wait_until("it stands again", lambda: stands(still.thread, "second"))
             return frames
 
-        monkeypatch.setattr(sampling.sys, "_current_frames", take_and_go_on)
+        monkeypatch.setattr(sys, "_current_frames", take_and_go_on)
         look(sampler, 100.0 + INTERVAL, INTERVAL)
         for number in range(2, 12):
             look(sampler, 100.0 + number * INTERVAL, INTERVAL)
@@ -334,7 +334,7 @@ def test_what_has_no_frame_is_seen_at_each_look(monkeypatch, code):
     stands = SimpleNamespace(f_code=code, f_back=None)
     ident = threading.get_ident()
     for number, frame in enumerate([stands, stands, computes, computes, stands, stands]):
-        monkeypatch.setattr(sampling.sys, "_current_frames", lambda frame=frame: {ident: frame})
+        monkeypatch.setattr(sys, "_current_frames", lambda frame=frame: {ident: frame})
         # (a thread that has run is seen anew)
         sampler._lanes[0].clock = SimpleNamespace(read=lambda number=number: number * INTERVAL)
         look(sampler, 100.0 + (number + 1) * INTERVAL, INTERVAL)

@@ -20,6 +20,8 @@ import time
 from collections import Counter, deque
 from types import FrameType
 
+from spanwise.current_frames import current_frames
+
 #: Seconds of which samples are kept, as `distributed` keeps a thousand cycles.
 KEPT_SECONDS = 1000
 #: Frames kept of a stack, counted from the innermost.
@@ -129,7 +131,7 @@ class Machinery:
 
     def _see(self, now: float, owed: list[tuple[_Thread, float]]) -> None:
         """Note where threads rest, and give those that work what they are owed."""
-        frames = sys._current_frames()
+        frames = current_frames()
         try:
             for thread, spent in owed:
                 frame = frames.get(thread.ident)
