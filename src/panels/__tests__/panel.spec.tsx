@@ -1,3 +1,4 @@
+import { Clipboard } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
 import { MessageLoop } from '@lumino/messaging';
 import { Signal } from '@lumino/signaling';
@@ -586,6 +587,26 @@ describe('SpanwisePanel', () => {
     panel.breaks = false;
     get(panel, '.sw-button-primary').click();
     expect(await drawn(panel)).toContain('3 tasks');
+    quiet.mockRestore();
+  });
+
+  it('copies what is known of an error also where pages have no clipboard', async () => {
+    const quiet = jest.spyOn(console, 'error').mockImplementation();
+    const copy = jest.spyOn(Clipboard, 'copyToSystem').mockReturnValue();
+    const made = setUp({});
+    panel = made.panel;
+    panel.breaks = true;
+    made.feed.setClusters(clusterInfo());
+    made.feed.running[0]?.answer(ANSWER);
+    await drawn(panel);
+    // (JupyterLab's way needs none)
+    expect('clipboard' in navigator).toBe(false);
+    [...panel.node.querySelectorAll<HTMLElement>('.sw-state button')]
+      .find(({ textContent }) => textContent === 'Copy details')!
+      .click();
+    const details = 'Error: the chart is <b>broken</b>\n    at ';
+    expect(copy.mock.calls).toEqual([[expect.stringContaining(details)]]);
+    copy.mockRestore();
     quiet.mockRestore();
   });
 
