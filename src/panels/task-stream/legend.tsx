@@ -32,12 +32,17 @@ export function Legend(props: {
   }
   const { functions } = selection.filter;
   const items = legendItems(result, model.colourBy, trans);
-  const count = items.filter(item => item.kind === 'function').length;
-  const surplus = isOpen ? 0 : Math.max(0, count - SHOWN_FUNCTIONS);
+  // Those that run for the first time are the last, and always shown: their boxes are being drawn.
   let place = 0;
-  const shown = items.filter(
-    item => item.kind !== 'function' || (place += 1) <= count - surplus
+  const more = new Set(
+    items.filter(
+      item =>
+        item.kind === 'function' &&
+        (place += 1) > SHOWN_FUNCTIONS &&
+        !item.isFirst
+    )
   );
+  const shown = isOpen ? items : items.filter(item => !more.has(item));
   return (
     <ul className="sw-legend" aria-label={trans.__('Legend')}>
       {shown.map(item => (
@@ -66,7 +71,7 @@ export function Legend(props: {
           )}
         </li>
       ))}
-      {count > SHOWN_FUNCTIONS && (
+      {more.size > 0 && (
         <li>
           <button
             type="button"
@@ -76,7 +81,7 @@ export function Legend(props: {
           >
             {isOpen
               ? trans.__('fewer')
-              : trans.__('%1 other functions', surplus)}
+              : trans.__('%1 other functions', more.size)}
           </button>
         </li>
       )}

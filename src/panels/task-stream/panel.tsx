@@ -31,7 +31,7 @@ import { SelectedTask } from './selected-task';
 import { askTasks, type TaskQuestion } from './task-query';
 import { TaskTable } from './task-table';
 import type { Viewport } from './viewport';
-import { clockText, legendItems } from './rows';
+import { clockText, legendRows } from './rows';
 
 const ZOOM_STEP = 1.6;
 
@@ -267,14 +267,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         { name: trans.__('Thread time'), numeric: true },
         { name: trans.__('Executions'), numeric: true }
       ],
-      rows: legendItems(result, 'function', trans).map(item => {
-        const known = result.functions.find(other => other.name === item.name);
-        return [
-          { text: item.name, value: item.name },
-          { text: item.text, value: known?.seconds ?? null },
-          { text: item.title, value: known?.executions ?? null }
-        ];
-      })
+      rows: legendRows(result, trans)
     };
   }
 

@@ -238,6 +238,8 @@ type LegendItem =
       readonly slot: number;
       readonly round: number;
       readonly seconds: number;
+      /** None of its runs has ended: it has no seconds yet, and its colour no other place that names it. */
+      readonly isFirst: boolean;
       /** "54.1 s" */
       readonly text: string;
       /** "32 executions" */
@@ -268,10 +270,13 @@ export function legendItems(
         slot: item.slot,
         round: item.round,
         seconds: item.seconds,
+        isFirst,
         text: isFirst
           ? legendWord('running', trans)
           : formatDuration(item.seconds),
-        title: executionsText(item.executions, trans)
+        title: isFirst
+          ? trans.__('runs for the first time')
+          : executionsText(item.executions, trans)
       });
     }
   } else {
@@ -314,6 +319,29 @@ export function legendItems(
     }
   }
   return items;
+}
+
+/** The legend as a table, for the export: figures only. */
+export function legendRows(
+  result: TaskStreamResult,
+  trans: Trans
+): TableCell[][] {
+  const known = new Map(result.functions.map(item => [item.name, item]));
+  return legendItems(result, 'function', trans).map(item => {
+    const figures = item.kind === 'function' ? known.get(item.name) : undefined;
+    return [
+      cellOf.text(item.name),
+      figures === undefined
+        ? { text: item.text, value: null }
+        : cellOf.seconds(figures.seconds),
+      figures === undefined
+        ? { text: item.title, value: null }
+        : {
+            text: executionsText(figures.executions, trans),
+            value: figures.executions
+          }
+    ];
+  });
 }
 
 /** Slot and round by function name, for boxes whose tile names the function. */
@@ -687,6 +715,8 @@ export function summaryText(result: TaskStreamResult, trans: Trans): string {
   }
   const most = result.functions
     .slice(0, 3)
+    // (one that runs for the first time has taken none yet)
+    .filter(({ seconds }) => seconds > 0)
     .map(item => `${item.name} ${formatDuration(item.seconds)}`);
   if (most.length > 0) {
     sentences.push(trans.__('Most time: %1.', most.join(', ')));

@@ -24,6 +24,7 @@ import {
   fusedWith,
   type HoveredBox,
   legendItems,
+  legendRows,
   partRows,
   placeText,
   slotsByName,
@@ -462,28 +463,57 @@ describe('the legend', () => {
     }
   });
 
+  const task = {
+    laneIndex: idOf<LaneIndex>(0),
+    key: 'k',
+    span: 0,
+    started: 1
+  };
+  const live = {
+    ...result,
+    functions: [
+      ...result.functions,
+      { name: 'new', slot: 1, round: 0, seconds: 0, executions: 0 }
+    ],
+    running: ['fit', 'new'].map(name => ({ ...task, function: name }))
+  };
+
   it('says of a function that runs for the first time that it runs', () => {
-    const task = {
-      laneIndex: idOf<LaneIndex>(0),
-      key: 'k',
-      span: 0,
-      started: 1
-    };
-    const live = {
-      ...result,
-      functions: [
-        ...result.functions,
-        { name: 'new', slot: 1, round: 0, seconds: 0, executions: 0 }
-      ],
-      running: ['fit', 'new'].map(name => ({ ...task, function: name }))
-    };
     const texts = legendItems(live, 'function', english).slice(0, 4);
-    expect(texts.map(({ name, text }) => [name, plain(text)])).toEqual([
-      ['load', '10.0 s'],
-      ['fit', '5.00 s'],
-      ['score', '4.00 s'],
-      ['new', 'running']
+    expect(
+      texts.map(({ name, text, title }) => [name, text, title].map(plain))
+    ).toEqual([
+      ['load', '10.0 s', '1 execution'],
+      ['fit', '5.00 s', '2 executions'],
+      ['score', '4.00 s', '2 executions'],
+      ['new', 'running', 'runs for the first time']
     ]);
+  });
+
+  it('as a table has figures, also of a function that runs for the first time', () => {
+    const rows = legendRows(live, english).map(row =>
+      row.map(({ text, value }) => [plain(text), value])
+    );
+    expect(rows.slice(1, 4)).toEqual([
+      [
+        ['fit', 'fit'],
+        ['5.00 s', 5],
+        ['2 executions', 2]
+      ],
+      [
+        ['score', 'score'],
+        ['4.00 s', 4],
+        ['2 executions', 2]
+      ],
+      [
+        ['new', 'new'],
+        ['0 s', 0],
+        ['0 executions', 0]
+      ]
+    ]);
+    expect(rows.slice(4).map(([, , parts]) => parts)).toEqual(
+      kinds.map(([, , , title]) => [title, null])
+    );
   });
 
   it('by kind has all computing as one', () => {
@@ -730,6 +760,14 @@ describe('the picture in words', () => {
     expect(
       plain(summaryText({ ...one, tasks: 2, executions: 1 }, english))
     ).toContain('. 1 execution of functions. ');
+    // None of another function has ended.
+    const { functions } = one;
+    const first = { ...functions[0]!, name: 'new', seconds: 0, executions: 0 };
+    const two = { ...one, functions: [...functions, first] };
+    expect(plain(summaryText(two, english))).toMatch(/: inc 3\.00 s\.$/);
+    expect(summaryText({ ...one, functions: [first] }, english)).not.toContain(
+      'Most time'
+    );
     expect(plain(summaryText(nothing, english))).toBe(
       '0 tasks in 0 s. 0 workers. 0 threads.'
     );
