@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from spanwise import Client
+from spanwise.current_frames import current_frames
 from spanwise.observed.profiles import NOTHING_DONE, empty_tree, profile_of_stacks
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_profile import content_of, named, walk
@@ -147,7 +148,7 @@ class Looks:
 
     def is_waiting(self) -> bool:
         """Whether the server is where it was found resting."""
-        frame = sys._current_frames()[self._server.thread.ident or 0]
+        frame = current_frames()[self._server.thread.ident or 0]
         is_serving = frame.f_code is Server.serve.__code__
         return is_serving and (frame.f_code, frame.f_lineno) in self._seen.rests
 

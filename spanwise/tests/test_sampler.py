@@ -20,6 +20,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from spanwise.current_frames import current_frames
 from spanwise.graph import binding
 from spanwise.measure import sampler as sampling
 from spanwise.measure.clocks import CoreWait, ThreadClock
@@ -294,7 +295,7 @@ def stands(thread: threading.Thread, function: str = "first") -> bool:
     clock = ThreadClock(thread.ident)
     before = clock.read()
     time.sleep(0.02)
-    frame = sys._current_frames()[thread.ident]
+    frame = current_frames()[thread.ident]
     names = []
     while frame is not None:
         names.append(frame.f_code.co_name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import sys
 import threading
 import traceback
 from collections import Counter
@@ -18,6 +17,7 @@ import spanwise
 from spanwise import Client
 from spanwise.client import scatter as scatter_module
 from spanwise.client.peers import Unreachable
+from spanwise.current_frames import current_frames
 from spanwise.errors import ClusterError
 from spanwise.records.enumerations import ITEM_MISSING, ITEM_OK
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
@@ -342,7 +342,7 @@ def held_messages(type_: str) -> int:
     The collector does not list them all: workers freeze what they have.
     """
     held = 0
-    for frame in sys._current_frames().values():
+    for frame in current_frames().values():
         for each, _ in traceback.walk_stack(frame):
             values = list(each.f_locals.values())
             held += sum(isinstance(value, Message) and value.type == type_ for value in values)
