@@ -4,6 +4,7 @@ import * as React from 'react';
 import { PlotlyView } from '../../charts/plotly-view';
 import type { MemoryResult } from '../../wire/panel-link';
 import { CursorCard, useCursor } from '../cursor-card';
+import { useFocusThatStays } from '../focus-that-stays';
 import { formatBytes, formatInstant, formatOffsetTick } from '../format';
 import { isSumOfLimits, limitSentence } from '../limit-sentence';
 import { Loading } from '../loading';
@@ -58,6 +59,7 @@ type MemoryViewProps = {
 export function MemoryView(props: MemoryViewProps): JSX.Element {
   const { result, align, show, hidden, range, isLocal, context, trans } = props;
   const page = React.useRef<HTMLDivElement>(null);
+  useFocusThatStays(page, '.sw-Memory', () => ['.sw-Memory-title']);
   const room = useSize(page).height;
   const isLow = room > 0 && room <= LOW;
   const box = React.useRef<HTMLDivElement>(null);
@@ -84,7 +86,8 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
   const cluster = context.cluster.current;
   const chosen = context.selection.filter.workers ?? [];
   const head = (
-    <div key="title" className="sw-block-title sw-Memory-title">
+    // (it takes the focus of the link within it)
+    <div key="title" className="sw-block-title sw-Memory-title" tabIndex={-1}>
       <span title={title}>{title}</span>
       {range !== undefined && (
         <button

@@ -1,13 +1,13 @@
 /** The profile: icicle, legend, activity line, and the facts of the selected frame beside or below them. */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { closeIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import type { TimeRange } from '../../wire/panel-link';
+import { Drawer } from '../drawer';
+import { useFocusThatStays } from '../focus-that-stays';
 import { legendWord } from '../format';
 import { Swatch } from '../mark';
 import type { ITheme } from '../panel-context';
-import { ToolButton } from '../toolbar';
 import { ActivityView } from './activity-view';
 import type { Activity } from './figure';
 import { IcicleView } from './icicle-view';
@@ -43,7 +43,11 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
   const title =
     focus === null ? trans.__('all functions') : nameOf(tree, focus, trans);
   const page = React.useRef<HTMLDivElement>(null);
-  useFocusThatStays(page);
+  // The drawer keeps it, if it was there and is open.
+  useFocusThatStays(page, '.sw-Profile', had => [
+    ...(had.closest('.sw-drawer') === null ? [] : ['.sw-drawer-body']),
+    '.sw-Profile-icicle'
+  ]);
   return (
     <div ref={page} className="sw-Profile">
       <div className="sw-Profile-main">
@@ -103,23 +107,6 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
   );
 }
 
-/** What had the focus may be gone after a drawing, as a link is that was followed: the drawer has it then, if it was there and is open, or the chart. */
-function useFocusThatStays(page: React.RefObject<HTMLElement>): void {
-  const { activeElement } = document;
-  const had =
-    page.current?.contains(activeElement) === true ? activeElement : null;
-  const isInDrawer = had !== null && had.closest('.sw-drawer') !== null;
-  React.useLayoutEffect(() => {
-    if (had?.isConnected === false) {
-      const find = (place: string) =>
-        page.current?.querySelector<HTMLElement>(place);
-      const next =
-        (isInDrawer && find('.sw-drawer-body')) || find('.sw-Profile-icicle');
-      next?.focus({ preventScroll: true });
-    }
-  });
-}
-
 function FrameDetails(
   props: ProfileViewProps & { readonly node: number; onClose(): void }
 ): JSX.Element {
@@ -127,25 +114,12 @@ function FrameDetails(
   const facts = factsOf(tree, node, trans);
   const slot = tree.result.nodes.slot[node] ?? -1;
   return (
-    <section
-      className="sw-drawer sw-Profile-details"
-      role="region"
-      aria-label={trans.__('Selected frame')}
-      onKeyDown={event => {
-        if (event.key === 'Escape') {
-          event.preventDefault();
-          event.stopPropagation();
-          props.onClose();
-        }
-      }}
+    <Drawer
+      className="sw-Profile-details"
+      label={trans.__('Selected frame')}
+      trans={trans}
+      onClose={props.onClose}
     >
-      <div className="sw-drawer-tools">
-        <ToolButton
-          label={trans.__('Close')}
-          icon={closeIcon}
-          onClick={props.onClose}
-        />
-      </div>
       {/* It scrolls, so that it must be reached by keyboard; the button stays where it is. */}
       <div
         className="sw-drawer-body"
@@ -241,6 +215,6 @@ function FrameDetails(
           </>
         )}
       </div>
-    </section>
+    </Drawer>
   );
 }

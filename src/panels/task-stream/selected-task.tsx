@@ -1,9 +1,11 @@
 /** The drawer under the lanes: the selected task whole, what its time went into, and what can be done with it. */
 import { Clipboard } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { closeIcon, copyIcon } from '@jupyterlab/ui-components';
+import { copyIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { RunDetail } from '../../wire/panel-link';
+import { Drawer } from '../drawer';
+import { useFocusThatStays } from '../focus-that-stays';
 import { formatBytes, formatDuration, formatInstant } from '../format';
 import type { PanelContext } from '../panel-context';
 import { type Mark, markOf, Swatch } from '../mark';
@@ -63,30 +65,32 @@ export function SelectedTask(props: {
       isWanted = false;
     };
   }, [feed, clusterId, run]);
+  const drawer = React.useRef<HTMLElement>(null);
+  useFocusThatStays(drawer, '.sw-TaskStream', () => [
+    '.sw-drawer-body',
+    '.sw-drawer-tools button',
+    '.sw-TaskStream-lanes'
+  ]);
   if (run === null) {
     return null;
   }
   return (
-    <section
-      className="sw-drawer"
-      role="region"
-      aria-label={trans.__('Selected task')}
-    >
-      <div className="sw-drawer-tools">
-        {answer.kind === 'run' && (
+    <Drawer
+      elementRef={drawer}
+      label={trans.__('Selected task')}
+      tools={
+        answer.kind === 'run' && (
           <ToolButton
             label={trans.__('Copy key')}
             icon={copyIcon}
             // (there is no `navigator.clipboard` where Jupyter is reached over http, from another machine)
             onClick={() => Clipboard.copyToSystem(answer.run.key)}
           />
-        )}
-        <ToolButton
-          label={trans.__('Close')}
-          icon={closeIcon}
-          onClick={() => selection.select(null)}
-        />
-      </div>
+        )
+      }
+      trans={trans}
+      onClose={() => selection.select(null)}
+    >
       {answer.kind === 'run' ? (
         <RunFacts
           run={answer.run}
@@ -104,7 +108,7 @@ export function SelectedTask(props: {
               : ''}
         </div>
       )}
-    </section>
+    </Drawer>
   );
 }
 

@@ -189,3 +189,11 @@ it('is of its cluster and its alignment', async () => {
   await samplesCome(50);
   expect(plotly.range).toEqual([0, 55]);
 });
+
+it('the focus of *Show all*, which goes away, stays in the panel', async () => {
+  await drag(20, 30);
+  buttons('Show all')[0]!.focus();
+  await settled(() => buttons('Show all')[0]!.click());
+  expect(buttons('Show all')).toEqual([]);
+  expect(document.activeElement!.classList).toContain('sw-Memory-title');
+});

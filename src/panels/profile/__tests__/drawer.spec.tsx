@@ -66,7 +66,8 @@ it('is closed by its button, which does not scroll with its facts; these can be 
   expect(body.textContent).toContain('samples');
   expect(body.contains(close())).toBe(false);
   expect(drawer()!.classList).toContain('sw-drawer');
-  close().focus();
+  // (as in Safari, where a click gives a button no focus)
+  expect(document.activeElement).toBe(document.body);
   close().click();
   expect(drawer()).toBeNull();
   expect(document.activeElement?.getAttribute('aria-label')).toBe(

@@ -18,11 +18,11 @@ let done: (() => Promise<void>) | undefined;
 
 afterEach(() => done?.());
 
-/** The drawer of a run. */
+/** The drawer of a run, below lanes. */
 async function shown(
   run: RunDetail,
   slots: ReadonlyMap<string, { slot: number; round: number }> = new Map()
-): Promise<HTMLElement> {
+): Promise<{ page: HTMLElement; feed: FakeFeed; selection: SelectionModel }> {
   Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
   const feed = new FakeFeed();
   feed.setClusters(clusterInfo());
@@ -44,20 +44,23 @@ async function shown(
   };
   await act(async () =>
     root.render(
-      <SelectedTask
-        context={context}
-        slots={slots}
-        trans={nullTranslator.load('spanwise')}
-        onShow={() => undefined}
-      />
+      <div className="sw-TaskStream">
+        <div className="sw-TaskStream-lanes" tabIndex={0} />
+        <SelectedTask
+          context={context}
+          slots={slots}
+          trans={nullTranslator.load('spanwise')}
+          onShow={() => undefined}
+        />
+      </div>
     )
   );
-  return page;
+  return { page, feed, selection };
 }
 
 it('has its buttons beside what scrolls, which can be reached by keyboard', async () => {
   const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
-  const page = await shown(run);
+  const { page } = await shown(run);
   const body = page.querySelector<HTMLElement>('.sw-drawer-body')!;
   expect(body.tabIndex).toBe(0);
   const names = (root: Element) =>
@@ -75,7 +78,7 @@ it('has its buttons beside what scrolls, which can be reached by keyboard', asyn
 
 it('copies the key also where pages have no clipboard', async () => {
   const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
-  const page = await shown(run);
+  const { page } = await shown(run);
   // (JupyterLab's way needs none)
   expect('clipboard' in navigator).toBe(false);
   const copy = jest.spyOn(Clipboard, 'copyToSystem').mockReturnValue();
@@ -103,7 +106,7 @@ it('paints computing in the colours of its functions, bar and legend alike', asy
     ['transpose', { slot: 3, round: 0 }],
     ['matmul', { slot: 1, round: 1 }]
   ]);
-  const page = await shown(runDetail(log, 0)!, slots);
+  const { page } = await shown(runDetail(log, 0)!, slots);
   const fills = (of: string) =>
     [...page.querySelectorAll<HTMLElement>(of)].map(each =>
       each.style.getPropertyValue('--sw-fill')
@@ -122,7 +125,7 @@ it('paints computing in the colours of its functions, bar and legend alike', asy
   expect(lined).toHaveLength(2);
   // A task that is all computing, too.
   await done!();
-  const whole = await shown(
+  const { page: whole } = await shown(
     runDetail(drawRuns('0/0 aa', { tasks: { a: { function: 'score' } } }), 0)!,
     new Map([['score', { slot: 6, round: 0 }]])
   );
@@ -131,4 +134,58 @@ it('paints computing in the colours of its functions, bar and legend alike', asy
       .querySelector<HTMLElement>('.sw-bar-part')!
       .style.getPropertyValue('--sw-fill')
   ).toBe('var(--sw-fn-7)');
+});
+
+describe('the focus', () => {
+  const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
+  const button = (page: HTMLElement, name: string) =>
+    page.querySelector<HTMLElement>(`[aria-label="${name}"]`)!;
+  const press = (key: string) =>
+    act(async () => {
+      document.activeElement!.dispatchEvent(
+        new KeyboardEvent('keydown', { key, bubbles: true })
+      );
+    });
+
+  it('goes to the lanes when *Close* is pressed, which itself need not have had it', async () => {
+    const { page } = await shown(run);
+    // (as in Safari, where a click gives a button no focus)
+    expect(document.activeElement).toBe(document.body);
+    await act(async () => button(page, 'Close').click());
+    expect(page.querySelector('.sw-drawer')).toBeNull();
+    expect(document.activeElement!.className).toBe('sw-TaskStream-lanes');
+  });
+
+  it('goes there by Escape from anywhere in the drawer', async () => {
+    for (const place of ['.sw-drawer-body', '[aria-label="Copy key"]']) {
+      const { page, selection } = await shown(run);
+      page.querySelector<HTMLElement>(place)!.focus();
+      await press('Enter');
+      expect(selection.selectedRun).toBe(run.run);
+      await press('Escape');
+      expect(selection.selectedRun).toBeNull();
+      expect(document.activeElement!.className).toBe('sw-TaskStream-lanes');
+      await done!();
+    }
+  });
+
+  it('stays in the drawer when the next task has no key to copy', async () => {
+    const { page, feed, selection } = await shown(run);
+    button(page, 'Copy key').focus();
+    Object.assign(feed, { detail: () => Promise.resolve(null) });
+    await act(async () => selection.select({ kind: 'run', run: 1 }));
+    expect(button(page, 'Copy key')).toBeNull();
+    expect(document.activeElement).toBe(button(page, 'Close'));
+  });
+
+  it('is taken from nothing else', async () => {
+    const { selection } = await shown(run);
+    const elsewhere = document.body.appendChild(
+      document.createElement('button')
+    );
+    elsewhere.focus();
+    await act(async () => selection.select(null));
+    expect(document.activeElement).toBe(elsewhere);
+    elsewhere.remove();
+  });
 });
