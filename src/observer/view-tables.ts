@@ -1,5 +1,5 @@
 import type { TableName } from '../records/tables';
-import type { ViewName } from '../wire/panel-link';
+import type { TimeRange, ViewName } from '../wire/panel-link';
 import type { LogStore } from './store/log-store';
 
 const WORK: readonly TableName[] = [
@@ -14,7 +14,7 @@ const WORK: readonly TableName[] = [
   'running'
 ];
 
-/** The tables that each view looks at: a watch is answered again only when one of them has new rows. */
+/** The tables that each view looks at: without new rows of one of them only time changes the answer. */
 const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   spans: WORK,
   summary: WORK,
@@ -28,7 +28,34 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   system: ['system', 'workers']
 };
 
-/** Stays equal as long as the view's answer does. */
+/** Views that tell how long tasks have been running. */
+const GROWING: ReadonlySet<ViewName> = new Set([
+  'spans',
+  'summary',
+  'task-stream',
+  'fine-metrics'
+]);
+
+/**
+ * Whether an answer changes while tasks run that write no row.
+ *
+ * @param countsTo - up to when it counts, in seconds since the cluster's start.
+ */
+export function changesByTime(
+  view: ViewName,
+  time: TimeRange,
+  countsTo: number
+): boolean {
+  if (time !== 'all' && 'last' in time) {
+    return true;
+  }
+  // The others tell of the whole run, whatever range is asked for.
+  const isOver =
+    view === 'fine-metrics' && time !== 'all' && time.to <= countsTo;
+  return GROWING.has(view) && !isOver;
+}
+
+/** Stays equal as long as the view's answer does, as far as {@link changesByTime} does not say otherwise. */
 export function viewVersion(log: LogStore, view: ViewName): string {
   return TABLES_OF_VIEW[view]
     .map(table => log.blocks.get(table) ?? 0)

@@ -85,6 +85,11 @@ export class ObservedCluster {
     return this.state === 'ended';
   }
 
+  /** Whether tasks run, as far as is known: of a cluster that cannot be reached it is not. */
+  get isBusy(): boolean {
+    return this.state === 'running' && this.store.shape.running.size > 0;
+  }
+
   /** Wall clock seconds; Infinity while it lives. */
   get endedAt(): number {
     return this._endedAt ?? Infinity;

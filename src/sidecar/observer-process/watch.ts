@@ -1,4 +1,5 @@
 /** One watch of a panel: when it is answered, and with what. In the observer process. */
+import { changesByTime } from '../../observer/view-tables';
 import { paramsOf } from '../../wire/question';
 import type { Filter, TimeRange, ViewName } from '../../wire/panel-link';
 import {
@@ -13,6 +14,8 @@ import { foldFailedSentence, notArrivedSentence } from './sentences';
 const DEFAULT_HZ = 4;
 /** A watch may take a quarter of the process: an answer that took 100 ms is repeated after 400 ms at the earliest. */
 const REST_PER_WORK = 4;
+/** While tasks run, an answer that tells how long they do is made again after this time, though no row came. */
+const GROWN_MILLISECONDS = 1000;
 /** A timer takes 24 days at most, and runs at once if it is given more. */
 const LONGEST_TIMER_MILLISECONDS = 3_600_000;
 /** Answers that may be under way before the panel acknowledges that it drew one. */
@@ -41,8 +44,9 @@ type WatchOutput = {
 };
 
 /**
- * Answers at once, then whenever the rows that the view looks at have changed, at most maxHz times a second. While two answers are not
- * acknowledged nothing is computed: the next answer is the newest, which is all that merging would give.
+ * Answers at once, then whenever the rows that the view looks at have changed, at most maxHz times a second; and, while tasks run that
+ * write no row, once a second if time alone changes the answer. While two answers are not acknowledged nothing is computed: the next answer
+ * is the newest, which is all that merging would give.
  *
  * With maxHz 0 it is a query: one answer, after `afterSeq` if that is given.
  */
@@ -52,7 +56,12 @@ export class RunningWatch {
   private _acknowledged = 0;
   private _sentVersion: string | undefined;
   private _nextAt = 0;
+  /** When the answer that was sent is to be made again if tasks still run. Of one time for all that were given it: they share the next. */
+  private _grownAt = Infinity;
+  /** Up to when it counts, in seconds since the cluster's start. */
+  private _countsTo = 0;
   private _timer: NodeJS.Timeout | undefined;
+  private _timerAt = 0;
   private _computing = false;
   private _generation = 0;
   private _disposed = false;
@@ -186,20 +195,28 @@ export class RunningWatch {
       this._isRefused ||
       this._output.isFull() ||
       this._computing ||
-      this._timer !== undefined ||
+      (this._timer !== undefined && this._timerAt <= this._nextAt) ||
       !this._hasArrived ||
       (this._isQuery && this._seq > 0) ||
-      this._seq - this._acknowledged >= MOST_UNACKNOWLEDGED ||
-      this._sentVersion ===
-        answerVersion(this._entry.cluster, this._question.view)
+      this._seq - this._acknowledged >= MOST_UNACKNOWLEDGED
     ) {
       return;
     }
-    const wait = this._nextAt - Date.now();
+    const dueAt = this._dueAt();
+    if (this._timer !== undefined && this._timerAt <= dueAt) {
+      return;
+    }
+    clearTimeout(this._timer);
+    this._timer = undefined;
+    if (dueAt === Infinity) {
+      return;
+    }
+    const wait = dueAt - Date.now();
     if (wait <= 0) {
       void this._answer();
       return;
     }
+    this._timerAt = dueAt;
     this._timer = setTimeout(
       () => {
         this._timer = undefined;
@@ -207,6 +224,18 @@ export class RunningWatch {
       },
       Math.min(wait, LONGEST_TIMER_MILLISECONDS)
     );
+  }
+
+  /** When the next answer is due: Infinity if it would be the one that was sent. */
+  private _dueAt(): number {
+    const { cluster } = this._entry;
+    const { view, time } = this._question;
+    if (this._sentVersion !== answerVersion(cluster, view)) {
+      return this._nextAt;
+    }
+    return cluster.isBusy && changesByTime(view, time, this._countsTo)
+      ? Math.max(this._nextAt, this._grownAt)
+      : Infinity;
   }
 
   private async _answer(): Promise<void> {
@@ -235,7 +264,10 @@ export class RunningWatch {
       const hz = this._request.maxHz || DEFAULT_HZ;
       this._nextAt =
         Date.now() + Math.max(1000 / hz, answer.milliseconds * REST_PER_WORK);
-      const { logId } = this._entry.cluster.store;
+      const { cluster } = this._entry;
+      this._grownAt = answer.at + GROWN_MILLISECONDS;
+      this._countsTo = cluster.now() - (Date.now() - answer.at) / 1000;
+      const { logId } = cluster.store;
       const seq = this._seq + 1;
       this._output.snapshot(this._request.id, seq, logId, answer);
       // Counted only after sending: an answer that was too long to be sent is never acknowledged.
@@ -250,6 +282,7 @@ export class RunningWatch {
         this._entry.cluster,
         this._question.view
       );
+      this._grownAt = Infinity;
       this._nextAt = Date.now() + 1000;
       const sentence = foldFailedSentence(this._question.view, error);
       this._output.failure(this._request.id, sentence);

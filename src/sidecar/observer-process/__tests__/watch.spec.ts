@@ -1,9 +1,13 @@
+import { NONE_U32 } from '../../../records/enumerations';
 import { emptyCluster } from '../../../testing/observed-cluster';
 import { drawBlocks } from '../../../testing/run-from-text';
+import { type Row, rowsToBlock } from '../../../testing/rows-to-block';
 import { waitFor } from '../../../testing/wait-for';
-import { answerVersion, type Answer } from '../answers';
+import type { ViewName } from '../../../wire/panel-link';
+import { type Answer, Answers, answerVersion } from '../answers';
 import type { ClusterEntry } from '../clusters';
 import { RunningWatch } from '../watch';
+import { WorkQueue } from '../work-queue';
 import { encoded } from './observer-fixture';
 
 const drawn = drawBlocks('0/0 aaaa');
@@ -20,6 +24,8 @@ function more(n: number): Uint8Array {
 class WatchFixture {
   readonly cluster = emptyCluster();
   canSend = true;
+  /** Whether the page acknowledges at once what it is sent. */
+  isRead = false;
   isFull = false;
   readonly asked: number[] = [];
   readonly sent: number[] = [];
@@ -27,22 +33,27 @@ class WatchFixture {
   isDone = false;
   readonly watch: RunningWatch;
 
-  /** @param cost - what the watch is told that an answer cost, in milliseconds. */
-  constructor(request: { maxHz: number; afterSeq?: number }, cost = 0) {
+  /** @param _cost - what the watch is told that an answer cost, in milliseconds. */
+  constructor(
+    request: { maxHz: number; afterSeq?: number },
+    private readonly _cost = 0,
+    view: ViewName = 'tasks'
+  ) {
     const entry = {
       cluster: this.cluster,
       answers: {
         get: (_question: unknown, _urgent: boolean, afterSeq = 0) => {
           this.asked.push(afterSeq);
           return Promise.resolve({
-            version: answerVersion(this.cluster, 'tasks'),
-            milliseconds: cost
+            version: answerVersion(this.cluster, view),
+            milliseconds: this._cost,
+            at: Date.now()
           } as Answer);
         }
       }
     } as unknown as ClusterEntry;
     this.watch = new RunningWatch(
-      { id: 1, view: 'tasks', filter: {}, time: 'all', params: {}, ...request },
+      { id: 1, view, filter: {}, time: 'all', params: {}, ...request },
       entry,
       {
         snapshot: (_id, seq) => {
@@ -50,6 +61,9 @@ class WatchFixture {
             throw new Error('too long');
           }
           this.sent.push(seq);
+          if (this.isRead) {
+            queueMicrotask(() => this.watch.ack(seq));
+          }
         },
         failure: (_id, sentence) => this.failures.push(sentence),
         done: () => (this.isDone = true),
@@ -57,6 +71,12 @@ class WatchFixture {
         owner: this
       }
     );
+  }
+
+  /** The cluster tells what runs on the drawing's thread: nothing, if left out. */
+  tellRunning(row: Row = { node: NONE_U32 }): void {
+    const seq = this.cluster.store.seq + 1;
+    this.cluster.take([encoded(rowsToBlock(seq, 'running', [row]))]);
   }
 }
 
@@ -215,5 +235,151 @@ describe('a watch', () => {
     expect(fixture.failures).toEqual([
       expect.stringContaining('did not arrive within 10 s')
     ]);
+  });
+});
+
+describe('a watch while tasks run that write no row', () => {
+  let fixture: WatchFixture;
+  beforeEach(() => {
+    jest.useFakeTimers();
+  });
+  afterEach(() => {
+    fixture.watch.dispose();
+    jest.useRealTimers();
+  });
+
+  /** A watch of a cluster in which one task has begun to run, with what it was sent so far. */
+  async function begun(view: ViewName, cost = 0): Promise<WatchFixture> {
+    fixture = new WatchFixture({ maxHz: 4 }, cost, view);
+    fixture.isRead = true;
+    fixture.cluster.take(blocks);
+    fixture.tellRunning({ started: 5 });
+    await jest.advanceTimersByTimeAsync(cost * 4 + 500);
+    fixture.sent.length = 0;
+    return fixture;
+  }
+
+  it.each<ViewName>(['spans', 'summary', 'task-stream', 'fine-metrics'])(
+    'of %s goes on once a second, until none runs',
+    async view => {
+      const { sent, asked } = await begun(view);
+      await jest.advanceTimersByTimeAsync(10_000);
+      expect(sent).toHaveLength(10);
+      fixture.tellRunning();
+      await jest.advanceTimersByTimeAsync(1000);
+      expect(sent).toHaveLength(11);
+      await jest.advanceTimersByTimeAsync(30_000);
+      expect(sent).toHaveLength(11);
+      expect(jest.getTimerCount()).toBe(0);
+      const { length } = asked;
+      fixture.tellRunning({ started: 50 });
+      await jest.advanceTimersByTimeAsync(10_500);
+      expect(asked).toHaveLength(length + 11);
+    }
+  );
+
+  it('rests four times as long as an answer took', async () => {
+    const { sent } = await begun('fine-metrics', 1000);
+    await jest.advanceTimersByTimeAsync(40_000);
+    expect(sent).toHaveLength(10);
+  });
+
+  it('is answered as soon as rows come', async () => {
+    const { sent, cluster } = await begun('fine-metrics');
+    await jest.advanceTimersByTimeAsync(1000);
+    const { length } = sent;
+    await jest.advanceTimersByTimeAsync(300);
+    cluster.take([more(2)]);
+    await jest.advanceTimersByTimeAsync(0);
+    expect(sent).toHaveLength(length + 1);
+  });
+
+  it('does nothing where time changes no figure', async () => {
+    const { sent, watch } = await begun('tasks');
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(sent).toEqual([]);
+    expect(jest.getTimerCount()).toBe(0);
+    watch.change({ time: { last: 60 } });
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(sent).toHaveLength(11);
+  });
+
+  it('goes on with a range until that is over', async () => {
+    const { sent, watch, cluster } = await begun('fine-metrics');
+    watch.change({ time: { from: 0, to: cluster.now() + 5.5 } });
+    await jest.advanceTimersByTimeAsync(30_000);
+    expect(sent).toHaveLength(7);
+    watch.change({ time: { from: 0, to: cluster.now() - 1 } });
+    await jest.advanceTimersByTimeAsync(30_000);
+    expect(sent).toHaveLength(8);
+  });
+
+  it('makes nothing for a page that does not acknowledge, nor when it has gone', async () => {
+    const { asked, sent, watch } = await begun('task-stream');
+    fixture.isRead = false;
+    await jest.advanceTimersByTimeAsync(30_000);
+    expect(sent).toHaveLength(2);
+    const { length } = asked;
+    watch.dispose();
+    await jest.advanceTimersByTimeAsync(30_000);
+    expect(asked).toHaveLength(length);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('tells nothing of a cluster that cannot be reached', async () => {
+    const { sent, cluster } = await begun('task-stream');
+    cluster.linkLost();
+    await jest.advanceTimersByTimeAsync(500);
+    sent.length = 0;
+    await jest.advanceTimersByTimeAsync(30_000);
+    expect(sent).toEqual([]);
+  });
+
+  it('does not make an answer again that fails', async () => {
+    const { asked } = await begun('task-stream');
+    fixture.canSend = false;
+    await jest.advanceTimersByTimeAsync(1000);
+    const { length } = asked;
+    await jest.advanceTimersByTimeAsync(30_000);
+    expect(fixture.failures).toHaveLength(1);
+    expect(asked).toHaveLength(length);
+  });
+
+  it('is made once for all that ask the same, and tells how long they run', async () => {
+    await begun('fine-metrics');
+    const { cluster } = fixture;
+    const answers = new Answers(cluster, new WorkQueue());
+    const told = new Map<number, number>();
+    const watches: RunningWatch[] = [];
+    for (const id of [1, 2, 3]) {
+      const watch: RunningWatch = new RunningWatch(
+        { id, view: 'fine-metrics', filter: {}, time: 'all', params: {} },
+        { cluster, answers },
+        {
+          snapshot: (_id, seq, _logId, { at, result }) => {
+            queueMicrotask(() => watch.ack(seq));
+            told.set(
+              at,
+              result.view === 'fine-metrics' ? result.wallSeconds : NaN
+            );
+          },
+          failure: (_id, sentence) => {
+            throw new Error(sentence);
+          },
+          done: () => undefined,
+          isFull: () => false,
+          owner: {}
+        }
+      );
+      watches.push(watch);
+      await jest.advanceTimersByTimeAsync(80);
+    }
+    await jest.advanceTimersByTimeAsync(5500);
+    const seconds = [...told.values()];
+    expect(seconds).toHaveLength(6);
+    for (const [i, each] of seconds.slice(1).entries()) {
+      expect(each - seconds[i]!).toBeCloseTo(1, 1);
+    }
+    watches.forEach(watch => watch.dispose());
   });
 });
