@@ -695,9 +695,17 @@ export type FineMetricsResult = {
    * tasks which still run included, and its idle time; where sums were told, the selection's. Left out by an observer of before.
    */
   readonly wholeSeconds?: number;
-  /** Time on threads of what the filter hides. */
+  /**
+   * Time on threads of the selection's tasks that still run; what they did with it is known when they end. 0 once the run is over: what has
+   * not ended by then is not accounted for. Left out by an observer of before.
+   */
+  readonly runningSeconds?: number;
+  /** Time on threads of what the filter hides, as far as it has ended. */
   readonly otherSpansSeconds: number;
-  /** Idle time that is not the selection's share; selection + idle + otherSpansSeconds + otherIdleSeconds = capacitySeconds, unless sums were told. */
+  /**
+   * Idle time that is not the selection's share; selection (`runningSeconds` included) + idle + otherSpansSeconds + what the others' tasks
+   * still run + otherIdleSeconds = capacitySeconds, unless sums were told.
+   */
   readonly otherIdleSeconds: number;
   /** `gil` may be wrong by so many seconds, which are `blocked` ones then, or the other way round. */
   readonly gilErrorSeconds: number;

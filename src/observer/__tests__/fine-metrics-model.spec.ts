@@ -260,6 +260,7 @@ describe('fine metrics of a drawn cluster', () => {
             });
             const idle = sum(result.idle, row => row.seconds);
             expect(result.wholeSeconds).toBeCloseTo(own + idle + running, 6);
+            expect(result.runningSeconds).toBeCloseTo(running, 6);
             const whole = unit === 'seconds' ? result.capacitySeconds : total;
             const share = (value: number): unknown =>
               whole > 0 ? expect.closeTo(value / whole, 9) : null;
@@ -350,14 +351,15 @@ describe('fine metrics of a drawn cluster', () => {
           );
           const running = goingSeconds(going, from, to);
           const result = ask(log, 'fine-metrics', { filter, time, now: END });
+          const selected = goingSeconds(ownGoing, from, to);
+          expect(result.runningSeconds).toBeCloseTo(selected, 6);
+          const over = ask(log, 'fine-metrics', { filter, time, ended: true });
+          expect(over.runningSeconds).toBe(0);
           const idle = sum(result.idle, row => row.seconds);
           const { capacitySeconds, otherSpansSeconds, otherIdleSeconds } =
             result;
           expect(result.attributedNanoseconds / 1e9).toBeCloseTo(own, 6);
-          expect(result.wholeSeconds).toBeCloseTo(
-            own + idle + goingSeconds(ownGoing, from, to),
-            6
-          );
+          expect(result.wholeSeconds).toBeCloseTo(own + idle + selected, 6);
           // It is in none of the answer's other figures.
           expect(
             own + idle + otherSpansSeconds + otherIdleSeconds + running

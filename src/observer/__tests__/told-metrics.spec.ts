@@ -176,6 +176,20 @@ it('has each unit, and names of units', () => {
   ]);
 });
 
+it('tells how long the selected tasks have run which still do', () => {
+  const log = logOf(SUMS);
+  // A task of node 1, which is g of span b.
+  const running = [{ lane: 1, node: 1, function: id('g'), started: 2.5 }];
+  ingestBlock(log, rowsToBlock(11, 'running', running));
+  const seconds = (functions: readonly string[], ended = false) => {
+    const asked = { filter: { functions }, now: 4, ended };
+    return ask(log, 'fine-metrics', asked).runningSeconds;
+  };
+  expect(seconds(['g'])).toBeCloseTo(1.5);
+  expect(seconds(['f'])).toBe(0);
+  expect(seconds(['g'], true)).toBe(0);
+});
+
 it('leaves idle time out of the seconds of tasks, for they overlap', () => {
   const result = fineMetrics(logOf(SUMS));
   // Two threads for the two seconds in which some task was unfinished, and tasks for two of these four.

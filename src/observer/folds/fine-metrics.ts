@@ -122,6 +122,7 @@ export function* foldFineMetrics(
         ...outsideTasks(context, fine)
       ],
       wholeSeconds,
+      runningSeconds: context.ended ? 0 : idle.runningSeconds,
       otherSpansSeconds: (cells.totalNanoseconds - attributedNanoseconds) / 1e9,
       gilErrorSeconds: gilErrorNanoseconds / 1e9,
       attributedNanoseconds,

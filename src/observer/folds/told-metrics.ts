@@ -105,6 +105,7 @@ export function* foldToldMetrics(
         ...outsideTasks(context, fine)
       ],
       wholeSeconds: seconds,
+      runningSeconds: context.ended ? 0 : idle.runningSeconds,
       otherSpansSeconds: Math.max(0, allSeconds - seconds),
       gilErrorSeconds: 0,
       attributedNanoseconds: Math.round(seconds * 1e9),

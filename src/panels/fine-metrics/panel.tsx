@@ -68,6 +68,18 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
         ]
       };
     }
+    if (
+      result.unit !== 'seconds' &&
+      result.account !== 'told' &&
+      result.byFunction.length === 0 &&
+      result.background.length === 0
+    ) {
+      return {
+        icon: this.face.icon,
+        title: trans.__('Nothing has ended yet.'),
+        sentence: trans.__('Bytes and counts are known when a task ends.')
+      };
+    }
     // Dask's workers tell with their heartbeats, and seconds of every task: bytes and counts may never come.
     return result.account === 'told' &&
       result.unit === 'seconds' &&

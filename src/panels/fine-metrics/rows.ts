@@ -422,6 +422,19 @@ type GroupSum = {
   readonly shareText: string;
 };
 
+const STILL_RUNNING = {
+  id: 'running',
+  label: 'still running',
+  role: { kind: 'running' },
+  group: 'still running'
+} as const;
+const NOT_ACCOUNTED = {
+  id: 'rest',
+  label: 'not accounted for',
+  role: { kind: 'rest' },
+  group: 'the rest'
+} as const;
+
 type Headline = {
   readonly parts: readonly Part[];
   /** "CPU 2 min 21 s · 60 %", in drawing order. */
@@ -434,8 +447,10 @@ type Headline = {
  * The bar over everything that is selected. In seconds its parts add up to the
  * capacity, or to the selection's part of it: what the threads did, and idle time
  * by cause; if the measures leave a rest, it is shown as "not accounted for", never
- * spread. While tasks run, the rest belongs to them: what a task did with its
- * seconds is known when it ends.
+ * spread. What tasks that still run have taken is a part of its own: what a task did
+ * with its seconds is known when it ends.
+ *
+ * @param isRunning - for an observer that does not tell `runningSeconds`: whether tasks run, to which all the rest then belongs.
  */
 export function headlineOf(
   result: FineMetricsResult,
@@ -464,31 +479,19 @@ export function headlineOf(
     return { parts, groups: groupsOf(parts, busy, unit), total: busy };
   }
   const idle = idleSeconds(result);
+  const { runningSeconds } = result;
   // Rounding may lift the parts above the whole; the bar is then as long as its parts.
-  const total = Math.max(wholeOf(result), busy + idle);
+  const total = Math.max(wholeOf(result), busy + idle + (runningSeconds ?? 0));
   const parts = withError(partsOf(activities, total, unit), result);
-  const rest = total - busy - idle;
-  if (isSeen(rest, total)) {
-    parts.push(
-      part(
-        isRunning
-          ? {
-              id: 'rest',
-              label: 'still running',
-              role: { kind: 'running' },
-              group: 'still running'
-            }
-          : {
-              id: 'rest',
-              label: 'not accounted for',
-              role: { kind: 'rest' },
-              group: 'the rest'
-            },
-        rest,
-        total,
-        unit
-      )
-    );
+  const left = total - busy - idle;
+  const running = runningSeconds ?? (isRunning ? left : 0);
+  for (const [shown, seconds] of [
+    [STILL_RUNNING, running],
+    [NOT_ACCOUNTED, left - running]
+  ] as const) {
+    if (isSeen(seconds, total)) {
+      parts.push(part(shown, seconds, total, unit));
+    }
   }
   parts.push(...idleParts(result, total, isLocal));
   return {
@@ -518,14 +521,10 @@ function wholeOf(result: FineMetricsResult): number {
     : capacitySeconds;
 }
 
-/** Whether no task of the selection has held a thread, ended or not. */
+/** Whether no task of the selection has held a thread, ended or not. (An observer of before does not tell of those that run.) */
 export function hasNoTask(result: FineMetricsResult): boolean {
-  const whole = wholeOf(result);
-  const busy = result.attributedNanoseconds / 1e9;
-  return (
-    result.byFunction.length === 0 &&
-    !isSeen(whole - busy - idleSeconds(result), whole)
-  );
+  const { byFunction, runningSeconds = 0 } = result;
+  return byFunction.length === 0 && runningSeconds <= 0;
 }
 
 function isSeen(rest: number, whole: number): boolean {

@@ -29,7 +29,7 @@ import {
 type FineMetricsViewProps = {
   readonly result: FineMetricsResult;
   readonly order: FunctionOrder;
-  /** Tasks are running: their seconds are not in the answer yet. */
+  /** Tasks are running; of use where the answer is of an observer that does not tell of their seconds. */
   readonly isRunning: boolean;
   /** Of a run without a cluster. */
   readonly isLocal: boolean;

@@ -71,24 +71,32 @@ it.each([
 });
 
 it.each([
-  [0, 'The filter matches no task.'],
-  [1.5, 'still running']
+  ['seconds', 0, 'The filter matches no task.'],
+  ['seconds', 1.5, 'still running'],
+  // (of long runs: a share that is not seen)
+  ['seconds', 1e-5, 'under this filter, '],
+  ['bytes', 0, 'The filter matches no task.'],
+  ['bytes', 1.5, 'Bytes and counts are known when a task ends.'],
+  ['count', 0, 'The filter matches no task.'],
+  ['count', 1.5, 'Bytes and counts are known when a task ends.']
 ])(
-  'with %s s of running tasks under a filter, of which none has ended, says: %s',
-  async (runningSeconds, words) => {
+  'in %s with %s s of running tasks under a filter, of which none has ended, says: %s',
+  async (unit, runningSeconds, words) => {
     const { feed, contexts } = labContext();
     feed.setClusters(clusterInfo({ running: 1 }));
     const context = contexts.get({ name: 'first-look' });
-    const panel = fineMetricsPanel.create({ context, state: undefined });
+    const panel = fineMetricsPanel.create({ context, state: { unit } });
     context.selection.toggleFunction('b', false);
     Widget.attach(panel, document.body);
     feed.running[0]!.answer({
       ...metrics,
+      unit,
       byFunction: [],
       byActivity: [],
       attributedNanoseconds: 0,
       idle: [{ cause: 'nothing-runnable', seconds: 0.5 }],
-      wholeSeconds: 0.5 + runningSeconds
+      wholeSeconds: 0.5 + runningSeconds,
+      runningSeconds
     });
     await waitFor('the panel', () => {
       MessageLoop.flush();
@@ -98,3 +106,40 @@ it.each([
     context.selection.clear();
   }
 );
+
+it('says of a paused answer what it said, whatever runs by now', async () => {
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo({ running: 1 }));
+  const context = contexts.get({ name: 'first-look' });
+  const panel = fineMetricsPanel.create({ context, state: undefined });
+  Widget.attach(panel, document.body);
+  const said = async (words: string) => {
+    await waitFor('the panel', () => {
+      MessageLoop.flush();
+      return panel.node.textContent?.includes(words) === true;
+    });
+    await panel.renderPromise;
+    const legend = panel.node.querySelector('ul[aria-label="Legend"]');
+    return legend?.textContent ?? '';
+  };
+  const live = {
+    ...metrics,
+    wholeSeconds: metrics.wholeSeconds! + 30,
+    runningSeconds: 30
+  };
+  feed.running[0]!.answer(live);
+  expect(await said('still running')).toContain('still running');
+  const pause = '[aria-label="Pause"]';
+  panel.node.querySelector<HTMLElement>(pause)!.click();
+  // All have ended since, and left something that nobody accounts for.
+  feed.setClusters(clusterInfo({ running: 0 }));
+  feed.running[0]!.answer({ ...live, runningSeconds: 0 });
+  await said('still running');
+  MessageLoop.flush();
+  await panel.renderPromise;
+  const paused = await said('still running');
+  expect(paused).not.toContain('not accounted for');
+  panel.node.querySelector<HTMLElement>(pause)!.click();
+  expect(await said('not accounted for')).not.toContain('still running');
+  panel.dispose();
+});

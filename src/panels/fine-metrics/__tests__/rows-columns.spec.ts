@@ -127,7 +127,7 @@ describe('the bar', () => {
     ]);
     const running = headlineOf(result, true).parts[7]!;
     expect(said([running])).toEqual([
-      ['rest', 'still running', 'still running', '2 min 30 s', '38 %']
+      ['running', 'still running', 'still running', '2 min 30 s', '38 %']
     ]);
     expect(running.role).toEqual({ kind: 'running' });
   });
@@ -180,18 +180,35 @@ describe('the bar', () => {
   });
 
   it('has what tasks of the selection that still run have taken', () => {
-    const more = { ...filtered, wholeSeconds: 280 };
-    for (const isRunning of [true, false]) {
-      const { parts, total } = headlineOf(more, isRunning);
-      expect(total).toBe(280);
-      const rest = parts.find(({ id }) => id === 'rest')!;
-      expect([rest.label, plain(rest.text), plain(rest.shareText)]).toEqual([
-        isRunning ? 'still running' : 'not accounted for',
-        '30.0 s',
-        '11 %'
-      ]);
+    const ofRest = (result: FineMetricsResult, isRunning: boolean) => {
+      const { parts, total } = headlineOf(result, isRunning);
       expect(sum(parts.map(({ share }) => share!))).toBeCloseTo(1, 12);
+      expect(total).toBe(Math.max(result.wholeSeconds!, 280));
+      return parts
+        .filter(({ id }) => ['running', 'rest'].includes(id))
+        .map(({ label, text }) => `${label} ${plain(text)}`);
+    };
+    const own = { ...filtered, runningSeconds: 30 };
+    const more = { ...own, wholeSeconds: 290 };
+    // (whether other tasks of the cluster run is of no account)
+    for (const isRunning of [true, false]) {
+      expect(ofRest({ ...more, wholeSeconds: 280 }, isRunning)).toEqual([
+        'still running 30.0 s'
+      ]);
+      expect(ofRest(more, isRunning)).toEqual([
+        'still running 30.0 s',
+        'not accounted for 10.0 s'
+      ]);
+      expect(ofRest({ ...more, runningSeconds: 0 }, isRunning)).toEqual([
+        'not accounted for 40.0 s'
+      ]);
+      // Rounding may lift them above the whole.
+      expect(ofRest(own, isRunning)).toEqual(['still running 30.0 s']);
     }
+    // An observer of before does not tell how long.
+    const before: FineMetricsResult = { ...filtered, wholeSeconds: 290 };
+    expect(ofRest(before, true)).toEqual(['still running 40.0 s']);
+    expect(ofRest(before, false)).toEqual(['not accounted for 40.0 s']);
   });
 
   it('is the same from an observer of before, which does not tell its whole', () => {
