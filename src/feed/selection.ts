@@ -1,7 +1,7 @@
 /**
  * The selection of one cluster (or of one notebook, over all its clusters): which tasks are looked at, in which time, and which one of
- * them is selected. One per notebook or cluster name in a page; every panel of it follows. Plain data inside, so that a layout restore,
- * undo and tests get it for free.
+ * them is selected. One per notebook or cluster name in a page; every panel of it follows, and those of others that show the same cluster
+ * (`src/lab/context-pool.ts`). Plain data inside, so that a layout restore, undo and tests get it for free.
  */
 import type { FilteredStatus } from '../records/enumerations';
 import type { IDisposable } from '@lumino/disposable';

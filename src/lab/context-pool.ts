@@ -1,11 +1,11 @@
 /**
- * One cluster reference and one selection per notebook (or name of a cluster without one), shared by all its panels and the sidebar, so
- * that one filter acts on all of them and on no other notebook's. Panels that are pinned to one of the notebook's clusters have a reference
- * of their own, and the same filter as long as the notebook's other panels show that cluster:
+ * One cluster reference and one selection per notebook (or name of a cluster without one), shared by all its panels and the sidebar.
+ * Panels that are pinned to one of the notebook's clusters have a reference of their own. Who shows the same cluster has the same filter,
+ * whichever notebook it is open for, so that one filter acts on all that show the cluster and on nothing else:
  *
- *     {notebook: a}                    first-look        survey
- *     {notebook: a, name: first-look}  first-look        first-look
- *                                      └ one filter ┘    └ two ┘
+ *     {notebook: a}                    first-look ┐           survey
+ *     {notebook: a, name: first-look}  first-look │ one       first-look ┐ one
+ *     {notebook: b}                    first-look ┘ filter    first-look ┘ filter
  *
  * Selections are kept in JupyterLab's state database.
  */
@@ -168,9 +168,6 @@ export class ContextPool extends Disposing {
       release: () => this._release(entry)
     };
     const [peer] = this._peersOf(context);
-    if (peer !== undefined) {
-      selection.restore(peer.selection.state);
-    }
     const entry: Entry = {
       context,
       timer: {},
@@ -198,10 +195,14 @@ export class ContextPool extends Disposing {
       }
       this._saveSoon(entry);
     });
+    if (peer !== undefined) {
+      // After `changed` is connected, so that it is saved too: after a reload each asks for its own.
+      selection.restore(peer.selection.state);
+    }
     return entry;
   }
 
-  /** Other contexts of the same notebook that show the same cluster. */
+  /** Other contexts that show the same cluster, of its other notebooks too. */
   private _peersOf({ cluster }: PanelContext): PanelContext[] {
     const id = cluster.current?.cluster;
     const contexts = [...this._entries.values()].map(({ context }) => context);
@@ -209,9 +210,7 @@ export class ContextPool extends Disposing {
       ? []
       : [...new Set(contexts)].filter(
           other =>
-            other.cluster !== cluster &&
-            other.cluster.current?.cluster === id &&
-            other.cluster.target.notebook === cluster.target.notebook
+            other.cluster !== cluster && other.cluster.current?.cluster === id
         );
   }
 
@@ -220,7 +219,7 @@ export class ContextPool extends Disposing {
     const { cluster, selection } = entry.context;
     const had = entry.shown;
     entry.shown = cluster.current?.cluster;
-    if (had !== undefined && had !== entry.shown) {
+    if (had !== entry.shown) {
       const [peer] = this._peersOf(entry.context);
       if (peer !== undefined) {
         selection.restore(peer.selection.state);

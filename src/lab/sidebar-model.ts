@@ -147,7 +147,7 @@ export class SidebarModel extends Disposing {
   choose(cluster: ClusterInfo): void {
     this._hasChosen = true;
     this._hasTurned = true;
-    // A notebook that shares the cluster keeps its own filter.
+    // A notebook that shares the cluster goes on with its own next one.
     const near = this._front ?? undefined;
     this.follow(this._options.contexts.targetOf(cluster, 'follows', near));
   }

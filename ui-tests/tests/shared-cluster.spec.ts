@@ -77,17 +77,27 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
     await expect(panel.chips).toContainText('north.ipynb › load');
     await expect(functions).toContainText('row');
     await expect(functions).not.toContainText('sail');
+    // The panel is open for north.ipynb; the other notebook's sidebar filters it as well.
+    await south.activate();
+    await lab.sidebar
+      .span('south.ipynb')
+      .getByRole('treeitem', { name: 'load' })
+      .locator('.sw-span-tree-tag')
+      .click();
+    await expect(panel.chips).toContainText('south.ipynb › load');
+    await expect(functions).toContainText('sail');
+    await expect(functions).not.toContainText('row');
     await lab.sidebar.item('Task Stream').press('Control+Enter');
     const stream = lab.panel('Task Stream', name.join(' '));
     await stream.showTable(true);
-    await expect(stream.table).toContainText('north.ipynb › load');
+    await expect(stream.table).toContainText('south.ipynb › load');
     await stream.showTable(false);
     await takePicture(lab.page, info.outputPath('light.png'));
     await lab.setTheme('JupyterLab Dark');
     await takePicture(lab.page, info.outputPath('dark.png'));
     await stream.tool('Clear filter').click();
     await stream.showTable(true);
-    await expect(stream.table).toContainText('south.ipynb › load');
+    await expect(stream.table).toContainText('north.ipynb › load');
   });
 
   await test.step('Scale adds workers', async () => {

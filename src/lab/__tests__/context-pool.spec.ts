@@ -7,7 +7,7 @@ const inB = clusterInfo({ cluster: 'b', notebook: { path: 'b.ipynb' } });
 describe('ContextPool', () => {
   afterEach(() => jest.useRealTimers());
 
-  it('gives all panels of a notebook one selection, and another notebook another', () => {
+  it('gives all panels of a notebook one selection, and another notebook with another cluster another', () => {
     const { feed, contexts } = labContext();
     feed.setClusters(inA, inB);
     const a = contexts.get({ notebook: 'a.ipynb' });
@@ -16,6 +16,62 @@ describe('ContextPool', () => {
     a.selection.toggleWorker(1);
     expect(b.selection.isFiltered).toBe(false);
     expect([a.cluster.current, b.cluster.current]).toEqual([inA, inB]);
+  });
+
+  describe('of notebooks that share a cluster', () => {
+    const user = (path: string) => ({
+      client: 1,
+      name: path,
+      notebook: { path },
+      joined: 2000
+    });
+    const shared = clusterInfo({
+      cluster: 's',
+      name: 'default',
+      clients: [user('a.ipynb'), user('b.ipynb')]
+    });
+    const load = { path: ['load'] };
+
+    it('has one filter, whichever notebook a panel is open for, and each goes on by itself', () => {
+      const { feed, contexts } = labContext();
+      feed.setClusters(inA, shared);
+      const a = contexts.get({ notebook: 'a.ipynb' });
+      const ofA = a.of(inA, 'pinned');
+      const b = contexts.get({ notebook: 'b.ipynb' });
+      expect([a, b].map(({ cluster }) => cluster.current)).toEqual([
+        shared,
+        shared
+      ]);
+      b.selection.pickSpan(load);
+      expect(a.selection.filter).toEqual({ spans: { any: [load] } });
+      // What shows another cluster is not concerned, the same notebook's neither.
+      expect(ofA.selection.isFiltered).toBe(false);
+      const ofOther = contexts.get({ name: shared.name });
+      expect(ofOther.selection.filter).toEqual({ spans: { any: [load] } });
+
+      feed.setClusters(inA, shared, { ...inB, startedAt: 3000 });
+      expect(b.cluster.current?.cluster).toBe('b');
+      b.selection.clear();
+      expect(a.selection.isFiltered).toBe(true);
+    });
+
+    it('is what a notebook has that joins, after a reload as well', () => {
+      jest.useFakeTimers();
+      const { feed, contexts, saved } = labContext();
+      const b = contexts.get({ notebook: 'b.ipynb' });
+      feed.setClusters({ ...shared, clients: [user('a.ipynb')] });
+      const a = contexts.get({ notebook: 'a.ipynb' });
+      a.selection.pickSpan(load);
+      expect(b.selection.isFiltered).toBe(false);
+      feed.setClusters(shared);
+      expect(b.selection.filter).toEqual({ spans: { any: [load] } });
+      contexts.get({ name: shared.name });
+      jest.runAllTimers();
+      expect(saved.size).toBe(3);
+      expect(
+        new Set([...saved.values()].map(each => JSON.stringify(each))).size
+      ).toBe(1);
+    });
   });
 
   it('makes an open target the context of the notebook that it finds', () => {
