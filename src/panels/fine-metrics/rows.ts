@@ -400,7 +400,7 @@ function remarkById(
           );
     case 'blocked':
       return trans.__(
-        'Blocked: of the time in which tasks computed. Transfer, disk and importing modules have names of their own here; in the Profile they are blocked, too.'
+        'While computing: neither on a core nor waiting for one or for the GIL (sleep, I/O). Waits for transfers, the disk or another thread’s import are listed under those names; the Profile counts such waits as blocked.'
       );
     case 'import':
       return trans.__(

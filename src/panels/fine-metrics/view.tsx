@@ -395,7 +395,7 @@ function PartList(props: {
           name={legendWord(part.label, props.trans)}
           text={part.text}
           share={part.shareText}
-          title={remarkOn(part, props.result, props.trans) || undefined}
+          remark={remarkOn(part, props.result, props.trans) || undefined}
         >
           <Bar
             parts={[
@@ -412,25 +412,30 @@ function PartList(props: {
   );
 }
 
-/** One line: swatch, name, bar, figure, share. Its text reads "astype, 9.61 s, 4.1 %". */
+/** One line: swatch, name, bar, figure, share. Its text reads "astype, 9.61 s, 4.1 %", then the remark, if there is one. */
 function MetricItem(props: {
   readonly mark: Mark;
   readonly name: string;
   readonly text: string;
   readonly share?: string;
   readonly title?: string;
+  /** What the name leaves open: in the title, and for screen readers, which read no title of what takes no focus. */
+  readonly remark?: string;
   readonly isPressed?: boolean;
   readonly children: React.ReactNode;
   onClick?(event: React.MouseEvent): void;
   onHover?(isHovered: boolean): void;
 }): JSX.Element {
-  const { mark, name, text, share, onClick, onHover } = props;
+  const { mark, name, text, share, remark, onClick, onHover } = props;
+  // The row's own shows at its name, too.
+  const more = remark ?? props.title;
+  const title = more === undefined ? undefined : `${name}\n${more}`;
   const label = (
     <>
       <Swatch mark={mark} />
       <span
         className="sw-metric-name"
-        title={props.title === undefined ? name : `${name}\n${props.title}`}
+        title={title === undefined ? name : undefined}
       >
         {name}
       </span>
@@ -439,7 +444,7 @@ function MetricItem(props: {
   return (
     <li
       className="sw-metric"
-      title={props.title}
+      title={title}
       onPointerEnter={() => onHover?.(true)}
       onClick={onClick}
     >
@@ -470,6 +475,7 @@ function MetricItem(props: {
           <span className="sw-metric-share">{share}</span>
         </>
       )}
+      {remark !== undefined && <span className="sw-comma">. {remark}</span>}
     </li>
   );
 }

@@ -287,7 +287,7 @@ export function remarkOnState(
 ): string {
   return state === 'blocked'
     ? trans.__(
-        'Blocked: of all the time that tasks held their threads. What Fine Performance Metrics names transfer, disk or importing modules is in it, too.'
+        'Blocked: neither on a core nor waiting for one or for the GIL, of all the time that tasks held their threads. Waits for transfers, the disk or another thread’s import are in it, which Fine Performance Metrics lists under those names.'
       )
     : '';
 }

@@ -71,15 +71,19 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         </div>
         <IcicleView {...props} />
         <ul className="sw-legend" aria-label={trans.__('Legend')}>
-          {statesOf(tree.result).map(({ state, label }) => (
-            <li
-              key={state}
-              className="sw-legend-item"
-              title={remarkOnState(state, trans) || undefined}
-            >
-              <Swatch mark={{ kind: state }} /> {legendWord(label, trans)}
-            </li>
-          ))}
+          {statesOf(tree.result).map(({ state, label }) => {
+            const remark = remarkOnState(state, trans);
+            return (
+              <li
+                key={state}
+                className="sw-legend-item"
+                title={remark || undefined}
+              >
+                <Swatch mark={{ kind: state }} /> {legendWord(label, trans)}
+                {remark !== '' && <span className="sw-comma">. {remark}</span>}
+              </li>
+            );
+          })}
           {tellsStates(tree.result) && (
             <li className="sw-legend-item sw-legend-figure sw-wide-only">
               {trans.__('foot of each frame: what was not on a core')}

@@ -473,7 +473,7 @@ describe('the bar', () => {
       .parts.map(part => [part.id, remarkOn(part, result, english)])
       .filter(([, remark]) => remark !== '');
     expect(remarks).toEqual([
-      ['blocked', expect.stringContaining('in the Profile')],
+      ['blocked', expect.stringContaining('the Profile counts')],
       ['noncpu', expect.stringContaining('below 5 ms')],
       ['import', expect.stringContaining('unpickled')]
     ]);

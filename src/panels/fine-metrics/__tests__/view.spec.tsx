@@ -111,7 +111,9 @@ describe('Fine Performance Metrics', () => {
     );
     expect(texts('By activity')).toEqual([
       'CPU, 3.00 s, 75 %',
-      'waiting for the event loop, 1.00 s, 25 %'
+      expect.stringMatching(
+        /^waiting for the event loop, 1\.00 s, 25 %\. What Dask calls /
+      )
     ]);
     const [, loop] = [...list('By activity').children] as HTMLElement[];
     expect(loop!.title).toContain('in which a thread may have been free');
@@ -240,6 +242,31 @@ describe('Fine Performance Metrics', () => {
     });
     expect(view.host.querySelector('img')).toBeNull();
     expect(texts('By function')[0]?.startsWith(evil)).toBe(true);
+  });
+
+  it('says what a name leaves open to screen readers too, and once', () => {
+    const byActivity = [
+      { activity: 'blocked', value: 9, share: null },
+      { activity: 'thread-cpu', value: 5, share: null }
+    ];
+    view.show({ ...whole, byActivity });
+    const remark = 'the Profile counts such waits as blocked.';
+    const rows = [...list('By activity').children] as HTMLElement[];
+    const titled = (row: HTMLElement) =>
+      [row, ...row.querySelectorAll<HTMLElement>('*')]
+        .map(({ title }) => title)
+        .filter(title => title.includes(remark) || title.includes('blocked ('));
+    expect(rows.map(row => row.textContent!.endsWith(remark))).toEqual([
+      true,
+      false
+    ]);
+    // At its name, which may be cut off, the row's own shows.
+    expect(rows.map(titled)).toEqual([
+      [expect.stringMatching(/^blocked \(I\/O, sleep\)\n.*as blocked\.$/)],
+      []
+    ]);
+    const name = rows[1]!.querySelector<HTMLElement>('.sw-metric-name')!;
+    expect(name.title).toBe('CPU');
   });
 
   it('says the bar in words', () => {

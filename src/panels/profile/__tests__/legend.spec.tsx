@@ -66,10 +66,12 @@ it('legend and details of Profile are in the user’s language', () => {
 });
 
 it('legend and details say that blocked is more than in Fine Performance Metrics', () => {
-  const { details, titles } = shown(profile);
-  const remark = expect.stringContaining('transfer, disk or importing modules');
+  const { legend, details, titles } = shown(profile);
+  const remark = expect.stringContaining('another thread’s import are in it');
   expect(titles).toEqual([null, null, null, remark]);
   expect(details).toEqual(remark);
+  // (nobody hears a title of what takes no focus)
+  expect(legend).toEqual(remark);
   // Where nothing was blocked there is nothing to explain.
   const { nodes } = profile;
   const none = { ...nodes, blocked: nodes.blocked.map(() => 0) };
