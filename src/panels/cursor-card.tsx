@@ -72,12 +72,12 @@ export function CursorCard(props: {
       onGone={onGone}
     >
       <strong>{title}</strong>
-      <table className="sw-card-table">
+      <table className="sw-card-table sw-card-lines">
         <tbody>
           {rows.map(({ key, mark, label, text }) => (
             <tr key={key}>
               <td>
-                {mark} {label}
+                {mark} <bdi>{label}</bdi>
               </td>
               <td>{text}</td>
             </tr>

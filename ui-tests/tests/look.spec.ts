@@ -12,11 +12,14 @@ for label, rounds in (("small crates", 4), ("large crates", 6)):
             a_round()
 list(sampler.samples)`;
 
-/** Panels' widths, in pixels, beside the limits of the style sheets' rules. Borders take two of them. */
+/** In pixels: from these widths of a panel on the style sheets have other rules for toolbars. Borders take two more. */
+const LIMITS = [260, 340, 430, 520, 640, 760, 900];
+/** Panels' widths: both sides of each limit, and some between. */
 const WIDTHS = [
-  226, 261, 262, 300, 341, 342, 420, 460, 521, 522, 640, 761, 762, 880
-];
-/** From what width on a toolbar has one line; others have it in all. */
+  ...[226, 300, 420, 460, 880],
+  ...LIMITS.flatMap(limit => [limit + 1, limit + 2])
+].sort((a, b) => a - b);
+/** In which of these widths, from the smallest on, a toolbar has one line; others have it in all. */
 const ONE_LINE_FROM: Partial<Record<string, number>> = {
   'Task Stream': 320,
   'Memory Sampler': 460
@@ -96,28 +99,67 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
   });
 
   await test.step('toolbars have no tool that is cut off, and few a second line', async () => {
-    // As while a run is recorded; in a narrow panel the button keeps its width.
-    await lab
-      .panel('Memory Sampler', CLUSTER)
-      .tool('Record')
-      .locator('span')
-      .last()
-      .evaluate(text => {
-        text.textContent = 'Stop “a run with a rather long name”';
-      });
-    for (const title of TITLES) {
-      const found = await lab
+    const toolbarOf = (title: (typeof TITLES)[number]) =>
+      lab
         .panel(title, CLUSTER)
         .region.locator('.sw-toolbar')
         .evaluate(toolbarAt, WIDTHS);
-      expect(found, title).toEqual(
-        WIDTHS.map(width => ({
-          width,
-          lines: width < (ONE_LINE_FROM[title] ?? 0) ? 2 : 1,
-          cutOff: []
-        }))
-      );
+    // As while a run is recorded; in a narrow panel the button keeps its width.
+    const record = lab
+      .panel('Memory Sampler', CLUSTER)
+      .tool('Record')
+      .locator('span')
+      .last();
+    const label = await record.textContent();
+    const write = (said: string | null) =>
+      record.evaluate((element, text) => {
+        element.textContent = text;
+      }, said);
+    await write('Stop “a run with a rather long name”');
+    try {
+      for (const title of TITLES) {
+        expect.soft(await toolbarOf(title), title).toEqual(
+          WIDTHS.map(width => ({
+            width,
+            lines: width < (ONE_LINE_FROM[title] ?? 0) ? 2 : 1,
+            cutOff: []
+          }))
+        );
+      }
+      // A larger font needs more lines, and so may a chart that is paused.
+      const follow = lab.panel('Task Stream', CLUSTER).tool('Follow');
+      await follow.click();
+      await withFontSize(lab, '17px', async () => {
+        for (const title of TITLES) {
+          const found = await toolbarOf(title);
+          expect
+            .soft(
+              found.filter(({ cutOff }) => cutOff.length > 0),
+              title
+            )
+            .toEqual([]);
+        }
+      });
+      const paused = await toolbarOf('Task Stream');
+      expect.soft(paused.filter(({ cutOff }) => cutOff.length > 0)).toEqual([]);
+      // (the chart would jump while it is panned)
+      expect
+        .soft(paused.filter(({ width, lines }) => width >= 520 && lines > 1))
+        .toEqual([]);
+      await follow.click();
+    } finally {
+      await write(label);
     }
+  });
+
+  await test.step('a card has its figures whole beside names of any length', async () => {
+    const { region } = lab.panel('Memory Sampler', CLUSTER);
+    await region.locator('.sw-Memory-chart .nsewdrag').first().hover();
+    const card = region.getByRole('tooltip', { includeHidden: true });
+    await expect(card).toBeVisible();
+    expect(await card.evaluate(cellsBeyond)).toEqual([]);
+    await lab.page.mouse.move(0, 0);
+    await expect(card).toHaveCount(0);
   });
 
   await test.step('a low Memory Sampler begins with its whole chart', async () => {
@@ -208,6 +250,40 @@ function toolbarAt(
   });
   style.width = before;
   return found;
+}
+
+/** With names that have no place for a break: the texts of a card's cells that end beyond it. */
+function cellsBeyond(card: Element): (string | null)[] {
+  card.querySelectorAll('bdi').forEach((name, index) => {
+    name.textContent = `a_run_with_${'a_rather_'.repeat(6)}long_name_${index}`;
+  });
+  const edge = card.getBoundingClientRect().right;
+  return [...card.querySelectorAll<HTMLElement>('td')]
+    .filter(
+      cell =>
+        cell.getBoundingClientRect().right > edge ||
+        cell.scrollWidth > cell.clientWidth
+    )
+    .map(cell => cell.textContent);
+}
+
+/** As with larger letters in JupyterLab's settings. */
+async function withFontSize(
+  lab: Lab,
+  size: string,
+  during: () => Promise<void>
+): Promise<void> {
+  const set = (value: string) =>
+    lab.page.evaluate(
+      given => document.body.style.setProperty('--jp-ui-font-size1', given),
+      value
+    );
+  await set(size);
+  try {
+    await during();
+  } finally {
+    await set('');
+  }
 }
 
 /** The parts of a panel: those that are whole in view, and all as the keyboard meets them and as they are drawn. */

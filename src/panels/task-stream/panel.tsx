@@ -440,10 +440,11 @@ function PausedText(props: {
   }
   const { from, to } = model.view;
   const range = formatTimeRange(Math.max(0, from), Math.max(0, to));
+  const text = model.isLive ? trans.__('paused at %1', range) : range;
   return (
-    <span className="sw-TaskStream-paused sw-figure">
+    <span className="sw-TaskStream-paused sw-figure" title={text}>
       <span className="sw-TaskStream-pauseMark" aria-hidden="true" />
-      {model.isLive ? trans.__('paused at %1', range) : range}
+      {text}
     </span>
   );
 }
