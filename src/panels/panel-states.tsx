@@ -9,7 +9,7 @@ import type { ClusterRef, ClusterTarget } from '../feed/cluster-ref';
 import type { LinkStatus } from '../feed/feed-types';
 import { type SelectionModel, termWords } from '../feed/selection';
 import { termText } from './chip-row';
-import type { ClusterInfo } from '../wire/panel-link';
+import type { ClusterInfo, ViewResult } from '../wire/panel-link';
 import { formatClock, formatCount, formatDuration } from './format';
 import { warningIcon } from './icons';
 import { MarkedText } from './marked-text';
@@ -63,12 +63,35 @@ export function linkState(
   }
 }
 
+/**
+ * Whether an answer has figures of tasks, though none was seen: a Dask cluster has sums and samples of what ran before it was attached to,
+ * and its tasks are not told of later.
+ */
+function hasUnseenTasks(result: ViewResult | null): boolean {
+  switch (result?.view) {
+    case 'fine-metrics':
+      // (also of others than the filter leaves)
+      return result.totalNanoseconds > 0 || result.notKnown !== undefined;
+    case 'profile':
+      return result.samples > 0;
+    default:
+      return false;
+  }
+}
+
 /** No cluster, or one that has not yet run anything. `offer`: what could be shown, if there is none. */
 export function clusterState(
   { current: cluster, elsewhere, target, isAwaiting }: ClusterRef,
   icon: LabIcon,
   trans: TranslationBundle,
-  offer: ClusterOffer | null = null
+  {
+    offer = null,
+    result = null
+  }: {
+    readonly offer?: ClusterOffer | null | undefined;
+    /** What the panel has of the cluster. */
+    readonly result?: ViewResult | null;
+  } = {}
 ): PanelState | null {
   if (cluster === null && isAwaiting) {
     return {
@@ -121,7 +144,7 @@ export function clusterState(
       )
     };
   }
-  if (cluster.tasks === 0 && cluster.running === 0) {
+  if (cluster.tasks === 0 && cluster.running === 0 && !hasUnseenTasks(result)) {
     const ready = cluster.workers.filter(isReady).length;
     return {
       icon,

@@ -490,12 +490,10 @@ export abstract class SpanwisePanel<
     if (link !== null && result === null) {
       return link;
     }
-    const early = clusterState(
-      cluster,
-      this.face.icon,
-      this.trans,
-      this.context.offers?.of(cluster.target)
-    );
+    const early = clusterState(cluster, this.face.icon, this.trans, {
+      offer: this.context.offers?.of(cluster.target),
+      result
+    });
     if (early !== null && !(this.showsWithoutTasks && cluster.current)) {
       return early;
     }
