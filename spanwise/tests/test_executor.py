@@ -506,6 +506,28 @@ def test_where_nobody_records_memory_and_transfers_are_told_all_the_same(worker:
     assert {*measured} == {"memory", "transfers"}
 
 
+def test_the_thread_of_a_run_is_told_before_the_run(worker: Worker) -> None:
+    """Without it a scheduler plugin would learn of runs without their thread, or with another."""
+    sent: list[tuple[Any, ...]] = []
+    worker.connect(lambda *message: sent.append(message), lambda _: None)
+    for since in (1.0, 2.0):
+        executor = TwoRuns(worker)
+        executor.start()  # (for its number in the system)
+        executor.join(LIMIT_SECONDS)
+        worker.flush()
+        sent.clear()
+        worker.lanes._note(executor, since)
+        worker.report.runs.append((1, 1, RUN_OK, *(0,) * 11))
+        worker.flush()
+        (told, placed), (ended, runs) = [(kind, tables) for kind, _, tables, _ in sent]
+        assert (told, ended) == ("measured", "finished")
+        assert placed == {"threads": [(since, 0, float(executor.ident or 0))]}
+        assert runs["runs"]
+        sent.clear()
+        worker.flush()
+        assert not sent
+
+
 def test_copies_are_told_of_with_the_runs_that_wait_to_be_sent(worker: Worker) -> None:
     """Each message wakes the scheduler; without such a run they are told of at once."""
     sent: list[tuple[Any, ...]] = []

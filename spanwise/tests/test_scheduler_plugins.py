@@ -98,6 +98,28 @@ class Notes(SchedulerPlugin):
         return [moves[0][0], *(finish for _, finish in moves)]
 
 
+def test_the_thread_is_the_one_that_ran_it_also_of_tasks_that_have_left_it() -> None:
+    """One after another they go on in a lane that another thread had before."""
+
+    def leaves() -> int:
+        spanwise.secede()
+        return threading.get_ident()
+
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        notes = Notes()
+        client.register_plugin(notes, name="notes")
+        ran = {}
+        for number in range(6):
+            ran[f"leaves-{number}"] = client.submit(leaves, key=f"leaves-{number}").result()
+        client.unregister_scheduler_plugin("notes")
+        told = {
+            args[0]: facts["thread"]
+            for args, facts in notes.of("transition")
+            if args[1:] == ("processing", "memory")
+        }
+        assert told == ran and len({*ran.values()}) > 1
+
+
 def test_transitions_come_in_order_with_what_is_known(client: Client) -> None:
     notes = Notes()
     assert client.register_plugin(notes, name="notes") is None

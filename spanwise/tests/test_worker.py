@@ -560,20 +560,6 @@ class TestSurroundings:
         assert (worker.value(0), worker.value(1)) == ("met", "met")
         assert {worker.task_run(0).thread, worker.task_run(1).thread} == {0, 1}
 
-    def test_the_thread_of_a_run_is_told_before_the_run(self, own):
-        """Without it a scheduler plugin would learn of the first runs without their threads."""
-        worker = own.start_worker(threads=2)
-        worker.assign([task(each, threading.get_ident) for each in range(20)])
-        ran_in = {each: worker.value(each) for each in range(20)}
-        told = {}
-        for message in worker.messages:
-            if message.type == "measured":
-                told |= {lane: ident for _, lane, ident in message.table("threads")}
-            elif message.type == "finished":
-                for row in message.table("runs"):
-                    assert told[row[3]] == ran_in.pop(row[0])
-        assert not ran_in
-
     def test_memory_is_measured_less_often_without_work(self, own):
         """Until a task begins, or somebody asks for another rate."""
         worker = own.start_worker()

@@ -188,7 +188,7 @@ class Watch(threading.Thread):
             self.sampler.add(executor)
 
     def forgets(self, executor: Lane) -> None:
-        """Sample a thread no more: it ends."""
+        """Sample a thread no more: it ends. Without a lock: the caller holds the worker's."""
         self.sampler.remove(executor)
 
     def run(self) -> None:
@@ -331,7 +331,7 @@ class Watch(threading.Thread):
         return max(last + self.memory_seconds, now)
 
     def _look_at_system(self) -> None:
-        # (outside this lock: it takes that of the worker)
+        # (not under this lock, which others would wait for meanwhile)
         load = self._worker.load()
         with self._lock:
             row = self._system.row()

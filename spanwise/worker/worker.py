@@ -10,7 +10,7 @@ The threads::
 
 All of them change `table` and `report` under `lock`, and none blocks while it holds
 it. `sending` is held while a message goes to the scheduler; it is taken before
-`lock`, never after it.
+`lock`, never after it. The watch thread's own lock comes before both.
 """
 
 from __future__ import annotations
@@ -193,6 +193,10 @@ class Worker:
     ) -> None:
         """Send one message; safe from any thread."""
         with self.sending:
+            if kind == "measured":
+                with self.lock:
+                    placed = self.lanes.take_placed()
+                self._send_placed(placed)
             self._send_now(kind, fields or {}, tables or {}, blobs or [])
 
     def ask_clock(self) -> None:
@@ -211,14 +215,18 @@ class Worker:
             with self.lock:
                 # Decided here: a run that ends from now on is in the next report.
                 ended, copies = None, self._copies
+                placed: list[tuple[float, int, float]] = []
                 if self.report.runs:
                     ended, self.report = self.report, Report()
+                    placed = self.lanes.take_placed()
                 if copies:
                     self._copies = []
             if copies:
                 # First: when a run has ended that used one, all copies of it may be released.
                 self._send_now("replicas", {}, {"added": copies}, [])
             if ended is not None:
+                # First: who is told of a run is told which thread it had.
+                self._send_placed(placed)
                 fields, tables, blobs = ended.message(self.names)
                 self._send_now("finished", fields, tables, blobs)
 
@@ -227,23 +235,15 @@ class Worker:
     ) -> None:
         assert self._send is not None
         if kind in ("finished", "measured"):
-            with self.lock:
-                placed = self.lanes.take_placed()
-            if placed:
-                # First: who is told of a run is told which thread it had.
-                self._send_named("measured", {}, {"threads": placed}, [])
-            self._send_named(kind, fields, tables, blobs)
-        else:
-            self._send(kind, fields, tables, blobs)
-
-    def _send_named(
-        self, kind: str, fields: dict[str, Any], tables: dict[str, Any], blobs: Any
-    ) -> None:
-        assert self._send is not None
-        fields.update(self.names.announcement())
-        if not self.clock.is_one:
-            tables = in_their_clock(kind, tables, self.clock.at)
+            fields.update(self.names.announcement())
+            if not self.clock.is_one:
+                tables = in_their_clock(kind, tables, self.clock.at)
         self._send(kind, fields, tables, blobs)
+
+    def _send_placed(self, placed: list[tuple[float, int, float]]) -> None:
+        """Tell which threads have lanes from now on."""
+        if placed:
+            self._send_now("measured", {}, {"threads": placed}, [])
 
     # ── from the scheduler ────────────────────────────────────────────────
 

@@ -161,7 +161,7 @@ export const WORKER_LINK = {
         status: 'u8',
         type: 'u32'
       },
-      /** From `t` on this thread of the process, by the operating system's number, runs the tasks of `thread`. */
+      /** From `t` on this thread of the process, by the operating system's number, runs the tasks of `thread`. Sent before its runs. */
       threads: { t: f64Of<Seconds>(), thread: 'u16', ident: 'f64' },
       system: {
         t: f64Of<Seconds>(),

@@ -1,7 +1,7 @@
 /** Which threads ran the tasks of a worker's lanes, for runs of which the worker tells some moments later. */
 import type { Seconds } from '../../base/brand';
 
-/** A run waits some milliseconds in its worker before it is told; in them a lane hardly changes its thread twice. */
+/** Few are needed: before a task leaves its thread, the worker tells of all that has ended. */
 const KEPT_PER_LANE = 4;
 
 type Placed = { readonly since: Seconds; readonly ident: number };
@@ -25,11 +25,15 @@ export class LaneThreads {
     this._placed.set(lane, placed);
   }
 
-  /** The thread of a run of the lane that began at a moment; 0: not known. */
-  at(lane: number, began: Seconds): number {
+  /**
+   * The thread of a run of the lane; 0: not known.
+   *
+   * @param ended - when it ended. A run that leaves its thread gets another lane while it goes on: when it began, that lane was of another.
+   */
+  of(lane: number, ended: Seconds): number {
     const placed = this._placed.get(lane) ?? [];
     // (The first one if the run is older: the clock's offset may have changed a little in between.)
-    const found = placed.findLast(({ since }) => since <= began) ?? placed[0];
+    const found = placed.findLast(({ since }) => since <= ended) ?? placed[0];
     return found === undefined || Number.isNaN(found.ident) ? 0 : found.ident;
   }
 }

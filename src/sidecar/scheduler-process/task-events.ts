@@ -386,7 +386,11 @@ export class TaskEvents {
     }
     const type = runs.type[row]!;
     return {
-      ident: worker?.laneThreads.at(runs.thread[row]!, runs.start[row]!) ?? 0,
+      ident:
+        worker?.laneThreads.of(
+          runs.thread[row]!,
+          runs.start[row]! + runs.duration[row]!
+        ) ?? 0,
       start: runs.start[row]!,
       duration: runs.duration[row]!,
       nbytes: runs.nbytes[row]!,
