@@ -273,6 +273,7 @@ async def wait_async(
         async with asyncio.timeout(timeout):
             await done.wait()
     except TimeoutError:
-        raise session.too_late(entries, timeout) from None
+        if not done.is_set():  # (the loop may have been busy until the limit, and beyond)
+            raise session.too_late(entries, timeout) from None
     finally:
         session.unwatch(entries, waiter)

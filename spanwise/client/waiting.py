@@ -318,7 +318,8 @@ class as_completed:
                 async with asyncio.timeout(left):
                     await woken.wait()
             except TimeoutError:
-                raise TimeoutError(f"{self._pending} tasks were not done in time") from None
+                if not woken.is_set():  # (the loop may have been busy until the limit, and beyond)
+                    raise TimeoutError(f"{self._pending} tasks were not done in time") from None
             finally:
                 self._waiting -= 1
 

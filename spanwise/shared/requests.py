@@ -7,12 +7,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from spanwise.wire.frame import Message
-
-if TYPE_CHECKING:
-    import asyncio
 
 #: How long an answer may take beyond the wait that was asked for: the scheduler may be busy.
 ANSWER_SECONDS = 60.0
@@ -99,21 +96,26 @@ class SharedRequests:
             The scheduler does not answer.
         """
         self._check()
-        answers: SimpleQueue[Any] = SimpleQueue()
-        request = self._open(answers.put)
+        came: list[Answer | BaseException] = []
+        answered: SimpleQueue[None] = SimpleQueue()
+
+        def take(answer: Answer | BaseException) -> None:
+            came.append(answer)
+            answered.put(None)
+
+        request = self._open(take)
         try:
             self._send_call(call, request)
             if call.seconds != 0:
                 self._before_waiting()
             try:
-                answer = answers.get(timeout=_limit(call))
+                answered.get(timeout=_limit(call))
             except Empty:
-                raise _unanswered(call) from None
-            if isinstance(answer, BaseException):
-                raise answer
-            return answer  # type: ignore[no-any-return]
+                if not came:
+                    raise _unanswered(call) from None
+            return _given(came)
         except BaseException:
-            self._give_up(request, call)
+            self._give_up(request, call, came)
             raise
 
     async def ask_async(self, call: Call) -> Answer:
@@ -122,11 +124,13 @@ class SharedRequests:
         import asyncio
 
         loop = asyncio.get_running_loop()
-        answered: asyncio.Future[Any] = loop.create_future()
+        came: list[Answer | BaseException] = []
+        answered = asyncio.Event()
 
         def take(answer: Answer | BaseException) -> None:
+            came.append(answer)
             try:
-                loop.call_soon_threadsafe(_settle, answered, answer)
+                loop.call_soon_threadsafe(answered.set)
             except RuntimeError:
                 return  # the loop has ended, and with it whoever waited
 
@@ -137,14 +141,13 @@ class SharedRequests:
                 self._before_waiting()
             try:
                 async with asyncio.timeout(_limit(call)):
-                    answer = await answered
+                    await answered.wait()
             except TimeoutError:
-                raise _unanswered(call) from None
-            if isinstance(answer, BaseException):
-                raise answer
-            return answer  # type: ignore[no-any-return]
+                if not came:  # (the loop may have been busy until the limit, and beyond)
+                    raise _unanswered(call) from None
+            return _given(came)
         except BaseException:
-            self._give_up(request, call)
+            self._give_up(request, call, came)
             raise
 
     def tell(self, call: Call) -> None:
@@ -185,12 +188,11 @@ class SharedRequests:
         with self._lock:
             take = self._waiting.pop(request, None)
             undo = self._given_up.pop(request, None)
-        if take is not None:
-            take(answer)
-        elif undo is not None and answer.outcome == "done":
-            for call in undo(answer):
-                self._later.put(call)
-            self.be_ready_to_tell()
+            if take is not None:
+                # (under the lock: who gives up at this moment finds either a request or its answer)
+                take(answer)
+                return
+        self._take_back(answer, undo)
 
     def end(self, error: Callable[[], BaseException]) -> None:
         """Nothing is answered any more: all who wait get an error."""
@@ -230,17 +232,30 @@ class SharedRequests:
             [] if call.value is None else [call.value],
         )
 
-    def _give_up(self, request: int, call: Call) -> None:
+    def _give_up(self, request: int, call: Call, came: Sequence[Answer | BaseException]) -> None:
         with self._lock:
             if self._ended is not None:
                 return
-            if self._waiting.pop(request, None) is None:
-                return  # it was answered, and whoever asked sees to that
-            self._given_up[request] = call.undo
+            is_open = self._waiting.pop(request, None) is not None
+            if is_open:
+                self._given_up[request] = call.undo
+        if not is_open:
+            # It came, and whoever asked does not get it.
+            for answer in came:
+                if isinstance(answer, Answer):
+                    self._take_back(answer, call.undo)
+            return
         try:
             self._send("giveUp", {"request": request}, None, [])
         except Exception:  # noqa: BLE001 (the link's end is told by `end`, and another error is raised)
             return
+
+    def _take_back(self, answer: Answer, undo: Callable[[Answer], Sequence[Call]] | None) -> None:
+        """Have the scheduler told that nobody took what it gave."""
+        if undo is not None and answer.outcome == "done":
+            for call in undo(answer):
+                self._later.put(call)
+            self.be_ready_to_tell()
 
     def _tell(self) -> None:
         while True:
@@ -264,7 +279,8 @@ def _unanswered(call: Call) -> TimeoutError:
     )
 
 
-def _settle(answered: asyncio.Future[Any], answer: Answer | BaseException) -> None:
-    # A result, even if it is an error: a future that is given up must not complain of it.
-    if not answered.done():
-        answered.set_result(answer)
+def _given(came: Sequence[Answer | BaseException]) -> Answer:
+    (answer,) = came
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer

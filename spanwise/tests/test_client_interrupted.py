@@ -17,6 +17,7 @@ from dask import delayed
 
 from spanwise import as_completed, span, wait
 from spanwise.client import scatter
+from spanwise.client.future import wait_async
 from spanwise.client.waiting import FIRST_COMPLETED
 from spanwise.errors import ClusterError
 from spanwise.shared.requests import Call
@@ -71,6 +72,34 @@ def test_a_task_that_ends_after_its_event_loop_does_no_harm(client: LocalClient)
     assert future.result(timeout=60) == 2
     assert session.dead is None
     assert client.submit(increment, 2).result(timeout=60) == 3
+
+
+@pytest.mark.asyncio
+async def test_tasks_that_ended_in_time_count_also_where_the_loop_was_busy_until_the_limit() -> (
+    None
+):
+    """A notebook's cell computes: its loop learns of both in one turn."""
+
+    class Prompt:
+        def watch(self, _entries: Any, notify: Any, _first: bool) -> object:
+            notify()
+            return object()
+
+        def unwatch(self, _entries: Any, _waiter: object) -> None:
+            pass
+
+        def too_late(self, _entries: Any, timeout: float) -> TimeoutError:
+            return TimeoutError(timeout)
+
+    await wait_async(Prompt(), [], 0.0)
+    coming = as_completed([])
+    coming._pending, coming._give_up = 1, 0.0
+    came: Any = object()
+    waiting = asyncio.ensure_future(coming._next_async())
+    await asyncio.sleep(0)
+    coming._done.put(came)
+    coming._wake()
+    assert await waiting is came
 
 
 async def _result(future: Any) -> Any:

@@ -22,6 +22,7 @@ import pytest
 import spanwise
 from spanwise import Client, ClusterError, Event, LocalCluster, Lock, Queue, Semaphore, Variable
 from spanwise.errors import SchedulerLost
+from spanwise.shared import requests
 from spanwise.shared.place import Place
 from spanwise.shared.requests import Call, SharedRequests
 from spanwise.shared.steps import run_async
@@ -568,6 +569,46 @@ async def test_what_comes_after_a_wait_was_given_up_is_given_back() -> None:
     wire.shared.end(lambda: SchedulerLost("gone"))
     with pytest.raises(SchedulerLost):
         await wire.shared.ask_async(Call("event", "wait", "e", None))
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("turns", [0, 1], ids=["before its loop knows", "before it goes on"])
+async def test_what_comes_as_a_wait_is_given_up_is_given_back(turns: int) -> None:
+    """The answer is here, and whoever asked is cancelled before it has it."""
+    wire = Wire()
+    place = Place(wire.shared, True)
+    with dask.config.set(scheduler=SimpleNamespace(_session=wire, asynchronous=True)):
+        task = asyncio.ensure_future(run_async(place, Queue("q")._take(2, None)))
+        await asyncio.sleep(0)
+        wire.answer(1, "done", b"a", b"b")
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    told = wait_until("all is told", lambda: len(wire.sent) >= 4 and wire.sent[2:])
+    assert [(fields["what"], blobs) for _, fields, blobs in told] == [
+        ("putBack", [b"b"]),
+        ("putBack", [b"a"]),
+    ]
+    wire.shared.end(lambda: SchedulerLost("gone"))
+
+
+class PromptWire(Wire):
+    """It is answered while it is sent."""
+
+    def send(self, kind: str, fields: Any, tables: Any, blobs: list[Any]) -> None:
+        super().send(kind, fields, tables, blobs)
+        self.answer(fields["request"], "done", b"a")
+
+
+@pytest.mark.asyncio
+async def test_an_answer_counts_also_where_its_loop_was_busy_until_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(requests, "ANSWER_SECONDS", 0.0)
+    answer = await PromptWire().shared.ask_async(Call("queue", "get", "q", 0.0))
+    assert answer.values == [b"a"]
 
 
 # -- asynchronous -------------------------------------------------------------
