@@ -140,7 +140,7 @@ def why_not(address: str, error: BaseException) -> str:
         if isinstance(each, socket.gaierror):
             return f"The host of {address} is not known: check its name."
     is_tls = address.startswith("tls:")
-    if any(isinstance(each, (TimeoutError, asyncio.TimeoutError)) for each in _causes(error)):
+    if any(isinstance(each, TimeoutError) for each in _causes(error)):
         hint = "" if is_tls else " If the scheduler speaks TLS, its address begins with tls://."
         return (
             f"{address} did not answer in time: check the address, and that no firewall is "
@@ -175,7 +175,7 @@ def lost_because(address: str, error: BaseException) -> str:
         return f"nobody listens at {address} any more"
     if any(isinstance(each, socket.gaierror) for each in causes):
         return f"the host of {address} is not known any more"
-    if any(isinstance(each, (TimeoutError, asyncio.TimeoutError)) for each in causes):
+    if any(isinstance(each, TimeoutError) for each in causes):
         return f"{address} did not answer in time"
     if isinstance(error, ClusterError):
         return str(error).rstrip(".")

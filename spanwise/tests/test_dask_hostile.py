@@ -217,7 +217,7 @@ def test_of_each_kind_that_cannot_be_read_one_sentence_is_said(
 
 @pytest.mark.asyncio
 async def test_who_is_cancelled_as_the_answer_comes_ends() -> None:
-    """`asyncio.wait_for` of Python 3.11 gives the answer back, and the cancelled task goes on."""
+    """`asyncio.wait_for` gives the answer back, and the cancelled task goes on: in Python 3.11."""
     answered = asyncio.get_running_loop().create_future()
     asking = asyncio.ensure_future(ask(answered, LIMIT_SECONDS))
     await asyncio.sleep(0)

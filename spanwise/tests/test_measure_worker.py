@@ -528,7 +528,8 @@ class TestSampling:
     def bound_of_function(cls, share, looks):
         """Some looks come as a run ends, where the stack is the worker's: up to 5 in 100.
 
-        Chance has its four standard errors of those 5 in 100 as well: of 160 looks they are 11.
+        Chance has its four standard errors of those 5 in 100 as well: of 160 looks that is 11
+        looks more. What it finds are functions of which no look knows, or whose looks another has.
         """
         return max(0.05 + 4 * math.sqrt(0.05 * 0.95 / looks), cls.bound(share, looks))
 

@@ -32,8 +32,9 @@ PATIENCE_SECONDS = 10.0
 #: The time between two looks counts at most this much: the process may have been stopped, or
 #: one thread may have kept the interpreter lock, and then no function could end.
 MOST_BETWEEN_LOOKS_SECONDS = 0.5
-#: A function that has run for so long may never end, as one that serves or waits: it is no
-#: reason any more to look at a worker more often than at one that does nothing.
+#: When no function has come or begun for so long, those that run may never end, as one that
+#: serves or waits: they are no reason any more to look at a worker more often than at one that
+#: does nothing.
 LONG_SECONDS = 30.0
 
 
@@ -70,8 +71,8 @@ class RunFunctions:
         self._waiting: deque[_Call] = deque()
         #: When a thread last became free.
         self._freed = 0.0
-        #: `time.monotonic` when a function last came, or a thread last took one.
-        self._began = -inf
+        #: `time.monotonic` when the newest function came, or a thread took it.
+        self._newest = -inf
         #: `time.monotonic` of the last look, and what :meth:`_now` was then.
         self._looked = time.monotonic()
         self._ran = 0.0
@@ -82,9 +83,9 @@ class RunFunctions:
             is_full = len(self._waiting) >= MOST_WAITING
             if not is_full:
                 self._waiting.append(_Call(request, blob, is_awaited, self._now()))
+                self._newest = time.monotonic()
             starts = not is_full and self._threads < MOST_THREADS
             self._threads += starts
-            self._began = time.monotonic()
         if is_full:
             self._refuse(request, f"{MOST_WAITING:,} functions wait there already")
             return
@@ -119,7 +120,7 @@ class RunFunctions:
 
     def look_on(self) -> bool:
         """:meth:`look`; True also while functions run, but for long ones."""
-        return self.look() or (self._threads > 0 and time.monotonic() - self._began < LONG_SECONDS)
+        return self.look() or (self._threads > 0 and time.monotonic() - self._newest < LONG_SECONDS)
 
     def _now(self) -> float:
         """Seconds in which this process could run, by the looks so far; under the lock."""
@@ -156,7 +157,7 @@ class RunFunctions:
                 if not self._waiting:
                     self._threads -= 1
                     return
-                self._began = time.monotonic()
+                self._newest = time.monotonic()
                 call = self._waiting.popleft()
             self._run(call.request, call.blob)
 
