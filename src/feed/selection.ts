@@ -202,6 +202,22 @@ export class SelectionModel implements IDisposable {
     }
   }
 
+  /**
+   * The cluster became another one, or its log began anew; Ctrl Z brings nothing back that is of the log before either.
+   *
+   * @param next - the selection there, if there is one already.
+   */
+  enterLog(next = forNextLog(this._state)): void {
+    const past = this._past.map(forNextLog);
+    const texts = [...past, next].map(state => JSON.stringify(state));
+    this._past.splice(
+      0,
+      Infinity,
+      ...past.filter((_, step) => texts[step] !== texts[step + 1])
+    );
+    this._set(next);
+  }
+
   /** Take away the condition with this id. */
   remove(id: string): void {
     this._step(withoutCondition(this._state, id));
@@ -301,6 +317,19 @@ export function selectionFromJSON(value: unknown): SelectionState {
     filter: readFilter(value.filter),
     time: readTime(value.time),
     selected: null
+  };
+}
+
+/** What means the same in any log: names do; the number of a run or worker and the seconds of a range are of one log. */
+export function forNextLog({
+  filter,
+  time,
+  selected
+}: SelectionState): SelectionState {
+  return {
+    filter: tidy({ ...filter, workers: undefined }),
+    time: time !== 'all' && 'from' in time ? 'all' : time,
+    selected: selected?.kind === 'run' ? null : selected
   };
 }
 

@@ -11,7 +11,7 @@
  */
 import type { IStateDB } from '@jupyterlab/statedb';
 import type { ITranslator } from '@jupyterlab/translation';
-import type { ReadonlyPartialJSONValue } from '@lumino/coreutils';
+import { JSONExt, type ReadonlyPartialJSONValue } from '@lumino/coreutils';
 import {
   belongsTo,
   ClusterRef,
@@ -24,7 +24,11 @@ import {
 } from '../feed/cluster-ref';
 import { Disposing } from '../feed/disposing';
 import type { IFeed } from '../feed/feed-types';
-import { SelectionModel, selectionFromJSON } from '../feed/selection';
+import {
+  forNextLog,
+  SelectionModel,
+  selectionFromJSON
+} from '../feed/selection';
 import type {
   IClusterOffers,
   ITheme,
@@ -173,11 +177,8 @@ export class ContextPool extends Disposing {
       timer: {},
       users: 0,
       isKept: false,
-      shown: cluster.current?.cluster,
-      restored:
-        peer === undefined
-          ? this._restore(cluster, selection)
-          : Promise.resolve()
+      log: logOf(cluster.current),
+      restored: Promise.resolve()
     };
     this._entries.set(key, entry);
     this._entries.set(targetKey(cluster.target), entry);
@@ -195,7 +196,9 @@ export class ContextPool extends Disposing {
       }
       this._saveSoon(entry);
     });
-    if (peer !== undefined) {
+    if (peer === undefined) {
+      entry.restored = this._restore(entry);
+    } else {
       // After `changed` is connected, so that it is saved too: after a reload each asks for its own.
       selection.restore(peer.selection.state);
     }
@@ -204,37 +207,46 @@ export class ContextPool extends Disposing {
 
   /** Other contexts that show the same cluster, of its other notebooks too. */
   private _peersOf({ cluster }: PanelContext): PanelContext[] {
-    const id = cluster.current?.cluster;
+    const log = logOf(cluster.current);
     const contexts = [...this._entries.values()].map(({ context }) => context);
-    return id === undefined
+    return log === undefined
       ? []
       : [...new Set(contexts)].filter(
           other =>
-            other.cluster !== cluster && other.cluster.current?.cluster === id
+            other.cluster !== cluster && logOf(other.cluster.current) === log
         );
   }
 
-  /** Who comes to a cluster takes the filter that it has there. */
+  /** Who comes to a cluster takes the filter that it has there, and leaves what is only of the one before. */
   private _onCluster(entry: Entry): void {
     const { cluster, selection } = entry.context;
-    const had = entry.shown;
-    entry.shown = cluster.current?.cluster;
-    if (had !== entry.shown) {
+    const had = entry.log;
+    entry.log = logOf(cluster.current);
+    if (had !== entry.log) {
       const [peer] = this._peersOf(entry.context);
-      if (peer !== undefined) {
+      if (had !== undefined) {
+        selection.enterLog(peer?.selection.state);
+      } else if (peer !== undefined) {
         selection.restore(peer.selection.state);
       }
     }
   }
 
-  private async _restore(
-    cluster: ClusterRef,
-    selection: SelectionModel
-  ): Promise<void> {
+  private async _restore(entry: Entry): Promise<void> {
+    const { cluster, selection } = entry.context;
     const saved = await this._options.state?.fetch(saveKey(cluster.target));
     // A change that the user made meanwhile is newer.
-    if (saved !== undefined && !selection.isDisposed && !selection.isFiltered) {
-      selection.restore(selectionFromJSON(saved));
+    if (saved === undefined || selection.isDisposed || selection.isFiltered) {
+      return;
+    }
+    const state = selectionFromJSON(saved);
+    const log = savedLog(saved);
+    entry.log ??= log;
+    if (log === undefined || log === entry.log) {
+      selection.restore(state);
+    } else if (this._peersOf(entry.context).length === 0) {
+      // The notebook has gone on to another cluster since.
+      selection.restore(forNextLog(state));
     }
   }
 
@@ -243,13 +255,15 @@ export class ContextPool extends Disposing {
     entry.timer.id = setTimeout(() => this._save(entry), SAVE_AFTER_MS);
   }
 
-  private _save({ context, timer }: Entry): void {
+  private _save({ context, timer, log }: Entry): void {
     timer.id = undefined;
     const { filter, time } = context.selection.state;
     void this._options.state?.save(
       saveKey(context.cluster.target),
       // Plain data throughout; JSON drops what is undefined.
-      JSON.parse(JSON.stringify({ filter, time })) as ReadonlyPartialJSONValue
+      JSON.parse(
+        JSON.stringify({ filter, time, log })
+      ) as ReadonlyPartialJSONValue
     );
   }
 }
@@ -261,9 +275,9 @@ type Entry = {
   users: number;
   /** It was asked for by its target: nobody says when it is needed no more. */
   isKept: boolean;
-  /** Id of the cluster that it showed last. */
-  shown: string | undefined;
-  readonly restored: Promise<void>;
+  /** The log that its selection is of (see `logOf`): of the cluster that it showed last, be it before a reload. */
+  log: string | undefined;
+  restored: Promise<void>;
 };
 
 export namespace ContextPool {
@@ -280,4 +294,14 @@ export namespace ContextPool {
 
 function saveKey(target: ClusterTarget): string {
   return `spanwise:selection:${targetKey(target)}`;
+}
+
+/** A cluster that is attached anew may keep its id and begin another log. */
+function logOf(info: ClusterInfo | null): string | undefined {
+  return info === null ? undefined : JSON.stringify([info.cluster, info.logId]);
+}
+
+function savedLog(saved: ReadonlyPartialJSONValue): string | undefined {
+  const log = JSONExt.isObject(saved) ? saved.log : undefined;
+  return typeof log === 'string' ? log : undefined;
 }

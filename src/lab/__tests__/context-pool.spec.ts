@@ -1,4 +1,5 @@
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import type { SelectionModel } from '../../feed/selection';
 import { labContext } from './lab-context';
 
 const inA = clusterInfo({ cluster: 'a', notebook: { path: 'a.ipynb' } });
@@ -53,6 +54,22 @@ describe('ContextPool', () => {
       expect(b.cluster.current?.cluster).toBe('b');
       b.selection.clear();
       expect(a.selection.isFiltered).toBe(true);
+    });
+
+    it('is not changed by a notebook that comes from another cluster', () => {
+      const { feed, contexts } = labContext();
+      feed.setClusters(inB, { ...shared, clients: [user('a.ipynb')] });
+      const a = contexts.get({ notebook: 'a.ipynb' });
+      a.selection.pickSpan(load);
+      a.selection.setTime({ from: 1, to: 2 });
+      const b = contexts.get({ notebook: 'b.ipynb' });
+      b.selection.setTime({ from: 4, to: 5 });
+      feed.setClusters(inB, shared);
+      expect(b.cluster.current).toBe(shared);
+      for (const { selection } of [a, b]) {
+        expect(selection.filter).toEqual({ spans: { any: [load] } });
+        expect(selection.time).toEqual({ from: 1, to: 2 });
+      }
     });
 
     it('is what a notebook has that joins, after a reload as well', () => {
@@ -151,7 +168,10 @@ describe('ContextPool', () => {
       expect(run.cluster.isDisposed).toBe(true);
       expect(run.selection.isDisposed).toBe(true);
       expect([...saved.values()]).toEqual([
-        { filter: { functions: ['inc'] }, time: 'all' }
+        expect.objectContaining({
+          filter: { functions: ['inc'] },
+          time: 'all'
+        })
       ]);
       // Given again it is another one.
       const next = own.of(first, 'run');
@@ -207,6 +227,83 @@ describe('ContextPool', () => {
     own.toggleFunction('inc');
     await busy.contexts.restored(target);
     expect(own.filter).toEqual({ functions: ['inc'] });
+  });
+
+  describe('when its notebook goes on to another cluster', () => {
+    const next = clusterInfo({
+      cluster: 'a2',
+      logId: 'log-2',
+      startedAt: 3000,
+      notebook: { path: 'a.ipynb' }
+    });
+    const load = { path: ['load'] };
+    const target = { notebook: 'a.ipynb' };
+    const filterAll = (selection: SelectionModel) => {
+      selection.pickSpan(load);
+      selection.toggleWorker(1);
+      selection.setTime({ from: 4.44, to: 4.83 });
+      selection.select({ kind: 'run', run: 7 });
+    };
+    const names = { filter: { spans: { any: [load] } }, time: 'all' };
+
+    it('keeps names, and neither the task nor the workers and the seconds of the one before', () => {
+      const { feed, contexts } = labContext();
+      feed.setClusters(inA);
+      const { selection, of } = contexts.get(target);
+      const pinned = of(inA, 'pinned').selection;
+      filterAll(selection);
+      feed.setClusters({ ...inA, state: 'ended' }, next);
+      for (const each of [selection, pinned]) {
+        expect(each.state).toEqual({ ...names, selected: null });
+      }
+      // Nor does Ctrl Z bring one back.
+      selection.undo();
+      expect(selection.state).toEqual({
+        filter: {},
+        time: 'all',
+        selected: null
+      });
+      expect(selection.canUndo).toBe(false);
+
+      // A cluster that is attached anew has its id, and another log.
+      selection.setTime({ from: 1, to: 2 });
+      feed.setClusters({ ...next, logId: 'log-3' });
+      expect([selection.time, pinned.time]).toEqual(['all', 'all']);
+
+      selection.setTime({ last: 5 });
+      selection.select({ kind: 'function', name: 'inc' });
+      feed.setClusters({ ...next, logId: 'log-4' });
+      expect(selection.state).toEqual({
+        filter: {},
+        time: { last: 5 },
+        selected: { kind: 'function', name: 'inc' }
+      });
+    });
+
+    it.each(['before', 'after'])(
+      'and the page was reloaded, %s the page hears of it',
+      async order => {
+        jest.useFakeTimers();
+        const first = labContext();
+        first.feed.setClusters(inA);
+        filterAll(first.contexts.get(target).selection);
+        jest.runAllTimers();
+
+        for (const [now, state] of [
+          [inA, first.contexts.get(target).selection.state],
+          [next, names]
+        ] as const) {
+          const again = labContext(new Map(first.saved));
+          if (order === 'after') {
+            again.feed.setClusters(now);
+          }
+          const { selection } = again.contexts.get(target);
+          await again.contexts.restored(target);
+          again.feed.setClusters(now);
+          expect(selection.state).toEqual({ ...state, selected: null });
+        }
+      }
+    );
   });
 
   it('stops following its feed when it is disposed', () => {
