@@ -162,12 +162,15 @@ function longFile(file: string, trans: Trans): string {
       : file;
 }
 
-/** "model.py:41"; nothing for groups and the root. */
+/** "model.py:41"; of a cell whose number is not known "cell, line 2", since "cell:2" would be taken for its number; nothing for groups and the root. */
 export function placeOf(tree: FrameTree, node: number, trans: Trans): string {
   const file = tree.result.nodes.file[node] ?? '';
   const line = tree.result.nodes.line[node] ?? 0;
   if (file === '') {
     return '';
+  }
+  if (line > 0 && KERNEL_CELL.test(file)) {
+    return trans.__('cell, line %1', line);
   }
   const name = shortFile(file, trans);
   return line > 0 ? `${name}:${line}` : name;

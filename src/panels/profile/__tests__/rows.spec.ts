@@ -225,8 +225,8 @@ describe('frames', () => {
   });
 
   it.each([
-    ['/tmp/ipykernel_4711/588810801.py', 'cell:1'],
-    ['C:\\Temp\\ipykernel_4711\\588810801.py', 'cell:1'],
+    ['/tmp/ipykernel_4711/588810801.py', 'cell, line 1'],
+    ['C:\\Temp\\ipykernel_4711\\588810801.py', 'cell, line 1'],
     ['<ipython-input-3-0a1b2c>', 'cell [3]:1'],
     ['/home/me/model.py', 'model.py:1'],
     ['/home/me/588810801.py', '588810801.py:1']
