@@ -10,7 +10,9 @@ from spanwise.errors import ClusterError
 
 CLOSED = "This client is closed; make a new one with Client()."
 #: What the client may still ask: how it looks, and futures that are let go of.
-_HARMLESS = frozenset({"name", "cluster_id", "log_id", "wall_epoch", "dead", "drop_later"})
+_HARMLESS = frozenset(
+    {"name", "cluster_id", "number", "log_id", "wall_epoch", "dead", "drop_later"}
+)
 
 
 class ClosedSession:

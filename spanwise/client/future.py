@@ -38,11 +38,15 @@ class Future(TaskRef):
         The client that made it.
     """
 
-    __slots__ = ("__weakref__", "_entry", "_failure", "client")
+    __slots__ = ("__weakref__", "_entry", "_failure", "_first_name", "client")
 
-    def __init__(self, entry: Entry, client: Holder) -> None:
+    def __init__(
+        self, entry: Entry, client: Holder, first_name: tuple[int, int] | None = None
+    ) -> None:
         self.key = entry.key  # type: ignore[misc]  # a slot of TaskRef
         self._entry: Entry | None = entry
+        #: If it came in a value, or was released: see `_named_first`.
+        self._first_name = first_name
         #: The error that it raised, to raise the same object again. The session must not
         #: hold it: see reason.py.
         self._failure: Failure | None = None
@@ -55,8 +59,11 @@ class Future(TaskRef):
     def __hash__(self) -> int:
         return id(self)
 
-    def __dask_tokenize__(self) -> tuple[str, Any]:
-        return (type(self).__name__, self.key)
+    # Not by key alone: an expression of Dask is the living one of the same token, and so would
+    # hold futures that were cancelled, or are a closed client's, in place of new ones.
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        cluster = self.client._session.cluster_id
+        return (type(self).__name__, self.key, cluster, *self._named_first())
 
     def __reduce__(self) -> tuple[Any, ...]:
         if HERE.found is not None:
@@ -69,10 +76,17 @@ class Future(TaskRef):
                 "call, by itself or within lists, tuples, sets and dicts: the function then gets "
                 "the value. Or send what its result() returns."
             )
-        return _adopted, (self.client._session.cluster_id, *self._shared_name(), self.key)
+        named = (self.client._session.cluster_id, *self._shared_name(), self.key)
+        return _adopted, named if self._first_name is None else (*named, self._first_name)
 
     def _shared_name(self) -> tuple[int, int]:
         """Its client's number, and the client's number of its task."""
+        return self.client._session.shared_name(self._alive())
+
+    def _named_first(self) -> tuple[int, int]:
+        """As `_shared_name`, of the client that made it: the same wherever it gets to."""
+        if self._first_name is not None:
+            return self._first_name
         return self.client._session.number, self._alive().id
 
     def __copy__(self) -> Future:
@@ -203,6 +217,8 @@ class Future(TaskRef):
 
     def release(self) -> None:
         """Let go of the result now instead of when this object is collected."""
+        if self._entry is not None:
+            self._first_name = self._named_first()
         entry, self._entry = self._entry, None
         self._failure = None  # it holds the frames that it passed
         if entry is not None:
@@ -230,7 +246,9 @@ class Future(TaskRef):
             raise
 
 
-def _adopted(cluster: str, number: int, task: int, key: Any) -> Future:
+def _adopted(
+    cluster: str, number: int, task: int, key: Any, first_name: tuple[int, int] | None = None
+) -> Future:
     """A future of a client of this process, for the task of another client."""
     client = find_adopter(cluster)
     if client is None:
@@ -239,7 +257,8 @@ def _adopted(cluster: str, number: int, task: int, key: Any) -> Future:
             "Client(address) first."
         )
     HERE.session = client._session
-    return Future(client._session.adopt(key, number, task), client)
+    entry = client._session.adopt(key, number, task)
+    return Future(entry, client, first_name or (number, task))
 
 
 class CancelledFuture(RuntimeError):

@@ -607,6 +607,10 @@ class Session:
             self.send("adopt", {}, {"tasks": rows})
         return entries
 
+    def shared_name(self, entry: Entry) -> tuple[int, int]:
+        """The client's number and its number of a task: what other clients adopt it by."""
+        return self.number, entry.id
+
     def keep(self, entries: Sequence[Entry]) -> None:
         """Have tasks run to their end, also when nobody holds them any more."""
         ids = array("I", [entry.id for entry in entries if entry.id >= 0])

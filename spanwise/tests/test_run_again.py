@@ -1,0 +1,118 @@
+"""The same code once more, in the same Python: as the cells of a notebook that runs again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dask.array as da
+import dask.bag as db
+import dask.dataframe as dd
+import distributed
+import pandas as pd
+import pytest
+from dask.tokenize import tokenize
+
+import spanwise
+from spanwise.tests.processes import LIMIT_SECONDS
+
+ROUNDS = 2
+
+
+@contextmanager
+def their_client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,  # type: ignore[no-untyped-call]
+    ):
+        yield client
+
+
+def our_client() -> Any:
+    return spanwise.Client(n_workers=1, threads_per_worker=1)
+
+
+def part(number: int) -> pd.DataFrame:
+    return pd.DataFrame({"a": range(number, number + 3)})
+
+
+def frame() -> Any:
+    return dd.from_map(part, range(3), meta=part(0))
+
+
+def increment(x: int) -> int:
+    return x + 1
+
+
+#: A collection, and a value of what was persisted of it.
+CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "dataframe": (frame, lambda kept: int((kept.a + 1).sum().compute())),
+    "array": (lambda: da.arange(9, chunks=3) + 1, lambda kept: int((kept + 1).sum().compute())),
+    "bag": (
+        lambda: db.from_sequence(range(9), npartitions=3).map(increment),
+        lambda kept: int(kept.map(increment).sum().compute()),
+    ),
+}
+#: What came of each: 0+1+2, 1+2+3, 2+3+4 and one for each row; 0 to 8, and two for each.
+VALUES = {"dataframe": 18 + 9, "array": 36 + 18, "bag": 36 + 18}
+
+
+def values_of(client: Any, kept: dict[str, Any]) -> dict[str, int]:
+    """What is computed on collections, once they have been persisted and none waits for it."""
+    package = spanwise if isinstance(client, spanwise.Client) else distributed
+    found = {}
+    for name, (make, value_of) in CASES.items():
+        kept[name] = make().persist()
+        futures = package.futures_of(kept[name])
+        package.wait(futures, LIMIT_SECONDS)
+        assert {(each.client is client, each.status) for each in futures} == {(True, "finished")}
+        found[name] = value_of(kept[name])
+    return found
+
+
+@pytest.mark.parametrize("make_client", [our_client, their_client])
+def test_a_script_whose_client_is_a_new_one_each_time(make_client: Callable[[], Any]) -> None:
+    # As in a notebook, what a round has made stays until the next one replaces it.
+    kept: dict[str, Any] = {}
+    for _ in range(ROUNDS):
+        with make_client() as client:
+            assert values_of(client, kept) == VALUES
+
+
+@pytest.mark.parametrize("end", ["cancel", "restart"])
+def test_what_is_persisted_once_more(end: str) -> None:
+    # (theirs gives the values too, but where it is late to cancel what came before)
+    with our_client() as client:
+        kept: dict[str, Any] = {}
+        for _ in range(ROUNDS):
+            assert values_of(client, kept) == VALUES
+            if end == "cancel":
+                client.cancel(list(kept.values()))
+            else:
+                client.restart()
+
+
+@pytest.mark.parametrize("make_client", [our_client, their_client])
+def test_tokens_of_futures(make_client: Callable[[], Any]) -> None:
+    with make_client() as client:
+        first = client.submit(increment, 1)
+        token = tokenize(first)
+        assert tokenize(first) == token
+        # What holds a future has the same key each time.
+        assert client.submit(len, [first]).key == client.submit(len, [first]).key
+        client.publish_dataset(first, name="first")
+        assert tokenize(client.get_dataset("first")) == token
+        client.unpublish_dataset("first")
+        client.cancel([first])
+        second = client.submit(increment, 1)
+        assert second.key == first.key and tokenize(second) != token
+        first.release()
+        assert tokenize(first) == token
+    closed = tokenize(second)
+    with make_client() as client:
+        third = client.submit(increment, 1)
+        assert third.key == second.key and tokenize(third) != closed
+        assert tokenize(second) == closed
