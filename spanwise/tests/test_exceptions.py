@@ -253,6 +253,17 @@ def test_a_traceback_shows_the_lines_of_the_cell(client: Client) -> None:
     assert 'raise Joined("one", 2) from first' in told and "raise make()" in told
 
 
+def test_a_traceback_points_at_the_line_of_a_cell_that_raised(client: Client) -> None:
+    error = raised(client.submit(CELL_NAMES["caused"], pure=False).result, LIMIT_SECONDS)
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    assert SOURCE.splitlines()[line - 1].strip() == 'raise Joined("one", 2) from first'
+    # IPython reads the line of the frame where it cannot show the frame otherwise.
+    assert frame.f_lineno == line > frame.f_code.co_firstlineno
+    told = VerboseTB(theme_name="nocolor").text(type(error), error, error.__traceback__)
+    pointed = [each.split()[1:] for each in told.splitlines() if each.startswith("--")]
+    assert [str(line), *SOURCE.splitlines()[line - 1].split()] in pointed, told
+
+
 _WHILE_DASK_IS_IMPORTED = """
 import sys, types
 

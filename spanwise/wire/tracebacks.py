@@ -9,7 +9,8 @@ Why not tblib, which `distributed` uses: its frames are stubs that ran, so each 
 `f_back`, the caller's frames and with them futures that nobody would let go; it keeps no
 columns, so that the marks below a source line are lost; and it has no types.
 
-A frame is had here without running anything: from a generator that is never started.
+A frame is had here without running anything but a `yield`: from a generator that stands at it, for
+IPython reads in the frame which line of a cell to point at.
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ def traceback_of(places: Iterable[Iterable[Any]]) -> TracebackType | None:
     for each in reversed([Place(*place) for place in places]):
         code, instruction = _code(each)
         names = {"__name__": each.module, "__file__": each.file, _MARK: True}
-        frame = FunctionType(code, names)().gi_frame
+        generator = FunctionType(code, names)()
+        frame = generator.gi_frame
+        next(generator)
         trace = TracebackType(trace, frame, instruction, each.line)
     return trace
 
@@ -131,7 +134,8 @@ def _code(place: Place) -> tuple[CodeType, int]:
     code = next(each for each in module.co_consts if isinstance(each, CodeType))
     wanted = (line, place.end_line, column, end_column)
     offsets = [2 * n for n, found in enumerate(code.co_positions()) if found == wanted]
-    named = code.replace(co_name=place.name, co_qualname=place.qualified)
+    # Without the handler that newer Pythons add, which has no line and would run at the end.
+    named = code.replace(co_name=place.name, co_qualname=place.qualified, co_exceptiontable=b"")
     return named, offsets[-1] if offsets else -1
 
 
