@@ -85,6 +85,15 @@ class Page:
         return f"<Page {str(self.content['title'])!r}: to_html(), save(filename)>"
 
 
+class WithPage(tuple[Any, Page]):
+    """An answer and the page that draws it; a notebook shows the page."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return self[1]._repr_html_()
+
+
 _HTML = """<!doctype html>
 <html lang="en">
 <head>

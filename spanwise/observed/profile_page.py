@@ -7,7 +7,7 @@ from pathlib import Path
 from time import localtime, strftime
 from typing import Any
 
-from spanwise.observed.page_file import Page
+from spanwise.observed.page_file import Page, WithPage
 from spanwise.observed.profiles import Profile
 
 #: Where ``plot="save"`` writes it.
@@ -68,7 +68,7 @@ def with_page(
     page = profile_page(profile, source, asked, title)
     if path:
         page.save(path)
-    return found, page
+    return WithPage((found, page))
 
 
 def _text(value: Any) -> str:

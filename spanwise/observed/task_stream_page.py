@@ -7,7 +7,7 @@ from pathlib import Path
 from time import localtime, strftime
 from typing import Any
 
-from spanwise.observed.page_file import Page
+from spanwise.observed.page_file import Page, WithPage
 from spanwise.observed.questions import Questions
 from spanwise.observed.report_page import (
     Record,
@@ -81,4 +81,4 @@ def with_picture(
     page = task_stream_page(records, source, slots)
     if plot == "save":
         page.save(filename)
-    return records, page
+    return WithPage((records, page))

@@ -193,6 +193,20 @@ def content_of(html: str) -> Any:
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
+def test_a_notebook_shows_the_page_of_a_pair(
+    ran: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for pair in (
+        ran.profile(plot=True),
+        ran.profile(filename="profile.html"),
+        ran.get_task_stream(plot="save"),
+    ):
+        found, page = pair
+        assert isinstance(pair, tuple) and pair == (found, page)
+        assert pair._repr_html_() == page._repr_html_()
+
+
 def test_a_file_holds_what_the_tree_has(
     ran: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
