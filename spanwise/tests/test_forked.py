@@ -195,6 +195,7 @@ def test_every_method_of_a_session_is_refused_or_deliberately_nothing() -> None:
         "workers_called",
         "place_of",
         "last_seen",
+        "shared_name",
         "entry_of",
         "too_late",
         "wall_now",
