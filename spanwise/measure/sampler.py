@@ -64,6 +64,7 @@ together when their rows are asked for, once a second::
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Sequence
 from math import floor, inf, isnan
@@ -438,6 +439,8 @@ class ThreadSampler:
         self._sure = 2 * longest / interval
         self.stacks = stacks
         self._lanes: list[_Lane] = []
+        #: Around what replaces them: threads begin and end at any moment.
+        self._changing_lanes = threading.Lock()
         self._facts: list[_Fact] = []
         self._samples: dict[_SampleKey, int] = {}
         #: Looks that were due while a thread was busy: the true rate.
@@ -451,10 +454,11 @@ class ThreadSampler:
     def add(self, executor: Sampled) -> None:
         """Look at this thread too; it lives."""
         lane = _Lane(executor, self._interval)
-        # (nothing is called from here on: another thread may look, or add one)
-        executor.due = executor.next_due = self._next_due
-        executor.plan = self._plan
-        self._lanes = [*self._lanes, lane]
+        with self._changing_lanes:
+            # (nothing is called here: another thread may look)
+            executor.due = executor.next_due = self._next_due
+            executor.plan = self._plan
+            self._lanes = [*self._lanes, lane]
 
     def awaits(self, times: LookTimes) -> None:
         """Have threads tell of what ends after the next look is due.
@@ -470,7 +474,8 @@ class ThreadSampler:
 
     def remove(self, executor: Sampled) -> None:
         """Look at this thread no more, from any thread; its samples stay."""
-        self._lanes = [lane for lane in self._lanes if lane.executor is not executor]
+        with self._changing_lanes:
+            self._lanes = [lane for lane in self._lanes if lane.executor is not executor]
 
     def called(self, row: Any) -> object:
         """Return what a task calls; it stands for itself if it has no Python frames."""

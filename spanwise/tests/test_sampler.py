@@ -29,7 +29,7 @@ from spanwise.measure.names import OWN, Names
 from spanwise.measure.sampler import INTERVAL
 from spanwise.measure.steps import MOST_ENDS, SENT, told_from
 from spanwise.records.enumerations import NONE_U32, SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_WAITING
-from spanwise.tests.processes import wait_until
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.worker.executor_sampler import Sampler
 
 # Columns of a row as tasks.py describes it; what is not named here is never looked at.
@@ -164,6 +164,27 @@ def test_a_look_that_fails_lets_go_of_the_frames(monkeypatch):
 
 def gone() -> float:
     raise OSError("No such process")
+
+
+def test_a_thread_that_begins_while_another_ends_is_looked_at():
+    stays, ends, begins = (FakeExecutor((A, None)) for _ in range(3))
+    sampler = sampler_of(stays)
+    sampler.add(ends)
+    beginning = threading.Thread(target=sampler.add, args=(begins,))
+
+    class Lane:
+        """Asked for its executor while it is sought who ends: then another one begins."""
+
+        @property
+        def executor(self):
+            beginning.start()
+            beginning.join(0.2)  # (it may have to wait until the other has ended)
+            return stays
+
+    sampler._lanes[0] = Lane()
+    sampler.remove(ends)
+    beginning.join(LIMIT_SECONDS)
+    assert [lane.executor for lane in sampler._lanes[1:]] == [begins]
 
 
 @pytest.mark.parametrize("ended_row", [A, None])

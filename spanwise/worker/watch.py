@@ -188,7 +188,7 @@ class Watch(threading.Thread):
             self.sampler.add(executor)
 
     def forgets(self, executor: Lane) -> None:
-        """Sample a thread no more: it ends. Without a lock: the caller holds the worker's."""
+        """Sample a thread no more: it ends. Without this lock: the caller holds the worker's."""
         self.sampler.remove(executor)
 
     def run(self) -> None:
