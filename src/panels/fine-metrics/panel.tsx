@@ -76,7 +76,10 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
     ) {
       return {
         icon: this.face.icon,
-        title: trans.__('Nothing has ended yet.'),
+        title:
+          this.context.cluster.current?.state === 'ended'
+            ? trans.__('No task has ended.')
+            : trans.__('Nothing has ended yet.'),
         sentence: trans.__('Bytes and counts are known when a task ends.')
       };
     }

@@ -521,10 +521,18 @@ function wholeOf(result: FineMetricsResult): number {
     : capacitySeconds;
 }
 
-/** Whether no task of the selection has held a thread, ended or not. (An observer of before does not tell of those that run.) */
+/**
+ * Whether no task of the selection has held a thread, ended or not. (An observer of before does not tell of those that run, and of a cluster
+ * that has ended amid tasks their time is only in the whole.)
+ */
 export function hasNoTask(result: FineMetricsResult): boolean {
-  const { byFunction, runningSeconds = 0 } = result;
-  return byFunction.length === 0 && runningSeconds <= 0;
+  const { account, attributedNanoseconds, byFunction } = result;
+  if (byFunction.length > 0 || (result.runningSeconds ?? 0) > 0) {
+    return false;
+  }
+  const whole = wholeOf(result);
+  const rest = whole - attributedNanoseconds / 1e9 - idleSeconds(result);
+  return account === 'told' || !isSeen(rest, whole);
 }
 
 function isSeen(rest: number, whole: number): boolean {

@@ -107,6 +107,37 @@ it.each([
   }
 );
 
+it.each([
+  ['seconds', 'not accounted for'],
+  ['bytes', 'No task has ended.']
+])(
+  'in %s of a cluster that has ended amid the only tasks says: %s',
+  async (unit, words) => {
+    const { feed, contexts } = labContext();
+    feed.setClusters(clusterInfo({ state: 'ended' }));
+    const context = contexts.get({ name: 'first-look' });
+    const panel = fineMetricsPanel.create({ context, state: { unit } });
+    context.selection.toggleFunction('b', false);
+    Widget.attach(panel, document.body);
+    feed.running[0]!.answer({
+      ...metrics,
+      unit,
+      byFunction: [],
+      byActivity: [],
+      attributedNanoseconds: 0,
+      idle: [],
+      wholeSeconds: 12,
+      runningSeconds: 0
+    });
+    await waitFor('the panel', () => {
+      MessageLoop.flush();
+      return panel.node.textContent?.includes(words) === true;
+    });
+    panel.dispose();
+    context.selection.clear();
+  }
+);
+
 it('says of a paused answer what it said, whatever runs by now', async () => {
   const { feed, contexts } = labContext();
   feed.setClusters(clusterInfo({ running: 1 }));
