@@ -6,6 +6,7 @@ import { labContext } from '../../../lab/__tests__/lab-context';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawRuns } from '../../../testing/run-from-text';
 import { waitFor } from '../../../testing/wait-for';
+import type { ClusterInfo, FineMetricsResult } from '../../../wire/panel-link';
 import { fineMetricsPanel } from '..';
 
 const metrics = ask(drawRuns('0/0 aaa'), 'fine-metrics');
@@ -70,6 +71,35 @@ it.each([
   panel.dispose();
 });
 
+/** Waits until a panel that is filtered by a function of which no task has ended says so. */
+async function saysOfNoneEnded(
+  info: Partial<ClusterInfo>,
+  unit: string,
+  answer: Partial<FineMetricsResult>,
+  words: string
+): Promise<void> {
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo(info));
+  const context = contexts.get({ name: 'first-look' });
+  const panel = fineMetricsPanel.create({ context, state: { unit } });
+  context.selection.toggleFunction('b', false);
+  Widget.attach(panel, document.body);
+  feed.running[0]!.answer({
+    ...metrics,
+    unit,
+    byFunction: [],
+    byActivity: [],
+    attributedNanoseconds: 0,
+    ...answer
+  });
+  await waitFor('the panel', () => {
+    MessageLoop.flush();
+    return panel.node.textContent?.includes(words) === true;
+  });
+  panel.dispose();
+  context.selection.clear();
+}
+
 it.each([
   ['seconds', 0, 'The filter matches no task.'],
   ['seconds', 1.5, 'still running'],
@@ -81,30 +111,17 @@ it.each([
   ['count', 1.5, 'Bytes and counts are known when a task ends.']
 ])(
   'in %s with %s s of running tasks under a filter, of which none has ended, says: %s',
-  async (unit, runningSeconds, words) => {
-    const { feed, contexts } = labContext();
-    feed.setClusters(clusterInfo({ running: 1 }));
-    const context = contexts.get({ name: 'first-look' });
-    const panel = fineMetricsPanel.create({ context, state: { unit } });
-    context.selection.toggleFunction('b', false);
-    Widget.attach(panel, document.body);
-    feed.running[0]!.answer({
-      ...metrics,
+  (unit, runningSeconds, words) =>
+    saysOfNoneEnded(
+      { running: 1 },
       unit,
-      byFunction: [],
-      byActivity: [],
-      attributedNanoseconds: 0,
-      idle: [{ cause: 'nothing-runnable', seconds: 0.5 }],
-      wholeSeconds: 0.5 + runningSeconds,
-      runningSeconds
-    });
-    await waitFor('the panel', () => {
-      MessageLoop.flush();
-      return panel.node.textContent?.includes(words) === true;
-    });
-    panel.dispose();
-    context.selection.clear();
-  }
+      {
+        idle: [{ cause: 'nothing-runnable', seconds: 0.5 }],
+        wholeSeconds: 0.5 + runningSeconds,
+        runningSeconds
+      },
+      words
+    )
 );
 
 it.each([
@@ -112,30 +129,13 @@ it.each([
   ['bytes', 'No task has ended.']
 ])(
   'in %s of a cluster that has ended amid the only tasks says: %s',
-  async (unit, words) => {
-    const { feed, contexts } = labContext();
-    feed.setClusters(clusterInfo({ state: 'ended' }));
-    const context = contexts.get({ name: 'first-look' });
-    const panel = fineMetricsPanel.create({ context, state: { unit } });
-    context.selection.toggleFunction('b', false);
-    Widget.attach(panel, document.body);
-    feed.running[0]!.answer({
-      ...metrics,
+  (unit, words) =>
+    saysOfNoneEnded(
+      { state: 'ended' },
       unit,
-      byFunction: [],
-      byActivity: [],
-      attributedNanoseconds: 0,
-      idle: [],
-      wholeSeconds: 12,
-      runningSeconds: 0
-    });
-    await waitFor('the panel', () => {
-      MessageLoop.flush();
-      return panel.node.textContent?.includes(words) === true;
-    });
-    panel.dispose();
-    context.selection.clear();
-  }
+      { idle: [], wholeSeconds: 12, runningSeconds: 0 },
+      words
+    )
 );
 
 it('says of a paused answer what it said, whatever runs by now', async () => {
