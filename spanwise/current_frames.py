@@ -44,10 +44,10 @@ class _Looks:
             gc.enable()
 
 
-_looks = _Looks()
-os.register_at_fork(after_in_child=_looks.begin_anew)
+_LOOKS = _Looks()
+os.register_at_fork(after_in_child=_LOOKS.begin_anew)
 
 
 def current_frames() -> dict[int, FrameType]:
     """Return the innermost frame of each thread, by its ident."""
-    return sys._current_frames() if sys.version_info >= (3, 12) else _looks.look()
+    return sys._current_frames() if sys.version_info >= (3, 12) else _LOOKS.look()
