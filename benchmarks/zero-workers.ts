@@ -1,6 +1,7 @@
 /** The pure scheduler with workers that finish at once: no sockets, no Python. What `scheduler-core.ts` and `scheduler-intake.ts` measure. */
 import type { DenseTaskIds } from '../src/records/ids';
 import { VersionedIds } from '../src/base/versioned-ids';
+import { threadCpuClock } from '../src/node/observe/thread-cpu';
 import { Scheduler, type Instruction } from '../src/scheduler';
 
 /** Inputs of each task, by place; a task comes after its inputs. */
@@ -10,6 +11,8 @@ export type Graph = readonly (readonly number[])[];
 const SUBMIT_TASKS = 8192;
 const FINISH_TASKS = 64;
 const TASK_SECONDS = 10e-6;
+
+const threadCpuSeconds = threadCpuClock();
 
 /** A scheduler that lives over all rounds, as in a session. */
 export class ZeroWorkers {
@@ -126,11 +129,10 @@ export class ZeroWorkers {
   }
 
   private _handle(event: Parameters<Scheduler['handle']>[0]): void {
-    const before = process.threadCpuUsage();
+    const before = threadCpuSeconds();
     this._scheduler.handle(event);
     const instructions = this._scheduler.takeInstructions();
-    const { user, system } = process.threadCpuUsage(before);
-    this._seconds += (user + system) / 1e6;
+    this._seconds += threadCpuSeconds() - before;
     instructions.forEach(instruction => this._perform(instruction));
   }
 
