@@ -3,8 +3,11 @@
 The packages of a Dask cluster's processes, and of a Jupyter server, take a second of a core to
 import, and most tests need neither for much longer::
 
-    test ── {"module": …} ──▶ template: imports once, forks ──▶ program
+    test ── {"module": …} ──▶ template: imports once, forks ──▶ program, which waits
          ◀──── pid ─────────
+         ──── go on ───────▶                          ──▶ it begins
+
+It waits because one that has ended is no process any more, of which the test could have a handle.
 
 A program's arguments, folder, variables and output are its own, as if an interpreter had started
 it; what the template had read of its variables is read again. What an interpreter reads when it
@@ -64,10 +67,17 @@ _SERVE = """
 for line in sys.stdin.buffer:
     asked = json.loads(line)
     assert threading.active_count() == 1, threading.enumerate()
+    waits, goes_on = os.pipe()
     pid = os.fork()
     if pid:
+        os.close(waits)
         print("forked", pid, file=answers, flush=True)
+        sys.stdin.buffer.readline()
+        os.close(goes_on)
         continue
+    os.close(goes_on)
+    os.read(waits, 1)
+    os.close(waits)
     out = os.open(asked["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     os.dup2(out, 1)
     os.dup2(out, 2)
@@ -121,7 +131,10 @@ class Template:
             f"the process that forks {module} has said {line!r} within {START_SECONDS:g} s, "
             f"and ended with {self._process.poll()}"
         )
-        return psutil.Process(int(line.split()[1]))
+        program = psutil.Process(int(line.split()[1]))
+        sending.write(b"go on\n")
+        sending.flush()
+        return program
 
     @property
     def lives(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,21 @@ def test_variables_of_the_test_that_asks_first_are_those_of_its_program_alone(
             out = tmp_path / value
             variables = {**os.environ, "OF_A_TEST": value}
             template.start("told", out=out, folder=tmp_path, variables=variables)
-            assert wait_until("it has told", lambda out=out: _line(out)) == f"None {value}"
+            assert wait_until("it has told", partial(_line, out)) == f"None {value}"
+    finally:
+        template._close()
+
+
+def test_a_program_that_ends_at_once_has_a_handle(tmp_path: Path) -> None:
+    (tmp_path / "ends.py").write_text("import os\nos._exit(0)\n")
+    template = Template(sys.executable, "json")
+    begun = []
+    try:
+        for n in range(20):
+            variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+            out = tmp_path / f"out-{n}"
+            begun.append(template.start("ends", out=out, folder=tmp_path, variables=variables))
+        wait_until("all have ended", lambda: not any(each.is_running() for each in begun))
     finally:
         template._close()
 
