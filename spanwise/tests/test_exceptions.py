@@ -11,7 +11,7 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 import dask
@@ -478,6 +478,69 @@ def test_frames_made_here_hold_nothing_of_who_made_them() -> None:
     while trace is not None:
         assert trace.tb_frame.f_back is None and trace.tb_frame.f_locals == {}
         trace = trace.tb_next
+
+
+PLACE = (__file__, __name__, "f", "f", 3, 10, 11, 4, 8)
+
+
+def test_frames_made_here_are_not_run() -> None:
+    """Else a debugger would stop at them, and coverage would count lines that ran elsewhere."""
+    seen: list[tuple[str, str]] = []
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        seen.append((event, frame.f_code.co_name))
+        return trace
+
+    def make() -> None:
+        made = traceback_of([PLACE])
+        assert made is not None and made.tb_frame.f_lineno == 10
+        del made
+        gc.collect()
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        make()
+    finally:
+        sys.settrace(before)
+    assert ("line", "make") in seen
+    of_made = [event for event, name in seen if name == "f"]
+    # (Python 3.11 tells that it is closed)
+    assert "line" not in of_made and (of_made == [] or sys.version_info < (3, 12))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12")
+def test_frames_made_here_are_not_monitored() -> None:
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+    tool = next(number for number in range(6) if monitoring.get_tool(number) is None)
+    seen: list[str] = []
+    events = [
+        getattr(monitoring.events, name)
+        for name in ("PY_START", "PY_THROW", "PY_UNWIND", "PY_YIELD", "LINE", "RAISE")
+    ]
+    monitoring.use_tool_id(tool, "test")
+    try:
+        for event in events:
+            monitoring.register_callback(tool, event, lambda code, *_: seen.append(code.co_name))
+        monitoring.set_events(tool, sum(events))
+        traceback_of([PLACE])
+        gc.collect()
+    finally:
+        monitoring.set_events(tool, 0)
+        monitoring.free_tool_id(tool)
+    assert "traceback_of" in seen and "f" not in seen
+
+
+@pytest.mark.parametrize("number", [-5, 2**31, 10**30, "1"])
+@pytest.mark.parametrize("position", range(4, 9))
+def test_places_that_are_none(position: int, number: Any) -> None:
+    place: list[Any] = [*PLACE]
+    place[position] = number
+    try:
+        trace = traceback_of([place])
+    except (TypeError, ValueError, OverflowError):
+        return
+    assert trace is not None and traceback.format_tb(trace)
 
 
 def test_of_a_long_traceback_the_middle_is_left_out() -> None:

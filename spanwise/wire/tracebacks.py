@@ -9,21 +9,25 @@ Why not tblib, which `distributed` uses: its frames are stubs that ran, so each 
 `f_back`, the caller's frames and with them futures that nobody would let go; it keeps no
 columns, so that the marks below a source line are lost; and it has no types.
 
-A frame is had here without running anything but a `yield`: from a generator that stands at it, for
-IPython reads in the frame which line of a cell to point at.
+A frame is had here without running anything: from a generator that is never begun, all of whose
+instructions are said to stand at the line, for IPython reads in the frame which line of a cell to
+point at. So no debugger stops there, and nothing counts the line as run. (In Python 3.11 a tracer
+is told that the generator is closed, but of no line.)
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
+from opcode import opmap
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
 #: The middle of a longer traceback is left out; `sys.getrecursionlimit()` is 1000.
 MOST_FRAMES = 2_000
+#: CPython adds them up as numbers of C.
+_MOST_NUMBER = 2**30
 #: In the globals of a frame made here.
 _MARK = "__spanwise_remote__"
 
@@ -101,42 +105,76 @@ def traceback_of(places: Iterable[Iterable[Any]]) -> TracebackType | None:
     for each in reversed([Place(*place) for place in places]):
         code, instruction = _code(each)
         names = {"__name__": each.module, "__file__": each.file, _MARK: True}
-        generator = FunctionType(code, names)()
-        frame = generator.gi_frame
-        next(generator)
+        frame = FunctionType(code, names)().gi_frame
         trace = TracebackType(trace, frame, instruction, each.line)
     return trace
 
 
+def _stands() -> Iterator[None]:
+    yield
+
+
+_STANDS = _stands.__code__
+_UNITS = len(_STANDS.co_code) // 2
+#: The offset of an instruction of it.
+_INSTRUCTION = 2 * _STANDS.co_code[::2].index(opmap["YIELD_VALUE"])
+
+
 @lru_cache(maxsize=1024)
 def _code(place: Place) -> tuple[CodeType, int]:
-    """Code of a generator that has an instruction at a place, and the instruction's offset."""
-    line = max(1, place.line)
-    column, end_column = place.column, place.end_column
-    if place.end_line is None or column is None or end_column is None:
-        # No instruction then: nothing is marked below the source line.
-        at = {"lineno": line, "col_offset": 0, "end_lineno": line, "end_col_offset": 0}
+    """Code of a generator that stands at a place, and the offset of its instruction there."""
+    first_line, line = max(1, place.first_line), max(1, place.line)
+    columns = (place.end_line, place.column, place.end_column)
+    # No instruction where they are not known: nothing is marked below the source line.
+    instruction = -1 if None in columns else _INSTRUCTION
+    code = _STANDS.replace(
+        co_filename=place.file,
+        co_name=place.name,
+        co_qualname=place.qualified,
+        co_firstlineno=first_line,
+        co_linetable=_line_table(first_line, line, *columns),
+        # Without the handler that newer Pythons add: no code of it ever runs.
+        co_exceptiontable=b"",
+    )
+    return code, instruction
+
+
+def _line_table(
+    first_line: int, line: int, end_line: int | None, column: int | None, end_column: int | None
+) -> bytes:
+    """What says that all instructions stand there: `Objects/locations.md` of CPython.
+
+    ::
+
+        1 form     units - 1     form 13: line; 14: line, end line, column + 1, end column + 1
+        │ └─┬──┘   └──┬──┘
+        1 1 1 1 0   0 0 1        of at most 8 units each; lines count from the one before
+    """
+    if end_line is None or column is None or end_column is None:
+        form, rest = 13, b""
     else:
-        at = {
-            "lineno": line,
-            "col_offset": column,
-            "end_lineno": place.end_line,
-            "end_col_offset": end_column,
-        }
-    (function,) = ast.parse("def f(): yield").body
-    for node in ast.walk(function):
-        for name, value in at.items():
-            if hasattr(node, name):
-                setattr(node, name, value)
-    # All lines of the code are counted from there.
-    function.lineno = max(1, place.first_line)
-    module = compile(ast.Module([function], []), place.file, "exec")
-    code = next(each for each in module.co_consts if isinstance(each, CodeType))
-    wanted = (line, place.end_line, column, end_column)
-    offsets = [2 * n for n, found in enumerate(code.co_positions()) if found == wanted]
-    # Without the handler that newer Pythons add, which has no line and would run at the end.
-    named = code.replace(co_name=place.name, co_qualname=place.qualified, co_exceptiontable=b"")
-    return named, offsets[-1] if offsets else -1
+        form = 14
+        rest = _varint(end_line - line) + _varint(column + 1) + _varint(end_column + 1)
+    table = b""
+    ahead = line - first_line
+    for begin in range(0, _UNITS, 8):
+        units = min(8, _UNITS - begin)
+        signed = 2 * abs(ahead) + (ahead < 0)
+        table += bytes([0x80 | form << 3 | units - 1]) + _varint(signed) + rest
+        ahead = 0
+    return table
+
+
+def _varint(number: int) -> bytes:
+    """Six bits a byte, the lowest first; all but the last have bit 6."""
+    if not 0 <= number <= _MOST_NUMBER:
+        raise ValueError(f"{number} is no line and no column")
+    found = bytearray()
+    while number >= 0x40:
+        found.append(0x40 | number & 0x3F)
+        number >>= 6
+    found.append(number)
+    return bytes(found)
 
 
 def leave_tasks_frames(error: BaseException) -> None:
