@@ -19,6 +19,7 @@ from dask.utils import parse_timedelta
 
 from spanwise.errors import ClusterError
 from spanwise.observed.bandwidth import bandwidth_of
+from spanwise.observed.fine_table import fine_table
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.profiles import PageChanged, Profile, ProfilePages
 from spanwise.observed.span_info import SpanInfo, span_filter, span_infos
@@ -94,7 +95,22 @@ class FineMetrics(Mapping[FineKey, float]):
         return len(self._entries)
 
     def __repr__(self) -> str:
-        return f"FineMetrics({len(self)} entries)"
+        """Activities with seconds and shares; how many functions; what is not among them."""
+        units = sorted({key[3] for key in self}, key=lambda unit: (unit != "seconds", unit))
+        unit, *others = units or ["seconds"]
+        activities = self.by_activity(unit)
+        functions, beside = self.by_function(unit), {}
+        if unit == "seconds":
+            # What tasks held threads for: that makes a whole.
+            everything = sum(activities.values())
+            activities = self.by_activity(unit, "execute")
+            functions = self.by_function(unit, "execute")
+            idle = sum(self.by_activity(unit, "idle").values())
+            beside = {
+                "threads were idle": self.get((*IDLE, unit), idle),
+                "behind other work": everything - sum(activities.values()),
+            }
+        return fine_table(len(self), len(functions), activities, unit, beside, others, self.notes)
 
     def by_activity(self, unit: str = "seconds", context: str | None = None) -> dict[Any, float]:
         """Values added up over functions, without idle time, if no context is named.

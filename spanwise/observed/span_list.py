@@ -57,9 +57,14 @@ def _path(span: SpanInfo) -> tuple[str, ...]:
     return (*span.path[:-1], f"{span.path[-1]} (cell)")
 
 
+def one_line(text: str, length: int | None = None) -> str:
+    """A text of anybody's, which may have any characters, in a line."""
+    line = "".join(each if each.isprintable() else " " for each in text)
+    return line if length is None or len(line) <= length else f"{line[: length - 1]}…"
+
+
 def _text(tags: tuple[str, ...]) -> str:
-    # (a tag may have any characters, and a line has one span)
-    return "".join(each if each.isprintable() else " " for each in " › ".join(tags))
+    return one_line(" › ".join(tags))
 
 
 def _cut_left(tags: tuple[str, ...], length: int = _LENGTH) -> str:
@@ -73,11 +78,6 @@ def _cut_within(path: tuple[str, ...]) -> str:
     whole, tags = _text(path), path[2:]
     if len(whole) <= _LENGTH:
         return whole
-    first = [_cut_right(*each) for each in zip(path, (_FILE_LENGTH, _CELL_LENGTH), strict=False)]
+    first = [one_line(*each) for each in zip(path, (_FILE_LENGTH, _CELL_LENGTH), strict=False)]
     room = _LENGTH - len(" › ".join([*first, ""]))
     return " › ".join([*first, _cut_left(tags, room)] if tags else first)
-
-
-def _cut_right(tag: str, length: int) -> str:
-    text = _text((tag,))
-    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf, nan
 from types import SimpleNamespace
 from typing import Any
 
@@ -46,6 +47,41 @@ def test_a_sum_of_one_context_is_of_its_entries_alone() -> None:
     assert metrics.by_activity(context="noncpu") == {"core": 0.1, "gil": 0.2, "blocked": 0.696}
     assert metrics.by_activity(context="idle") == {"scheduler": 5.0}
     assert metrics.by_activity(context="no such") == {}
+
+
+def test_fine_metrics_are_shown_as_a_short_table() -> None:
+    assert repr(FineMetrics(NAPS, {"notes": ["One\nwas lost."]})).splitlines() == [
+        "10 fine metrics of 1 function (activity, thread time, share):",
+        "  thread-noncpu  0.996 s  99.6 %",
+        "  thread-cpu     0.004 s   0.4 %",
+        "Beside these: threads were idle 5.000 s, behind other work 0.300 s",
+        "Ask .by_function(), .by_activity('count') or .to_pandas()",
+        "Note: One was lost.",
+    ]
+    # Of a Dask cluster idle time is in its own context alone.
+    told = {
+        ("idle", "N/A", "scheduler", "seconds"): 2.0,
+        ("execute", "f", "compute", "seconds"): 1.0,
+    }
+    assert "threads were idle 2.000 s" in repr(FineMetrics(told, {}))
+    assert repr(FineMetrics({}, {})) == "0 fine metrics"
+    # Amounts make no whole, and what tasks measure may be called anything.
+    amounts = {("execute", "f", f"read-{n}", "bytes"): n * 2.0**20 for n in range(12)}
+    assert repr(FineMetrics(amounts, {})).splitlines()[:2] == [
+        "12 fine metrics of 1 function (activity, amount):",
+        "  read-11  11.00 MiB",
+    ]
+    assert "  … and 3 more" in repr(FineMetrics(amounts, {}))
+    own: dict[FineKey, float] = {
+        ("execute", "f", ("a", 1), "rows"): 2.0,
+        ("execute", "g", "x\n" * 80, "rows"): nan,
+        ("execute", "g", "less", "bytes"): inf,
+    }
+    shown = repr(FineMetrics(own, {}))
+    assert "  ('a', 1)" in repr(FineMetrics(dict([*own.items()][:1]), {}))
+    assert "inf" in shown and max(map(len, shown.splitlines())) < 80
+    nothing = {("execute", "f", "none", "seconds"): -1.0}
+    assert "none  -1.000 s" in repr(FineMetrics(nothing, {}))
 
 
 @given(
