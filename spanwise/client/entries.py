@@ -40,6 +40,8 @@ class Entry:
         Why a task that failed or was cancelled has no value.
     count
         Futures alive, plus calls that wait for it.
+    released
+        How many futures were let go of by `release`, and so may still lie in an expression.
     waiters
         Told once when the status leaves ``pending``.
     """
@@ -52,6 +54,7 @@ class Entry:
         "key",
         "nbytes",
         "reason",
+        "released",
         "sign",
         "status",
         "task_id",
@@ -72,6 +75,7 @@ class Entry:
         self.nbytes = 0.0
         self.reason: Reason | None = None
         self.count = 0
+        self.released = 0
         self.waiters: list[Waiter] | None = None
         self.callbacks: list[Callable[[], None]] | None = None
 

@@ -41,12 +41,17 @@ class Future(TaskRef):
     __slots__ = ("__weakref__", "_entry", "_failure", "_first_name", "client")
 
     def __init__(
-        self, entry: Entry, client: Holder, first_name: tuple[int, int] | None = None
+        self, entry: Entry, client: Holder, first_name: tuple[int, ...] | None = None
     ) -> None:
         self.key = entry.key  # type: ignore[misc]  # a slot of TaskRef
         self._entry: Entry | None = entry
-        #: If it came in a value, or was released: see `_named_first`.
+        #: If it came in a value, or one of its key was released: see `_named_first`.
         self._first_name = first_name
+        if entry.released:
+            # The result may be had again before it is let go of, and is not in the futures that
+            # were released.
+            first = first_name or (client._session.number, entry.id)
+            self._first_name = (*first, entry.released)
         #: The error that it raised, to raise the same object again. The session must not
         #: hold it: see reason.py.
         self._failure: Failure | None = None
@@ -60,7 +65,7 @@ class Future(TaskRef):
         return id(self)
 
     # Not by key alone: an expression of Dask is the living one of the same token, and so would
-    # hold futures that were cancelled, or are a closed client's, in place of new ones.
+    # hold futures that were cancelled, released, or are a closed client's, in place of new ones.
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         cluster = self.client._session.cluster_id
         return (type(self).__name__, self.key, cluster, *self._named_first())
@@ -83,7 +88,7 @@ class Future(TaskRef):
         """Its client's number, and the client's number of its task."""
         return self.client._session.shared_name(self._alive())
 
-    def _named_first(self) -> tuple[int, int]:
+    def _named_first(self) -> tuple[int, ...]:
         """As `_shared_name`, of the client that made it: the same wherever it gets to."""
         if self._first_name is not None:
             return self._first_name
@@ -219,6 +224,7 @@ class Future(TaskRef):
         """Let go of the result now instead of when this object is collected."""
         if self._entry is not None:
             self._first_name = self._named_first()
+            self._entry.released += 1
         entry, self._entry = self._entry, None
         self._failure = None  # it holds the frames that it passed
         if entry is not None:
@@ -247,7 +253,7 @@ class Future(TaskRef):
 
 
 def _adopted(
-    cluster: str, number: int, task: int, key: Any, first_name: tuple[int, int] | None = None
+    cluster: str, number: int, task: int, key: Any, first_name: tuple[int, ...] | None = None
 ) -> Future:
     """A future of a client of this process, for the task of another client."""
     client = find_adopter(cluster)

@@ -96,6 +96,26 @@ def test_what_is_persisted_once_more(end: str) -> None:
 
 
 @pytest.mark.parametrize("make_client", [our_client, their_client])
+def test_what_is_persisted_again_when_it_was_released(make_client: Callable[[], Any]) -> None:
+    """At once, before anybody is told of it; what holds the released futures is still there."""
+    with make_client() as client:
+        package = spanwise if isinstance(client, spanwise.Client) else distributed
+        for name, (make, value_of) in CASES.items():
+            first = make().persist()
+            package.wait(first, LIMIT_SECONDS)
+            kept = [first]
+            for _ in range(ROUNDS):
+                released = package.futures_of(kept[-1])
+                for each in released:
+                    each.release()
+                kept.append(make().persist())
+                futures = package.futures_of(kept[-1])
+                assert {each.status for each in futures} <= {"pending", "finished"}
+                assert not {*map(id, released)} & {*map(id, futures)}
+                assert value_of(kept[-1]) == VALUES[name]
+
+
+@pytest.mark.parametrize("make_client", [our_client, their_client])
 def test_tokens_of_futures(make_client: Callable[[], Any]) -> None:
     with make_client() as client:
         first = client.submit(increment, 1)
