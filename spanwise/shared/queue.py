@@ -119,20 +119,19 @@ class Queue:
         return self._open(answer)[0]
 
     def _get_many(self, count: int) -> Steps[list[Any]]:
+        answers: list[Answer] = []
         taken: list[bytes] = []
-        holds: list[int] = []
         place = find_place("Queue", self._client)
         try:
             while len(taken) < count:
                 answer = yield from self._take(count - len(taken), None)
+                answers.append(answer)
                 taken += answer.values
-                holds.append(answer.hold)
         except BaseException:
-            for call in self._put_back(taken):
-                place.shared.tell_later(call)
-            place.shared.be_ready_to_tell()
+            for answer in reversed(answers):
+                place.shared.take_back(answer, self._undo)
             raise
-        return open_values(taken, self._client, holds)
+        return open_values(taken, self._client, [answer.hold for answer in answers])
 
     def _get_all(self) -> Steps[list[Any]]:
         call = self._call("getAll")._replace(undo=self._undo)
@@ -150,11 +149,10 @@ class Queue:
         return answer
 
     def _undo(self, answer: Answer) -> list[Call]:
-        return self._put_back([*answer.values])
-
-    def _put_back(self, values: list[bytes]) -> list[Call]:
         """Have items that were taken be the next ones again, in their order."""
-        return [self._call("putBack", 0.0, value) for value in reversed(values)]
+        call = self._call("putBack")
+        call = call._replace(fields={**call.fields, "hold": answer.hold})
+        return [call._replace(value=value) for value in reversed(answer.values)]
 
     def _size(self) -> Steps[int]:
         return (yield from checked(self._call("count"))).number

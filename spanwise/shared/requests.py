@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,6 +26,8 @@ class Answer(NamedTuple):
     values: Sequence[bytes] = ()
     #: The number under which futures in the values are held on their way; 0: there are none.
     hold: int = 0
+    #: The call that it answers.
+    request: int = 0
 
 
 class Call(NamedTuple):
@@ -43,6 +46,8 @@ class Call(NamedTuple):
     futures: Sequence[Any] = ()
 
 
+#: What gives back what an answer gave.
+Undo = Callable[[Answer], Sequence[Call]]
 #: Sends a message: type, fields, tables, blobs.
 Send = Callable[[str, Any, Any, list[Any]], None]
 _Take = Callable[[Answer | BaseException], None]
@@ -76,11 +81,11 @@ class SharedRequests:
         #: Request → who takes its answer.
         self._waiting: dict[int, _Take] = {}
         #: Request that was given up → what takes its answer back, should it come.
-        self._given_up: dict[int, Callable[[Answer], Sequence[Call]] | None] = {}
+        self._given_up: dict[int, Undo | None] = {}
         #: Makes the error of all who ask once the link has ended.
         self._ended: Callable[[], BaseException] | None = None
-        #: Calls whose answers nobody needs, made where no message can be sent.
-        self._later: SimpleQueue[Call | None] = SimpleQueue()
+        #: What nobody waits for, told from places where no message can be sent.
+        self._later: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._teller: threading.Thread | None = None
 
     # -- asking -----------------------------------------------------------
@@ -156,7 +161,19 @@ class SharedRequests:
 
     def tell_later(self, call: Call) -> None:
         """The same from a place that must not wait, such as ``__del__`` or a thread that reads."""
-        self._later.put(call)
+        self._later.put(partial(self.tell, call))
+
+    def take_back(self, answer: Answer, undo: Undo | None = None) -> None:
+        """Have the scheduler told that nobody took what it gave; waits for nothing."""
+        calls = undo(answer) if undo is not None and answer.outcome == "done" else ()
+        for call in calls:
+            self.tell_later(call)
+        if answer.hold:
+            # After what came has been given back, with what is held of it.
+            fields = {"request": answer.request, "hold": answer.hold}
+            self._later.put(partial(self._send, "giveUp", fields, None, []))
+        if calls or answer.hold:
+            self.be_ready_to_tell()
 
     def give_up_all(self) -> None:
         """Wait for nothing any more, and hold nothing."""
@@ -184,6 +201,7 @@ class SharedRequests:
             fields["names"],
             [bytes(blob) for blob in message.blobs],
             fields["hold"],
+            request,
         )
         with self._lock:
             take = self._waiting.pop(request, None)
@@ -192,7 +210,7 @@ class SharedRequests:
                 # (under the lock: who gives up at this moment finds either a request or its answer)
                 take(answer)
                 return
-        self._take_back(answer, undo)
+        self.take_back(answer, undo)
 
     def end(self, error: Callable[[], BaseException]) -> None:
         """Nothing is answered any more: all who wait get an error."""
@@ -243,27 +261,20 @@ class SharedRequests:
             # It came, and whoever asked does not get it.
             for answer in came:
                 if isinstance(answer, Answer):
-                    self._take_back(answer, call.undo)
+                    self.take_back(answer, call.undo)
             return
         try:
             self._send("giveUp", {"request": request}, None, [])
         except Exception:  # noqa: BLE001 (the link's end is told by `end`, and another error is raised)
             return
 
-    def _take_back(self, answer: Answer, undo: Callable[[Answer], Sequence[Call]] | None) -> None:
-        """Have the scheduler told that nobody took what it gave."""
-        if undo is not None and answer.outcome == "done":
-            for call in undo(answer):
-                self._later.put(call)
-            self.be_ready_to_tell()
-
     def _tell(self) -> None:
         while True:
-            call = self._later.get()
-            if call is None:
+            tell = self._later.get()
+            if tell is None:
                 return
             try:
-                self.tell(call)
+                tell()
             except Exception:  # noqa: BLE001 (the link has ended, and all leases with it)
                 return
 

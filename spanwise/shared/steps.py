@@ -47,6 +47,7 @@ def checked(call: Call) -> Steps[Answer]:
 
 
 def _run(shared: SharedRequests, steps: Steps[T]) -> T:
+    held: list[Answer] = []
     try:
         call = next(steps)
         while True:
@@ -55,12 +56,17 @@ def _run(shared: SharedRequests, steps: Steps[T]) -> T:
             except BaseException as error:  # noqa: BLE001 (raised where the call was made)
                 call = steps.throw(error)
             else:
+                held += [answer] if answer.hold else []
                 call = steps.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
+    except BaseException:
+        _let_go(shared, held)
+        raise
 
 
 async def _run_async(shared: SharedRequests, steps: Steps[T]) -> T:
+    held: list[Answer] = []
     try:
         call = next(steps)
         while True:
@@ -69,6 +75,16 @@ async def _run_async(shared: SharedRequests, steps: Steps[T]) -> T:
             except BaseException as error:  # noqa: BLE001 (as above)
                 call = steps.throw(error)
             else:
+                held += [answer] if answer.hold else []
                 call = steps.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
+    except BaseException:
+        _let_go(shared, held)
+        raise
+
+
+def _let_go(shared: SharedRequests, held: list[Answer]) -> None:
+    """Of what could not be opened no future is anybody's."""
+    for answer in held:
+        shared.take_back(answer)

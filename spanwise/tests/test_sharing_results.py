@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import dask.array as da
@@ -13,6 +13,8 @@ import pytest
 
 import spanwise
 from spanwise import Client, Event, Future, Queue, Variable, fire_and_forget
+from spanwise.shared.place import Place
+from spanwise.shared.steps import Steps, run_async
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 
 
@@ -127,6 +129,36 @@ def _held(client: Client) -> list[str]:
     return [str(keys) for keys in client.has_what().values()]
 
 
+def _named(keys: Iterable[Any], name: str) -> bool:
+    return any(name in str(each) for each in keys)
+
+
+def _cancelled(client: Client, steps: Steps[Any], came: Callable[[], bool]) -> None:
+    """Take steps in an event loop, and cancel them when an answer is here that nobody has yet."""
+
+    async def work() -> None:
+        task = asyncio.ensure_future(run_async(Place(client._session.shared, True), steps))
+        await asyncio.sleep(0)
+        # (the loop stands still meanwhile)
+        wait_until("the answer is here", came)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(work())
+
+
+def _unread() -> None:
+    raise ValueError("not to be read")
+
+
+class Unreadable:
+    """It cannot be opened."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unread, ()
+
+
 class TestFutures:
     def test_in_variables_hold_their_tasks(self, cluster: Client, guest: Client) -> None:
         variable = Variable("a future", client=cluster)
@@ -157,6 +189,34 @@ class TestFutures:
         queue.put([cluster.submit(double, 5)][0])
         assert cluster.submit(consume).result(LIMIT_SECONDS) == 10
         queue.close()
+
+    def test_stay_in_items_of_a_queue_that_are_put_back(self, cluster: Client) -> None:
+        queue = Queue("put back", client=cluster)
+        for n in range(3):
+            queue.put(cluster.submit(double, n, key=f"put back-{n}"))
+        wait_until("they are let go", lambda: not _named(cluster.futures, "put back"))
+        # Taken one at a time, and all at once.
+        for count, left, steps in ((3, 0, queue._get_many(4)), (3, 0, queue._get_all())):
+            assert queue.qsize() == count
+            _cancelled(cluster, steps, lambda left=left: queue.qsize() == left)
+            wait_until("they are put back", lambda count=count: queue.qsize() == count)
+        got = queue.get(batch=3)
+        assert [each.key for each in got] == [f"put back-{n}" for n in range(3)]
+        assert cluster.gather(got) == [0, 2, 4]
+        del got
+        queue.close()
+        wait_until("they are gone", lambda: not _named(_held(cluster), "put back"))
+
+    def test_are_not_held_for_who_has_not_taken_them(self, cluster: Client) -> None:
+        variable = Variable("not taken", client=cluster)
+        variable.set(cluster.submit(double, 3, key="not taken-cancelled"))
+        _cancelled(cluster, variable._get(None), lambda: not cluster._session.shared._waiting)
+        variable.set([Unreadable(), cluster.submit(double, 3, key="not taken-unreadable")])
+        with pytest.raises(ValueError, match="not to be read"):
+            variable.get(timeout=LIMIT_SECONDS)
+        wait_until("it was run", lambda: _named(_held(cluster), "not taken-unreadable"))
+        variable.delete()
+        wait_until("they are gone", lambda: not _named(_held(cluster), "not taken"))
 
     def test_in_metadata(self, cluster: Client, guest: Client) -> None:
         cluster.set_metadata(["futures", "a"], cluster.submit(double, 9))

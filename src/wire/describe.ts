@@ -134,13 +134,18 @@ export const SHARING = {
         /** How many items to take at most. */
         count: v.optional(count, 1),
         /** Set only if this is the version that is there, 0: if there is none. */
-        version: v.optional(v.nullable(count), null)
+        version: v.optional(v.nullable(count), null),
+        /** Of a value that is put back: the number under which the futures in it are held (`shared.hold`), 0: there are none. */
+        hold: v.optional(u32, 0)
       },
       /** The futures in the value: whose client's, and by which of its ids. Their tasks are wanted as long as the value is there. */
       { futures: { client: 'u16', id: u32Of<ClientTaskId>() } }
     ),
-    /** What this request waits for is not wanted any more; 0: all requests are given up, and all leases end. What has waited is answered `late`. */
-    giveUp: message({ request: u32 })
+    /**
+     * What this request waits for is not wanted any more; 0: all requests are given up, and all leases end. What has waited is answered
+     * `late`. hold: what its answer held is let go.
+     */
+    giveUp: message({ request: u32, hold: v.optional(u32, 0) })
   },
   down: {
     /** Blobs: the values. why: a sentence for the user. */
@@ -159,7 +164,7 @@ export const SHARING = {
       why: v.optional(text, ''),
       count: v.optional(count, 0),
       names: v.optional(v.array(text), []),
-      /** The futures in the values are held under this number until `adopt` lets go of it; 0: there are none. */
+      /** The futures in the values are held under this number until `adopt` or `giveUp` lets go of it; 0: there are none. */
       hold: v.optional(u32, 0)
     })
   }

@@ -5,6 +5,7 @@
  * ```
  *   set x = [future] ─► took ─► wanted          delete x ─► gave ─► not wanted any more, unless somebody has adopted it
  *   get x            ─► grant 7 ─► wanted       adopt, letGo 7 ─► the one who asked wants it himself
+ *                                               giveUp, hold 7 ─► nobody took it; what was taken from a queue came back before
  * ```
  */
 import {
@@ -113,6 +114,22 @@ export class Holds {
     }
   }
 
+  /**
+   * A value comes back from somebody on whose way it was held, to be kept again.
+   *
+   * @returns the value as it was given, with its futures; the content itself, if none were in it.
+   */
+  takeBack(number: number, content: Uint8Array): Uint8Array {
+    const given = this._grants.get(number)?.values ?? [];
+    // The last one first: so they come back.
+    const index = given.findLastIndex(value => isEqual(value, content));
+    const [value] = index < 0 ? [] : given.splice(index, 1);
+    if (value !== undefined) {
+      this.gave(value);
+    }
+    return value ?? content;
+  }
+
   /** Somebody has gone: what was on its way to it is not any more. */
   left(owner: object): void {
     for (const [number, grant] of [...this._grants]) {
@@ -197,4 +214,8 @@ export class Holds {
       this._tell(type, arrayOf(Int32Array, known));
     }
   }
+}
+
+function isEqual(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && Buffer.compare(one, other) === 0;
 }

@@ -93,16 +93,26 @@ export class SharedState {
   ): void {
     const at = this._clock();
     if (message.type === 'giveUp') {
-      this._primitives.giveUp(message.fields.request, sharer, at);
+      const { request, hold } = message.fields as Message<
+        'client',
+        'up',
+        'giveUp'
+      >['fields'];
+      this._primitives.giveUp(request, sharer, at);
+      this._holds?.letGo([hold]);
     } else {
-      const { seconds, ...call } = message.fields as Message<
+      const { seconds, hold, ...call } = message.fields as Message<
         'client',
         'up',
         'share'
       >['fields'];
       const until = seconds === null ? Infinity : at + seconds;
       // A copy: a view would keep the whole message for as long as the value.
-      const value = message.blobs[0]?.slice() ?? nothing;
+      const copy = message.blobs[0]?.slice() ?? nothing;
+      const value =
+        call.what === 'putBack'
+          ? (this._holds?.takeBack(hold, copy) ?? copy)
+          : copy;
       const why = this._attach(value, message);
       if (why === '') {
         this._primitives.take({ ...call, until, value }, sharer, at);

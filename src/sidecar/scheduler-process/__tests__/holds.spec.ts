@@ -37,8 +37,8 @@ class Fixture {
   }
 
   /** A value with futures of these tasks. */
-  value(ids: readonly number[]): Uint8Array {
-    const value = new Uint8Array(1);
+  value(ids: readonly number[], content = 0): Uint8Array {
+    const value = Uint8Array.of(content);
     const why = this.holds.attach(value, {
       rows: ids.length,
       client: Uint16Array.from(ids, () => 3),
@@ -72,7 +72,14 @@ describe('what the scheduler wants itself', () => {
       fc.property(
         fc.array(
           fc.record({
-            what: fc.constantFrom('take', 'give', 'grant', 'let go', 'leave'),
+            what: fc.constantFrom(
+              'take',
+              'give',
+              'grant',
+              'take back',
+              'let go',
+              'leave'
+            ),
             which: fc.nat(4),
             owner: fc.nat(1)
           }),
@@ -80,12 +87,14 @@ describe('what the scheduler wants itself', () => {
         ),
         steps => {
           const f = new Fixture();
-          const values = [[0], [0, 1], [2, 2], [], [3, 1]].map(ids => ({
+          const values = [[0], [0, 1], [2, 2], [], [3, 1]].map((ids, i) => ({
             ids,
-            value: f.value(ids),
+            value: f.value(ids, i),
             kept: 0
           }));
           const grants = new Map<number, { which: number; owner: number }>();
+          /** Grants of which nothing is on its way any more. */
+          const empty = new Set<number>();
           for (const { what, which, owner } of steps) {
             const at = values[which]!;
             if (what === 'take') {
@@ -98,6 +107,20 @@ describe('what the scheduler wants itself', () => {
               const number = f.holds.grant(owners[owner]!, [at.value]);
               expect(number > 0).toBe(true);
               grants.set(number, { which, owner });
+            } else if (what === 'take back') {
+              const number = [...grants.keys()].find(each => !empty.has(each));
+              const { which: granted = which } = grants.get(number ?? 7) ?? {};
+              const content = Uint8Array.of(granted);
+              const value = f.holds.takeBack(number ?? 7, content);
+              if (number === undefined) {
+                expect(value).toBe(content);
+              } else {
+                // It is kept again, and held no longer on its way.
+                expect(value).toBe(values[granted]!.value);
+                f.holds.took(value);
+                values[granted]!.kept++;
+                empty.add(number);
+              }
             } else if (what === 'let go') {
               const [number] = grants.keys();
               f.holds.letGo([number ?? 7, 99]);
@@ -115,7 +138,9 @@ describe('what the scheduler wants itself', () => {
             const add = (index: number): void =>
               values[index]!.ids.forEach(id => expected.add(f.tasks[id]!));
             values.forEach(({ kept }, i) => kept > 0 && add(i));
-            grants.forEach(grant => add(grant.which));
+            grants.forEach(
+              (grant, number) => empty.has(number) || add(grant.which)
+            );
             expect([...f.wanted].sort()).toEqual([...expected].sort());
           }
         }
@@ -177,6 +202,21 @@ describe('a client that has gone', () => {
     expect(f.rows.adoptedCount).toBe(0);
     f.tasks.forEach(task => f.rows.giveBack(task));
     expect(f.rows.resolve(3, 2 as ClientTaskId)).toBe(-1);
+  });
+
+  it('is not let go when items come back, with those that are not known', () => {
+    const fixture = new Fixture();
+    const values = [0, 1, 1].map(id => fixture.value([id], id));
+    const grant = fixture.holds.grant({}, values);
+    const back = [1, 1, 1, 7].map(content =>
+      fixture.holds.takeBack(grant, Uint8Array.of(content))
+    );
+    expect(back[0]).toBe(values[2]);
+    expect(back[1]).toBe(values[1]);
+    back.forEach(value => fixture.holds.took(value));
+    fixture.holds.letGo([grant]);
+    fixture.turn();
+    expect([...fixture.wanted]).toEqual([fixture.tasks[1]]);
   });
 
   it('is not let go while several values are given and granted in one turn', () => {

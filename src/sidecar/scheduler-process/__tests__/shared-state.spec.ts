@@ -34,7 +34,8 @@ const SHARE = {
   leaseSeconds: null,
   isKnown: false,
   count: 1,
-  version: null
+  version: null,
+  hold: 0
 };
 
 function message<T extends SharedMessage['type']>(
@@ -127,7 +128,7 @@ describe('what the scheduler keeps for its clients', () => {
       expect(outcomes(two)).toEqual(['1 late']);
       shared.workerLeft(one.link as never);
       expect(outcomes(two)).toEqual(['2 done']);
-      shared.take(message('giveUp', { request: 0 }), two.link);
+      shared.take(message('giveUp', { request: 0, hold: 0 }), two.link);
       expect(outcomes(two)).toEqual(['3 late']);
       ask(one, { request: 4, lease: 'e' });
       ask(two, { request: 4, seconds: 3 as Seconds });
