@@ -25,7 +25,7 @@ import {
   whyNotControlled,
   whyNotLetGo
 } from './cluster-actions';
-import { memoryOf, workersOf } from './cluster-figures';
+import { memoryOf, workersText } from './cluster-figures';
 import type { InsteadOfCluster } from './panel-opener';
 import type { ClusterUsers } from './cluster-users';
 
@@ -78,6 +78,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       </div>
     );
   }
+  const workers = workersText(cluster, trans);
   const chooseHere = (info: ClusterInfo) => {
     props.onChoose(info);
     // The button that was clicked goes, or does something else now.
@@ -142,10 +143,9 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         </div>
       ))}
       <div className="sw-cluster-line sw-cluster-figures">
-        <MarkedCount
-          text={trans._n('%1 worker', '%1 workers', workersOf(cluster))}
-          count={workersOf(cluster)}
-        />
+        <span>
+          <MarkedText text={workers.text} piece={workers.figure} as="b" />
+        </span>
         <MarkedCount
           text={trans._n('%1 thread', '%1 threads', threadsOf(cluster))}
           count={threadsOf(cluster)}

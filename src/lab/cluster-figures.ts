@@ -1,4 +1,6 @@
 /** Figures of a cluster that are shown in several places. */
+import type { Trans } from '../base/trans';
+import { formatCount } from '../panels/format';
 import type { ClusterInfo } from '../wire/panel-link';
 
 /** Bytes that the processes of the workers there are hold, and their limits together; 0 = no limit. */
@@ -27,4 +29,33 @@ export function workersOf(cluster: ClusterInfo): number {
   return cluster.workers.filter(
     ({ state }) => cluster.state === 'ended' || state !== 'gone'
   ).length;
+}
+
+/**
+ * How many workers there are, and the number in that. Of an observation the first is the program that hands out the tasks, and runs those
+ * that no pool of processes does: it is none of the processes that its user has asked for.
+ */
+export function workersText(
+  cluster: ClusterInfo,
+  trans: Trans
+): { readonly text: string; readonly figure: string } {
+  const workers = workersOf(cluster);
+  const processes = Math.max(0, workers - 1);
+  const isLocal = cluster.kind === 'local';
+  const figure = formatCount(isLocal ? processes : workers);
+  if (!isLocal) {
+    const text = trans._n('%2\u00a0worker', '%2\u00a0workers', workers, figure);
+    return { text, figure };
+  }
+  return processes === 0
+    ? { text: trans.__('main program'), figure: '' }
+    : {
+        text: trans._n(
+          '%2\u00a0process and the main program',
+          '%2\u00a0processes and the main program',
+          processes,
+          figure
+        ),
+        figure
+      };
 }

@@ -6,7 +6,7 @@ import * as React from 'react';
 import { formatBytes, formatCount } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
 import type { ClusterInfo } from '../wire/panel-link';
-import { memoryOf, workersOf } from './cluster-figures';
+import { memoryOf, workersText } from './cluster-figures';
 import type { IClusterInFront } from './tokens';
 
 export class StatusItem extends ReactWidget {
@@ -45,14 +45,8 @@ export class StatusItem extends ReactWidget {
     if (cluster === null) {
       return null;
     }
-    const workers = workersOf(cluster);
     const parts = [
-      this._trans._n(
-        '%2\u00a0worker',
-        '%2\u00a0workers',
-        workers,
-        formatCount(workers)
-      ),
+      workersText(cluster, this._trans).text,
       // Dask tells of a task when it has ended.
       ...(cluster.kind === 'dask'
         ? []

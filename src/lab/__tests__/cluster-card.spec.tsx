@@ -109,11 +109,30 @@ describe('ClusterCard', () => {
       workers: [here, { ...there, state: 'gone', process: 0 }],
       threads: 2
     });
-    expect(textOf(info)).toContain('1 worker2 threads');
+    expect(textOf(info)).toContain('1\u00a0worker2 threads');
     const ended = info.workers.map(one => ({ ...one, state: 'gone' as const }));
     expect(textOf({ ...info, state: 'ended', workers: ended })).toContain(
-      '2 workers4 threads'
+      '2\u00a0workers4 threads'
     );
+  });
+
+  it('counts the processes of an observation beside the program that is observed', () => {
+    const observed = (count: number): string =>
+      textOf(
+        clusterInfo({
+          kind: 'local',
+          threads: 2,
+          workers: [0, 1, 2]
+            .slice(0, count)
+            .map(worker => ({ ...here, worker }))
+        })
+      );
+    expect(observed(3)).toContain(
+      '2\u00a0processes and the main program2 threads'
+    );
+    expect(observed(2)).toContain('1\u00a0process and the main program2');
+    expect(observed(1)).toContain('main program2 threads');
+    expect(observed(1)).not.toMatch(/worker|process/);
   });
 
   it('adds up the memory of the workers that are there', () => {

@@ -140,10 +140,15 @@ function groupName(names: readonly string[], trans: Trans): string {
       );
 }
 
-/** What the header of each group says; its number is in the place of a worker's. */
+/**
+ * What the header of each group says; its number is in the place of a worker's.
+ *
+ * @param isLocal - of an observation, whose workers are processes, and the program itself.
+ */
 export function groupHeaders(
   result: TaskStreamResult,
-  trans: Trans
+  trans: Trans,
+  isLocal = false
 ): WorkerHeader[] {
   const running = runningSeconds(result);
   return laneGroups(result, trans).map(({ group, name, workers }) => {
@@ -155,12 +160,19 @@ export function groupHeaders(
     );
     const left = workers.filter(worker => worker.left !== null).length;
     const parts = [
-      trans._n(
-        '%2\u00a0worker',
-        '%2\u00a0workers',
-        workers.length,
-        formatCount(workers.length)
-      ),
+      isLocal
+        ? trans._n(
+            '%2\u00a0process',
+            '%2\u00a0processes',
+            workers.length,
+            formatCount(workers.length)
+          )
+        : trans._n(
+            '%2\u00a0worker',
+            '%2\u00a0workers',
+            workers.length,
+            formatCount(workers.length)
+          ),
       threadsText(
         sum(worker => worker.threads),
         trans

@@ -35,6 +35,8 @@ type LanesViewProps = {
   readonly trans: TranslationBundle;
   /** Workers that begin no task. */
   readonly standings: ReadonlyMap<number, Standing>;
+  /** Whether it is an observation, without a cluster. */
+  readonly isLocal: boolean;
 };
 
 export function LanesView(props: LanesViewProps): JSX.Element {
@@ -83,7 +85,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
   const { showsGroups } = model;
   const headers = new Map(
     (showsGroups
-      ? groupHeaders(result, trans)
+      ? groupHeaders(result, trans, props.isLocal)
       : workerHeaders(result, trans, standingTexts(props.standings, trans))
     ).map(header => [header.worker, header])
   );
@@ -202,7 +204,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         </div>
       </div>
       <div id={summary} className="sw-TaskStream-summary">
-        {summaryText(result, trans)}
+        {summaryText(result, trans, props.isLocal)}
       </div>
       <NoBoxes model={model} drawing={drawing} trans={trans} />
       <HoverCard

@@ -232,6 +232,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           theme={this.context.theme}
           trans={this.trans}
           standings={standings(this.context.cluster.current)}
+          isLocal={this.cluster?.kind === 'local'}
         />
         <Legend
           model={this._model}

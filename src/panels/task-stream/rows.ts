@@ -671,7 +671,11 @@ export function clockText({ workers }: TaskStreamResult, trans: Trans): string {
 }
 
 /** What a screen reader says for the picture: one sentence per figure, since a translated sentence has one plural form. */
-export function summaryText(result: TaskStreamResult, trans: Trans): string {
+export function summaryText(
+  result: TaskStreamResult,
+  trans: Trans,
+  isLocal = false
+): string {
   const { tasks, executions, workers, lanes, running, kinds } = result;
   const sentences = [
     trans._n(
@@ -681,12 +685,20 @@ export function summaryText(result: TaskStreamResult, trans: Trans): string {
       formatCount(tasks),
       formatDuration(result.to - result.from)
     ),
-    trans._n(
-      '%2\u00a0worker.',
-      '%2\u00a0workers.',
-      workers.length,
-      formatCount(workers.length)
-    ),
+    // (of an observation the program that hands out the tasks is among them)
+    isLocal
+      ? trans._n(
+          '%2\u00a0process, the main program included.',
+          '%2\u00a0processes, the main program included.',
+          workers.length,
+          formatCount(workers.length)
+        )
+      : trans._n(
+          '%2\u00a0worker.',
+          '%2\u00a0workers.',
+          workers.length,
+          formatCount(workers.length)
+        ),
     trans._n(
       '%2\u00a0thread.',
       '%2\u00a0threads.',

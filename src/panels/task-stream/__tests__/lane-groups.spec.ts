@@ -76,6 +76,9 @@ describe('groups of workers', () => {
       '50 workers · 100 threads · busy 50 % · 1 left',
       '50 workers · 100 threads · busy 0 %'
     ]);
+    expect(groupHeaders(result, trans, true)[1]?.text).toBe(
+      '50\u00a0processes · 100\u00a0threads · busy 0\u00a0%'
+    );
     expect(laneGroups(small, trans)).toEqual([]);
     // No range of names that do not count up: others lie between.
     const workers = result.workers.map(each =>

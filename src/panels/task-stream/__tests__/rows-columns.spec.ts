@@ -754,6 +754,10 @@ describe('the picture in words', () => {
     expect(plain(summaryText(one, english))).toBe(
       '1 task in 3.00 s. 1 worker. 1 thread. Most time: inc 3.00 s.'
     );
+    // Of an observation.
+    expect(plain(summaryText(one, english, true))).toContain(
+      '. 1 process, the main program included. '
+    );
     expect(plain(summaryText({ ...one, from: 0.5 }, english))).toMatch(
       /^1 task in 2\.50 s\./
     );
