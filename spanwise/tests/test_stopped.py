@@ -291,20 +291,21 @@ def test_a_server_s_stopped_observer_ends_with_it(known: set[int], tmp_path: Pat
     wait_until("it ends", lambda: not set(marked_processes()) - known)
 
 
-#: A scheduler with a worker that looks for the client.
+#: A scheduler with a worker that looks for the client. (What it says is written whole: with
+#: `print` the end of a line may come behind what another process says.)
 _LOOKED_AT = """
 import os, subprocess, sys
 from pathlib import Path
 
 worker = '''
-import sys, time
+import os, sys, time
 from spanwise.worker import lifeline
 
 lifeline._LOOK_SECONDS, lifeline._SCHEDULER_SECONDS = 0.05, float(sys.argv[4])
 client = {"pid": int(sys.argv[2]), "started": float(sys.argv[3])}
 lifeline.end_scheduler_without_client(int(sys.argv[1]), client)
 lifeline.end_with_parent()
-print("ready", flush=True)
+os.write(1, b"ready" + os.linesep.encode())
 time.sleep(600)
 '''
 _, client, started, seconds = sys.argv
@@ -313,9 +314,9 @@ subprocess.run([sys.executable, "-c", worker, str(os.getpid()), client, started,
 
 #: What starts a scheduler, tells its pid and ends.
 _STARTER = """
-import subprocess, sys
+import os, subprocess, sys
 scheduler = subprocess.Popen([sys.executable, "-c", *sys.argv[1:]])
-print(scheduler.pid, flush=True)
+os.write(1, f"{scheduler.pid}{os.linesep}".encode())
 input()
 """
 
