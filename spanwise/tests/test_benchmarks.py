@@ -16,6 +16,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -643,7 +644,7 @@ def two() -> Iterator[tuple[psutil.Process, psutil.Process]]:
         (other,) = wait_until("it has started another", one.children)
         yield one, other
         for each in (other, one):
-            if each.is_running():
+            with suppress(psutil.NoSuchProcess):
                 each.kill()
 
 
