@@ -182,14 +182,14 @@ def semaphore(lib: Any, client: Any) -> list[Any]:
             one.release,
             one.register,
             lambda: lib.Semaphore(3, name).register(),
-            lambda: lib.Semaphore(3, name).acquire(timeout=1),
+            lambda: lib.Semaphore(3, name).acquire(timeout=LIMIT_SECONDS),
             lambda: _entered(one),
             one.get_value,
             one.release,
             one.get_value,
             one.close,
             lambda: one.acquire(timeout=0.02),
-            lambda: lib.Semaphore(3, name).acquire(timeout=1),
+            lambda: lib.Semaphore(3, name).acquire(timeout=LIMIT_SECONDS),
             lib.Semaphore(3, name).close,
             lambda: lib.Semaphore(0, "never").acquire(timeout=0.02),
             lambda: lib.Semaphore().name[:10],
@@ -213,7 +213,7 @@ def variable(lib: Any, client: Any) -> list[Any]:
             one.get,
             lambda: lib.Variable("a variable").get(),
             lambda: one.set({1}),
-            lambda: one.get(timeout="1s"),
+            lambda: one.get(timeout="60s"),
             lambda: one.set(None),
             one.get,
             lambda: one.set({"größe": b"\x00", 1: None}),
@@ -241,7 +241,7 @@ def queue(lib: Any, client: Any) -> list[Any]:
             lambda: one.get(batch=True),
             lambda: one.get(batch=2, timeout=1),
             lambda: one.put({1}),
-            lambda: lib.Queue("a queue", maxsize=9).get(timeout=5),
+            lambda: lib.Queue("a queue", maxsize=9).get(timeout=LIMIT_SECONDS),
             lambda: one.get(timeout=0),
             lambda: lib.Queue().name[:6],
             lambda: lib.Queue().maxsize,
@@ -470,6 +470,11 @@ def _interrupted(cluster: Client, wait: Callable[[], Any]) -> None:
     shared = cluster._session.shared
     ended = threading.Event()
 
+    def raise_once(number: int, frame: Any) -> None:
+        if not ended.is_set():
+            ended.set()
+            raise KeyboardInterrupt
+
     def interrupt() -> None:
         seen: set[int] = set()
 
@@ -481,8 +486,11 @@ def _interrupted(cluster: Client, wait: Callable[[], Any]) -> None:
             return ended.is_set() or bool(still)
 
         wait_until("it waits", waits_long)
-        os.kill(os.getpid(), signal.SIGINT)
+        # One that comes just before the thread begins to wait does not wake it: again.
+        while not ended.wait(0.05):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, raise_once)
     thread = threading.Thread(target=interrupt)
     thread.start()
     try:
@@ -490,6 +498,7 @@ def _interrupted(cluster: Client, wait: Callable[[], Any]) -> None:
     finally:
         ended.set()
         thread.join(LIMIT_SECONDS)
+        signal.signal(signal.SIGINT, before)
 
 
 def test_what_is_too_large_or_nowhere_is_said(cluster: Client) -> None:
