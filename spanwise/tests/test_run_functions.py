@@ -63,6 +63,8 @@ def begin() -> Iterator[Begin]:
     ended.set()
     wanted.set()
     looking.join()
+    # (the next test counts those of its own)
+    wait_until("the threads have ended", lambda: threads() == 0)
 
 
 class NoThread:
