@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { rowsToBlock } from '../../../testing/rows-to-block';
@@ -405,7 +406,10 @@ describe('the observer', () => {
       await source.open('c1', 'log', program.pid);
       await source.send(blocks);
       await panel.next('clusters', ({ clusters }) => clusters.length === 1);
+      // (of one that a busy machine has not ended by then, the observer says for a moment that it waits)
+      const exited = once(program, 'exit');
       program.kill('SIGKILL');
+      await exited;
       source.link.destroy();
       const { fields } = await panel.next(
         'clusters',
