@@ -10,6 +10,7 @@ import { formatBytes, formatDuration, formatInstant } from '../format';
 import type { PanelContext } from '../panel-context';
 import { type Mark, markOf, Swatch } from '../mark';
 import { ToolButton } from '../toolbar';
+import { errorHead } from './error-head';
 import type { TaskStreamModel } from './model';
 import {
   attemptText,
@@ -126,6 +127,8 @@ function RunFacts(props: {
   const waits = waitText(run, trans);
   const fused = fusedWith(run);
   const duration = formatDuration(run.duration);
+  // First of all: a drawer of usual height has no room for a traceback below the rest.
+  const head = run.error === undefined ? null : errorHead(run.error);
   return (
     <>
       {/* It scrolls, so that it must be reached by keyboard; the buttons below it stay where they are. */}
@@ -140,6 +143,12 @@ function RunFacts(props: {
           {fused.length > 0 && `${trans.__('with %1', fused.join(', '))} `}
           <code>{run.key}</code>
         </div>
+        {head !== null && (
+          <pre className="sw-drawer-error">
+            <strong>{head.message}</strong>
+            {head.where === '' ? '' : `\n${head.where}`}
+          </pre>
+        )}
         <div className="sw-drawer-where">
           {[
             placeText(run, trans),
@@ -195,8 +204,8 @@ function RunFacts(props: {
               )}
           {waits === '' ? '' : ` · ${trans.__('waited: %1', waits)}`}
         </div>
-        {run.error !== undefined && (
-          <pre className="sw-card-error">{run.error}</pre>
+        {head !== null && run.error?.trim() !== head.message && (
+          <pre className="sw-drawer-traceback">{run.error}</pre>
         )}
       </div>
       <div className="sw-drawer-actions">

@@ -136,6 +136,37 @@ it('paints computing in the colours of its functions, bar and legend alike', asy
   ).toBe('var(--sw-fn-7)');
 });
 
+describe('a task that failed', () => {
+  const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
+  const shownWith = async (error: string) => {
+    const { page } = await shown({ ...run, status: 'failed', error });
+    return [...page.querySelector('.sw-drawer-body')!.children];
+  };
+  const message = 'ValueError: Input X contains NaN.';
+
+  it('has its error below its name, before all else', async () => {
+    const traceback = `Traceback (most recent call last):
+  File "model.py", line 41, in fit_fold
+    return model.fit(X)
+${message}
+`;
+    const parts = await shownWith(traceback);
+    expect(parts[0]!.textContent).toContain(run.key);
+    expect(parts[1]!.textContent).toBe(
+      `${message}\nFile "model.py", line 41, in fit_fold\n  return model.fit(X)`
+    );
+    expect(parts.at(-1)!.textContent).toBe(traceback);
+  });
+
+  it('says it once where there is no traceback', async () => {
+    const parts = await shownWith(message);
+    expect(parts[1]!.textContent).toBe(message);
+    expect(
+      parts.filter(part => part.textContent!.includes(message))
+    ).toHaveLength(1);
+  });
+});
+
 describe('the focus', () => {
   const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
   const button = (page: HTMLElement, name: string) =>
