@@ -1,5 +1,5 @@
 /** Colours of one dozen. */
-const SLOTS = 12;
+export const SLOTS = 12;
 /** The third dozen is the last with a colour of its own. */
 const ROUNDS = 3;
 /** The first two dozen go to the functions that appear first; the third is kept for functions that turn out to matter. */
@@ -7,7 +7,7 @@ const FIRST_COME = 24;
 /** From this share of all thread time a function matters: below it, its bar is a line. */
 const NOTABLE_SHARE = 0.005;
 /** 5 and 12 have no common divisor: stepping by 5 visits every slot. */
-const STEP = 5;
+export const STEP = 5;
 
 type Slot = { readonly slot: number; readonly round: number };
 /** From the 37th function on: grey, with the label "other". */

@@ -68,6 +68,59 @@ describe('the profile', () => {
     ]);
   });
 
+  it('colours the heaviest files, whenever somebody looked and at what', () => {
+    const slotsOf = (isWatched: boolean): Record<string, number> => {
+      const log = sampled();
+      const FILES = 50;
+      const own = Array.from({ length: FILES }, (_, i) => 100 + i);
+      ingestBlock(
+        log,
+        rowsToBlock(
+          11,
+          'names',
+          own.map(id => ({ id, text: `module${id}.py` }))
+        )
+      );
+      ingestBlock(
+        log,
+        rowsToBlock(
+          12,
+          'frames',
+          own.map(id => ({ frame: id, function: 1, file: id, line: 1 }))
+        )
+      );
+      ingestBlock(
+        log,
+        rowsToBlock(
+          13,
+          'stacks',
+          own.map(id => ({ stack: id, parent: ROOT, frame: id }))
+        )
+      );
+      const sample = (id: number, n: number) => ({
+        ...{ second: 2, lane: 0, span: 0, function: 1, state: 0 },
+        stack: id,
+        n
+      });
+      own.forEach((id, i) => {
+        // Each is imported; the last one is what takes the time.
+        ingestBlock(log, rowsToBlock(20 + i, 'samples', [sample(id, 1)]));
+        if (isWatched) {
+          ask(log, 'profile', { filter: { workers: [i % 2] } });
+        }
+      });
+      ingestBlock(log, rowsToBlock(90, 'samples', [sample(149, 500)]));
+      const { nodes } = ask(log, 'profile');
+      return Object.fromEntries(
+        nodes.file.map((file, i) => [file, nodes.slot[i]!])
+      );
+    };
+    const slots = slotsOf(false);
+    expect(slots['module149.py']).toBeGreaterThanOrEqual(0);
+    expect(Object.values(slots).filter(slot => slot >= 0)).toHaveLength(36);
+    expect(slotsOf(true)).toEqual(slots);
+  });
+
   it('counts samples whose state is not told apart, and only if there are any', () => {
     const log = sampled();
     expect(ask(log, 'profile').activity.unknown).toBeUndefined();

@@ -1,10 +1,11 @@
 import type { LaneId, SpanId } from '../../records/ids';
-import { NONE_U32, SampleState } from '../../records/enumerations';
+import { SampleState } from '../../records/enumerations';
 import type { ProfileResult } from '../../wire/panel-link';
 import { allStatuses, passesFunction, type CompiledFilter } from '../filter';
 import { GIL } from '../store/activity-cells';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
+import { framesOf } from '../store/stack-frames';
 import {
   resolveRange,
   ROWS_PER_SLICE,
@@ -26,8 +27,6 @@ const MOST_TEXT = 600_000;
 const MOST_PAGE_TEXT = 200_000;
 /** Of the activity over time; that of longer work is told in steps of several seconds. */
 const MOST_SECONDS = 5000;
-/** Frames deeper than this are cut: a stack table with a ring in it must not hang the fold. */
-const DEEPEST = 512;
 /** Waiting for the GIL: no state that samples have, but a share of the blocked ones. */
 const LOCK = SampleState.Unknown + 1;
 /** The thread time that one sample stands for, unless the log says otherwise. */
@@ -356,18 +355,9 @@ class StackTree {
     if (known !== undefined) {
       return known;
     }
-    const path: number[] = [];
-    let at = stack;
-    while (at !== NONE_U32 && path.length < DEEPEST) {
-      const row = this._log.stackRows.get(at);
-      const columns = this._log.stacks.chunkOf(row)?.columns;
-      if (row < 0 || columns === undefined) {
-        break;
-      }
-      path.push(this._place(columns.frame[row & CHUNK_MASK]!));
-      at = columns.parent[row & CHUNK_MASK]!;
-    }
-    path.reverse();
+    const path = framesOf(this._log, stack)
+      .map(frame => this._place(frame))
+      .reverse();
     this._paths.set(stack, path);
     return path;
   }
@@ -536,9 +526,7 @@ function listNodes(
     nodes.waiting.push(node.waiting);
     nodes.gil.push(hundredths(node.gil));
     nodes.blocked.push(hundredths(node.blocked));
-    nodes.slot.push(
-      node.file === '' ? -1 : log.fileSlots.assign(node.file).slot
-    );
+    nodes.slot.push(log.fileSlots.slotOf(node.file));
     const children = [...node.children.values()];
     if (order !== 'time') {
       children.sort((a, b) => b.n - a.n || (a.name < b.name ? -1 : 1));

@@ -24,6 +24,7 @@ import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
 import type { IdIndex } from './id-index';
 import { STATUS_REPLACED, type LogStore } from './log-store';
 import { makeRoomForName } from './name-bound';
+import { fileOf, framesOf } from './stack-frames';
 import {
   bookRun,
   bookUndivided,
@@ -141,7 +142,7 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
   frames: (log, block) => {
     indexed(log, log.frames, log.frameRows, block, 'frame');
   },
-  samples: (log, block) => appended(log, log.samples, block),
+  samples: ingestSamples,
   memory: (log, block) => {
     appended(log, log.memory, block);
     noteNewest(log, columnsOf(block).t);
@@ -314,6 +315,26 @@ function noteUnwatched(log: LogStore, from: number, to: number): void {
     from: Math.min(known.from, from),
     to: Math.max(known.to, to)
   };
+}
+
+/** Many samples of a block share few stacks. */
+function ingestSamples(log: LogStore, block: RowsOf<'samples'>): void {
+  appended(log, log.samples, block);
+  const { stack, n } = columnsOf(block);
+  const byStack = new Map<number, number>();
+  for (let i = 0; i < block.rows; i++) {
+    byStack.set(stack[i]!, (byStack.get(stack[i]!) ?? 0) + n[i]!);
+  }
+  const byFile = new Map<string, number>();
+  for (const [id, samples] of byStack) {
+    for (const frame of framesOf(log, id)) {
+      const file = fileOf(log, frame);
+      if (file !== '') {
+        byFile.set(file, (byFile.get(file) ?? 0) + samples);
+      }
+    }
+  }
+  log.fileSlots.add(byFile);
 }
 
 function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {

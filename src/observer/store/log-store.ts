@@ -18,6 +18,7 @@ import { SpanFigures } from './span-figures';
 import { SpanSlots } from './span-slots';
 import { SpanTree } from './span-tree';
 import type { StoreBounds } from './store-bounds';
+import { FileSlots } from '../file-slots';
 import { FunctionSlots } from '../function-slots';
 import type { Row } from '../../records/block';
 import { TABLES, type TableName } from '../../records/tables';
@@ -120,7 +121,7 @@ export class LogStore {
 
   /** Colours of functions, and of the files of profile frames. */
   readonly slots = new FunctionSlots();
-  readonly fileSlots = new FunctionSlots();
+  readonly fileSlots = new FileSlots();
   readonly figures = new SpanFigures();
   /** Of clusters that assign spans themselves (`hasGivenSpans`). */
   readonly inferredTime = new InferredTime();
