@@ -382,6 +382,11 @@ export type TaskStreamResult = {
   /** Extent of the run and the scheduler's time now (a live right edge); seconds. */
   readonly from: number;
   readonly to: number;
+  /**
+   * Where the newest work begins: after the last pause before the selection's newest task. In a pause no task of the cluster runs for 5 s or
+   * more. Left out, by an observer of before: as `from`.
+   */
+  readonly newestFrom?: number;
   readonly now: number;
   readonly live: boolean;
   /** Tiles wholly before this time are settled. */

@@ -250,6 +250,8 @@ describe('the Task Stream of a drawn cluster', () => {
           view: 'task-stream',
           from: 0,
           to: END,
+          // (there is no long pause)
+          newestFrom: 0,
           now: END,
           live: true,
           settledBefore: Math.min(

@@ -62,6 +62,49 @@ describe('the task stream', () => {
     expect(result.workers).toMatchObject([{ name: 'worker-0', busy: 6 }]);
   });
 
+  describe('tells where the newest work begins', () => {
+    const newestFrom = (
+      log: LogStore,
+      asked: Parameters<typeof ask>[2] = {}
+    ): number | undefined => ask(log, 'task-stream', asked).newestFrom;
+    const second = { b: { function: 'fit', span: 'y' } };
+
+    it('after the last pause of 5 s without a task', () => {
+      expect(newestFrom(drawRuns('0/0 aaaa'))).toBe(0);
+      expect(newestFrom(drawRuns('0/0 aaaa....bb..b'))).toBe(0);
+      expect(newestFrom(drawRuns('0/0 aaaa......bb..b'))).toBe(10);
+      // On another thread a task ran in the meantime.
+      expect(newestFrom(drawRuns('0/0 aaaa......bb\n0/1 ..ccccc'))).toBe(0);
+      expect(newestFrom(drawRuns('0/0 aaa......b.b......cc....c......b'))).toBe(
+        31
+      );
+      // It did not stand still while none could begin, but nothing is to be seen of that.
+      const late = { a: { waitReady: 8 } };
+      expect(newestFrom(drawRuns('0/0 ........aa', { tasks: late }))).toBe(8);
+    });
+
+    it('with a task that runs, as soon as it does', () => {
+      const log = drawRuns('0/0 aaaa......bb');
+      ingestBlock(
+        log,
+        rowsToBlock(50, 'running', [
+          { lane: 0, node: 0, function: 1, span: 0, started: 21 }
+        ])
+      );
+      expect(newestFrom(log, { now: 22 })).toBe(21);
+      expect(newestFrom(log, { now: 22, ended: true })).toBe(10);
+    });
+
+    it('of what the filter leaves', () => {
+      const log = drawRuns('0/0 aaaa..a......bb', { tasks: second });
+      expect(newestFrom(log)).toBe(13);
+      expect(newestFrom(log, { filter: { functions: ['fit'] } })).toBe(13);
+      // (not where its own last task began: others ran before that without a pause)
+      expect(newestFrom(log, { filter: { functions: ['inc'] } })).toBe(0);
+      expect(newestFrom(log, { filter: { functions: ['no such'] } })).toBe(13);
+    });
+  });
+
   it('shows what runs, which nothing before is settled past', () => {
     const log = drawRuns(drawing, { tasks });
     ingestBlock(

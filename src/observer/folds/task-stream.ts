@@ -3,7 +3,7 @@ import type { TaskStreamResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import type { ActivityCells } from '../store/activity-cells';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
-import type { LogStore } from '../store/log-store';
+import { LONG_PAUSE, type LogStore } from '../store/log-store';
 import { isRoot } from '../store/span-tree';
 import type { SpanId } from '../../records/ids';
 import { BOX_OF_PART } from '../../records/box-kinds';
@@ -13,6 +13,7 @@ import {
   runEnd,
   type FoldContext,
   type Honoured,
+  type Range,
   type Slices
 } from './context';
 import { Coverage } from './coverage';
@@ -57,11 +58,16 @@ export function* foldTaskStream(
   const running = runningOf(context);
   const functions = functionsOf(context, cells.held, running);
   const settledBefore = log.settledBefore(ended);
+  const newestStart = running.reduce(
+    (newest, { started }) => Math.max(newest, started),
+    scan.newestStart
+  );
   return {
     result: {
       view: 'task-stream',
       from,
       to,
+      newestFrom: newestFrom(context, { from, to }, newestStart),
       now: ended ? to : Math.max(now, log.now),
       live: !ended,
       // Infinity is no JSON number: everything is settled before the end of the run.
@@ -96,6 +102,8 @@ type Scan = {
   readonly strip: TaskStreamResult['strip'];
   /** Seconds by worker. */
   readonly busy: ReadonlyMap<number, number>;
+  /** -Infinity: no task of the selection has ended. */
+  readonly newestStart: number;
   tasks: number;
   readonly kinds: KindCounts;
 };
@@ -123,6 +131,7 @@ function* scanStrip(
     lost: 0
   };
   let tasks = 0;
+  let newestStart = -Infinity;
   let seen = 0;
   for (const [rows, first, end] of log.runZones.zones(-Infinity, Infinity)) {
     for (let i = first; i < end; i++) {
@@ -146,6 +155,7 @@ function* scanStrip(
       }
       if (isShown) {
         tasks += columns.status[j] === RunStatus.Missing ? 0 : 1;
+        newestStart = Math.max(newestStart, start);
         const laneIndex = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[laneIndex]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + seconds);
@@ -177,9 +187,35 @@ function* scanStrip(
       failed
     },
     busy,
+    newestStart,
     tasks,
     kinds
   };
+}
+
+/**
+ * Where the stretch of work begins in which the selection's newest task began; the newest of all where it has none. A cluster's first stretch
+ * begins with the run, unless no task could begin for long.
+ *
+ *     ▕ first cell ▏      8 s      ▕ second cell, 2 s, third cell ▏
+ *                                  ↑
+ */
+function newestFrom(
+  { log, ended }: FoldContext,
+  run: Range,
+  newestStart: number
+): number {
+  const stretches = log.stretches.copy();
+  stretches.add(run.from, run.from + LONG_PAUSE);
+  for (const { started } of ended ? [] : log.shape.running.values()) {
+    stretches.add(started, run.to + LONG_PAUSE);
+  }
+  const newest = stretches.length - 1;
+  return stretches.from(
+    Number.isFinite(newestStart)
+      ? Math.min(newest, stretches.firstEndingAfter(newestStart))
+      : newest
+  );
 }
 
 /**

@@ -22,7 +22,7 @@ import { ACTIVITY_OF_PART, OTHER, type ActivityCells } from './activity-cells';
 import { foldSpans } from './fold-spans';
 import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
 import type { IdIndex } from './id-index';
-import { STATUS_REPLACED, type LogStore } from './log-store';
+import { LONG_PAUSE, STATUS_REPLACED, type LogStore } from './log-store';
 import { makeRoomForName } from './name-bound';
 import { fileOf, framesOf } from './stack-frames';
 import {
@@ -368,6 +368,7 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
     log.runClasses.push(row, begin, length);
     if (hasBegun(length, waitThread[i]!)) {
       log.active.add(begin - before - wait, end);
+      log.stretches.add(begin, end + LONG_PAUSE);
       log.waiting.add(begin - wait, begin);
       if (lane[i] !== lastLane) {
         lastLane = lane[i]!;

@@ -25,6 +25,8 @@ import { TABLES, type TableName } from '../../records/tables';
 
 /** status column of a run that a later row of the same run replaced; never in a log. */
 export const STATUS_REPLACED = 255;
+/** In seconds: without any task for so long, work has paused, and what comes next is looked at by itself. As in Dask's live stream. */
+export const LONG_PAUSE = 5;
 
 type GapRow = {
   readonly table: number;
@@ -149,6 +151,8 @@ export class LogStore {
   readonly retired = new RetiredCells();
   /** When some task was submitted and not finished. */
   readonly active = new IntervalUnion();
+  /** When some task ran, each time with the {@link LONG_PAUSE} after it: between two stretches of work is a pause as long as that, or longer. */
+  readonly stretches = new IntervalUnion();
   /** When some task had its inputs and waited for a thread. */
   readonly waiting = new IntervalUnion();
   /** Per lane index: where its newest run stopped, and whether runs came out of order or overlap. */

@@ -25,8 +25,21 @@ import {
 
 export type ColourBy = 'function' | 'kind';
 
-/** While the whole run is followed its right border moves in steps, so that the scale does not change with every frame. */
+/**
+ * What the view shows while it follows: the newest work, which begins after the last long pause; the whole run; or as many seconds as the
+ * user chose, up to the newest.
+ *
+ *     whole run   ▁▅█▅▁______▁▇█▅▇▁____________▁▃▇▇
+ *     whole      [                                 ]
+ *     newest                                  [    ]
+ *     width                                      [ ]
+ */
+type Followed = 'newest' | 'whole' | 'width';
+
+/** While all of something that grows is followed its right border moves in steps, so that the scale does not change with every frame. */
 const GROW_STEP = 1.12;
+/** A view of so much of what could be followed shows all of it. */
+const NEARLY_ALL = 0.98;
 /** Levels above the wanted one that are fetched too: an eighth of the detail, to stand in while panning. */
 const STAND_IN_LEVELS = 3;
 
@@ -45,8 +58,10 @@ export class TaskStreamModel extends Disposing {
   private _slotsVersion = 0;
   private _view: Viewport = { from: 0, to: 1 };
   private _isFollowing = true;
-  private _showsWhole = true;
+  private _followed: Followed = 'newest';
+  /** Up to where the whole run is shown, and its newest work. */
   private _grown = 0;
+  private _grownNewest = 0;
   private _brush: Extent | null = null;
   private _askedFor = '';
   private _colourBy: ColourBy;
@@ -81,7 +96,7 @@ export class TaskStreamModel extends Disposing {
     ) {
       this._view = { from, to };
       this._isFollowing = false;
-      this._showsWhole = false;
+      this._followed = 'width';
     }
   }
 
@@ -152,6 +167,7 @@ export class TaskStreamModel extends Disposing {
     if (result === this._result) {
       return;
     }
+    const isFirst = this._result === null;
     this._result = result;
     this._arrivedAt = this._clock();
     this._setBands(result);
@@ -168,6 +184,9 @@ export class TaskStreamModel extends Disposing {
       this._slotsVersion += 1;
     }
     this._askedFor = '';
+    if (isFirst && this._followed === 'newest') {
+      this._followed = this._atOpening;
+    }
     this._grow();
     this._follow();
     this._changed.emit();
@@ -275,8 +294,25 @@ export class TaskStreamModel extends Disposing {
    * whole run: both show a moment at the same place.
    */
   get whole(): Viewport {
-    const { from } = this.extent;
-    return fit({ from, to: Math.max(this._grown, from + 0.05) });
+    return grownFrom(this.extent.from, this._grown);
+  }
+
+  /** The newest work in the same way; where no pause was before it, the whole run. */
+  private get _newest(): Viewport {
+    const { from } = this._newestExtent;
+    return from > this.extent.from
+      ? grownFrom(from, this._grownNewest)
+      : this.whole;
+  }
+
+  private get _newestExtent(): Extent {
+    const { from, to } = this.extent;
+    return { from: this._result?.newestFrom ?? from, to };
+  }
+
+  /** History is shown whole; of what goes on, the newest. */
+  private get _atOpening(): Followed {
+    return this._result?.live === false ? 'whole' : 'newest';
   }
 
   get isFollowing(): boolean {
@@ -311,7 +347,12 @@ export class TaskStreamModel extends Disposing {
 
   /** The whole run; goes on following if it did. */
   fit(): void {
-    this._showsWhole = true;
+    // Where the newest work is all that there is, nothing else was chosen: after a pause it will be the newest again.
+    if (this._newestExtent.from > this.extent.from) {
+      this._followed = 'whole';
+    } else if (this._followed === 'width') {
+      this._followed = this._atOpening;
+    }
     this._grown = this.extent.to;
     this._view = this.whole;
     this._changed.emit();
@@ -341,18 +382,22 @@ export class TaskStreamModel extends Disposing {
   setFollowing(isFollowing: boolean): void {
     this._isFollowing = isFollowing;
     if (isFollowing) {
-      const whole = fit(this.extent);
-      this._showsWhole ||=
-        this._view.to - this._view.from >= (whole.to - whole.from) * 0.98;
+      const newest = fit(this._newestExtent);
+      if (
+        this._view.to - this._view.from >=
+        (newest.to - newest.from) * NEARLY_ALL
+      ) {
+        this._followed = this._atOpening;
+      }
       this._follow();
     }
     this._changed.emit();
     this._moved.emit();
   }
 
-  /** The whole run, following: as at opening. */
+  /** Following, as at opening. */
   reset(): void {
-    this._showsWhole = true;
+    this._followed = this._atOpening;
     this.setFollowing(true);
   }
 
@@ -428,7 +473,7 @@ export class TaskStreamModel extends Disposing {
     const wasFollowing = this._isFollowing;
     this._view = view;
     this._isFollowing = false;
-    this._showsWhole = false;
+    this._followed = 'width';
     this._moved.emit();
     // "paused at …" is text: React shows it, at the end of a burst of moves.
     if (wasFollowing) {
@@ -440,24 +485,35 @@ export class TaskStreamModel extends Disposing {
     if (!this._isFollowing || this._result === null) {
       return;
     }
-    this._view = this._showsWhole
-      ? this.whole
-      : followed(this._view, this.extent);
+    this._view =
+      this._followed === 'newest'
+        ? this._newest
+        : this._followed === 'whole'
+          ? this.whole
+          : followed(this._view, this.extent);
   }
 
   private _grow(): void {
-    const extent = this.extent;
-    if (this._result?.live !== true) {
-      this._grown = extent.to;
-    } else if (
-      extent.to > this._grown ||
-      extent.to < this._grown / (GROW_STEP * GROW_STEP)
-    ) {
-      this._grown = extent.from + (extent.to - extent.from) * GROW_STEP;
-    }
+    this._grown = this._grownTo(this.extent, this._grown);
+    this._grownNewest = this._grownTo(this._newestExtent, this._grownNewest);
+  }
+
+  /** @param had - up to where it was shown; it goes on as long as that has room, and is no longer much too far. */
+  private _grownTo({ from, to }: Extent, had: number): number {
+    const seconds = to - from;
+    const room = had - from;
+    return this._result?.live !== true
+      ? to
+      : seconds > room || seconds < room / (GROW_STEP * GROW_STEP)
+        ? from + seconds * GROW_STEP
+        : had;
   }
 
   private _onTile(): void {
     this._moved.emit();
   }
+}
+
+function grownFrom(from: number, grown: number): Viewport {
+  return fit({ from, to: Math.max(grown, from + 0.05) });
 }

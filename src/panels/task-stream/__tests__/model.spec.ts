@@ -87,6 +87,83 @@ describe('following', () => {
     expect(model.view.to - model.view.from).toBeGreaterThan(29);
   });
 
+  describe('after a long pause', () => {
+    /** The run, a pause of ten minutes, and what has come after it up to a moment. */
+    const begin = result.to + 600;
+    const at = (seconds: number) => ({
+      ...result,
+      newestFrom: begin,
+      to: begin + seconds,
+      now: begin + seconds
+    });
+    const share = ({ view }: TaskStreamModel, seconds: number) =>
+      seconds / (view.to - view.from);
+
+    it('shows the new run alone, from its first moment on', () => {
+      const { model } = modelWith();
+      for (const seconds of [0, 0.3, 2, 9, 60]) {
+        model.setResult(at(seconds));
+        expect(model.view.from).toBeGreaterThan(begin - 0.5);
+        expect(model.view.to).toBeGreaterThan(begin + seconds);
+        if (seconds > 0) {
+          expect(share(model, seconds)).toBeGreaterThan(0.8);
+        }
+      }
+      // The strip has all, and the scale does not change with every frame.
+      expect(model.whole.from).toBeLessThanOrEqual(result.from);
+      model.setResult(at(61));
+      const { to } = model.view;
+      model.setResult(at(62));
+      expect(model.view.to).toBe(to);
+    });
+
+    it('shows it at opening, and history whole', () => {
+      const live = new TaskStreamModel();
+      live.setResult(at(9));
+      expect(live.view.from).toBeGreaterThan(begin - 1);
+      const over = new TaskStreamModel();
+      over.setResult({ ...at(9), live: false });
+      expect(over.view.from).toBeLessThanOrEqual(result.from);
+      // What ends while it is followed stays where it is.
+      live.setResult({ ...at(9), live: false });
+      expect(live.view.from).toBeGreaterThan(begin - 1);
+    });
+
+    it('does not move who has zoomed by hand, until they follow again', () => {
+      const { model } = modelWith();
+      model.setView({ from: 1, to: 29 });
+      const { view } = model;
+      model.setResult(at(9));
+      expect(model.view).toEqual(view);
+      model.setFollowing(true);
+      expect(model.view.from).toBeGreaterThan(begin - 1);
+      model.setView({ from: begin, to: begin + 2 });
+      model.setFollowing(true);
+      expect(model.view.to - model.view.from).toBeCloseTo(2, 9);
+      // Zooming out goes beyond it.
+      model.reset();
+      model.zoom(1 / 1.6);
+      expect(model.view.from).toBeLessThan(begin - 4);
+      expect(model.isFollowing).toBe(false);
+    });
+
+    it('shows the whole run if asked, until told to follow again', () => {
+      const { model } = modelWith();
+      // (before the pause that is no choice)
+      model.fit();
+      model.setResult(at(9));
+      expect(model.view.from).toBeGreaterThan(begin - 1);
+      model.fit();
+      expect(model.isFollowing).toBe(true);
+      model.setResult(at(12));
+      expect(model.view.from).toBeLessThanOrEqual(result.from);
+      expect(model.view).toEqual(model.whole);
+      model.setFollowing(false);
+      model.setFollowing(true);
+      expect(model.view.from).toBeGreaterThan(begin - 1);
+    });
+  });
+
   it('shows an ended run to its end', () => {
     const { model } = modelWith();
     model.setResult(ended);
