@@ -1,5 +1,6 @@
 export { KIND_WORDS, PART_WORDS } from './activity-words';
 export { formatBytes, formatByteSeconds, formatPart } from './bytes';
+export { longFile, placeInCode } from './code-place';
 export { formatAmount, formatCount, formatExactCount } from './count';
 export { formatChange, formatDifference } from './difference';
 export { formatDuration } from './duration';

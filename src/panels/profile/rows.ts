@@ -15,6 +15,8 @@ import {
   formatDuration,
   formatShare,
   legendWord,
+  longFile,
+  placeInCode,
   type TableCell,
   workerLabel
 } from '../format';
@@ -124,56 +126,12 @@ export function shareOfNode(tree: FrameTree, node: number): number {
   return tree.total > 0 ? (tree.result.nodes.n[node] ?? 0) / tree.total : 0;
 }
 
-/**
- * Code of a cell lies in no file. ipykernel makes its file name of the process and a hash of the cell's text, IPython outside a kernel of
- * the cell's number.
- */
-const KERNEL_CELL = /[\\/]ipykernel_\d+[\\/](\d+)\.py$/;
-const PROMPT_CELL = /^<ipython-input-(\d+)-/;
-
-/** Of the frame `(worker)`, in which a thread is between the steps of a task; `spanwise/measure/stacks.py` writes it. */
-const OWN_FILE = '<spanwise>';
-
-/** "model.py"; "cell" for what a notebook's cell defines. */
-function shortFile(file: string, trans: Trans): string {
-  const prompt = PROMPT_CELL.exec(file);
-  if (file === OWN_FILE) {
-    return trans.__('between the steps of a task');
-  }
-  return prompt !== null
-    ? trans.__('cell [%1]', prompt[1])
-    : KERNEL_CELL.test(file)
-      ? trans.__('cell')
-      : (file.split(/[\\/]/).at(-1) ?? file);
-}
-
-/** The whole path; for a cell, the text that tells it from other cells of the notebook. */
-function longFile(file: string, trans: Trans): string {
-  const cell = KERNEL_CELL.exec(file);
-  if (file === OWN_FILE) {
-    return trans.__(
-      'what the worker’s thread does between the steps of a task, such as taking its inputs and keeping its result; no code of yours'
-    );
-  }
-  return cell !== null
-    ? trans.__('cell of a notebook (%1)', cell[1])
-    : PROMPT_CELL.test(file)
-      ? shortFile(file, trans)
-      : file;
-}
-
-/** "model.py:41"; of a cell whose number is not known "cell, line 2", since "cell:2" would be taken for its number; nothing for groups and the root. */
+/** Nothing for groups and the root. */
 export function placeOf(tree: FrameTree, node: number, trans: Trans): string {
   const file = tree.result.nodes.file[node] ?? '';
-  const line = tree.result.nodes.line[node] ?? 0;
-  if (file === '') {
-    return '';
-  }
-  if (line > 0 && KERNEL_CELL.test(file)) {
-    return trans.__('cell, line %1', line);
-  }
-  const name = shortFile(file, trans);
-  return line > 0 ? `${name}:${line}` : name;
+  return file === ''
+    ? ''
+    : placeInCode(file, tree.result.nodes.line[node] ?? 0, trans);
 }
 
 /** A function's name, or what the frames below it are grouped by. */

@@ -128,7 +128,7 @@ function RunFacts(props: {
   const fused = fusedWith(run);
   const duration = formatDuration(run.duration);
   // First of all: a drawer of usual height has no room for a traceback below the rest.
-  const head = run.error === undefined ? null : errorHead(run.error);
+  const head = run.error === undefined ? null : errorHead(run.error, trans);
   return (
     <>
       {/* It scrolls, so that it must be reached by keyboard; the buttons below it stay where they are. */}

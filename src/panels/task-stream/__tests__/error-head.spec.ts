@@ -1,5 +1,8 @@
 import { recordedError } from '../../../node/observe/recorded-error';
-import { errorHead } from '../error-head';
+import { english } from '../../../testing/translators';
+import { errorHead as headOf } from '../error-head';
+
+const errorHead = (text: string) => headOf(text, english);
 
 const SITE = '/env/lib/python3.12/site-packages/solvers';
 const USERS = `  File "Cell 3", line 5, in fit
@@ -24,17 +27,25 @@ describe('what went wrong', () => {
       )
     ).toEqual({
       message: 'ValueError: no solution for 3\n\n  nor for less',
-      where: 'File "Cell 3", line 5, in fit\n  return solvers.solve(x)'
+      where: 'Cell 3:5, in fit\n  return solvers.solve(x)'
     });
+  });
+
+  it('calls a notebook’s cell so, as the Profile does', () => {
+    expect(
+      errorHead(`Traceback (most recent call last):
+  File "/tmp/ipykernel_4711/1234567.py", line 2, in load
+    raise ValueError("no")
+ValueError: no
+`).where
+    ).toBe('cell, line 2, in load\n  raise ValueError("no")');
   });
 
   it('has a line of the library where no other is told', () => {
     expect(
       errorHead(`Traceback (most recent call last):\n${LIBRARYS}ValueError: no`)
         .where
-    ).toBe(
-      `File "${SITE}/core.py", line 88, in solve\n  raise ValueError(f"no solution for {x}")`
-    );
+    ).toBe(`core.py:88, in solve\n  raise ValueError(f"no solution for {x}")`);
   });
 
   it('is that of the error which was raised, not of its cause', () => {
@@ -49,8 +60,7 @@ RuntimeError: step 2
 `)
     ).toEqual({
       message: 'RuntimeError: step 2',
-      where:
-        'File "steps.py", line 12, in step\n  raise RuntimeError("step 2") from error'
+      where: 'steps.py:12, in step\n  raise RuntimeError("step 2") from error'
     });
   });
 
@@ -68,8 +78,7 @@ RuntimeError: step 2
 `)
     ).toEqual({
       message: 'ExceptionGroup: two (2 sub-exceptions)',
-      where:
-        'File "steps.py", line 14, in all_of\n  raise ExceptionGroup("two", errors)'
+      where: 'steps.py:14, in all_of\n  raise ExceptionGroup("two", errors)'
     });
   });
 

@@ -153,7 +153,7 @@ ${message}
     const parts = await shownWith(traceback);
     expect(parts[0]!.textContent).toContain(run.key);
     expect(parts[1]!.textContent).toBe(
-      `${message}\nFile "model.py", line 41, in fit_fold\n  return model.fit(X)`
+      `${message}\nmodel.py:41, in fit_fold\n  return model.fit(X)`
     );
     expect(parts.at(-1)!.textContent).toBe(traceback);
   });
