@@ -153,11 +153,20 @@ class _Scheduler:
         self.extensions = {"spans": SimpleNamespace(spans=self.spans)}
         self.task_groups: dict[str, Any] = {}
         self.cumulative_worker_metrics: dict[tuple[str, ...], float] = {}
+        #: Of each number the ids of its spans. Dask gives none twice.
+        self._ids: dict[int, list[str]] = {}
+
+    def span(self, number: int) -> Span | None:
+        """The one that there is with this number."""
+        ids = self._ids.get(number)
+        return self.spans.get(ids[-1]) if ids else None
 
     def add_span(self, number: int) -> None:
-        if f"s{number}" not in self.spans:
-            around = self.spans.get(f"s{number // 3}") if number else None
-            span = Span(("load", f"n{number}"), f"s{number}", around, [(0.0, 1)])
+        if self.span(number) is None:
+            ids = self._ids.setdefault(number, [])
+            ids.append(f"s{number}" + "'" * len(ids))
+            around = self.span(number // 3) if number else None
+            span = Span(("load", f"n{number}"), ids[-1], around, [(0.0, 1)])
             span.enqueued = 100.0
             if around is not None:
                 around.children.append(span)
@@ -223,11 +232,13 @@ class _Watched:
         self.bridge = _bridge(self.scheduler)
         for number in range(10):
             self.scheduler.add_span(number)
-            self.scheduler.add_group(f"g{number}", self.scheduler.spans[f"s{number}"])
+            span = self.scheduler.span(number)
+            assert span is not None
+            self.scheduler.add_group(f"g{number}", span)
 
     def happen(self, what: str, number: int, value: float) -> None:
         scheduler, touch = self.scheduler, self.bridge._touch
-        span = scheduler.spans.get(f"s{number}")
+        span = scheduler.span(number)
         group = scheduler.task_groups.get(f"g{number}")
         if what == "span":
             scheduler.add_span(number)
@@ -292,6 +303,7 @@ class _Watched:
         *[("sum", 8, 1.0), ("cut", 0, 0.0), ("pass", 31, 0.0)],
     ]
 )
+@example([("sum", 4, 1.0), ("look", 1, 0.0), ("gone", 4, 0.0), ("span", 4, 0.0)])
 def test_what_looks_have_found_is_what_is_there(drawn: list[tuple[str, int, float]]) -> None:
     """However things change between looks: as one finds that has never looked before."""
     watched = _Watched()
