@@ -160,6 +160,16 @@ test('panels of two clusters are pinned, titled and compared', async ({
         expect(edges).toEqual({ above: 0, beside: 0, scrolled: true });
       });
     });
+    await test.step('in a narrow panel the differences are seen, and cover nothing', async () => {
+      for (const width of [320, 360, 420, 440, 499, 560]) {
+        await compare.inSize({ width }, async () => {
+          const found = await compare.region
+            .locator('.sw-Compare')
+            .evaluate(coveredCells);
+          expect({ width, ...found }).toEqual({ width, covered: [], cut: [] });
+        });
+      }
+    });
     await take('compare-clusters-light');
     if (takesPictures) {
       await lab.setTheme('JupyterLab Dark');
@@ -301,4 +311,35 @@ function edgesOfWhatStays(view: Element): {
   };
   view.scrollTo(0, 0);
   return found;
+}
+
+/** Cells that lie over one another, and figures that are not whole, as the panel is before it is scrolled. */
+function coveredCells(view: Element): { covered: string[]; cut: string[] } {
+  const { right: edge } = view.getBoundingClientRect();
+  const rows = [...view.querySelectorAll('tr')].map(row =>
+    [...row.cells]
+      .map(cell => ({
+        text: cell.textContent ?? '',
+        isFigure: cell.matches('td:not(.sw-Compare-only)'),
+        isWhole: cell.scrollWidth <= cell.clientWidth,
+        box: cell.getBoundingClientRect()
+      }))
+      .filter(({ box }) => box.width > 0)
+  );
+  return {
+    covered: rows.flatMap(cells =>
+      cells
+        .filter(
+          ({ box }, i) =>
+            box.right > edge + 0.5 ||
+            (i > 0 && box.left < cells[i - 1]!.box.right - 0.5)
+        )
+        .map(({ text }) => text)
+    ),
+    cut: rows.flatMap(cells =>
+      cells
+        .filter(({ isFigure, isWhole }) => isFigure && !isWhole)
+        .map(({ text }) => text)
+    )
+  };
 }

@@ -527,6 +527,7 @@ function isAutomatic({ origin }: SpanRow): boolean {
 
 /**
  * "survey is 1.20 s faster: 3.40 s instead of 4.60 s (−26 %)"; of a selection, by the time that it held threads. '': it is not known yet.
+ * Who has not done the work is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 tasks of survey failed".
  */
 export function headline(
   sides: Sides,
@@ -540,13 +541,23 @@ export function headline(
         ? metrics.attributedNanoseconds / 1e9
         : metrics.wallSeconds
   );
-  if (before === null || after === null || !(before > 0)) {
+  if (before === null || after === null || !(before > 0 || after > 0)) {
     return '';
   }
   const [first, second] = columnNames(sides, trans) as [string, string];
   const difference = after - before;
   const size = formatDuration(Math.abs(difference));
   const [then, now] = [formatDuration(before), formatDuration(after)];
+  const undone = whatIsUndone(sides, isFiltered, trans);
+  if (undone.length > 0) {
+    const texts = [second, now, first, then, undone.join(', ')] as const;
+    return isFiltered
+      ? trans.__('%1 held threads for %2, %3 for %4: %5', ...texts)
+      : trans.__('%1 took %2, %3 took %4: %5', ...texts);
+  }
+  if (!(before > 0)) {
+    return '';
+  }
   const change = formatChange(difference, before);
   if (then === now) {
     return isFiltered
@@ -562,6 +573,58 @@ export function headline(
   return difference < 0
     ? trans.__('%1 is %2 faster: %3 instead of %4 (%5)', ...texts)
     : trans.__('%1 is %2 slower: %3 instead of %4 (%5)', ...texts);
+}
+
+/** Activities of work that came to nothing. */
+const IN_VAIN: readonly string[] = ['failed', 'cancelled', 'lost'];
+
+/** Of each run that has not done its work what happened instead, "2 of 4 tasks of survey failed". */
+function whatIsUndone(
+  sides: Sides,
+  isFiltered: boolean,
+  trans: Trans
+): readonly string[] {
+  const names = columnNames(sides, trans);
+  return sides.flatMap(({ metrics, spans }, i) => {
+    const name = names[i]!;
+    // (of the whole run: rows of spans are not filtered)
+    const rows = (isFiltered ? null : spans?.rows) ?? [];
+    const ran = spans?.totalTasks ?? 0;
+    const failed = rows
+      .filter(({ parent }) => parent === null)
+      .reduce((sum, row) => sum + row.failed, 0);
+    const inVain = secondsOf(metrics, IN_VAIN, []) ?? 0;
+    const isIdle =
+      metrics?.attributedNanoseconds === 0 && !(metrics.runningSeconds ?? 0);
+    if (isIdle && isFiltered) {
+      return [trans.__('%1 has run nothing of the selection', name)];
+    }
+    if (isIdle && ran === 0) {
+      return [trans.__('%1 has run no task', name)];
+    }
+    return [
+      ...(failed > 0
+        ? [
+            trans._n(
+              '%2 of %1 task of %3 failed',
+              '%2 of %1 tasks of %3 failed',
+              ran,
+              formatCount(failed),
+              name
+            )
+          ]
+        : []),
+      ...(inVain > 0 && failed === 0
+        ? [
+            trans.__(
+              '%1 of thread time of %2 went into failed, cancelled or lost tasks',
+              formatDuration(inVain),
+              name
+            )
+          ]
+        : [])
+    ];
+  });
 }
 
 /** "5 of 6 functions ran in both · 4 and 8 threads" */

@@ -1,7 +1,7 @@
 /** Two drawn runs of one piece of work: a cluster that knows the CPU, and one that does not. */
 import { ask } from '../../../observer/__tests__/ask';
 import type { LogStore } from '../../../observer/store/log-store';
-import { PartKind } from '../../../records/enumerations';
+import { PartKind, RunStatus } from '../../../records/enumerations';
 import { drawRuns } from '../../../testing/run-from-text';
 import { english } from '../../../testing/translators';
 import type { Filter } from '../../../wire/panel-link';
@@ -271,6 +271,62 @@ describe('two runs', () => {
     ).toBe('');
     expect(matchText(sides, english)).toBe(
       '2 of 3 functions ran in both · 2 and 2 threads'
+    );
+  });
+
+  it('are not called faster or slower where one has not done the work, and that is said', () => {
+    const said = (of: Sides, isFiltered = false) =>
+      plain(headline(of, isFiltered, english));
+    const [first] = sides;
+    const ended = (status: RunStatus, log = '0/0 ab..') =>
+      side(
+        drawRuns(log, {
+          tasks: {
+            a: { function: 'load', span: 'work' },
+            b: { function: 'fit', span: 'work', status }
+          }
+        }),
+        'survey',
+        'embedded'
+      );
+    const failed = ended(RunStatus.Failed);
+    expect(said([first, failed])).toBe(
+      'survey took 2.00 s, first-look took 7.00 s: 1 of 2 tasks of survey failed'
+    );
+    expect(said([failed, first])).toBe(
+      'first-look took 7.00 s, survey took 2.00 s: 1 of 2 tasks of survey failed'
+    );
+    expect(said([first, failed], true)).toBe(
+      'survey held threads for 2.00 s, first-look for 11.0 s: 1.00 s of thread time of survey went into failed, cancelled or lost tasks'
+    );
+    for (const status of [RunStatus.Cancelled, RunStatus.Lost]) {
+      expect(said([first, ended(status)])).toBe(
+        'survey took 2.00 s, first-look took 7.00 s: 1.00 s of thread time of survey went into failed, cancelled or lost tasks'
+      );
+    }
+    const ok = ended(RunStatus.Ok);
+    expect(said([first, ok])).toBe(
+      'survey is 5.00 s faster: 2.00 s instead of 7.00 s (−71 %)'
+    );
+    const none: Side = {
+      ...ok,
+      metrics: {
+        ...ok.metrics!,
+        wallSeconds: 0,
+        attributedNanoseconds: 0,
+        byActivity: [],
+        byFunction: []
+      },
+      spans: { ...ok.spans!, rows: [], totalTasks: 0 }
+    };
+    expect(said([first, none])).toBe(
+      'survey took 0 s, first-look took 7.00 s: survey has run no task'
+    );
+    expect(said([none, first])).toBe(
+      'first-look took 7.00 s, survey took 0 s: survey has run no task'
+    );
+    expect(said([none, first], true)).toBe(
+      'first-look held threads for 11.0 s, survey for 0 s: survey has run nothing of the selection'
     );
   });
 
