@@ -5,6 +5,7 @@ import { ChipRow } from '../panels/chip-row';
 import { formatCount, formatDuration, formatShare } from '../panels/format';
 import { RadioGroup, SearchBox } from '../panels/toolbar';
 import { undoOnKey } from '../panels/undo-key';
+import type { SpansResult } from '../wire/panel-link';
 import { Section } from './section';
 import type { SidebarModel } from './sidebar-model';
 import { SpanTree } from './span-tree';
@@ -33,6 +34,7 @@ export function SpansSection(props: {
     box.current?.focus();
   };
   const found = rows.filter(row => row.isFound).length;
+  const running = model.cluster?.running ?? 0;
   return (
     <Section
       name={trans.__('Spans')}
@@ -89,18 +91,10 @@ export function SpansSection(props: {
         )}
         <div className={rows.length > 0 ? 'sw-spans-foot' : 'sw-spans-note'}>
           {spans === null || tree.length === 0
-            ? trans.__(
-                'No tasks yet. Write “with span("name"):” around code to see its time here.'
-              )
+            ? noSpansSentence(running, trans)
             : rows.length === 0
               ? trans.__('No span is named “%1”.', search.trim())
-              : trans._n(
-                  '%2\u00a0task · %3 of thread time',
-                  '%2\u00a0tasks · %3 of thread time',
-                  spans.totalTasks,
-                  formatCount(spans.totalTasks),
-                  formatDuration(spans.totalThreadSeconds)
-                )}
+              : totalsText(spans, running, trans)}
         </div>
         {(spans?.folded ?? 0) > 0 && (
           <div className="sw-spans-note">
@@ -125,6 +119,37 @@ export function SpansSection(props: {
       </div>
     </Section>
   );
+}
+
+function noSpansSentence(running: number, trans: TranslationBundle): string {
+  return running > 0
+    ? trans.__(
+        '%1 running. Write “with span("name"):” around code to see its time here.',
+        formatCount(running)
+      )
+    : trans.__(
+        'No tasks yet. Write “with span("name"):” around code to see its time here.'
+      );
+}
+
+/** "40 tasks · 12.3 s of thread time · 8 running": tasks count, and have taken time, when they end. */
+function totalsText(
+  { totalTasks, totalThreadSeconds }: SpansResult,
+  running: number,
+  trans: TranslationBundle
+): string {
+  const ended = trans._n(
+    '%2\u00a0task · %3 of thread time',
+    '%2\u00a0tasks · %3 of thread time',
+    totalTasks,
+    formatCount(totalTasks),
+    formatDuration(totalThreadSeconds)
+  );
+  if (running === 0) {
+    return ended;
+  }
+  const now = trans.__('%1 running', formatCount(running));
+  return totalTasks === 0 ? now : `${ended} · ${now}`;
 }
 
 /** Why a span of the program may not be found here. */

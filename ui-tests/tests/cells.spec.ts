@@ -41,6 +41,14 @@ with span("sea"):
     await takePicture(lab.page, info.outputPath('by-cell.png'));
   });
 
+  await test.step('as wide as JupyterLab opens it, words are whole and buttons in one line', async () => {
+    const { root } = lab.sidebar;
+    for (const width of [250, 279, 288]) {
+      const found = await root.evaluate(linesAt, width);
+      expect(found).toEqual({ buttons: 1, header: 1, cut: [] });
+    }
+  });
+
   await test.step('a click on a cell filters the panels', async () => {
     await lab.sidebar.item('Fine Performance Metrics').click();
     const panel = lab.panel('Fine Performance Metrics', CLUSTER);
@@ -62,3 +70,36 @@ with span("sea"):
 
   expect(lab.troubles.errors).toEqual([]);
 });
+
+/** In a sidebar so wide: in how many lines the cluster's buttons stand and the heading of the spans, and the buttons that are not whole. */
+function linesAt(
+  sidebar: Element,
+  width: number
+): { buttons: number; header: number; cut: string[] } {
+  const { style } = sidebar as HTMLElement;
+  const before = style.cssText;
+  style.cssText += `; width: ${width}px; max-width: ${width}px`;
+  const linesOf = (boxes: Iterable<Element>) =>
+    new Set(
+      [...boxes].map(box => {
+        const { top, bottom } = box.getBoundingClientRect();
+        return Math.round((top + bottom) / 2);
+      })
+    ).size;
+  const { right } = sidebar.getBoundingClientRect();
+  const radios = sidebar.querySelector('[role=radiogroup]')!;
+  const buttons = sidebar.querySelectorAll('.sw-cluster-buttons button');
+  const found = {
+    buttons: linesOf(buttons),
+    header: linesOf([radios, radios.parentElement!]),
+    cut: [...radios.children, ...buttons]
+      .filter(
+        button =>
+          button.scrollWidth > button.clientWidth ||
+          button.getBoundingClientRect().right > right
+      )
+      .map(button => button.textContent ?? '')
+  };
+  style.cssText = before;
+  return found;
+}

@@ -10,14 +10,14 @@ import { SpansSection } from '../spans-section';
 import { drawnSpans } from './drawn-spans';
 import { labContext } from './lab-context';
 
-function textOf(result: SpansResult): string {
+function textOf(result: SpansResult, running = 0): string {
   const { feed, contexts } = labContext();
   const model = new SidebarModel({
     feed,
     contexts,
     notebookOf: ({ notebook }) => notebook?.path
   });
-  feed.setClusters(clusterInfo());
+  feed.setClusters(clusterInfo({ running }));
   Object.defineProperty(model, 'spans', { value: result });
   const host = document.createElement('div');
   const root = createRoot(host);
@@ -45,6 +45,22 @@ describe('below the tree', () => {
     expect(textOf({ ...spans, folded: 31_268 })).toContain(
       '31,268 more spans are counted in these rows'
     );
+  });
+
+  it('is said what runs, also before the first task has ended', () => {
+    const said = (running: number, of: Partial<SpansResult>) =>
+      textOf({ ...spans, ...of }, running).replaceAll('\u00a0', ' ');
+    const first = { totalTasks: 0, totalThreadSeconds: 0 };
+    expect(said(8, first)).toMatch(/8 running$/);
+    expect(said(8, first)).not.toContain('0 tasks');
+    expect(said(0, first)).toContain('0 tasks · 0 s of thread time');
+    const some = { totalTasks: 1, totalThreadSeconds: 2 };
+    expect(said(8, some)).toContain(
+      '1 task · 2.00 s of thread time · 8 running'
+    );
+    expect(said(0, some)).not.toContain('running');
+    expect(said(8, { rows: [] })).toContain('8 running. Write “with span(');
+    expect(said(0, { rows: [] })).toContain('No tasks yet. Write “with span(');
   });
 
   it('is said if spans are not told', () => {
