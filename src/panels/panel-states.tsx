@@ -448,6 +448,7 @@ export function strips(
             )),
       button: {
         label: trans.__('Follow the next run'),
+        short: trans.__('Next run'),
         hint:
           options.target.name === undefined
             ? trans.__(

@@ -2,9 +2,11 @@
  * What a panel shows instead of, or above, its figures: an empty or broken state (icon, title, one sentence, at most three buttons), and
  * the 30 px strip for what holds beside figures (reconnecting, ended, dropped). The sentences are in panel-states.tsx.
  */
-import type { LabIcon } from '@jupyterlab/ui-components';
+import { caretDownEmptyIcon, type LabIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import type { Trans } from '../base/trans';
 import { warningIcon } from './icons';
+import { useIsCut } from './use-is-cut';
 
 type StateButton = {
   readonly label: string;
@@ -15,6 +17,8 @@ type StateButton = {
   readonly pressed?: boolean;
   /** What it does, where its label leaves that open. */
   readonly hint?: string;
+  /** A part of the label, shown in its place where there is little room. */
+  readonly short?: string;
 };
 
 export type PanelState = {
@@ -66,21 +70,47 @@ export function StateView(props: { readonly state: PanelState }): JSX.Element {
   );
 }
 
-export function StateStrip(props: { readonly strip: PanelStrip }): JSX.Element {
+/** One line; what of its sentence has no room is opened by a button, for there is no pointer at every keyboard. */
+export function StateStrip(props: {
+  readonly strip: PanelStrip;
+  readonly trans: Trans;
+}): JSX.Element {
   const { tone, sentence, details, button } = props.strip;
+  const { trans } = props;
   const Icon = tone === 'warning' ? warningIcon : props.strip.icon;
   const [isOpen, setIsOpen] = React.useState(false);
+  const [isWhole, setIsWhole] = React.useState(false);
+  const said = React.useRef<HTMLSpanElement>(null);
+  const isCut = useIsCut(said, sentence, isWhole);
   const about = React.useId();
   return (
     <>
-      <div className="sw-strip" data-tone={tone} role="status">
+      <div
+        className="sw-strip"
+        data-tone={tone}
+        data-whole={isWhole || undefined}
+        role="status"
+      >
         {Icon && <Icon.react tag="span" className="sw-strip-icon" />}
         <span
+          ref={said}
           className="sw-strip-sentence"
           title={[sentence, ...(details?.lines ?? [])].join('\n')}
         >
           {sentence}
         </span>
+        {isCut && (
+          <button
+            type="button"
+            className="sw-strip-whole"
+            aria-expanded={isWhole}
+            aria-label={trans.__('Whole sentence')}
+            title={sentence}
+            onClick={() => setIsWhole(!isWhole)}
+          >
+            <caretDownEmptyIcon.react tag="span" className="sw-strip-icon" />
+          </button>
+        )}
         {details && (
           <button
             type="button"
@@ -110,13 +140,16 @@ function StateAction(props: {
   readonly button: StateButton;
   readonly className: string;
 }): JSX.Element {
-  const { label, onClick, disabledBecause, pressed, hint } = props.button;
+  const { label, onClick, disabledBecause, pressed, hint, short } =
+    props.button;
   return (
     <button
       type="button"
       className={props.className}
       aria-disabled={disabledBecause !== undefined || undefined}
+      aria-label={short === undefined ? undefined : label}
       aria-pressed={pressed}
+      data-short={short}
       title={disabledBecause ?? hint}
       onClick={() => {
         if (disabledBecause === undefined) {
@@ -124,7 +157,7 @@ function StateAction(props: {
         }
       }}
     >
-      {label}
+      {short === undefined ? label : <span>{label}</span>}
     </button>
   );
 }

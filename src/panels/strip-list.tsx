@@ -52,7 +52,7 @@ export function StripList(props: {
   return (
     <>
       {list.map(strip => (
-        <StateStrip key={strip.key} strip={strip} />
+        <StateStrip key={strip.key} strip={strip} trans={trans} />
       ))}
     </>
   );

@@ -16,12 +16,22 @@ const missingInJsdom = [
   'BroadcastChannel'
 ];
 
+/** In jsdom nothing has a size, so that none changes. */
+class ResizeObserver {
+  observe() {}
+
+  unobserve() {}
+
+  disconnect() {}
+}
+
 class BrowserEnvironment extends TestEnvironment {
   async setup() {
     await super.setup();
     for (const name of missingInJsdom) {
       this.global[name] ??= globalThis[name];
     }
+    this.global.ResizeObserver ??= ResizeObserver;
     // One kind of byte array on both sides, so that `instanceof` holds for
     // what TextEncoder and msgpack return.
     this.global.ArrayBuffer = ArrayBuffer;

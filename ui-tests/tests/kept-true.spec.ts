@@ -6,6 +6,7 @@ import type { Locator } from '@playwright/test';
 import { observerLink } from '../pages/held';
 import { expect, test } from '../pages/lab';
 import { sentencesFrom } from '../pages/sentences';
+import { boxOf } from '../pages/sidebar';
 import { sumsIn } from './shown-sums';
 
 const CLUSTER = 'mill';
@@ -217,6 +218,10 @@ client.run(let_go, workers=[0])`
     for (const panel of panels) {
       for (const width of [260, 300, 340, 480]) {
         expect(await cutOff(panel.region, width)).toEqual([]);
+        await panel.inSize({ width }, async () => {
+          const strip = panel.region.locator('.sw-strip').first();
+          expect((await boxOf(strip)).height).toBe(30);
+        });
       }
     }
   });

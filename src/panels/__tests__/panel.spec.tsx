@@ -415,6 +415,53 @@ describe('SpanwisePanel', () => {
     expect(made.selection.isFiltered).toBe(false);
   });
 
+  it('opens what a strip has no room for by a button, which stays', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    const why = 'Ended at 09:22:10: the client was closed.';
+    made.feed.setClusters(clusterInfo({ state: 'ended', why }));
+    const isCut = jest
+      .spyOn(Element.prototype, 'scrollWidth', 'get')
+      .mockReturnValue(300);
+    try {
+      made.feed.running[0]?.answer(ANSWER);
+      await drawn(panel);
+      const strip = get(panel, '.sw-strip');
+      expect(strip.dataset['whole']).toBeUndefined();
+      const button = get(panel, '.sw-strip button[aria-expanded]');
+      expect(button.getAttribute('aria-label')).toBe('Whole sentence');
+      for (const isWhole of [true, false]) {
+        // (in several lines nothing is cut)
+        isCut.mockReturnValue(isWhole ? 0 : 300);
+        button.focus();
+        button.click();
+        await drawn(panel);
+        expect(strip.dataset['whole']).toBe(isWhole ? 'true' : undefined);
+        expect(button.getAttribute('aria-expanded')).toBe(String(isWhole));
+        expect(document.activeElement).toBe(button);
+      }
+      expect(get(panel, '.sw-strip-sentence').textContent).toBe(why);
+    } finally {
+      isCut.mockRestore();
+    }
+  });
+
+  it('has no such button where all of it is seen', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo({ state: 'ended' }));
+    made.feed.running[0]?.answer(ANSWER);
+    await drawn(panel);
+    expect(panel.node.querySelector('.sw-strip')).not.toBeNull();
+    expect(panel.node.querySelector('[aria-expanded]')).toBeNull();
+    // The short label of a narrow panel is a part of the button's name.
+    const follow = get(panel, 'button[data-short]');
+    expect(follow.getAttribute('aria-label')).toBe('Follow the next run');
+    expect(follow.getAttribute('aria-label')!.toLowerCase()).toContain(
+      follow.dataset['short']!.toLowerCase()
+    );
+  });
+
   it('keeps the history of an ended cluster and goes on to the next', async () => {
     const made = setUp({ target: { notebook: 'a.ipynb' } });
     panel = made.panel;
