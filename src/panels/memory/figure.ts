@@ -82,6 +82,10 @@ export function memoryFigure(
   const top = showsLimits
     ? Math.max(limits.memoryLimit, highest * 1.05)
     : Math.max(highest * 1.25, 1);
+  const axis: readonly [number, number] = range ?? [
+    first,
+    align === 'zero' ? last + (last - first) * ROOM : withRoom(first, last)
+  ];
   const isNarrow = options.width < 430;
   const margin = { l: 60, r: showsLimits && !isNarrow ? 92 : 16, t: 10, b: 24 };
   const width = options.width - margin.l - margin.r;
@@ -111,12 +115,7 @@ export function memoryFigure(
       margin,
       xaxis: {
         ...timeAxis(left, right, formatOf(align), width, margin.r),
-        range: range ?? [
-          first,
-          align === 'zero'
-            ? last + (last - first) * ROOM
-            : withRoom(first, last)
-        ],
+        range: axis,
         fixedrange: false,
         linecolor: '--jp-border-color1'
       },
@@ -125,8 +124,8 @@ export function memoryFigure(
       annotations: [
         ...(showsLimits && !isNarrow ? limitNotes(limits, trans) : []),
         ...peakNotes(lines, align, trans, {
-          left,
-          right,
+          left: axis[0],
+          right: axis[1],
           width,
           top,
           height: (options.height || HEIGHT) - margin.t - margin.b,
@@ -248,19 +247,59 @@ function limitNotes(
   }));
 }
 
-/** A run that only falls shows what the one before it has left, and no peak of its own. */
-function peakText(
+/** Between a peak and its label. */
+const PEAK_GAP = 16;
+/** Letters of names that are cut. */
+const CUT_NAMES = [20, 12, 6];
+
+/** So wide is a label, its frame included. */
+function pixelsOf(words: string): number {
+  return words.length * LETTER_PIXELS + 6;
+}
+
+/**
+ * What can be said at a peak, the longest first: all of it; not when, which the point itself says; the name and the size; and of a name that is
+ * too long its beginning, or nothing: the colour says it, too. A run that only falls shows what the one before it has left, and no peak of its
+ * own.
+ */
+function peakTexts(
   label: string,
   { bytes, isFromBefore }: NonNullable<Line['peak']>,
   at: string,
   trans: Trans
-): string {
+): { readonly named: readonly string[]; readonly cut: readonly string[] } {
   const size = formatBytes(bytes);
-  return isFromBefore
-    ? trans.__('%1: began with %2, its highest', label, size)
-    : at === ''
-      ? trans.__('%1: peak %2', label, size)
-      : trans.__('%1: peak %2 at %3', label, size, at);
+  const short = (name: string) => trans.__('%1: %2', name, size);
+  return {
+    named: [
+      ...(isFromBefore
+        ? [trans.__('%1: began with %2, its highest', label, size)]
+        : [
+            trans.__('%1: peak %2 at %3', label, size, at),
+            trans.__('%1: peak %2', label, size)
+          ]),
+      short(label)
+    ],
+    cut: [
+      ...CUT_NAMES.filter(letters => letters < label.length).map(letters =>
+        short(`${label.slice(0, letters - 1)}…`)
+      ),
+      size
+    ]
+  };
+}
+
+/** The longest of these that fits beside its peak, else into the whole width. */
+function fittingText(
+  { named, cut }: ReturnType<typeof peakTexts>,
+  beside: number,
+  whole: number
+): string {
+  return (
+    named.find(words => pixelsOf(words) <= beside) ??
+    [...named.slice(1), ...cut].find(words => pixelsOf(words) <= whole) ??
+    cut.at(-1)!
+  );
 }
 
 /** What peaks stand in, in pixels. */
@@ -290,18 +329,19 @@ function peakNotes(
     .map((line, place) => {
       const peak = line.peak as NonNullable<Line['peak']>;
       const at = formatOf(align)(peak.t, 0.1);
-      // Beside the peak, where there is more room. All words take some 220 px: in a narrow chart the point itself says when.
+      // Beside the peak, where there is more room.
       const share = (peak.t - axes.left) / (axes.right - axes.left);
       const isRight = share > 0.5;
-      const isNarrow = Math.max(share, 1 - share) * axes.width < 250;
-      const text = peakText(
-        plotText(line.label),
-        peak,
-        isNarrow ? '' : at,
-        trans
+      const beside = Math.max(share, 1 - share) * axes.width - PEAK_GAP;
+      const text = fittingText(
+        peakTexts(line.label, peak, at, trans),
+        beside,
+        axes.width
       );
-      const ax = isRight ? -16 : 16;
-      const words = text.length * LETTER_PIXELS;
+      const words = pixelsOf(text);
+      // One that does not fit beside the peak reaches to the edge, above or below the peak.
+      const gap = PEAK_GAP - Math.max(0, words - beside);
+      const ax = isRight ? -gap : gap;
       const edge = share * axes.width + ax;
       const ay = noteOffset(
         place,
@@ -316,7 +356,7 @@ function peakNotes(
       return {
         x: peak.t,
         y: peak.bytes,
-        text,
+        text: plotText(text),
         showarrow: true,
         arrowhead: 6,
         arrowsize: 0.8,

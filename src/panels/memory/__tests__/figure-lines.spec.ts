@@ -367,7 +367,7 @@ describe('the words at peaks', () => {
   });
 
   it('stand where there is more room, those below each other apart', () => {
-    const places = [run(0, 5, 4), run(1, 5.1, 3), run(2, 0, 2), run(3, 9, 1)];
+    const places = [run(0, 5, 4), run(1, 5.2, 3), run(2, 0, 2), run(3, 9, 1)];
     expect(notes(places).map(({ xanchor }) => xanchor)).toEqual([
       'left',
       'right',
@@ -424,7 +424,7 @@ describe('the words at peaks', () => {
           top: middle + 9.5
         };
       });
-    return { boxes, top: plotHeight + margin.t };
+    return { boxes, top: plotHeight + margin.t, right: plotWidth };
   }
 
   it.each([130, 160, 218, 400])(
@@ -478,12 +478,30 @@ describe('the words at peaks', () => {
   it('leave out when it was where there is no room for that', () => {
     const text = (t: number, width: number) =>
       plain(notes([run(0, t, 2)], { width })[0]!.text);
-    // 76 pixels are margins: 0.6 of 417 is 250.2, of 416 is 249.6.
-    expect(text(4, 493)).toBe('run 0: peak 2.00 GiB at +4.0 s');
-    expect(text(4, 492)).toBe('run 0: peak 2.00 GiB');
-    expect(text(6, 493)).toBe('run 0: peak 2.00 GiB at +6.0 s');
-    expect(text(6, 492)).toBe('run 0: peak 2.00 GiB');
+    // 76 pixels are margins, a fiftieth of the axis is free at its right. These words take 201 pixels, 16 beside the peak.
+    expect(text(4, 434)).toBe('run 0: peak 2.00 GiB at +4.0 s');
+    expect(text(4, 432)).toBe('run 0: peak 2.00 GiB');
+    expect(text(6, 446)).toBe('run 0: peak 2.00 GiB at +6.0 s');
+    expect(text(6, 444)).toBe('run 0: peak 2.00 GiB');
   });
+
+  it.each([200, 226, 260, 300, 340, 430, 900])(
+    'lie within the axes in a chart %i pixels wide, whatever runs are called',
+    width => {
+      for (const label of ['one', 'before', 'a run with a rather long name']) {
+        for (const t of [0, 2.5, 5, 5.2, 7.5, 10]) {
+          const at = { ...run(0, t, 2), label };
+          const { boxes, right } = boxesOf([at], 218, { width });
+          expect(boxes[0]!.left).toBeGreaterThanOrEqual(0);
+          expect(boxes[0]!.right).toBeLessThanOrEqual(right);
+          const text = plain(notes([at], { width })[0]!.text);
+          expect(text).toContain('2.00 GiB');
+          // The name is left out last.
+          expect(text).toContain(label.slice(0, width < 226 ? 0 : 3));
+        }
+      }
+    }
+  );
 
   it('say that a run began with its highest', () => {
     const before = line({
