@@ -143,6 +143,18 @@ export function termText(
   return isTag === true ? trans.__('%1 (by tag)', value) : value;
 }
 
+/** `any Alice › data load`, `not function astype`, `time 4.10 s – 21.3 s`, as its chip says. */
+export function conditionText(
+  condition: Condition,
+  trans: TranslationBundle
+): string {
+  return trans.__(
+    '%1 %2',
+    kindText(condition.kind, trans),
+    chipValue(condition, trans)
+  );
+}
+
 /** `Alice › data load`, `data load (by tag)`, `astype`, `2`, `4.10 s – 21.3 s`. */
 function chipValue(condition: Condition, trans: TranslationBundle): string {
   if (condition.kind === 'status') {

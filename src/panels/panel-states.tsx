@@ -8,7 +8,7 @@ import * as React from 'react';
 import type { ClusterRef, ClusterTarget } from '../feed/cluster-ref';
 import type { LinkStatus } from '../feed/feed-types';
 import { type SelectionModel, termWords } from '../feed/selection';
-import { termText } from './chip-row';
+import { conditionText, termText } from './chip-row';
 import type { ClusterInfo, ViewResult } from '../wire/panel-link';
 import { formatClock, formatCount, formatDuration } from './format';
 import { warningIcon } from './icons';
@@ -68,12 +68,16 @@ export function linkState(
  * and its tasks are not told of later.
  */
 function hasUnseenTasks(result: ViewResult | null): boolean {
+  // (also of others than filter and range leave)
   switch (result?.view) {
     case 'fine-metrics':
-      // (also of others than the filter leaves)
-      return result.totalNanoseconds > 0 || result.notKnown !== undefined;
+      return (
+        result.totalNanoseconds > 0 ||
+        (result.hiddenSeconds ?? 0) > 0 ||
+        result.notKnown !== undefined
+      );
     case 'profile':
-      return result.samples > 0;
+      return result.samples > 0 || (result.hidden ?? 0) > 0;
     default:
       return false;
   }
@@ -241,40 +245,105 @@ function isReady(worker: ClusterInfo['workers'][number]): boolean {
   return worker.state !== 'starting';
 }
 
-/** The filter leaves nothing: says how many tasks are hidden and which conditions exclude each other. */
+/** What filter and range leave out where they leave nothing. */
+export type Hidden = {
+  /** How much; 0: it is not known. */
+  readonly hidden: number;
+  /** Of what; tasks if left out. */
+  readonly of?: 'samples' | 'seconds' | 'transfers';
+  /** Why something may come yet, or why little is to be expected. */
+  readonly hint?: string;
+};
+
+/** The filter leaves nothing: says how much is hidden, by which conditions, and lifts them by a button. */
 export function filterEmptyState(
   selection: SelectionModel,
-  hiddenTasks: number,
+  empty: Hidden,
   trans: TranslationBundle,
   clear: () => void
 ): PanelState {
+  const { hint = '' } = empty;
+  return {
+    icon: filterIcon,
+    title: emptyTitle(empty, trans),
+    sentence: [
+      hiddenSentence(empty, trans),
+      (empty.of === undefined && noTaskSentence(selection, trans)) ||
+        trans.__(
+          'The filter: %1.',
+          selection.conditions
+            .map(condition => conditionText(condition, trans))
+            .join(', ')
+        ),
+      hint
+    ]
+      .filter(sentence => sentence !== '')
+      .join(' '),
+    buttons: [{ label: trans.__('Clear filter'), onClick: clear }]
+  };
+}
+
+function emptyTitle({ of }: Hidden, trans: TranslationBundle): string {
+  switch (of) {
+    case 'samples':
+      return trans.__('The filter matches no sample.');
+    case 'seconds':
+      return trans.__('The filter matches no figures.');
+    case 'transfers':
+      return trans.__('The filter matches no transfer.');
+    case undefined:
+      return trans.__('The filter matches no task.');
+  }
+}
+
+function hiddenSentence(
+  { hidden, of }: Hidden,
+  trans: TranslationBundle
+): string {
+  if (hidden <= 0 || of === 'transfers') {
+    return '';
+  }
+  const count = formatCount(hidden);
+  switch (of) {
+    case 'samples':
+      return trans._n(
+        '%2 sample is hidden.',
+        '%2 samples are hidden.',
+        hidden,
+        count
+      );
+    case 'seconds':
+      return trans.__('%1 of thread time are hidden.', formatDuration(hidden));
+    case undefined:
+      return trans._n(
+        '%2 task is hidden.',
+        '%2 tasks are hidden.',
+        hidden,
+        count
+      );
+  }
+}
+
+/** Which conditions exclude each other, if these are all: of several it is not known which one leaves nothing. */
+function noTaskSentence(
+  selection: SelectionModel,
+  trans: TranslationBundle
+): string {
   const { functions, spans } = selection.filter;
   const name = functions?.length === 1 ? functions[0] : undefined;
   const span =
     spans?.any?.length === 1 && spans.any[0]
       ? termText(termWords(spans.any[0]), trans)
       : undefined;
-  const sentences = [
-    trans._n(
-      '%2 task is hidden.',
-      '%2 tasks are hidden.',
-      hiddenTasks,
-      formatCount(hiddenTasks)
-    )
-  ];
-  if (name !== undefined && span !== undefined) {
-    sentences.push(trans.__('No task of “%1” is in span “%2”.', name, span));
-  } else if (span !== undefined) {
-    sentences.push(trans.__('No task is in span “%1”.', span));
-  } else if (name !== undefined) {
-    sentences.push(trans.__('No task of “%1” ran.', name));
+  const told = [name, span].filter(each => each !== undefined);
+  if (told.length !== selection.conditions.length) {
+    return '';
   }
-  return {
-    icon: filterIcon,
-    title: trans.__('The filter matches no task.'),
-    sentence: sentences.join(' '),
-    buttons: [{ label: trans.__('Clear filter'), onClick: clear }]
-  };
+  return name !== undefined && span !== undefined
+    ? trans.__('No task of “%1” is in span “%2”.', name, span)
+    : span !== undefined
+      ? trans.__('No task is in span “%1”.', span)
+      : trans.__('No task of “%1” ran.', name ?? '');
 }
 
 /** Workers that begin no task: how many, why, and what to do. */

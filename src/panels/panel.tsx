@@ -38,7 +38,12 @@ import { PanelBoundary } from './panel-boundary';
 import { formatClock, type TableData } from './format';
 import type { PanelContext, PanelFace, PanelOptions } from './panel-context';
 import { type MenuItem, openMenu } from './panel-menu';
-import { clusterState, filterEmptyState, linkState } from './panel-states';
+import {
+  clusterState,
+  filterEmptyState,
+  type Hidden,
+  linkState
+} from './panel-states';
 import { type Asked, PanelWatch } from './panel-watch';
 import { type PanelState, StateView } from './state-view';
 import { StripList } from './strip-list';
@@ -252,8 +257,8 @@ export abstract class SpanwisePanel<
     );
   }
 
-  /** Whether the filter or the range leaves nothing; then the panel says so. `hidden`: the tasks that are left out. */
-  protected isEmpty(_result: R): { readonly hidden: number } | null {
+  /** What the filter or the range leaves out, if it leaves nothing; then the panel says so. */
+  protected isEmpty(_result: R): Hidden | null {
     return null;
   }
 
@@ -509,7 +514,7 @@ export abstract class SpanwisePanel<
     }
     const empty = this.isEmpty(result);
     if (empty !== null && selection.isFiltered) {
-      return filterEmptyState(selection, empty.hidden, this.trans, () =>
+      return filterEmptyState(selection, empty, this.trans, () =>
         this._unfilter(() => selection.clear())
       );
     }

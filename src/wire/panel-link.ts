@@ -707,6 +707,8 @@ export type FineMetricsResult = {
   readonly runningSeconds?: number;
   /** Time on threads of what the filter hides, as far as it has ended. */
   readonly otherSpansSeconds: number;
+  /** Where sums were told, all seconds that filter and range leave out, those of any time. Left out by an observer of before. */
+  readonly hiddenSeconds?: number;
   /**
    * Idle time that is not the selection's share; selection (`runningSeconds` included) + idle + otherSpansSeconds + what the others' tasks
    * still run + otherIdleSeconds = capacitySeconds, unless sums were told.
@@ -737,6 +739,8 @@ export type FineMetricsResult = {
 export type ProfileResult = {
   readonly view: 'profile';
   readonly samples: number;
+  /** Samples that filter and range leave out. Left out by an observer of before. */
+  readonly hidden?: number;
   readonly rateHz: number | null;
   readonly nodes: {
     readonly parent: readonly number[];

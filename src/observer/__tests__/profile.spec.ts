@@ -158,6 +158,16 @@ describe('the profile', () => {
     expect(drawn(sampled(), { time: { from: 1, to: 2 } })[0]).toBe('all 6');
   });
 
+  it('says how many samples filter and range leave out', () => {
+    const hidden = (asked: Parameters<typeof ask>[2]) =>
+      ask(sampled(), 'profile', asked).hidden;
+    expect(hidden({})).toBe(0);
+    expect(hidden({ filter: { functions: ['load'] } })).toBe(6);
+    expect(hidden({ filter: { functions: ['none'] } })).toBe(10);
+    expect(hidden({ time: { from: 1, to: 2 } })).toBe(4);
+    expect(hidden({ time: { from: 7, to: 8 } })).toBe(10);
+  });
+
   it('says that spans are estimated where Dask’s workers took the samples', () => {
     const spans = { filter: { spans: { any: [{ path: ['x'] }] } } };
     const ofDask = sampled();

@@ -225,6 +225,18 @@ it('chooses by span and function, exactly', () => {
   );
 });
 
+it('says how many seconds filter and range leave out, whenever they were told', () => {
+  const log = logOf([...SUMS, told('execute f a thread-cpu', 8, 5)]);
+  const hidden = (asked: Parameters<typeof ask>[2]) =>
+    ask(log, 'fine-metrics', asked).hiddenSeconds;
+  expect(hidden({})).toBe(0);
+  expect(hidden({ filter: { functions: ['f'] } })).toBe(3);
+  expect(hidden({ filter: { functions: ['none'] } })).toBe(12.5);
+  expect(hidden({ time: { from: 4.5, to: 6 } })).toBe(4.5);
+  expect(hidden({ time: { from: 8, to: 9 } })).toBe(12.5);
+  expect(hidden({ filter: { workers: [0] } })).toBe(12.5);
+});
+
 it.each([
   [{ workers: [0] }, /not by worker/],
   [{ status: ['failed'] }, /not by how they ended/]

@@ -72,6 +72,7 @@ export function* foldProfile(
   const activity = new Map<number, number[]>();
   const lockShares = yield* lockSharesOf(context);
   let taken = 0;
+  let hidden = 0;
   let seen = 0;
   for (const chunk of log.samples.chunks) {
     const c = chunk.columns;
@@ -81,6 +82,7 @@ export function* foldProfile(
       const second = c.second[i]!;
       taken += second >= wholeFrom ? n : 0;
       if (!samplePasses(context, chunk.columns, i)) {
+        hidden += n;
         continue;
       }
       const state = c.state[i]!;
@@ -124,6 +126,7 @@ export function* foldProfile(
     result: {
       view: 'profile',
       samples: root.n,
+      hidden,
       rateHz: rateOf(context, taken),
       nodes,
       dropped,

@@ -74,6 +74,10 @@ export function* foldToldMetrics(
   poolLabels(byFunction, top);
   const seconds = secondsOf(told);
   const allSeconds = secondsOf(all);
+  const hidden = Math.max(
+    0,
+    secondsOf(toldOf(context, log.fineSums)) - seconds
+  );
   const whole =
     unit === 'seconds'
       ? allSeconds
@@ -107,6 +111,7 @@ export function* foldToldMetrics(
       wholeSeconds: seconds,
       runningSeconds: context.ended ? 0 : idle.runningSeconds,
       otherSpansSeconds: Math.max(0, allSeconds - seconds),
+      hiddenSeconds: hidden,
       gilErrorSeconds: 0,
       attributedNanoseconds: Math.round(seconds * 1e9),
       totalNanoseconds: Math.round(allSeconds * 1e9),
@@ -138,9 +143,9 @@ function* toldOf(
   }
 }
 
-function secondsOf(told: readonly Told[]): number {
+function secondsOf(told: Iterable<Told>): number {
   return totalOf(
-    told.filter(({ unit }) => unit === 'seconds').map(({ value }) => value)
+    [...told].filter(({ unit }) => unit === 'seconds').map(({ value }) => value)
   );
 }
 

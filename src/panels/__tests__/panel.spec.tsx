@@ -415,6 +415,18 @@ describe('SpanwisePanel', () => {
     expect(made.selection.isFiltered).toBe(false);
   });
 
+  it('names all conditions where there are others, of which each may be the one', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo());
+    made.selection.toggleFunction('fit_fold');
+    made.selection.toggleWorker(2);
+    made.feed.running[0]?.answer({ ...ANSWER, totalTasks: 0 });
+    expect(await drawn(panel)).toContain(
+      'The filter matches no task.456 tasks are hidden. The filter: function fit_fold, worker 2.'
+    );
+  });
+
   it('opens what a strip has no room for by a button, which stays', async () => {
     const made = setUp({});
     panel = made.panel;

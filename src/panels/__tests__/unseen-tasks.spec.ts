@@ -1,6 +1,7 @@
 /** Figures of tasks that ran before their cluster was attached to: it has sums and samples of them, and tells of no task. */
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
+import type { SelectionModel } from '../../feed/selection';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import { labContext } from '../../lab/__tests__/lab-context';
 import { ask } from '../../observer/__tests__/ask';
@@ -8,7 +9,11 @@ import { drawnStore } from '../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../testing/panel-harness/drawn-run';
 import { drawRuns } from '../../testing/run-from-text';
 import { waitFor } from '../../testing/wait-for';
-import type { ClusterState, ViewResult } from '../../wire/panel-link';
+import type {
+  ClusterState,
+  ProfileResult,
+  ViewResult
+} from '../../wire/panel-link';
 import { fineMetricsPanel } from '../fine-metrics';
 import { profilePanel } from '../profile';
 
@@ -24,12 +29,12 @@ const nothing = {
 };
 const samples = ask(drawnStore(firstLook()), 'profile', { ended: true });
 
-/** What a panel of a Dask cluster of which no task was seen draws of an answer, under a filter if a function is given. */
+/** What a panel of a Dask cluster of which no task was seen draws of an answer, under a filter if one is made. */
 async function drawn(
   kind: typeof fineMetricsPanel,
   answer: ViewResult,
   state: ClusterState = 'running',
-  named?: string
+  filtered?: (selection: SelectionModel) => void
 ): Promise<string> {
   const { feed, contexts } = labContext();
   const isEnded = state === 'ended';
@@ -44,9 +49,7 @@ async function drawn(
   );
   const context = contexts.get({ name: 'first-look' });
   const panel = kind.create({ context, state: undefined });
-  if (named !== undefined) {
-    context.selection.toggleFunction(named, false);
-  }
+  filtered?.(context.selection);
   Widget.attach(panel, document.body);
   const isDrawn = (what: string) => () => {
     MessageLoop.flush();
@@ -88,24 +91,62 @@ describe('of a Dask cluster whose tasks ran before it was attached to', () => {
     expect(text).toMatch(/\d samples/);
   });
 
+  const named = (name: string) => (selection: SelectionModel) =>
+    selection.toggleFunction(name, false);
+  const none = { ...samples, samples: 0 } as ProfileResult;
+
   it('a filter that leaves none of their seconds says so', async () => {
     const some = {
       ...nothing,
       account: 'told',
-      totalNanoseconds: 3e9
+      totalNanoseconds: 3e9,
+      otherSpansSeconds: 3
     } as const;
-    expect(await drawn(fineMetricsPanel, some, 'running', 'other')).toContain(
-      'The filter matches no task.'
+    const text = await drawn(fineMetricsPanel, some, 'running', named('other'));
+    expect(text).toContain(
+      'The filter matches no figures.3.00\u00a0s of thread time are hidden. The filter: function other. Dask’s workers tell what their tasks took some seconds later.'
     );
     const notKnown = 'Seconds are not told by worker.';
     expect(
-      await drawn(fineMetricsPanel, { ...nothing, notKnown }, 'running', 'inc')
+      await drawn(
+        fineMetricsPanel,
+        { ...nothing, notKnown },
+        'running',
+        named('inc')
+      )
     ).toContain(notKnown);
+  });
+
+  it('so does a range in which none of them were told', async () => {
+    const outside = { ...nothing, account: 'told', hiddenSeconds: 3 } as const;
+    const text = await drawn(fineMetricsPanel, outside, 'ended', selection =>
+      selection.setTime({ from: 4, to: 6 })
+    );
+    expect(text).toContain(
+      '3.00\u00a0s of thread time are hidden. The filter: time '
+    );
+    expect(text).not.toMatch(/No task|0 tasks|later/);
+  });
+
+  it('a filter that leaves none of their samples says so', async () => {
+    const text = await drawn(
+      profilePanel,
+      { ...none, hidden: 1234 },
+      'running',
+      named('other')
+    );
+    expect(text).toContain(
+      'The filter matches no sample.1,234 samples are hidden. The filter: function other. Dask’s workers sample threads'
+    );
+    expect(text).not.toMatch(/No task|0 tasks/);
+    expect(text).toContain('Clear filter');
   });
 
   it('nothing is shown where nothing ran', async () => {
     expect(await drawn(fineMetricsPanel, nothing)).toContain('No tasks yet.');
-    const none = { ...samples, samples: 0 };
     expect(await drawn(profilePanel, none)).toContain('No tasks yet.');
+    expect(
+      await drawn(profilePanel, { ...none, hidden: 0 }, 'running', named('inc'))
+    ).toContain('No tasks yet.');
   });
 });

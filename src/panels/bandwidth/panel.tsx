@@ -5,6 +5,7 @@ import type { TransfersResult } from '../../wire/panel-link';
 import type { TableData } from '../format';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
+import type { Hidden } from '../panel-states';
 import type { PanelState } from '../state-view';
 import { RadioGroup } from '../toolbar';
 import { type Show, SHOWS, tableOf, titleOf } from './rows';
@@ -30,8 +31,13 @@ export class BandwidthPanel extends SpanwisePanel<TransfersResult> {
     return 1;
   }
 
-  protected override isEmpty({ total }: TransfersResult) {
-    return total.count === 0 ? { hidden: 0 } : null;
+  /** Times and workers alone narrow what it shows. */
+  protected override isEmpty({ total }: TransfersResult): Hidden | null {
+    const { filter, time } = this.context.selection;
+    const isNarrowed = time !== 'all' || (filter.workers?.length ?? 0) > 0;
+    return total.count === 0 && isNarrowed
+      ? { hidden: 0, of: 'transfers' }
+      : null;
   }
 
   protected override ownState({ total }: TransfersResult): PanelState | null {

@@ -6,6 +6,7 @@ import { pauseIcon, resumeIcon } from '../icons';
 import type { TableData } from '../format';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
+import type { Hidden } from '../panel-states';
 import type { MenuItem } from '../panel-menu';
 import type { PanelState } from '../state-view';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
@@ -47,9 +48,24 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
     return { unit: this._unit, top: Number(this._top) };
   }
 
-  protected override isEmpty(result: FineMetricsResult) {
-    return result.notKnown === undefined && hasNoTask(result)
-      ? { hidden: this.context.cluster.current?.tasks ?? 0 }
+  protected override isEmpty(result: FineMetricsResult): Hidden | null {
+    if (result.notKnown !== undefined) {
+      return null;
+    }
+    const cluster = this.context.cluster.current;
+    if (result.account !== 'told') {
+      return hasNoTask(result) ? { hidden: cluster?.tasks ?? 0 } : null;
+    }
+    // Of tasks that ran before it was attached to a Dask cluster has sums alone, and of others they come later.
+    const hidden = result.hiddenSeconds ?? result.otherSpansSeconds;
+    const hasNone =
+      result.attributedNanoseconds === 0 && !(result.runningSeconds ?? 0);
+    return hasNone && hidden > 0
+      ? {
+          hidden,
+          of: 'seconds',
+          ...(cluster?.state !== 'ended' && { hint: this._toldLater() })
+        }
       : null;
   }
 
@@ -90,9 +106,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
       ? {
           icon: this.face.icon,
           title: trans.__('No figures yet.'),
-          sentence: trans.__(
-            'Dask’s workers tell what their tasks took some seconds later.'
-          )
+          sentence: this._toldLater()
         }
       : null;
   }
@@ -204,6 +218,12 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
         run: () => this._setOrder(order)
       }))
     ];
+  }
+
+  private _toldLater(): string {
+    return this.trans.__(
+      'Dask’s workers tell what their tasks took some seconds later.'
+    );
   }
 
   private _setOrder(order: FunctionOrder): void {

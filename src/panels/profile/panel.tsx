@@ -6,6 +6,7 @@ import { pauseIcon, resumeIcon } from '../icons';
 import type { TableData } from '../format';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
+import type { Hidden } from '../panel-states';
 import type { MenuItem } from '../panel-menu';
 import type { PanelState } from '../state-view';
 import { RadioGroup, SearchBox, ToolButton, ToolSelect } from '../toolbar';
@@ -87,9 +88,10 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
     }
   }
 
-  protected override isEmpty(result: ProfileResult) {
-    return result.samples === 0
-      ? { hidden: this.context.cluster.current?.tasks ?? 0 }
+  protected override isEmpty(result: ProfileResult): Hidden | null {
+    const { hidden = 0 } = result;
+    return result.samples === 0 && hidden > 0
+      ? { hidden, of: 'samples', hint: this._whyFew() }
       : null;
   }
 
@@ -117,14 +119,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
       : {
           icon: this.face.icon,
           title: trans.__('No samples yet.'),
-          sentence:
-            cluster?.kind === 'dask'
-              ? trans.__(
-                  'Dask’s workers sample threads while they run tasks, and tell it some seconds later.'
-                )
-              : trans.__(
-                  'Threads are sampled at moments that are drawn, while they run tasks; few of the shortest runs get a sample.'
-                )
+          sentence: this._whyFew()
         };
   }
 
@@ -267,6 +262,16 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
           this._setOrder(this._order === 'time' ? 'left-heavy' : 'time')
       }
     ];
+  }
+
+  private _whyFew(): string {
+    return this.cluster?.kind === 'dask'
+      ? this.trans.__(
+          'Dask’s workers sample threads while they run tasks, and tell it some seconds later.'
+        )
+      : this.trans.__(
+          'Threads are sampled at moments that are drawn, while they run tasks; few of the shortest runs get a sample.'
+        );
   }
 
   private _setOrder(order: Order): void {

@@ -1,0 +1,50 @@
+/** Bandwidth under a filter. */
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { clusterInfo } from '../../../feed/__tests__/fake-feed';
+import type { SelectionModel } from '../../../feed/selection';
+import { labContext } from '../../../lab/__tests__/lab-context';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawRuns } from '../../../testing/run-from-text';
+import { waitFor } from '../../../testing/wait-for';
+import { bandwidthPanel } from '..';
+
+const none = ask(drawRuns('0/0 aaa'), 'transfers');
+
+/** What it says where nothing was fetched. */
+async function said(
+  filtered: (selection: SelectionModel) => void,
+  words: string
+): Promise<string> {
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo());
+  const context = contexts.get({ name: 'first-look' });
+  filtered(context.selection);
+  const panel = bandwidthPanel.create({ context, state: undefined });
+  Widget.attach(panel, document.body);
+  feed.running[0]!.answer(none);
+  const text = await waitFor(words, () => {
+    MessageLoop.flush();
+    const shown = panel.node.textContent ?? '';
+    return shown.includes(words) ? shown : undefined;
+  });
+  panel.dispose();
+  context.selection.clear();
+  return text;
+}
+
+it('blames no condition that narrows no transfers', async () => {
+  const text = await said(
+    selection => selection.toggleFunction('inc'),
+    'No worker has fetched from another.'
+  );
+  expect(text).not.toContain('The filter matches');
+});
+
+it('names those that do', async () => {
+  const text = await said(
+    selection => selection.toggleWorker(1),
+    'The filter matches no transfer.The filter: worker 1.'
+  );
+  expect(text).not.toContain('hidden');
+});
