@@ -46,6 +46,11 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
       await expect(lab.sidebar.card(OBSERVED)).toContainText(
         `local schedulers · used by ${scheduler}.ipynb`
       );
+      await expect(lab.sidebar.card(OBSERVED)).toContainText(
+        scheduler === 'processes'
+          ? '2 processes and the main program'
+          : 'main program'
+      );
     });
 
     await test.step('Task Stream: the same tasks, at the same times', async () => {
