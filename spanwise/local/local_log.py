@@ -78,9 +78,10 @@ class LocalLog:
         self._has_ended = False
         self._span(0, 0, "default", 0.0, _NAN, 3)
         self._writer.add("header", 0.0, json.dumps(self.description()))
-        # It has as many threads as have worked at a time: Dask's own number of threads does
-        # not hold for a run that is given another number, or is in sync.
-        self.worker(HOME, os.getpid(), 1, "this process", self.start)
+        # It has as many threads as have worked at a time, none while it hands out tasks alone:
+        # Dask's own number of threads does not hold for a run that is given another number, or
+        # is in sync.
+        self.worker(HOME, os.getpid(), 0, "this process", self.start)
         self.capacity(HOME, 0, self.start)
 
     def since(self, seconds: float) -> float:

@@ -48,7 +48,7 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
       );
       await expect(lab.sidebar.card(OBSERVED)).toContainText(
         scheduler === 'processes'
-          ? '2 processes and the main program'
+          ? '2 processes and the main program2 threads'
           : 'main program'
       );
     });

@@ -84,7 +84,7 @@ export class LiveLog {
     } as const;
     _sink.open({ ...open, start });
     this.log.header(open);
-    this.worker(HOME, process.pid, 1, 'this process');
+    this.worker(HOME, process.pid, 0, 'this process');
     this.capacity(HOME, 0);
     this.seal();
     atExit(this._leaving);

@@ -257,9 +257,10 @@ describe('observe', () => {
         cluster.workers.length === 2 &&
         cluster.workers.every(({ process: bytes }) => bytes > 1e6)
     );
-    expect(workers.map(({ name }) => name)).toEqual([
-      'this process',
-      'process 1'
+    // This one has only handed out the task.
+    expect(workers.map(({ name, threads }) => [name, threads])).toEqual([
+      ['this process', 0],
+      ['process 1', 1]
     ]);
     await seen.close();
     expect(seen.status).toBe('ended');
