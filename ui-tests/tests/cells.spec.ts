@@ -58,6 +58,21 @@ with span("sea"):
     await expect(panel.chips).toContainText('cells.ipynb › # the rowers');
     await expect(functions).toContainText('row');
     await expect(functions).not.toContainText('sail');
+    await functions
+      .getByText('row')
+      .first()
+      .click({ modifiers: ['Alt'] });
+    const state = panel.region.locator('.sw-state');
+    await expect(state).toContainText('The filter matches no task.');
+    // In a low panel it is longer than that, and is read from its beginning.
+    await panel.inSize({ width: 240, height: 200 }, async () => {
+      const above = await state.evaluate(
+        element =>
+          element.getBoundingClientRect().top -
+          element.firstElementChild!.getBoundingClientRect().top
+      );
+      expect(above).toBeLessThanOrEqual(0);
+    });
   });
 
   await test.step('the program is told the cells', async () => {
