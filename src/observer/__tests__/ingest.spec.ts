@@ -378,9 +378,8 @@ describe('the rows of a table', () => {
     );
     expect(log.header).toEqual({ a: 2 });
     expect([...log.shape.workers.values()]).toEqual([worker, other]);
-    expect(log.shape.lanes).toEqual([
-      { lane: 6, worker: 4, thread: 1, ident: 70, since: 2 }
-    ]);
+    expect(log.shape.lanes).toEqual([{ lane: 6, worker: 4, thread: 1 }]);
+    expect(log.shape.laneThreads.of(idOf(6), 2)).toBe(70);
     expect([...log.memoryRuns.values()]).toEqual([
       { ...recorded, measure: 'process' },
       { ...recorded, measure: 'process', run: 4, label: '' }

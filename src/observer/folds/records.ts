@@ -305,7 +305,7 @@ class RecordsPage {
 
   private _lane(lane: LaneId, end: number): number {
     const { shape } = this._log;
-    const ident = shape.threadIdent(lane, end);
+    const ident = shape.laneThreads.of(lane, end);
     const key = `${lane} ${ident}`;
     let index = this._lanes.get(key);
     if (index === undefined) {

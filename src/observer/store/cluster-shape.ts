@@ -6,6 +6,7 @@ import {
   wordsOf
 } from '../../records/enumerations';
 import type { LaneId, LaneIndex, SpanId } from '../../records/ids';
+import { LaneThreads } from '../../records/lane-threads';
 import { TABLES } from '../../records/tables';
 
 const STATES = wordsOf(CapacityState);
@@ -27,9 +28,9 @@ type LaneRow = {
   readonly lane: LaneId;
   readonly worker: number;
   readonly thread: number;
-} & Partial<LaneThread>;
-/** The operating system's number of the thread that runs a lane's tasks from `since` on; NaN, both: not known. */
-type LaneThread = { readonly ident: number; readonly since: number };
+};
+/** Which thread of the operating system runs its tasks from a time on; NaN, both: not known. */
+type LaneThread = { readonly ident?: number; readonly since?: number };
 /** From `t` on. */
 type CapacityStep = {
   readonly t: number;
@@ -63,9 +64,6 @@ export type LaneCapacity = {
   }[];
 };
 
-/** A lane changes its thread when a task leaves it to others: of so many changes per lane is known which thread ran what. */
-const MOST_THREADS = 64;
-
 /** How many different numbers of threads one worker may have had: each makes groups of threads of its own. */
 const MOST_LEVELS = 64;
 
@@ -76,8 +74,8 @@ export class ClusterShape {
   private readonly _lanes: LaneRow[] = [];
   private readonly _laneIndex = new Map<LaneId, LaneIndex>();
   private readonly _laneOf = new Map<number, LaneId>();
-  /** In the order of `since`. */
-  private readonly _threads = new Map<LaneId, LaneThread[]>();
+  /** Which threads of the operating system ran what ended on them. */
+  readonly laneThreads = new LaneThreads<LaneId>();
   /** By worker its steps of capacity, and the numbers of threads that it has had. */
   private readonly _capacity = new Map<
     number,
@@ -102,20 +100,11 @@ export class ClusterShape {
     return index ?? this.setLane({ lane, worker: NONE_U16, thread: lane });
   }
 
-  /** The operating system's number of the thread that ran what ended on a lane at a time; NaN: not known. */
-  threadIdent(lane: LaneId, end: number): number {
-    const threads = this._threads.get(lane) ?? [];
-    // What ended before the first was told was the first one's.
-    let ident = threads[0]?.ident ?? NaN;
-    for (const thread of threads) {
-      if (thread.since <= end) {
-        ident = thread.ident;
-      }
-    }
-    return ident;
-  }
-
-  setLane(row: LaneRow): LaneIndex {
+  setLane({
+    ident = NaN,
+    since = NaN,
+    ...row
+  }: LaneRow & LaneThread): LaneIndex {
     this._version++;
     let index = this._laneIndex.get(row.lane);
     if (index === undefined) {
@@ -130,26 +119,10 @@ export class ClusterShape {
         this._laneOf.delete(keyBefore);
       }
     }
-    const { ident = NaN, since = NaN } = row;
-    if (!Number.isNaN(ident) && !Number.isNaN(since)) {
-      this._addThread(row.lane, { ident, since });
-    }
+    this.laneThreads.note(row.lane, since, ident);
     this._lanes[index] = row;
     this._laneOf.set(key, row.lane);
     return index;
-  }
-
-  private _addThread(lane: LaneId, thread: LaneThread): void {
-    const threads = this._threads.get(lane);
-    if (threads === undefined) {
-      this._threads.set(lane, [thread]);
-    } else if (threads.at(-1)!.ident !== thread.ident) {
-      threads.push(thread);
-      threads.sort((one, other) => one.since - other.since);
-      if (threads.length > MOST_THREADS) {
-        threads.shift();
-      }
-    }
   }
 
   setWorker(row: WorkerRow): void {

@@ -385,12 +385,10 @@ export class TaskEvents {
       });
     }
     const type = runs.type[row]!;
+    const ended = runs.start[row]! + runs.duration[row]!;
     return {
-      ident:
-        worker?.laneThreads.of(
-          runs.thread[row]!,
-          runs.start[row]! + runs.duration[row]!
-        ) ?? 0,
+      // (a message to a client has finite numbers alone)
+      ident: worker?.laneThreads.of(runs.thread[row]!, ended) || 0,
       start: runs.start[row]!,
       duration: runs.duration[row]!,
       nbytes: runs.nbytes[row]!,

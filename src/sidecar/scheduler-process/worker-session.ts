@@ -1,13 +1,13 @@
 /** One worker that has joined: its link and what it was told. In the scheduler process. */
 import { CapacityState } from '../../records/enumerations';
 import type { DenseTaskId } from '../../records/ids';
+import { LaneThreads } from '../../records/lane-threads';
 import type { MemoryUse } from '../../records/memory-measures';
 import type { TablesOf } from '../../wire/schema';
 import type { WorkerIntro } from '../../wire/worker-link';
 import { ClockChanges } from '../../sources';
 import type { AcceptedLink } from '../../link/door';
 import type { WorkerBlobs } from './blob-store';
-import { LaneThreads } from './lane-threads';
 
 type Measured = TablesOf<'worker', 'up', 'measured'>;
 /** A row of a table of the message `measured`. */
@@ -60,7 +60,7 @@ export class WorkerSession {
   /** Thread → the task that has run there for some time, as far as it has said. */
   readonly running = new Map<number, DenseTaskId>();
   /** Which threads of the system ran its lanes' tasks. */
-  readonly laneThreads = new LaneThreads();
+  readonly laneThreads = new LaneThreads<number>();
 
   constructor(
     readonly link: AcceptedLink<'worker'>,

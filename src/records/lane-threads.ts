@@ -1,0 +1,56 @@
+import type { Seconds } from '../base/brand';
+
+/** A lane changes its thread when a task leaves it to others: so many of these changes are known. */
+const MOST_PER_LANE = 64;
+
+/** From `since` on, the thread `ident` runs the lane's tasks. */
+type Placed = { readonly since: Seconds; readonly ident: number };
+/** In the order of `since`. */
+type Lane = { readonly placed: Placed[]; hasForgotten: boolean };
+
+/**
+ * Which thread of the operating system ran what ended on a lane. When a run began tells nothing: one that leaves its thread gets another lane
+ * while it goes on.
+ *
+ *     placed     ├ 70 ──────────────┤├ 71 ──────
+ *     ended    ·      ·             ·     ·           70 70 71 71: the first also ran what seems older, by clocks that differ a little
+ *
+ * Of a lane with more changes the oldest are forgotten, and who ran what ended before is not known.
+ */
+export class LaneThreads<L extends number> {
+  private readonly _lanes = new Map<L, Lane>();
+
+  /**
+   * From a moment on a thread runs the lane's tasks; moments may be told in any order.
+   *
+   * @param since - not a number: nothing is told.
+   * @param ident - the thread's number; not a number: it is not known which it is.
+   */
+  note(lane: L, since: Seconds, ident: number): void {
+    if (Number.isNaN(since)) {
+      return;
+    }
+    const known = this._lanes.get(lane) ?? { placed: [], hasForgotten: false };
+    this._lanes.set(lane, known);
+    const { placed } = known;
+    const at = placed.findLastIndex(each => each.since <= since) + 1;
+    // Of one moment the newest counts.
+    const isKnown = placed[at - 1]?.since === since;
+    placed.splice(isKnown ? at - 1 : at, isKnown ? 1 : 0, { since, ident });
+    if (placed.length > MOST_PER_LANE) {
+      placed.shift();
+      known.hasForgotten = true;
+    }
+  }
+
+  /** The number of the thread that ran what ended on a lane at a time; NaN: not known. */
+  of(lane: L, ended: Seconds): number {
+    const known = this._lanes.get(lane);
+    if (known === undefined) {
+      return NaN;
+    }
+    const { placed, hasForgotten } = known;
+    const found = placed.findLast(({ since }) => since <= ended);
+    return (found ?? (hasForgotten ? undefined : placed[0]))?.ident ?? NaN;
+  }
+}
