@@ -11,6 +11,7 @@ import { Loading } from '../loading';
 import { Swatch } from '../mark';
 import { MarkedText } from '../marked-text';
 import type { PanelContext } from '../panel-context';
+import { ShowAll } from '../show-all';
 import { useSize } from '../use-size';
 import { useWatch } from '../use-watch';
 import {
@@ -90,13 +91,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
     <div key="title" className="sw-block-title sw-Memory-title" tabIndex={-1}>
       <span title={title}>{title}</span>
       {range !== undefined && (
-        <button
-          type="button"
-          className="sw-link"
-          onClick={() => props.onZoom(null)}
-        >
-          {trans.__('Show all')}
-        </button>
+        <ShowAll trans={trans} onShowAll={() => props.onZoom(null)} />
       )}
       <span
         className="sw-block-aside sw-wide-only"

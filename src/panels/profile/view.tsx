@@ -8,6 +8,7 @@ import { useFocusThatStays } from '../focus-that-stays';
 import { legendWord } from '../format';
 import { Swatch } from '../mark';
 import type { ITheme } from '../panel-context';
+import { ShowAll } from '../show-all';
 import { ActivityView } from './activity-view';
 import type { Activity } from './figure';
 import { IcicleView } from './icicle-view';
@@ -54,13 +55,7 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         <div className="sw-block-title">
           <span className="sw-Profile-title">{title}</span>
           {focus !== null && (
-            <button
-              type="button"
-              className="sw-link"
-              onClick={() => props.onZoom(null)}
-            >
-              {trans.__('Show all')}
-            </button>
+            <ShowAll trans={trans} onShowAll={() => props.onZoom(null)} />
           )}
           <span className="sw-block-aside sw-wide-only">
             {trans.__('click or Enter zooms to a frame, Escape goes back')}

@@ -24,7 +24,11 @@ Object.assign(theme, { changed: new Signal(theme) });
 let host: HTMLElement;
 let root: Root;
 
-function show(selected: number | null, shown = tree): void {
+function show(
+  selected: number | null,
+  shown = tree,
+  focus: number | null = null
+): void {
   flushSync(() =>
     root.render(
       <ProfileView
@@ -32,7 +36,7 @@ function show(selected: number | null, shown = tree): void {
         activity={activityOf(profile)}
         wholeActivity={null}
         time="all"
-        focus={null}
+        focus={focus}
         selected={selected}
         found={null}
         selection={selection}
@@ -165,6 +169,22 @@ describe('the focus, when what has it goes away', () => {
     show(1, treeOf('all load read'));
     expect(hasFocus()).toBe('Facts of the frame');
     show(null, treeOf('all other'));
+    expect(hasFocus()).toBe('Profile chart');
+  });
+
+  it('stays with the chart when *Show all*, beside the title of a zoomed frame, is followed', () => {
+    const all = () =>
+      [...host.querySelectorAll<HTMLElement>('.sw-link')].find(
+        ({ textContent }) => textContent === 'Show all'
+      );
+    show(null);
+    expect(all()).toBeUndefined();
+    show(null, tree, 1);
+    all()!.focus();
+    all()!.click();
+    expect(zoomed.mock.calls).toEqual([[null]]);
+    show(null);
+    expect(all()).toBeUndefined();
     expect(hasFocus()).toBe('Profile chart');
   });
 
