@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { compileFilter } from '../src/observer/filter';
-import { complete, type FoldContext } from '../src/observer/folds/context';
+import { asOfNow, complete } from '../src/observer/folds/context';
 import { foldView } from '../src/observer/folds/fold-view';
 import { ingestBlock } from '../src/observer/store/ingest';
 import type { BlockRows } from '../src/observer/store/column-table';
@@ -100,13 +100,13 @@ figures['tile while panning and zooming, median ms'] =
   panned[panned.length >> 1]!;
 figures['tile while panning and zooming, worst ms'] =
   panned[panned.length - 1]!;
-const context: FoldContext = {
+const context = asOfNow({
   log,
   filter: open,
   time: 'all',
   now: log.now,
   ended: false
-};
+});
 for (const view of ['task-stream', 'fine-metrics', 'spans', 'tasks'] as const) {
   milliseconds(`view ${view}, ms`, () => complete(foldView(view, context, {})));
 }

@@ -1,6 +1,6 @@
 import { toldToSource, type ClusterFacts } from '../../testing/drawn-cluster';
 import { compileFilter } from '../filter';
-import { complete, type FoldContext } from '../folds/context';
+import { asOfNow, complete, type FoldContext } from '../folds/context';
 import { foldView, type ViewAnswer } from '../folds/fold-view';
 import { blockRows } from '../store/block-rows';
 import { ingestBlock } from '../store/ingest';
@@ -27,13 +27,13 @@ export function takenIn(facts: ClusterFacts): LogStore {
 }
 
 export function contextOf(log: LogStore, asked: Asked = {}): FoldContext {
-  return {
+  return asOfNow({
     log,
     filter: compileFilter(asked.filter ?? {}, log),
     time: asked.time ?? 'all',
     now: asked.now ?? log.now,
     ended: asked.ended ?? false
-  };
+  });
 }
 
 /** The answer of a view, of the view's own type. */

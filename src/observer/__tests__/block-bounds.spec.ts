@@ -3,12 +3,11 @@ import { idOf } from '../../testing/ids';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
 import { accountIdle } from '../folds/idle';
-import { compileFilter } from '../filter';
 import { ClusterShape, type LaneCapacity } from '../store/cluster-shape';
 import { ingestBlock } from '../store/ingest';
 import type { LogStore } from '../store/log-store';
 import { SpanTree } from '../store/span-tree';
-import { ask } from './ask';
+import { ask, contextOf } from './ask';
 
 const LEAVES = `
   0/0  aa.bb..cc.dd..ee.ff..gg
@@ -177,9 +176,8 @@ it('accounts for lanes in turns', () => {
   }));
   ingestBlock(log, rowsToBlock(log.seq + 1, 'workers', rows));
   const slices = accountIdle({
-    log,
+    context: contextOf(log),
     range: { from: 0, to: log.now },
-    filter: compileFilter({}, log),
     perSpan: false
   });
   let turns = 0;

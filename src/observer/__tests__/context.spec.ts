@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { rowsToBlock } from '../../testing/rows-to-block';
-import { resolveRange, runBegin, runEnd } from '../folds/context';
+import { resolveRange } from '../folds/context';
 import { Coverage } from '../folds/coverage';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
@@ -26,18 +26,18 @@ describe('the range of a question', () => {
       to: 8
     });
     const live = logOf(true);
-    const ends = [5, 15].map(now => runEnd(contextOf(live, { now })));
+    const ends = [5, 15].map(now => contextOf(live, { now }).moment.end);
     // What the log tells may be newer than the asker's clock.
     expect(ends).toEqual([11, 15]);
-    expect(runEnd(contextOf(live, { now: 15, ended: true }))).toBe(8);
+    expect(contextOf(live, { now: 15, ended: true }).moment.end).toBe(8);
     const empty = new LogStore('empty');
-    expect(runBegin(empty)).toBe(0);
+    expect(contextOf(empty).moment.begin).toBe(0);
     expect(resolveRange(contextOf(empty, { now: 9 }))).toEqual({
       from: 0,
       to: 0
     });
     ingestBlock(empty, rowsToBlock(1, 'runs', [run]));
-    expect(runBegin(empty)).toBe(3);
+    expect(contextOf(empty).moment.begin).toBe(3);
   });
 
   it('is the last so many seconds of it, or as it is given, not upside down', () => {

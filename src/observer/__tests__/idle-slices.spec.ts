@@ -2,7 +2,6 @@
 import { idOf } from '../../testing/ids';
 import { blockOfZeros, rowsToBlock } from '../../testing/rows-to-block';
 import type { LaneIndex } from '../../records/ids';
-import { compileFilter } from '../filter';
 import { complete, type Slices } from '../folds/context';
 import { fineCells } from '../folds/fine-cells';
 import { accountIdle, type IdleAccount } from '../folds/idle';
@@ -12,9 +11,8 @@ import { contextOf } from './ask';
 
 function accountOf(log: LogStore, to: number): Slices<IdleAccount> {
   return accountIdle({
-    log,
+    context: contextOf(log),
     range: { from: 0, to },
-    filter: compileFilter({}, log),
     perSpan: false
   });
 }

@@ -5,12 +5,11 @@ import { rowsToBlock, type Row } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
 import type { Filter } from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
-import { compileFilter } from '../filter';
 import { complete } from '../folds/context';
 import { accountIdle, type IdleAccount } from '../folds/idle';
 import { IntervalUnion } from '../store/interval-union';
 import { LogStore } from '../store/log-store';
-import { ask } from './ask';
+import { ask, contextOf } from './ask';
 
 function idleOf(
   drawing: string,
@@ -52,9 +51,8 @@ function accountOf(
 ): IdleAccount {
   return complete(
     accountIdle({
-      log,
+      context: contextOf(log, { filter }),
       range: { from: 0, to },
-      filter: compileFilter(filter, log),
       perSpan
     })
   );

@@ -5,7 +5,16 @@ import { blockOfZeros, rowsToBlock } from '../../testing/rows-to-block';
 import { foldView, type ViewAnswer } from '../folds/fold-view';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
-import type { TasksResult, ViewResult } from '../../wire/panel-link';
+import type { TableName } from '../../records/tables';
+import type {
+  MemoryResult,
+  ProfileResult,
+  SystemResult,
+  TasksResult,
+  TransfersResult,
+  ViewResult
+} from '../../wire/panel-link';
+import type { BlockRows } from '../store/column-table';
 import { contextOf, type Asked } from './ask';
 
 const CHUNK = 65_536;
@@ -93,4 +102,45 @@ describe('a fold in slices', () => {
       expect(answer.result).toMatchObject({ run: [], next: null });
     }
   });
+
+  it.each<[ViewResult['view'], TableName, (result: ViewResult) => number]>([
+    [
+      'transfers',
+      'transfers',
+      result => (result as TransfersResult).total.count
+    ],
+    ['system', 'system', result => (result as SystemResult).lines[0]!.rows],
+    ['profile', 'samples', result => (result as ProfileResult).samples],
+    // The newest sample that is drawn, and so the end of the line.
+    // The newest sample that is drawn: the end of the line.
+    [
+      'memory',
+      'memory',
+      result => 1 + (result as MemoryResult).series[0]!.t.at(-1)! * 1024
+    ]
+  ])(
+    'leaves out no row of %s when the oldest are dropped amid it, and takes none that come',
+    (view, table, count) => {
+      const log = new LogStore('full', { [table]: 2 * CHUNK });
+      ingestBlock(log, rowsToBlock(1, 'workers', [{ worker: 0, left: NaN }]));
+      ingestBlock(log, rowsToBlock(2, 'lanes', [{ lane: 0, worker: 0 }]));
+      const rows = (count: number): BlockRows => {
+        const block = blockOfZeros(log.seq + 1, table, count);
+        block.columns['n']?.fill(1);
+        block.columns['process']?.forEach((_, i, bytes) => (bytes[i] = i));
+        block.columns['t']?.forEach((_, i, times) => (times[i] = i / 1024));
+        return block;
+      };
+      ingestBlock(log, rows(2 * CHUNK));
+      let isDropped = false;
+      const { answer } = sliced(log, view, {}, () => {
+        if (!isDropped) {
+          ingestBlock(log, rows(1));
+          isDropped = true;
+        }
+      });
+      expect(log[table as 'memory'].firstRow).toBe(CHUNK);
+      expect(count(answer.result)).toBe(2 * CHUNK);
+    }
+  );
 });

@@ -38,10 +38,11 @@ export type FineCells = {
 
 /**
  * The log keeps the sums of the whole run by span and function up to date; a range of time, workers or a status need a scan of the runs,
- * which books in the same way and cuts runs at the borders.
+ * which books in the same way and cuts runs at the borders. The log's own sums, which this gives without a break, go on: they are those of
+ * the moment until the next one.
  */
 export function* fineCells(context: FoldContext): Slices<FineCells> {
-  const { log, filter, time } = context;
+  const { log, filter, time, moment } = context;
   if (time === 'all' && !filter.byWorker && !filter.byStatus) {
     return {
       held: log.held,
@@ -58,7 +59,11 @@ export function* fineCells(context: FoldContext): Slices<FineCells> {
   let seen = 0;
   const from = range?.from ?? -Infinity;
   const to = range?.to ?? Infinity;
-  for (const [rows, first, end] of log.runZones.zones(from, to)) {
+  for (const [rows, first, end] of log.runZones.zones(
+    from,
+    to,
+    moment.rows.runs
+  )) {
     for (let i = first; i < end; i++) {
       book.add(rows[i]!);
     }
@@ -118,7 +123,8 @@ class ScanBook {
     const span = columns.span[i]!;
     const fn = columns.function[i]!;
     const startsInRange = clip === null || start >= clip.from;
-    const partRows = log.partRows(columns.run[i]!);
+    const ends = this._context.moment.rows;
+    const partRows = log.partRows(columns.run[i]!, ends.parts);
     const cpu = columns.cpu[i]!;
     const run = { span, function: fn, start, duration, cpu, status };
     const parts = partRows.map(partRow => log.part(partRow));
@@ -142,7 +148,8 @@ class ScanBook {
 
   /** Seconds of a run whose computing the range cuts count in proportion, as CPU time does; the rest counts where the run begins. */
   private _addMeters(run: number, begins: boolean, share: number): void {
-    for (const row of this._context.log.metersOf(run)) {
+    const { log, moment } = this._context;
+    for (const row of log.metersOf(run, moment.rows.meters)) {
       if (Number.isNaN(row.cpu)) {
         if (begins) {
           this._meters.add(row);

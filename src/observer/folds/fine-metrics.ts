@@ -55,13 +55,16 @@ export function* foldFineMetrics(
   if (log.hasTaskSums) {
     return yield* foldToldMetrics(context, params);
   }
+  const range = resolveRange(context);
+  const idling = accountIdle({ context, range, perSpan: false });
+  const fine = yield* fineSums(context);
+  // Where it is the log's own, it is read before the next break; so are the cells below.
+  const known = new LockWaits(log, fine);
+  const outside = outsideTasks(context, fine);
+  const outsideEntries = fineEntries(context, fine);
   const cells = yield* fineCells(context);
   const units = [...new Set([...UNITS, ...unitsOf(context, cells.meters)])];
   const unit = units.find(known => known === params.unit) ?? 'seconds';
-  const range = resolveRange(context);
-  const idle = yield* accountIdle({ log, range, filter, perSpan: false });
-  const fine = yield* fineSums(context);
-  const known = new LockWaits(log, fine);
   // Workers report waits for the GIL for all runs together: the share of one status is not known, so under a filter by status blocked time
   // is not divided.
   const waits = filter.byStatus ? new LockWaits(log, new FineSums()) : known;
@@ -84,6 +87,12 @@ export function* foldFineMetrics(
   ];
   const top = topOf(params.top);
   poolLabels(byFunction, top);
+  const background = backgroundOf(context, cells.background);
+  const { totalNanoseconds } = cells;
+  const book =
+    params.entries === true ? bookOf(context, cells, account) : undefined;
+  const notes = book === undefined ? [] : notesOf(context, range);
+  const idle = yield* idling;
   const wholeSeconds =
     filter.bySpan || filter.byFunction || filter.byStatus
       ? attributedNanoseconds / 1e9 +
@@ -112,31 +121,21 @@ export function* foldFineMetrics(
           functionRow(
             log,
             sum,
-            unit === 'seconds' ? (sum.total * 1e9) / cells.totalNanoseconds : 0,
+            unit === 'seconds' ? (sum.total * 1e9) / totalNanoseconds : 0,
             share
           )
         ),
       others: othersOf(byFunction.slice(top)),
-      background: [
-        ...backgroundOf(context, cells.background),
-        ...outsideTasks(context, fine)
-      ],
+      background: [...background, ...outside],
       wholeSeconds,
-      runningSeconds: context.ended ? 0 : idle.runningSeconds,
-      otherSpansSeconds: (cells.totalNanoseconds - attributedNanoseconds) / 1e9,
+      runningSeconds: idle.runningSeconds,
+      otherSpansSeconds: (totalNanoseconds - attributedNanoseconds) / 1e9,
       gilErrorSeconds: gilErrorNanoseconds / 1e9,
       attributedNanoseconds,
-      totalNanoseconds: cells.totalNanoseconds,
-      ...(params.entries === true
-        ? entriesOf(
-            context,
-            cells,
-            account,
-            idle,
-            fine,
-            notesOf(context, range)
-          )
-        : {})
+      totalNanoseconds,
+      ...(book === undefined
+        ? {}
+        : entriesOf(book, idle, outsideEntries, notes))
     },
     honoured: honouredBy('fine-metrics', context, exceptions)
   };
@@ -254,16 +253,14 @@ const OFF_CORE: readonly number[] = [CORE, GIL, BLOCKED];
 
 /**
  * Exact sums for `client.fine_metrics`: each cell's, added up over spans. Those of context `execute` add up to the thread time and what was
- * idle; its activities are Dask's, and the labels of users. Context `user` has seconds that tasks told beyond their runs' time.
+ * idle, which comes later; its activities are Dask's, and the labels of users. Context `user` has seconds that tasks told beyond their
+ * runs' time.
  */
-function entriesOf(
+function bookOf(
   context: FoldContext,
   cells: FineCells,
-  account: ThreadAccount,
-  idle: IdleAccount,
-  fine: FineSums,
-  missing: readonly string[]
-): Required<Pick<FineMetricsResult, 'entries' | 'notes'>> {
+  account: ThreadAccount
+): EntryBook {
   const { log } = context;
   const book = new EntryBook();
   for (const [where, from] of [
@@ -308,6 +305,15 @@ function entriesOf(
       isSeconds ? beside.value * 1e9 : beside.value
     );
   }
+  return book;
+}
+
+function entriesOf(
+  book: EntryBook,
+  idle: IdleAccount,
+  outside: ReturnType<typeof fineEntries>,
+  missing: readonly string[]
+): Required<Pick<FineMetricsResult, 'entries' | 'notes'>> {
   IDLE_CAUSES.forEach((cause, i) => {
     const ns = idle.selectedIdle[i]! * 1e9;
     book.add(['execute', ...IDLE_ENTRY, 'seconds'], ns);
@@ -317,7 +323,7 @@ function entriesOf(
     ...book.entries((value, unit) =>
       unit === 'seconds' ? value / 1e9 : value
     ),
-    ...fineEntries(context, fine)
+    ...outside
   ];
   return { entries, notes: book.isFull ? [TOO_MANY, ...missing] : missing };
 }

@@ -10,22 +10,19 @@ import {
  * The rows of `fine` that the filter's workers and the range let pass, added up; spans and functions are told apart by the sums.
  *
  * For the whole run there are the log's own sums, which forget nothing; a range of time or a choice of workers needs a scan of the rows
- * that are kept. Rows are per whole second: a row counts if its second reaches into the range.
+ * that are kept. Rows are per whole second: a row counts if its second reaches into the range. As {@link fineCells}, the log's own sums go on.
  */
 export function* fineSums(context: FoldContext): Slices<FineSums> {
-  const { log, filter, time } = context;
+  const { log, filter, time, moment } = context;
   if (time === 'all' && !filter.byWorker) {
     return log.fineSums;
   }
   const { from, to } =
     time === 'all' ? { from: -Infinity, to: Infinity } : resolveRange(context);
   const sums = new FineSums();
-  // The list of chunks and each chunk's columns are fetched once: rows that come or go between two slices then make no difference, though
-  // the newest chunk may get larger columns meanwhile.
-  for (const chunk of [...log.fine.chunks]) {
+  for (const { columns, rows } of log.fine.rowsBefore(moment.rows.fine)) {
     const { second, worker, context, activity, unit, span, value, ...rest } =
-      chunk.columns;
-    const { rows } = chunk;
+      columns;
     for (let first = 0; first < rows; first += ROWS_PER_SLICE) {
       const end = Math.min(rows, first + ROWS_PER_SLICE);
       for (let i = first; i < end; i++) {

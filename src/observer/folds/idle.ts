@@ -1,13 +1,19 @@
 import type { LaneId, SpanId } from '../../records/ids';
 import type { IndexedBy } from '../../base/typed-arrays';
 import { PartKind } from '../../records/enumerations';
-import { passesFunction, passesWorker, type CompiledFilter } from '../filter';
+import { passesFunction, passesWorker } from '../filter';
 import type { IntervalUnion } from '../store/interval-union';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import { NO_LANE, type LaneCapacity } from '../store/cluster-shape';
 import { STATUS_REPLACED, type LogStore } from '../store/log-store';
 import { hasBegun } from '../store/run-book';
-import { ROWS_PER_SLICE, type Range, type Slices } from './context';
+import {
+  ROWS_PER_SLICE,
+  type FoldContext,
+  type Moment,
+  type Range,
+  type Slices
+} from './context';
 import { Coverage } from './coverage';
 
 /** Why a thread had nothing to do; `unknown` where the source gives no waits. */
@@ -57,9 +63,8 @@ export type IdleAccount = {
 };
 
 type IdleQuestion = {
-  readonly log: LogStore;
+  readonly context: Pick<FoldContext, 'log' | 'filter' | 'moment'>;
   readonly range: Range;
-  readonly filter: CompiledFilter;
   readonly perSpan: boolean;
 };
 
@@ -86,9 +91,11 @@ type IdleQuestion = {
  * A filter by workers chooses lanes: capacity, runs and idle time are of these lanes alone. Spans, functions and statuses choose tasks, and get a
  * share: within each bin (64 to 1,024 of them) idle time is divided among the tasks that were unfinished then, wherever they ran, by how
  * long they were so. In both cases the figures of disjoint selections add up to the whole.
+ *
+ * What is not in rows, such as capacity, is taken when this is called, so that a fold that has other rows to go through first calls it first.
  */
-export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
-  const { log } = question;
+export function accountIdle(question: IdleQuestion): Slices<IdleAccount> {
+  const { log, filter, moment } = question.context;
   const range = {
     from: question.range.from,
     to: Math.max(question.range.from, question.range.to)
@@ -96,18 +103,31 @@ export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
   const bins = binsFor(question);
   const gaps = new GapWalk(
     log,
-    activeWithRunning(log, range.to),
+    moment,
+    activeWithRunning(log, moment, range.to),
     range,
     log.shape
       .laneCapacities(range.to)
-      .filter(({ worker }) => passesWorker(question.filter, worker)),
+      .filter(({ worker }) => passesWorker(filter, worker)),
     bins
   );
-  const shares = new Shares({ ...question, range }, bins);
+  return walkGaps(question, gaps, new Shares({ ...question, range }, bins));
+}
+
+function* walkGaps(
+  { context, range }: IdleQuestion,
+  gaps: GapWalk,
+  shares: Shares
+): Slices<IdleAccount> {
+  const { log, moment } = context;
   const isDisordered = disorderedLanes(log);
   const disordered: number[] = [];
   let seen = 0;
-  for (const [rows, first, end] of log.runZones.zones(range.from, Infinity)) {
+  for (const [rows, first, end] of log.runZones.zones(
+    range.from,
+    Infinity,
+    moment.rows.runs
+  )) {
     for (let i = first; i < end; i++) {
       const row = rows[i]!;
       // The oldest rows may go between two slices.
@@ -163,20 +183,21 @@ function addInOrder(log: LogStore, rows: number[], gaps: GapWalk): void {
   }
 }
 
-/** The intervals in which some task was unfinished; a task that runs now counts from its start at the latest. */
-export function activeWithRunning(log: LogStore, to: number): IntervalUnion {
-  if (log.shape.running.size === 0) {
-    return log.active;
-  }
+/** The intervals in which some task was unfinished; a task that runs now counts from its start at the latest. The log's own go on. */
+export function activeWithRunning(
+  log: LogStore,
+  moment: Moment,
+  to: number
+): IntervalUnion {
   const active = log.active.copy();
-  for (const running of log.shape.running.values()) {
+  for (const running of moment.running.values()) {
     active.add(running.started, to);
   }
   return active;
 }
 
 function binsFor(question: IdleQuestion): number {
-  const spans = question.perSpan ? question.log.spans.size + 1 : 1;
+  const spans = question.perSpan ? question.context.log.spans.size + 1 : 1;
   return Math.max(64, Math.min(BINS, Math.floor(MOST_CELLS / spans)));
 }
 
@@ -201,15 +222,18 @@ class GapWalk {
   private readonly _lanes = new Map<LaneId, LaneWalk>();
   private readonly _unseen: LaneWalk[] = [];
   private readonly _idle: readonly Coverage[];
+  private readonly _waiting: IntervalUnion;
   private _executeSeconds = 0;
 
   constructor(
     private readonly _log: LogStore,
+    private readonly _moment: Moment,
     private readonly _active: IntervalUnion,
     private readonly _range: Range,
     lanes: readonly LaneCapacity[],
     bins: number
   ) {
+    this._waiting = _log.waiting.copy();
     this._idle = IDLE_CAUSES.map(
       () => new Coverage(bins, _range.from, _range.to)
     );
@@ -245,8 +269,7 @@ class GapWalk {
     let walked = 0;
     for (const lane of [...this._lanes.values(), ...this._unseen]) {
       const id = lane.capacity.lane;
-      const running =
-        id === NO_LANE ? undefined : this._log.shape.running.get(id);
+      const running = id === NO_LANE ? undefined : this._moment.running.get(id);
       this._advance(lane, running?.started ?? to, NO_RUN, Infinity, Infinity);
       const before = this._executeSeconds;
       this._advance(lane, to, BUSY, 0, 0);
@@ -262,7 +285,7 @@ class GapWalk {
             Math.min(stretch.to, to)
           );
       }
-      walked += this._active.length + this._log.waiting.length;
+      walked += this._active.length + this._waiting.length;
       walked += stretches.length;
       if (walked >= ROWS_PER_SLICE) {
         walked = 0;
@@ -354,7 +377,8 @@ class GapWalk {
       this._unrunnable(from, runnable, threads);
     }
     if (here > runnable) {
-      const asked = clamp(firstTransfer(this._log, row), runnable, here);
+      const begun = firstTransfer(this._log, this._moment, row);
+      const asked = clamp(begun, runnable, here);
       this._idle[NOT_ANSWERED]!.add(runnable, asked, threads);
       this._idle[INPUTS_IN_FLIGHT]!.add(asked, here, threads);
     }
@@ -365,7 +389,7 @@ class GapWalk {
    * Books time in which no task for this lane was runnable: held elsewhere while a task waited for another thread, else nothing runnable.
    */
   private _unrunnable(from: number, to: number, threads: number): void {
-    const { waiting } = this._log;
+    const waiting = this._waiting;
     let at = from;
     for (let i = waiting.firstEndingAfter(from); waiting.from(i) < to; i++) {
       const a = Math.max(at, waiting.from(i));
@@ -379,11 +403,11 @@ class GapWalk {
 }
 
 /** When the first input of a run began to arrive; Infinity if nothing was transferred. */
-function firstTransfer(log: LogStore, row: number): number {
+function firstTransfer(log: LogStore, { rows }: Moment, row: number): number {
   const { columns } = log.runs.chunkOf(row)!;
   const start = columns.start[row & CHUNK_MASK]!;
   return log
-    .partRows(columns.run[row & CHUNK_MASK]!)
+    .partRows(columns.run[row & CHUNK_MASK]!, rows.parts)
     .map(partRow => log.part(partRow))
     .filter(({ kind }) => kind === PartKind.Transfer)
     .reduce((first, { offset }) => Math.min(first, start + offset), Infinity);
@@ -408,7 +432,7 @@ class Shares {
   ) {
     this._all = this._coverage();
     this._selected = this._coverage();
-    const { bySpan, byFunction, byStatus } = _question.filter;
+    const { bySpan, byFunction, byStatus } = _question.context.filter;
     this._isUndivided = !bySpan && !byFunction && !byStatus;
   }
 
@@ -422,7 +446,7 @@ class Shares {
       positive(columns.waitInputs[j]!) +
       positive(columns.waitThread[j]!);
     const stop = start + positive(columns.duration[j]!);
-    const { filter, log } = this._question;
+    const { filter, log } = this._question.context;
     const counts = filter.statuses[columns.status[j]!] === 1;
     const run = columns.run[j]!;
     const innerSeconds =
@@ -452,9 +476,9 @@ class Shares {
     to: number,
     counts: boolean
   ): number {
-    const { log } = this._question;
+    const { log, moment } = this._question.context;
     const inner = log
-      .partRows(run)
+      .partRows(run, moment.rows.parts)
       .map(row => log.part(row))
       .filter(part => part.kind === PartKind.Compute && part.duration > 0);
     const sum = inner.reduce((total, part) => total + part.duration, 0);
@@ -472,8 +496,8 @@ class Shares {
   }
 
   addRunning(): void {
-    const { log, range } = this._question;
-    for (const running of log.shape.running.values()) {
+    const { context, range } = this._question;
+    for (const running of context.moment.running.values()) {
       this._add(
         running.span,
         running.function,
@@ -487,7 +511,7 @@ class Shares {
 
   /** Whether a task that runs is of the selection: its status is not known before its end. */
   has(running: { readonly span: SpanId; readonly function: number }): boolean {
-    const { filter } = this._question;
+    const { filter } = this._question.context;
     return (
       !filter.byStatus &&
       filter.spans[running.span] === 1 &&
@@ -535,7 +559,8 @@ class Shares {
     counts: boolean
   ): void {
     this._all.add(from, to, weight);
-    const { filter, perSpan } = this._question;
+    const { context, perSpan } = this._question;
+    const { filter } = context;
     if (
       // Nobody asks for it: all idle time is the selection's.
       !this._isUndivided &&

@@ -7,10 +7,9 @@ import { RankedHeap } from '../../base/ranked-heap';
 import type { MemoryResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
-import type { LogStore } from '../store/log-store';
+import type { LogStore, MemoryRunRow } from '../store/log-store';
 import {
   resolveRange,
-  runBegin,
   type FoldContext,
   type Honoured,
   type Range,
@@ -48,8 +47,14 @@ export function* foldMemory(
   const measure =
     MEMORY_MEASURES.find(known => known === params.measure) ?? 'process';
   const range = memoryRange(context);
-  const byWorker = samplesByWorker(log, filter.workers, measure);
-  yield;
+  // All of one moment: rows come and go between two breaks.
+  const memory = log.memory.rowsBefore(Infinity);
+  const stored = log.stored.rowsBefore(Infinity);
+  const recorded = log.memorySamples.rowsBefore(Infinity);
+  const recordings = [...log.memoryRuns.values()];
+  const limits = limitsOf(log, filter.workers);
+  const now = newest(log, filter.workers);
+  const byWorker = yield* samplesByWorker(memory, filter.workers, measure);
   const series: Series[] = [clusterSeries(log, byWorker, range)];
   if (params.show === 'workers') {
     const points = Math.min(
@@ -63,16 +68,17 @@ export function* foldMemory(
   const ofSelection =
     measure === 'managed' && (filter.bySpan || filter.byFunction);
   if (ofSelection) {
-    series.push(selectionSeries(context, range));
+    series.push(yield* selectionSeries(context, stored, range));
   }
+  const runs = yield* memoryRuns(recordings, recorded);
   return {
     result: {
       view: 'memory',
       measure,
       series,
-      limits: limitsOf(log, filter.workers),
-      runs: memoryRuns(log),
-      now: newest(log, filter.workers)
+      limits,
+      runs,
+      now
     },
     honoured: honouredBy(context, measure, log.memoryRuns.size > 0)
   };
@@ -109,23 +115,27 @@ function memoryRange(context: FoldContext): Range {
   if (context.time !== 'all') {
     return resolveRange(context);
   }
-  const { log } = context;
+  const { log, moment } = context;
   const chunk = log.memory.chunks[0];
   const first = chunk === undefined ? Infinity : chunk.columns.t[0]!;
-  return { from: Math.min(first, runBegin(log)), to: log.now };
+  return { from: Math.min(first, moment.begin), to: moment.newest };
 }
 
 type Samples = { readonly t: number[]; readonly bytes: number[] };
 
-function samplesByWorker(
-  log: LogStore,
+/** Rows of a table, as they were when the fold began. */
+type RowsOf<T extends 'memory' | 'stored' | 'memorySamples'> = ReturnType<
+  LogStore[T]['rowsBefore']
+>;
+
+function* samplesByWorker(
+  memory: RowsOf<'memory'>,
   workers: Uint8Array,
   measure: MemoryMeasure
-): Map<number, Samples> {
+): Slices<Map<number, Samples>> {
   const byWorker = new Map<number, Samples>();
-  for (const chunk of log.memory.chunks) {
-    const c = chunk.columns;
-    for (let i = 0; i < chunk.rows; i++) {
+  for (const { columns: c, rows } of memory) {
+    for (let i = 0; i < rows; i++) {
       const worker = c.worker[i]!;
       if (workers[worker] === 0) {
         continue;
@@ -145,6 +155,7 @@ function samplesByWorker(
         })
       );
     }
+    yield;
   }
   return byWorker;
 }
@@ -244,7 +255,11 @@ function drawn({ t, bytes }: Samples, range: Range, points: number): DrawnLine {
  * Results kept of the selection: the running sum of what was stored and released in its spans. When a worker leaves, all that it kept is
  * gone, without a row per result; it leaves before what is stored elsewhere at that time.
  */
-function selectionSeries(context: FoldContext, range: Range): Series {
+function* selectionSeries(
+  context: FoldContext,
+  stored: RowsOf<'stored'>,
+  range: Range
+): Slices<Series> {
   const { log, filter } = context;
   const line = new LineThinner(range, MOST_POINTS);
   let sum = 0;
@@ -271,9 +286,8 @@ function selectionSeries(context: FoldContext, range: Range): Series {
       }
     }
   };
-  for (const chunk of log.stored.chunks) {
-    const c = chunk.columns;
-    for (let i = 0; i < chunk.rows; i++) {
+  for (const { columns: c, rows } of stored) {
+    for (let i = 0; i < rows; i++) {
       const worker = c.worker[i]!;
       if (
         filter.spans[c.span[i]!] === 0 ||
@@ -288,6 +302,7 @@ function selectionSeries(context: FoldContext, range: Range): Series {
         change(c.t[i]!, c.change[i]!);
       }
     }
+    yield;
   }
   leave(range.to);
   return { name: 'selection', worker: null, ...line.drawn() };
@@ -311,11 +326,13 @@ function limitsOf(log: LogStore, workers: Uint8Array): MemoryResult['limits'] {
     : null;
 }
 
-function memoryRuns(log: LogStore): MemoryResult['runs'] {
+function* memoryRuns(
+  recordings: readonly MemoryRunRow[],
+  recorded: RowsOf<'memorySamples'>
+): Slices<MemoryResult['runs']> {
   const samples = new Map<number, Samples>();
-  for (const chunk of log.memorySamples.chunks) {
-    const c = chunk.columns;
-    for (let i = 0; i < chunk.rows; i++) {
+  for (const { columns: c, rows } of recorded) {
+    for (let i = 0; i < rows; i++) {
       let of = samples.get(c.run[i]!);
       if (of === undefined) {
         of = { t: [], bytes: [] };
@@ -324,12 +341,13 @@ function memoryRuns(log: LogStore): MemoryResult['runs'] {
       of.t.push(c.t[i]!);
       of.bytes.push(c.bytes[i]!);
     }
+    yield;
   }
   const points = Math.min(
     MOST_POINTS,
     Math.max(16, Math.floor(MOST_POINTS_IN_ALL / 2 / (samples.size + 1)))
   );
-  const runs = [...log.memoryRuns.values()].sort((a, b) => a.run - b.run);
+  const runs = recordings.toSorted((a, b) => a.run - b.run);
   return runs.map(row => {
     const of = samples.get(row.run) ?? { t: [], bytes: [] };
     const range = { from: of.t[0] ?? row.start, to: of.t.at(-1) ?? row.start };

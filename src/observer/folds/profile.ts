@@ -63,25 +63,25 @@ export function* foldProfile(
 ): Slices<{ readonly result: ProfileResult; readonly honoured: Honoured }> {
   const context =
     params.addresses === undefined ? asked : onWorkers(asked, params.addresses);
-  const { log } = context;
+  const { log, moment } = context;
   const { wholeFrom } = log;
+  const workSeconds = workSecondsOf(context);
   const { firstRow } = log.samples;
-  const end = Math.min(params.end ?? Infinity, log.samples.endRow);
+  const end = Math.min(params.end ?? Infinity, moment.rows.samples);
   const root = newNode('all', '', 0);
   const tree = new StackTree(log, root, groupOf(log, params.groupBy ?? 'all'));
   const activity = new Map<number, number[]>();
-  const lockShares = yield* lockSharesOf(context);
+  const chunks = log.samples.rowsBefore(end);
+  const lockShares = yield* lockSharesOf(context, chunks);
   let taken = 0;
   let hidden = 0;
   let seen = 0;
-  for (const chunk of log.samples.chunks) {
-    const c = chunk.columns;
-    const rows = Math.min(chunk.rows, end - chunk.firstRow);
+  for (const { columns: c, rows } of chunks) {
     for (let i = 0; i < rows; i++) {
       const n = c.n[i]!;
       const second = c.second[i]!;
       taken += second >= wholeFrom ? n : 0;
-      if (!samplePasses(context, chunk.columns, i)) {
+      if (!samplePasses(context, c, i)) {
         hidden += n;
         continue;
       }
@@ -99,7 +99,7 @@ export function* foldProfile(
       counts[LOCK]! += gil;
       activity.set(second, counts);
     }
-    seen += chunk.rows;
+    seen += rows;
     if (seen >= ROWS_PER_SLICE) {
       seen = 0;
       yield;
@@ -127,7 +127,7 @@ export function* foldProfile(
       view: 'profile',
       samples: root.n,
       hidden,
-      rateHz: rateOf(context, taken),
+      rateHz: workSeconds >= 1 && taken > 0 ? taken / workSeconds : null,
       nodes,
       dropped,
       ...(page === undefined ? {} : { page }),
@@ -227,7 +227,8 @@ const hundredths = (value: number): number => Math.round(value * 100) / 100;
  *     shown                on core 50 │ waiting 10 │ gil 30 │ blocked 10
  */
 function* lockSharesOf(
-  context: FoldContext
+  context: FoldContext,
+  chunks: ReturnType<LogStore['samples']['rowsBefore']>
 ): Slices<ReadonlyMap<number, number>> {
   const { log } = context;
   const shares = new Map<number, number>();
@@ -244,8 +245,16 @@ function* lockSharesOf(
   }
   const { held } = yield* fineCells(blind);
   const sampleSeconds = sampleSecondsOf(log) || SAMPLE_SECONDS;
+  // (before the next break: the sums of the whole log go on)
+  const waited = new Map<number, number>();
+  for (let cell = 0; cell < held.length; cell++) {
+    const ns = waits.nanoseconds(held, cell, GIL);
+    if (ns > 0) {
+      waited.set(cellKey(held.span(cell), held.function(cell)), ns);
+    }
+  }
   const blocked = new Map<number, number>();
-  for (const { columns: c, rows } of log.samples.chunks) {
+  for (const { columns: c, rows } of chunks) {
     for (let i = 0; i < rows; i++) {
       if (c.state[i] === SampleState.Blocked && samplePasses(context, c, i)) {
         const key = cellKey(c.span[i]!, c.function[i]!);
@@ -254,12 +263,10 @@ function* lockSharesOf(
     }
     yield;
   }
-  for (let cell = 0; cell < held.length; cell++) {
-    const key = cellKey(held.span(cell), held.function(cell));
+  for (const [key, ns] of waited) {
     const samples = blocked.get(key) ?? 0;
-    const gil = waits.nanoseconds(held, cell, GIL) / 1e9 / sampleSeconds;
-    if (gil > 0 && samples > 0) {
-      shares.set(key, Math.min(1, gil / samples));
+    if (samples > 0) {
+      shares.set(key, Math.min(1, ns / 1e9 / sampleSeconds / samples));
     }
   }
   return shares;
@@ -286,16 +293,16 @@ function samplePasses(
   );
 }
 
-/** Samples per second of a busy thread, as measured: idle threads are not sampled. Unknown for less than a second of work that was watched. */
-function rateOf(context: FoldContext, samples: number): number | null {
-  const { log, now, ended } = context;
+/**
+ * How long threads worked while they were watched. Samples by that are how often a busy thread was sampled, as measured: idle ones are not.
+ * Of less than a second that is not known.
+ */
+function workSecondsOf({ log, now, moment }: FoldContext): number {
   let seconds = (log.totalNanoseconds - log.earlyNanoseconds) / 1e9;
-  if (!ended) {
-    for (const running of log.shape.running.values()) {
-      seconds += Math.max(0, now - Math.max(running.started, log.wholeFrom));
-    }
+  for (const running of moment.running.values()) {
+    seconds += Math.max(0, now - Math.max(running.started, log.wholeFrom));
   }
-  return seconds >= 1 && samples > 0 ? samples / seconds : null;
+  return seconds;
 }
 
 type Group = (fn: number, lane: LaneId, span: SpanId) => string | null;

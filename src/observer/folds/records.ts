@@ -37,7 +37,7 @@ export function* foldRecords(
   params: ParamsOf<'records'>
 ): Slices<{ readonly result: RecordsResult; readonly honoured: Honoured }> {
   const { log } = context;
-  const end = Math.min(params.end ?? Infinity, log.runs.endRow);
+  const end = Math.min(params.end ?? Infinity, context.moment.rows.runs);
   const limit = params.limit ?? Infinity;
   const page = new RecordsPage(log);
   const isWanted = matcherOf(context);

@@ -19,13 +19,7 @@ import {
   MOST_CODE,
   type Span
 } from '../store/span-tree';
-import {
-  runBegin,
-  runEnd,
-  type FoldContext,
-  type Honoured,
-  type Slices
-} from './context';
+import type { FoldContext, Honoured, Moment, Slices } from './context';
 import { honouredBy } from './honoured';
 import { accountIdle, type IdleAccount } from './idle';
 
@@ -139,6 +133,7 @@ export function* foldSpans(
   if (numbers !== undefined) {
     return countedIn(context, numbers);
   }
+  const inferred = inferredOf(context.log);
   const { rows, clients, ...page } = yield* spanRows(
     context,
     all === true ? after : null
@@ -150,13 +145,13 @@ export function* foldSpans(
       clients,
       ...(all === true && {
         next: page.next,
-        threads: threadsOverTime(context.log, runEnd(context))
+        threads: threadsOverTime(context.log, context.moment.end)
       }),
       ...(page.folded > 0 && { folded: page.folded }),
-      ...inferredOf(context.log),
+      ...inferred,
       ...(!context.log.knowsSpans && { areNotTold: true as const }),
-      totalThreadSeconds: context.log.totalNanoseconds / 1e9,
-      totalTasks: context.log.runCount
+      totalThreadSeconds: page.totalNanoseconds / 1e9,
+      totalTasks: page.totalTasks
     },
     honoured: honouredBy('spans', context)
   };
@@ -201,7 +196,14 @@ type SpanAccount = {
   readonly total: ReadonlyMap<SpanId, SpanSums>;
 };
 
-type PagedAccount = SpanAccount & { readonly idle: IdleAccount };
+type PagedAccount = SpanAccount & {
+  readonly idle: IdleAccount;
+  /** Σ of all runs: the log's own sum goes on. */
+  readonly totalNanoseconds: number;
+  readonly totalTasks: number;
+  /** Those folded into others too. */
+  readonly spans: number;
+};
 
 /** The accounts behind pages that are being asked for: all of a question tell of one moment, and idle time is reckoned once. */
 class PagedAccounts {
@@ -234,15 +236,31 @@ function* accountSpans(
   context: FoldContext,
   isFull: boolean
 ): Slices<PagedAccount> {
-  const { log } = context;
-  const idle = yield* accountIdle({
-    log,
-    range: { from: runBegin(log), to: runEnd(context) },
-    filter: compileFilter({}, log),
+  const { log, moment } = context;
+  const idling = accountIdle({
+    context: { log, moment, filter: compileFilter({}, log) },
+    range: { from: moment.begin, to: moment.end },
     perSpan: true
   });
-  const own = ownSums(log, idle, isFull);
-  return { ...accountOf(parentsFirst(log), own), idle };
+  const own = ownSums(log, moment, isFull);
+  const order = parentsFirst(log);
+  const { totalNanoseconds, runCount: totalTasks } = log;
+  const spans = order.reduce((sum, { joined }) => sum + 1 + joined, 0);
+  const idle = yield* idling;
+  for (const [span, seconds] of idle.idleOfSpan) {
+    // (all are there: what has runs of the moment has sums)
+    const sums = own.get(span);
+    if (sums !== undefined) {
+      sums.idleSeconds += seconds;
+    }
+  }
+  return {
+    ...accountOf(order, own),
+    idle,
+    totalNanoseconds,
+    totalTasks,
+    spans
+  };
 }
 
 function accountOf(
@@ -265,26 +283,25 @@ export function* spanRows(
   readonly folded: number;
   readonly clients: readonly string[];
   readonly unattributedNanoseconds: number;
+  readonly totalNanoseconds: number;
+  readonly totalTasks: number;
   readonly idle: IdleAccount;
 }> {
-  const { log } = context;
+  const { log, moment } = context;
   let number = Math.floor((after ?? 0) / ROWS_OF_ACCOUNT);
   const begun = paged.get(log)?.get(number);
   const account = begun ?? (yield* accountSpans(context, after !== null));
-  const { idle, own } = account;
+  const { idle, own, totalNanoseconds, totalTasks } = account;
   const rows: SpanRow[] = [];
   const clients = new ClientLabels(log);
   let next: number | null = null;
   let folded = 0;
   if (after === null) {
     const shown = shownSpans(account);
-    folded = log.spans.size - shown.order.length;
-    for (const { joined } of log.spans.all()) {
-      folded += joined;
-    }
+    folded = account.spans - shown.order.length;
     const ownDefault = shown.own.get(DEFAULT_SPAN);
-    if (ownDefault !== undefined && log.spans.get(DEFAULT_SPAN) === undefined) {
-      rows.push(defaultRow(log, ownDefault));
+    if (ownDefault !== undefined && !account.numbers.has(DEFAULT_SPAN)) {
+      rows.push(defaultRow(moment, ownDefault));
     }
     for (const span of shown.order) {
       rows.push(describedRow(span, shown, clients));
@@ -312,7 +329,7 @@ export function* spanRows(
   }
   let unattributedNanoseconds = 0;
   for (const [span, sums] of own) {
-    if (span !== DEFAULT_SPAN && log.spans.get(span) === undefined) {
+    if (span !== DEFAULT_SPAN && !account.numbers.has(span)) {
       unattributedNanoseconds += sums.nanoseconds;
     }
   }
@@ -322,6 +339,8 @@ export function* spanRows(
     folded,
     clients: clients.all,
     unattributedNanoseconds,
+    totalNanoseconds,
+    totalTasks,
     idle
   };
 }
@@ -350,7 +369,7 @@ function threadsOverTime(log: LogStore, now: number): [number, number][] {
 
 function ownSums(
   log: LogStore,
-  idle: IdleAccount,
+  moment: Moment,
   isFull: boolean
 ): Map<SpanId, SpanSums> {
   const own = new Map<SpanId, SpanSums>();
@@ -396,12 +415,8 @@ function ownSums(
       of(span);
     }
   }
-  for (const running of log.shape.running.values()) {
+  for (const running of moment.running.values()) {
     of(running.span).running += 1;
-  }
-  for (const [span, seconds] of idle.idleOfSpan) {
-    // (reckoned before, in slices, between which spans may have been folded)
-    of(log.spans.now(span)).idleSeconds += seconds;
   }
   return own;
 }
@@ -549,7 +564,7 @@ function codeBelow(log: LogStore, span: SpanId): readonly string[] {
   return [...found];
 }
 
-function defaultRow(log: LogStore, own: SpanSums): SpanRow {
+function defaultRow(moment: Moment, own: SpanSums): SpanRow {
   return {
     span: DEFAULT_SPAN,
     client: null,
@@ -557,7 +572,7 @@ function defaultRow(log: LogStore, own: SpanSums): SpanRow {
     path: [DEFAULT_TAG],
     tag: DEFAULT_TAG,
     origin: 'default',
-    opened: runBegin(log),
+    opened: moment.begin,
     closed: null,
     ...figures(own, own)
   };

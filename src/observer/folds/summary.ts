@@ -7,7 +7,8 @@ import { spanRows } from './spans';
 export function* foldSummary(
   context: FoldContext
 ): Slices<{ readonly result: SummaryResult; readonly honoured: Honoured }> {
-  const { rows, unattributedNanoseconds, idle } = yield* spanRows(context);
+  const { rows, unattributedNanoseconds, totalNanoseconds, idle } =
+    yield* spanRows(context);
   return {
     result: {
       view: 'summary',
@@ -17,7 +18,7 @@ export function* foldSummary(
       executeSeconds: idle.executeSeconds,
       idleSeconds: idle.idle.reduce((sum, seconds) => sum + seconds, 0),
       unattributedNanoseconds,
-      totalNanoseconds: context.log.totalNanoseconds
+      totalNanoseconds
     },
     honoured: honouredBy('summary', context)
   };

@@ -45,7 +45,7 @@ export function* foldSystem(
   const { log, filter, time } = context;
   const range = time === 'all' ? null : resolveRange(context);
   const byWorker = new Map<number, Point[]>();
-  for (const { columns: c, rows } of log.system.chunks) {
+  for (const { columns: c, rows } of log.system.rowsBefore(Infinity)) {
     for (let i = 0; i < rows; i++) {
       const worker = c.worker[i]!;
       const t = c.t[i]!;

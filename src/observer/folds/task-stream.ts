@@ -3,17 +3,15 @@ import type { TaskStreamResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import type { ActivityCells } from '../store/activity-cells';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
+import type { IntervalUnion } from '../store/interval-union';
 import { LONG_PAUSE, type LogStore } from '../store/log-store';
 import { isRoot } from '../store/span-tree';
 import type { SpanId } from '../../records/ids';
 import { BOX_OF_PART } from '../../records/box-kinds';
 import {
   ROWS_PER_SLICE,
-  runBegin,
-  runEnd,
   type FoldContext,
   type Honoured,
-  type Range,
   type Slices
 } from './context';
 import { Coverage } from './coverage';
@@ -50,14 +48,17 @@ const UNKNOWN_PART = ['other', undefined] as const;
 export function* foldTaskStream(
   context: FoldContext
 ): Slices<{ readonly result: TaskStreamResult; readonly honoured: Honoured }> {
-  const { log, now, ended } = context;
-  const from = runBegin(log);
-  const to = runEnd(context);
-  const scan = yield* scanStrip(context, from, to);
-  const cells = yield* fineCells({ ...context, time: 'all' });
+  const { log, moment, now, ended } = context;
+  const { begin: from, end: to } = moment;
   const running = runningOf(context);
-  const functions = functionsOf(context, cells.held, running);
+  const bands = bandsOf(context);
+  const workers = workersOf(context);
   const settledBefore = log.settledBefore(ended);
+  const stretches = stretchesOf(context);
+  const { lateSeq, runCount } = log;
+  const cells = yield* fineCells({ ...context, time: 'all' });
+  const functions = functionsOf(context, cells.held, running);
+  const scan = yield* scanStrip(context, from, to);
   const newestStart = running.reduce(
     (newest, { started }) => Math.max(newest, started),
     scan.newestStart
@@ -67,29 +68,32 @@ export function* foldTaskStream(
       view: 'task-stream',
       from,
       to,
-      newestFrom: newestFrom(context, { from, to }, newestStart),
-      now: ended ? to : Math.max(now, log.now),
+      newestFrom: newestFrom(stretches, newestStart),
+      now: ended ? to : Math.max(now, moment.newest),
       live: !ended,
       // Infinity is no JSON number: everything is settled before the end of the run.
       settledBefore: Number.isFinite(settledBefore) ? settledBefore : to + 1,
-      lateSeq: log.lateSeq,
+      lateSeq,
       lanes: log.shape.lanes.map(({ lane, worker, thread }) => ({
         laneIndex: log.shape.laneIndex(lane),
         worker,
         thread
       })),
-      workers: workersOf(log, scan.busy, to),
+      workers: workers.map(worker => ({
+        ...worker,
+        busy: scan.busy.get(worker.worker) ?? 0
+      })),
       functions: functions.slice(0, MOST_FUNCTIONS),
       running,
-      othersRunning: (ended ? 0 : log.shape.running.size) - running.length,
+      othersRunning: moment.running.size - running.length,
       strip: scan.strip,
-      bands: bandsOf(context, to),
+      bands,
       tasks: scan.tasks,
       executions: functions.reduce(
         (sum, { executions }) => sum + executions,
         0
       ),
-      hidden: log.runCount - scan.tasks,
+      hidden: runCount - scan.tasks,
       kinds: scan.kinds
     },
     honoured: honouredBy('task-stream', context)
@@ -113,7 +117,7 @@ function* scanStrip(
   from: number,
   to: number
 ): Slices<Scan> {
-  const { log } = context;
+  const { log, moment } = context;
   const covers = {
     compute: new Coverage(STRIP_BINS, from, to),
     transfer: new Coverage(STRIP_BINS, from, to),
@@ -133,7 +137,11 @@ function* scanStrip(
   let tasks = 0;
   let newestStart = -Infinity;
   let seen = 0;
-  for (const [rows, first, end] of log.runZones.zones(-Infinity, Infinity)) {
+  for (const [rows, first, end] of log.runZones.zones(
+    -Infinity,
+    Infinity,
+    moment.rows.runs
+  )) {
     for (let i = first; i < end; i++) {
       const columns = log.runs.chunkOf(rows[i]!)?.columns;
       const j = rows[i]! & CHUNK_MASK;
@@ -200,22 +208,22 @@ function* scanStrip(
  *     ▕ first cell ▏      8 s      ▕ second cell, 2 s, third cell ▏
  *                                  ↑
  */
-function newestFrom(
-  { log, ended }: FoldContext,
-  run: Range,
-  newestStart: number
-): number {
-  const stretches = log.stretches.copy();
-  stretches.add(run.from, run.from + LONG_PAUSE);
-  for (const { started } of ended ? [] : log.shape.running.values()) {
-    stretches.add(started, run.to + LONG_PAUSE);
-  }
+function newestFrom(stretches: IntervalUnion, newestStart: number): number {
   const newest = stretches.length - 1;
   return stretches.from(
     Number.isFinite(newestStart)
       ? Math.min(newest, stretches.firstEndingAfter(newestStart))
       : newest
   );
+}
+
+function stretchesOf({ log, moment }: FoldContext): IntervalUnion {
+  const stretches = log.stretches.copy();
+  stretches.add(moment.begin, moment.begin + LONG_PAUSE);
+  for (const { started } of moment.running.values()) {
+    stretches.add(started, moment.end + LONG_PAUSE);
+  }
+  return stretches;
 }
 
 /**
@@ -235,8 +243,9 @@ function addParts(
   let anyHeld = false;
   let seconds = 0;
   let explained = start;
-  for (const row of context.log.partRows(run)) {
-    const part = context.log.part(row);
+  const { log, moment } = context;
+  for (const row of log.partRows(run, moment.rows.parts)) {
+    const part = log.part(row);
     const passes = ownPasses(context, part.span, part.function);
     const box = BOX_OF_PART[part.kind];
     const [series, counted] =
@@ -290,8 +299,9 @@ function ownPasses(context: FoldContext, span: SpanId, fn: number): boolean {
  * Each worker's thread seconds while some task was unfinished, from its joining to its leaving: the whole of which "busy" and Fine Metrics
  * show shares.
  */
-function capacityByWorker(log: LogStore, to: number): Map<number, number> {
-  const active = activeWithRunning(log, to);
+function capacityByWorker({ log, moment }: FoldContext): Map<number, number> {
+  const to = moment.end;
+  const active = activeWithRunning(log, moment, to);
   const capacity = new Map<number, number>();
   for (const { worker, threads, stretches } of log.shape.laneCapacities(to)) {
     const seconds = stretches.reduce(
@@ -303,20 +313,19 @@ function capacityByWorker(log: LogStore, to: number): Map<number, number> {
   return capacity;
 }
 
+/** But for how long each was busy, which its runs tell. */
 function workersOf(
-  log: LogStore,
-  busy: ReadonlyMap<number, number>,
-  to: number
-): TaskStreamResult['workers'] {
+  context: FoldContext
+): Omit<TaskStreamResult['workers'][number], 'busy'>[] {
+  const { log } = context;
   const process = newestProcessMemory(log);
-  const capacity = capacityByWorker(log, to);
+  const capacity = capacityByWorker(context);
   return [...log.shape.workers.values()].map(worker => {
     const clock = log.clocks.get(worker.worker);
     return {
       worker: worker.worker,
       name: worker.name,
       threads: worker.threads,
-      busy: busy.get(worker.worker) ?? 0,
       capacity: capacity.get(worker.worker) ?? 0,
       process: process.get(worker.worker) ?? 0,
       memoryLimit: worker.memoryLimit,
@@ -380,12 +389,12 @@ function functionsOf(
 }
 
 function runningOf(context: FoldContext): TaskStreamResult['running'] {
-  const { log, filter, ended } = context;
-  if (ended || filter.byStatus) {
+  const { log, filter, moment } = context;
+  if (filter.byStatus) {
     return [];
   }
   const ownerOf = ownersOf(log);
-  return [...log.shape.running]
+  return [...moment.running]
     .filter(
       ([lane, running]) =>
         filter.lanes[lane] === 1 &&
@@ -402,19 +411,16 @@ function runningOf(context: FoldContext): TaskStreamResult['running'] {
 }
 
 /** Spans as bands over the lanes: from the first start to the last stop of their subtree, outermost first. */
-function bandsOf(
-  context: FoldContext,
-  runTo: number
-): TaskStreamResult['bands'] {
-  const { log } = context;
+function bandsOf(context: FoldContext): TaskStreamResult['bands'] {
+  const { log, moment } = context;
   const extents = new Map<SpanId, { from: number; to: number }>();
   for (const span of log.spans.all()) {
     let from = log.figures.firstStart(span.span);
     let to = log.figures.lastStop(span.span);
-    for (const running of log.shape.running.values()) {
-      if (running.span === span.span && !context.ended) {
+    for (const running of moment.running.values()) {
+      if (running.span === span.span) {
         from = Math.min(from, running.started);
-        to = runTo;
+        to = moment.end;
       }
     }
     extents.set(span.span, { from, to });

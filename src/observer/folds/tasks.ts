@@ -71,11 +71,12 @@ export function* foldTasks(
 function passingZones(
   context: FoldContext
 ): Generator<[Uint32Array, number, number]> {
-  if (context.time === 'all') {
-    return context.log.runZones.zones(-Infinity, Infinity);
+  const { log, moment, time } = context;
+  if (time === 'all') {
+    return log.runZones.zones(-Infinity, Infinity, moment.rows.runs);
   }
   const { from, to } = resolveRange(context);
-  return context.log.runZones.zones(from, to);
+  return log.runZones.zones(from, to, moment.rows.runs);
 }
 
 /** A run that was given back for want of an input does not count, here as everywhere: it runs again. */
@@ -113,10 +114,10 @@ function passesOwn(context: FoldContext, span: SpanId, fn: number): boolean {
 
 /** A fused task is in the span of each of its parts. */
 function somePartPasses(context: FoldContext, run: number): boolean {
-  const { log } = context;
+  const { log, moment } = context;
   return (
     log.lastParts.get(run) >= 0 &&
-    log.partRows(run).some(row => {
+    log.partRows(run, moment.rows.parts).some(row => {
       const part = log.part(row);
       return part.held && passesOwn(context, part.span, part.function);
     })

@@ -59,29 +59,35 @@ export function* foldToldMetrics(
   context: FoldContext,
   params: ParamsOf<'fine-metrics'>
 ): Slices<{ readonly result: FineMetricsResult; readonly honoured: Honoured }> {
-  const { log, filter } = context;
-  const cells = yield* fineCells(context);
+  const { log } = context;
   const range = resolveRange(context);
-  const idle = yield* accountIdle({ log, range, filter, perSpan: false });
+  const idling = accountIdle({ context, range, perSpan: false });
+  const ever = secondsOf(toldOf(context, log.fineSums));
   const fine = yield* fineSums(context);
   const notKnown = whyNotKnown(context);
+  // Where these are the log's own, they are read before the next break; so are the cells below.
   const all = notKnown === '' ? [...toldOf(context, fine)] : [];
+  const outside = outsideTasks(context, fine);
+  const outsideEntries = fineEntries(context, fine);
+  const cells = yield* fineCells(context);
   const told = all.filter(({ passes }) => passes);
   const units = [...new Set([...UNITS, ...told.map(({ unit }) => unit)])];
   const unit = units.find(known => known === params.unit) ?? 'seconds';
   const byFunction = sumByFunction(context, told, cells, unit);
   const top = topOf(params.top);
   poolLabels(byFunction, top);
+  const background = backgroundOf(context, cells.background, BEHIND);
+  const book =
+    params.entries === true ? bookOf(context, told, cells) : undefined;
+  const notes = book === undefined ? [] : notesOf(context, range);
   const seconds = secondsOf(told);
   const allSeconds = secondsOf(all);
-  const hidden = Math.max(
-    0,
-    secondsOf(toldOf(context, log.fineSums)) - seconds
-  );
+  const hidden = Math.max(0, ever - seconds);
   const whole =
     unit === 'seconds'
       ? allSeconds
       : totalOf(byFunction.map(({ total }) => total));
+  const idle = yield* idling;
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;
   return {
@@ -104,23 +110,20 @@ export function* foldToldMetrics(
           )
         ),
       others: othersOf(byFunction.slice(top)),
-      background: [
-        ...backgroundOf(context, cells.background, BEHIND),
-        ...outsideTasks(context, fine)
-      ],
+      background: [...background, ...outside],
       wholeSeconds: seconds,
-      runningSeconds: context.ended ? 0 : idle.runningSeconds,
+      runningSeconds: idle.runningSeconds,
       otherSpansSeconds: Math.max(0, allSeconds - seconds),
       hiddenSeconds: hidden,
       gilErrorSeconds: 0,
       attributedNanoseconds: Math.round(seconds * 1e9),
       totalNanoseconds: Math.round(allSeconds * 1e9),
-      ...(params.entries === true
-        ? entriesOf(context, told, cells, idle, fine, [
+      ...(book === undefined
+        ? {}
+        : entriesOf(book, idle, outsideEntries, [
             ...(notKnown === '' ? [] : [notKnown]),
-            ...notesOf(context, range)
-          ])
-        : {})
+            ...notes
+          ]))
     },
     honoured: honouredBy('fine-metrics: told', context)
   };
@@ -181,15 +184,11 @@ function sumByFunction(
   return sums.sorted();
 }
 
-/** As those of runs, but that idle time stands apart: it is no rest of these seconds. */
-function entriesOf(
+function bookOf(
   context: FoldContext,
   told: readonly Told[],
-  { background }: FineCells,
-  idle: IdleAccount,
-  fine: FineSums,
-  missing: readonly string[]
-): Required<Pick<FineMetricsResult, 'entries' | 'notes'>> {
+  { background }: FineCells
+): EntryBook {
   const { log } = context;
   const book = new EntryBook();
   for (const { function: fn, activity, unit, value } of told) {
@@ -209,11 +208,21 @@ function entriesOf(
       }
     }
   }
+  return book;
+}
+
+/** As those of runs, but that idle time stands apart: it is no rest of these seconds. */
+function entriesOf(
+  book: EntryBook,
+  idle: IdleAccount,
+  outside: ReturnType<typeof fineEntries>,
+  missing: readonly string[]
+): Required<Pick<FineMetricsResult, 'entries' | 'notes'>> {
   IDLE_CAUSES.forEach((cause, i) => {
     book.add(['idle', IDLE_ENTRY[0], cause, 'seconds'], idle.selectedIdle[i]!);
   });
   return {
-    entries: [...book.entries(value => value), ...fineEntries(context, fine)],
+    entries: [...book.entries(value => value), ...outside],
     notes: book.isFull ? [TOO_MANY, ...missing] : missing
   };
 }

@@ -44,7 +44,7 @@ export function* foldTransfers(
   const total = emptySum();
   const pairs = new Map<number, Pair>();
   const types = new Map<number, Sum>();
-  for (const { columns: c, rows } of log.transfers.chunks) {
+  for (const { columns: c, rows } of log.transfers.rowsBefore(Infinity)) {
     for (let i = 0; i < rows; i++) {
       const start = c.start[i]!;
       const from = c.from[i]!;

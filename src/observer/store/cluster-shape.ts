@@ -39,7 +39,8 @@ type CapacityStep = {
 };
 /** So many threads, from a time on. */
 export type ThreadStep = { readonly from: number; readonly threads: number };
-type RunningRow = {
+/** A task that runs, as its worker has told. */
+export type RunningRow = {
   readonly node: number;
   readonly function: number;
   readonly span: SpanId;

@@ -144,6 +144,22 @@ export class ColumnTable<
     return this._chunks;
   }
 
+  /**
+   * The rows before `end` that are kept now, by chunk. Who takes a break between two chunks misses none that go meanwhile and meets none that
+   * come; and finds spans as they were, if some are folded.
+   */
+  rowsBefore(end: number): {
+    readonly columns: ColumnsOf<T> & ArraysOf<X>;
+    readonly rows: number;
+  }[] {
+    return this._chunks
+      .filter(({ firstRow }) => firstRow < end)
+      .map(({ columns, rows, firstRow }) => ({
+        columns,
+        rows: Math.min(rows, end - firstRow)
+      }));
+  }
+
   /** The chunk that holds `row`, or undefined when it was dropped or is not there yet. Its row is at `row & CHUNK_MASK`. */
   chunkOf(row: number): Chunk<ColumnsOf<T> & ArraysOf<X>> | undefined {
     return this._chunks[(row >>> CHUNK_SHIFT) - this._firstChunk];

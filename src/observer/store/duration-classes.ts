@@ -104,15 +104,32 @@ export class ZonedRows {
     return Math.min(count, this._length);
   }
 
-  /** Zones that reach into [from, to): `visit(rows, first, end)`; rows[first…end) may hold some that do not. */
-  *zones(from: number, to: number): Generator<[Uint32Array, number, number]> {
+  /**
+   * Zones that reach into [from, to): `visit(rows, first, end)`; rows[first…end) may hold some that do not.
+   *
+   * @param before - rows from this one on are left out; they must have come in rising order.
+   */
+  *zones(
+    from: number,
+    to: number,
+    before = Infinity
+  ): Generator<[Uint32Array, number, number]> {
     const endZone = this._goneZones + Math.ceil(this._length / ZONE_ROWS);
     // Counted since the first one ever: zones may go while who asks does something else.
     for (let at = this._goneZones + this._firstZone; at < endZone; at++) {
       const zone = at - this._goneZones;
       if (this._from[zone]! < to && this._to[zone]! >= from) {
         const first = zone * ZONE_ROWS;
-        const end = Math.min(first + ZONE_ROWS, this._length);
+        let end = Math.min(first + ZONE_ROWS, this._length);
+        while (
+          end > first &&
+          (this._rows?.[end - 1] ?? this._firstRow + end - 1) >= before
+        ) {
+          end--;
+        }
+        if (end === first) {
+          return;
+        }
         if (this._rows === null) {
           yield [this._listed(first, end, end - first), 0, end - first];
         } else {

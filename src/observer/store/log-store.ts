@@ -45,7 +45,7 @@ export type Outage = {
   readonly until: number;
   readonly hasAnswered: boolean;
 };
-type MemoryRunRow = {
+export type MemoryRunRow = {
   readonly run: number;
   readonly measure: string;
   readonly interval: number;
@@ -289,8 +289,8 @@ export class LogStore {
           this.nodes.text('suffix', row);
   }
 
-  /** Part rows of a run, oldest first. */
-  partRows(run: number): number[] {
+  /** Part rows of a run, oldest first; those before `end`. */
+  partRows(run: number, end = Infinity): number[] {
     const rows: number[] = [];
     let row = this.lastParts.get(run);
     while (row >= 0) {
@@ -298,7 +298,9 @@ export class LogStore {
       if (chunk === undefined) {
         break;
       }
-      rows.push(row);
+      if (row < end) {
+        rows.push(row);
+      }
       row = chunk.columns.previous[row & CHUNK_MASK]! - 1;
     }
     return rows.reverse();
@@ -319,19 +321,21 @@ export class LogStore {
     };
   }
 
-  /** What a run has measured itself, the newest first. */
-  *metersOf(run: number): Generator<MeterFigure> {
+  /** What a run has measured itself, the newest first; the rows before `end`. */
+  *metersOf(run: number, end = Infinity): Generator<MeterFigure> {
     for (let row = this.lastMeters.get(run); this.meters.has(row);) {
       const { columns } = this.meters.chunkOf(row)!;
       const i = row & CHUNK_MASK;
-      yield {
-        label: columns.label[i]!,
-        unit: columns.unit[i]!,
-        span: columns.span[i]!,
-        function: columns.function[i]!,
-        value: columns.value[i]!,
-        cpu: columns.cpu[i]!
-      };
+      if (row < end) {
+        yield {
+          label: columns.label[i]!,
+          unit: columns.unit[i]!,
+          span: columns.span[i]!,
+          function: columns.function[i]!,
+          value: columns.value[i]!,
+          cpu: columns.cpu[i]!
+        };
+      }
       row = columns.previous[i]! - 1;
     }
   }

@@ -1,6 +1,6 @@
 /** Answers of views, computed once for all watches that ask the same. In the observer process. */
 import { BoundedMap } from '../../base/bounded-map';
-import type { FoldContext, Slices } from '../../observer/folds/context';
+import { asOfNow, type Slices } from '../../observer/folds/context';
 import {
   divided,
   foldView,
@@ -116,13 +116,13 @@ export class Answers {
   private _fold(question: Question): Slices<ViewAnswer> {
     const cluster = this._cluster;
     const begin = (): Slices<ViewAnswer> => {
-      const context: FoldContext = {
+      const context = asOfNow({
         log: cluster.store,
         filter: cluster.compiled(question.filter),
         time: question.time,
         now: cluster.now(),
         ended: cluster.ended
-      };
+      });
       return foldView(question.view, context, question.params);
     };
     return restartedByFolding(cluster.store, begin, divided);
