@@ -80,4 +80,43 @@ describe('a union of intervals', () => {
     union.add(2, 3);
     expect([union.from(1), union.to(1)]).toEqual([Infinity, Infinity]);
   });
+
+  it('beyond its bound closes the shortest gaps between the older ones', () => {
+    const union = new IntervalUnion(1000);
+    let covered = 0;
+    let at = 0;
+    for (let i = 0; i < 100_000; i++) {
+      // One of a thousand gaps is a night.
+      at += i % 1000 === 0 ? 5000 : 1 + (i % 7);
+      union.add(at, at + 1);
+      covered += 1;
+      at += 1;
+      expect(union.length).toBeLessThanOrEqual(1000);
+    }
+    // The newest are as they were.
+    const newest = listed(union).slice(-200);
+    newest.forEach(([from, to]) => expect(to - from).toBe(1));
+    expect(newest.at(-1)![1]).toBe(at);
+    // Nothing is lost, and no night is closed, for shorter gaps are there.
+    const length = union.measure(0, Infinity);
+    expect(length).toBeGreaterThanOrEqual(covered);
+    expect(length).toBeLessThanOrEqual(at - 100 * 5000);
+    for (let i = 1; i < union.length; i++) {
+      expect(union.from(i)).toBeGreaterThan(union.to(i - 1));
+    }
+  });
+
+  it('beyond its bound is thinned though few gaps are short', () => {
+    const union = new IntervalUnion(4096);
+    let thinned = 0;
+    for (let i = 0; i < 50_000; i++) {
+      const before = union.length;
+      // Ever longer ones.
+      union.add(i * i, i * i + 1);
+      thinned += union.length < before ? 1 : 0;
+      expect(union.length).toBeLessThanOrEqual(4096);
+    }
+    expect(thinned).toBeGreaterThan(0);
+    expect(thinned).toBeLessThan((50_000 / 4096) * 9);
+  });
 });

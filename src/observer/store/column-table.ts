@@ -22,7 +22,7 @@ import { packedColumn } from './packed-column';
  * only columns that were named may be written to.
  */
 export const CHUNK_SHIFT = 16;
-const CHUNK_ROWS = 1 << CHUNK_SHIFT;
+export const CHUNK_ROWS = 1 << CHUNK_SHIFT;
 export const CHUNK_MASK = CHUNK_ROWS - 1;
 const FIRST_CAPACITY = 256;
 /** It holds the store's own numbers of spans (`SpanSlots`). */

@@ -1,3 +1,6 @@
+/** How many gaps are looked at to tell which are short. */
+const SAMPLE = 1024;
+
 /**
  * A set of points in time kept as disjoint intervals in rising order.
  *
@@ -5,10 +8,15 @@
  *
  * Intervals come nearly in the order of their ends (a run is reported when it stops), so that adding is O(1) on average: it extends or
  * merges the newest few.
+ *
+ * Beyond a bound the shortest gaps between the older ones are closed, a few eighths of all at a time.
  */
 export class IntervalUnion {
   private _from: number[] = [];
   private _to: number[] = [];
+
+  /** @param _most - how many intervals there may be; two or more. */
+  constructor(private readonly _most = Infinity) {}
 
   get length(): number {
     return this._from.length;
@@ -32,6 +40,7 @@ export class IntervalUnion {
     if (last < 0 || from > this._to[last]!) {
       this._from.push(from);
       this._to.push(to);
+      this._keepBound();
       return;
     }
     if (from >= this._from[last]!) {
@@ -41,6 +50,7 @@ export class IntervalUnion {
       return;
     }
     this._insert(from, to);
+    this._keepBound();
   }
 
   /** The first interval that ends after `t`: where to begin a walk from t on. */
@@ -75,10 +85,45 @@ export class IntervalUnion {
   }
 
   copy(): IntervalUnion {
-    const copy = new IntervalUnion();
+    const copy = new IntervalUnion(this._most);
     copy._from = this._from.slice();
     copy._to = this._to.slice();
     return copy;
+  }
+
+  private _keepBound(): void {
+    const { length } = this._from;
+    if (length <= this._most) {
+      return;
+    }
+    // The newest quarter stays as it is: what is looked at is mostly there.
+    const older = Math.ceil((length * 3) / 4);
+    const gaps = Float64Array.from({ length: SAMPLE }, (_, i) => {
+      const at = 1 + Math.floor((i * (older - 1)) / SAMPLE);
+      return this._from[at]! - this._to[at - 1]!;
+    }).sort();
+    for (const shortest of [gaps[SAMPLE / 2]!, gaps[SAMPLE - 1]!, Infinity]) {
+      this._closeGaps(older, shortest);
+      if (this._from.length <= length - length / 8) {
+        return;
+      }
+    }
+  }
+
+  /** Closes gaps among the first `older` intervals that are no longer than `most`. */
+  private _closeGaps(older: number, most: number): void {
+    let last = 0;
+    for (let i = 1; i < this._from.length; i++) {
+      if (i < older && this._from[i]! - this._to[last]! <= most) {
+        this._to[last] = this._to[i]!;
+      } else {
+        last++;
+        this._from[last] = this._from[i]!;
+        this._to[last] = this._to[i]!;
+      }
+    }
+    this._from.length = last + 1;
+    this._to.length = last + 1;
   }
 
   /** Merges with everything that overlaps or touches, at whatever place. */

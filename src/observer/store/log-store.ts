@@ -6,7 +6,7 @@ import { IntervalUnion } from './interval-union';
 import { ActivityCells } from './activity-cells';
 import { ClusterClients } from './cluster-clients';
 import { ClusterShape } from './cluster-shape';
-import { CHUNK_MASK, ColumnTable } from './column-table';
+import { CHUNK_MASK, CHUNK_ROWS, ColumnTable } from './column-table';
 import { DurationClasses, ZonedRows } from './duration-classes';
 import { FineSums } from './fine-sums';
 import { IdIndex } from './id-index';
@@ -150,11 +150,11 @@ export class LogStore {
   /** What the task stream still shows of dropped runs. */
   readonly retired = new RetiredCells();
   /** When some task was submitted and not finished. */
-  readonly active = new IntervalUnion();
+  readonly active: IntervalUnion;
   /** When some task ran, each time with the {@link LONG_PAUSE} after it: between two stretches of work is a pause as long as that, or longer. */
-  readonly stretches = new IntervalUnion();
+  readonly stretches: IntervalUnion;
   /** When some task had its inputs and waited for a thread. */
-  readonly waiting = new IntervalUnion();
+  readonly waiting: IntervalUnion;
   /** Per lane index: where its newest run stopped, and whether runs came out of order or overlap. */
   readonly laneStops: IndexedBy<LaneIndex, number[]> = [];
   readonly laneDisorder: IndexedBy<LaneIndex, boolean[]> = [];
@@ -217,6 +217,11 @@ export class LogStore {
     this.transfers = table('transfers');
     this.system = table('system');
     this.events = table('events');
+    // Each run has one at most: once there are more, idle time is approximate, for the oldest runs are gone.
+    const intervals = this.runs.bound + CHUNK_ROWS;
+    this.active = new IntervalUnion(intervals);
+    this.stretches = new IntervalUnion(intervals);
+    this.waiting = new IntervalUnion(intervals);
     const index = (): IdIndex => new IdIndex(bounds.pages);
     this.nodeRows = index();
     this.runRows = index();
