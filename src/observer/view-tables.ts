@@ -14,16 +14,22 @@ const WORK: readonly TableName[] = [
   'running'
 ];
 
-/** The tables that each view looks at: without new rows of one of them only time changes the answer. */
+/** What names spans, and whose and where something ran; and what filters look at. */
+const NAMES: readonly TableName[] = ['clients', 'spans', 'workers', 'lanes'];
+
+/**
+ * The tables that each view looks at: without new rows of one of them only time changes the answer. But the Task Stream's memory of workers
+ * is as new as the rest of its answer: rows of `memory` come all the time, also while no task runs.
+ */
 const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   spans: WORK,
   summary: WORK,
   'task-stream': [...WORK, 'gaps', 'clocks'],
-  tasks: ['runs', 'parts', 'events'],
-  records: ['runs', 'parts', 'events'],
+  tasks: [...NAMES, 'runs', 'parts', 'events'],
+  records: [...NAMES, 'runs', 'parts', 'events'],
   'fine-metrics': [...WORK, 'fine', 'meters'],
-  profile: ['samples', 'spans', 'clients'],
-  memory: ['memory', 'stored', 'memoryRuns', 'memorySamples', 'workers'],
+  profile: [...NAMES, 'samples', 'fine'],
+  memory: [...NAMES, 'memory', 'stored', 'memoryRuns', 'memorySamples'],
   transfers: ['transfers', 'workers'],
   system: ['system', 'workers']
 };
