@@ -9,7 +9,7 @@ const NOTABLE_SHARE = 0.005;
 /** 5 and 12 have no common divisor: stepping by 5 visits every slot. */
 export const STEP = 5;
 
-type Slot = { readonly slot: number; readonly round: number };
+export type Slot = { readonly slot: number; readonly round: number };
 /** From the 37th function on: grey, with the label "other". */
 export const OTHER_SLOT: Slot = { slot: -1, round: 0 };
 
@@ -66,14 +66,29 @@ export class FunctionSlots {
     }
   }
 
+  has(name: string): boolean {
+    return this._slots.has(name);
+  }
+
+  /** The slots of first comers are taken, and late ones may get one of the others. */
+  get hasLateOnes(): boolean {
+    const { size } = this._slots;
+    return size >= FIRST_COME && size < ROUNDS * SLOTS;
+  }
+
   /**
-   * The slot of a name, else "other". A late function with a notable share of the thread time takes a slot of the third dozen now, and
-   * keeps it: many small functions must not turn the one that matters grey.
+   * Late functions with a notable share of the thread time take a slot of the third dozen now, the largest first, and keep it: many small
+   * functions must not turn the one that matters grey.
    */
-  of(name: string, share = 0): Slot {
-    return (
-      this._slots.get(name) ??
-      (share >= NOTABLE_SHARE ? this.assign(name) : OTHER_SLOT)
-    );
+  meetLate(shares: ReadonlyMap<string, number>): void {
+    [...shares]
+      .filter(([, share]) => share >= NOTABLE_SHARE)
+      .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+      .forEach(([name]) => this.assign(name));
+  }
+
+  /** The slot of a name, else "other". */
+  of(name: string): Slot {
+    return this._slots.get(name) ?? OTHER_SLOT;
   }
 }

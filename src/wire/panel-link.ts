@@ -413,7 +413,7 @@ export type TaskStreamResult = {
     /** By how many seconds its times may be wrong; absent: its clock is the scheduler's. */
     readonly within?: number;
   }[];
-  /** Legend, by time descending, those that run for the first time at the end; slot 0…11, second and third dozen by `round`; slot -1 = other. */
+  /** Legend, by time descending, at the end those that run and of which the selection has no run that has ended; slot 0…11, second and third dozen by `round`; slot -1 = other. */
   readonly functions: readonly FunctionSlot[];
   readonly running: readonly {
     readonly laneIndex: LaneIndex;
@@ -462,6 +462,8 @@ export type FunctionSlot = {
   readonly seconds: number;
   /** How often it ran: runs that are not divided, and parts of fused tasks. */
   readonly executions: number;
+  /** It runs for the first time in the whole log, whatever is selected; absent: it does not. */
+  readonly isFirst?: true;
 };
 
 /** view `tasks`: the table twin. params: { sort: column, descending: boolean, offset, limit ≤ 500, search? } */

@@ -264,12 +264,26 @@ describe('function slots', () => {
       slots.meet(`small${i}`);
     }
     expect(slots.of('small30')).toEqual(OTHER_SLOT);
-    expect(slots.of('large', 0.001)).toEqual(OTHER_SLOT);
-    const large = slots.of('large', 0.4);
-    expect(large.round).toBe(2);
-    expect(large.slot).toBe(fnv1a32('large') % 12);
-    // It keeps its colour when a filter hides most of it.
-    expect(slots.of('large', 0)).toEqual(large);
+    slots.meetLate(new Map([['large', 0.001]]));
+    expect(slots.of('large')).toEqual(OTHER_SLOT);
+    slots.meetLate(
+      new Map([
+        ['second', 0.2],
+        ['large', 0.4]
+      ])
+    );
+    // The largest first.
+    const alone = fnv1a32('large') % 12;
+    expect(slots.of('large')).toEqual({ slot: alone, round: 2 });
+    expect(slots.of('second').round).toBe(2);
+    // It keeps its colour when others have more.
+    slots.meetLate(new Map([['large', 0]]));
+    expect(slots.of('large').slot).toBe(alone);
+    expect(slots.hasLateOnes).toBe(true);
+    slots.meetLate(
+      new Map(Array.from({ length: 20 }, (_, i) => [`late${i}`, 0.1]))
+    );
+    expect(slots.hasLateOnes).toBe(false);
   });
 
   it('give the first to come the slot of its hash, and the next one the fifth from there', () => {

@@ -179,6 +179,34 @@ describe('what runs', () => {
     });
   });
 
+  it('runs for the first time if no task of its function has ended anywhere, whatever is selected', () => {
+    const log = drawRuns('0/0 aaaa', { tasks: { a: { function: 'load' } } });
+    const [load, fit] = [log.held.function(0), 999];
+    ingestBlock(log, rowsToBlock(49, 'names', [{ id: fit, text: 'fit' }]));
+    const lanes = [2, 3].map(lane => ({ lane, worker: 1, thread: lane }));
+    ingestBlock(log, rowsToBlock(50, 'lanes', lanes));
+    const going = [load, fit].map((fn, i) => ({
+      ...runs,
+      lane: 2 + i,
+      function: fn
+    }));
+    ingestBlock(log, rowsToBlock(51, 'running', going));
+    for (const filter of [{}, { workers: [1] }, { functions: ['load'] }]) {
+      const { functions } = ask(log, 'task-stream', { now: 20, filter });
+      const firsts = functions.filter(({ isFirst }) => isFirst);
+      expect(firsts.map(({ name }) => name)).toEqual(
+        'functions' in filter ? [] : ['fit']
+      );
+    }
+    // Of the selection nothing has ended.
+    expect(
+      ask(log, 'task-stream', { now: 20, filter: { workers: [1] } }).functions
+    ).toMatchObject([
+      { name: 'fit', executions: 0, isFirst: true },
+      { name: 'load', executions: 0 }
+    ]);
+  });
+
   it('ends with the run that tells its end, and with its worker', () => {
     const log = drawRuns('0/0 aaaa');
     ingestBlock(log, rowsToBlock(50, 'running', [runs]));

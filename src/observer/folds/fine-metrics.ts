@@ -21,6 +21,7 @@ import { backgroundOf } from './background';
 import { cellPasses, fineCells, type FineCells } from './fine-cells';
 import { EntryBook, fineEntries, IDLE_ENTRY, TOO_MANY } from './fine-entries';
 import { fineSums } from './fine-rows';
+import { coloursOf } from './function-colours';
 import {
   activityRows,
   addTo,
@@ -103,6 +104,7 @@ export function* foldFineMetrics(
     unit === 'seconds'
       ? idle.capacitySeconds
       : totalOf(byFunction.map(({ total }) => total));
+  const colourOf = coloursOf(log);
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;
   return {
@@ -117,14 +119,7 @@ export function* foldFineMetrics(
       ],
       byFunction: byFunction
         .slice(0, top)
-        .map(sum =>
-          functionRow(
-            log,
-            sum,
-            unit === 'seconds' ? (sum.total * 1e9) / totalNanoseconds : 0,
-            share
-          )
-        ),
+        .map(sum => functionRow(colourOf, sum, share)),
       others: othersOf(byFunction.slice(top)),
       background: [...background, ...outside],
       wholeSeconds,

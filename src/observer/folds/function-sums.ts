@@ -1,6 +1,6 @@
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
 import { ACTIVITIES } from '../store/activity-cells';
-import type { LogStore } from '../store/log-store';
+import type { Slot } from '../function-slots';
 
 /**
  * A task may make up a label of each of its inputs, and an answer must fit in one message of the panel link: so many labels and units are
@@ -122,16 +122,14 @@ function named({
   return Object.fromEntries([...activities].filter(([, value]) => value !== 0));
 }
 
-/** @param colourShare - of all seconds; decides whether the function gets a colour. */
 export function functionRow(
-  log: LogStore,
+  colourOf: (name: string) => Slot,
   sum: FunctionSum,
-  colourShare: number,
   share: (value: number) => number | null
 ): FineMetricsResult['byFunction'][number] {
   return {
     function: sum.name,
-    ...log.slots.of(sum.name, colourShare),
+    ...colourOf(sum.name),
     executions: sum.executions,
     total: sum.total,
     share: share(sum.total),

@@ -16,6 +16,7 @@ import {
 } from './context';
 import { Coverage } from './coverage';
 import { cellPasses, fineCells } from './fine-cells';
+import { coloursOf } from './function-colours';
 import { honouredBy } from './honoured';
 import { ownersOf } from './owners';
 import { activeWithRunning } from './idle';
@@ -354,7 +355,7 @@ export function newestProcessMemory(log: LogStore): Map<number, number> {
   return process;
 }
 
-/** The legend: functions of the selection by time, of the whole run; at its end those that run for the first time. */
+/** The legend: functions of the selection by time, of the whole run; at its end those of which it has none that has ended. */
 function functionsOf(
   context: FoldContext,
   held: ActivityCells,
@@ -377,15 +378,35 @@ function functionsOf(
       sums.set(name, { seconds: 0, executions: 0 });
     }
   }
-  const whole = log.totalNanoseconds / 1e9;
-  // Sorted first: of several functions that wait for a colour, the largest takes it.
+  const colourOf = coloursOf(log);
+  const isFirst = firstRunning(log, running, sums);
   return [...sums]
     .sort(([a, x], [b, y]) => y.seconds - x.seconds || (a < b ? -1 : 1))
     .map(([name, sum]) => ({
       name,
-      ...log.slots.of(name, sum.seconds / whole),
-      ...sum
+      ...colourOf(name),
+      ...sum,
+      ...(isFirst(name) ? { isFirst: true as const } : {})
     }));
+}
+
+/** Which functions run for the first time: of those of which no run of the selection has ended, those of which none of the whole log has. */
+function firstRunning(
+  log: LogStore,
+  running: TaskStreamResult['running'],
+  sums: ReadonlyMap<string, { readonly executions: number }>
+): (name: string) => boolean {
+  const names = new Set(
+    running
+      .map(({ function: name }) => name)
+      .filter(name => sums.get(name)!.executions === 0)
+  );
+  for (let cell = 0; cell < log.held.length && names.size > 0; cell++) {
+    if (log.held.executions(cell) > 0) {
+      names.delete(log.name(log.held.function(cell)));
+    }
+  }
+  return name => names.has(name);
 }
 
 function runningOf(context: FoldContext): TaskStreamResult['running'] {

@@ -13,6 +13,7 @@ import {
 import { cellPasses, fineCells, type FineCells } from './fine-cells';
 import { EntryBook, fineEntries, IDLE_ENTRY, TOO_MANY } from './fine-entries';
 import { fineSums } from './fine-rows';
+import { coloursOf } from './function-colours';
 import {
   activityRows,
   addTo,
@@ -88,6 +89,7 @@ export function* foldToldMetrics(
       ? allSeconds
       : totalOf(byFunction.map(({ total }) => total));
   const idle = yield* idling;
+  const colourOf = coloursOf(log);
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;
   return {
@@ -101,14 +103,7 @@ export function* foldToldMetrics(
       byActivity: activityRows(byFunction, share),
       byFunction: byFunction
         .slice(0, top)
-        .map(sum =>
-          functionRow(
-            log,
-            sum,
-            unit === 'seconds' && allSeconds > 0 ? sum.total / allSeconds : 0,
-            share
-          )
-        ),
+        .map(sum => functionRow(colourOf, sum, share)),
       others: othersOf(byFunction.slice(top)),
       background: [...background, ...outside],
       wholeSeconds: seconds,

@@ -32,14 +32,14 @@ export function Legend(props: {
   }
   const { functions } = selection.filter;
   const items = legendItems(result, model.colourBy, trans);
-  // Those that run for the first time are the last, and always shown: their boxes are being drawn.
+  // Those of which no run has ended are the last, and always shown: their boxes are being drawn.
   let place = 0;
   const more = new Set(
     items.filter(
       item =>
         item.kind === 'function' &&
         (place += 1) > SHOWN_FUNCTIONS &&
-        !item.isFirst
+        !item.isRunning
     )
   );
   const shown = isOpen ? items : items.filter(item => !more.has(item));

@@ -238,8 +238,8 @@ type LegendItem =
       readonly slot: number;
       readonly round: number;
       readonly seconds: number;
-      /** None of its runs has ended: it has no seconds yet, and its colour no other place that names it. */
-      readonly isFirst: boolean;
+      /** It runs, and none of its runs that are selected has ended: it has no seconds yet, and its colour no other place that names it. */
+      readonly isRunning: boolean;
       /** "54.1 s" */
       readonly text: string;
       /** "32 executions" */
@@ -263,18 +263,18 @@ export function legendItems(
   if (colourBy === 'function') {
     const running = new Set(result.running.map(task => task.function));
     for (const item of result.functions) {
-      const isFirst = item.executions === 0 && running.has(item.name);
+      const isRunning = item.executions === 0 && running.has(item.name);
       items.push({
         kind: 'function',
         name: item.name,
         slot: item.slot,
         round: item.round,
         seconds: item.seconds,
-        isFirst,
-        text: isFirst
+        isRunning,
+        text: isRunning
           ? legendWord('running', trans)
           : formatDuration(item.seconds),
-        title: isFirst
+        title: item.isFirst
           ? trans.__('runs for the first time')
           : executionsText(item.executions, trans)
       });
@@ -727,7 +727,7 @@ export function summaryText(
   }
   const most = result.functions
     .slice(0, 3)
-    // (one that runs for the first time has taken none yet)
+    // (one of which no run has ended has taken none yet)
     .filter(({ seconds }) => seconds > 0)
     .map(item => `${item.name} ${formatDuration(item.seconds)}`);
   if (most.length > 0) {

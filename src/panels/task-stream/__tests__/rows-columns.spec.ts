@@ -473,19 +473,32 @@ describe('the legend', () => {
     ...result,
     functions: [
       ...result.functions,
-      { name: 'new', slot: 1, round: 0, seconds: 0, executions: 0 }
+      { name: 'elsewhere', slot: 2, round: 0, seconds: 0, executions: 0 },
+      {
+        name: 'new',
+        slot: 1,
+        round: 0,
+        seconds: 0,
+        executions: 0,
+        isFirst: true as const
+      }
     ],
-    running: ['fit', 'new'].map(name => ({ ...task, function: name }))
+    running: ['fit', 'elsewhere', 'new'].map(name => ({
+      ...task,
+      function: name
+    }))
   };
 
   it('says of a function that runs for the first time that it runs', () => {
-    const texts = legendItems(live, 'function', english).slice(0, 4);
+    const texts = legendItems(live, 'function', english).slice(0, 5);
     expect(
       texts.map(({ name, text, title }) => [name, text, title].map(plain))
     ).toEqual([
       ['load', '10.0 s', '1 execution'],
       ['fit', '5.00 s', '2 executions'],
       ['score', '4.00 s', '2 executions'],
+      // It has run, where the filter hides it.
+      ['elsewhere', 'running', '0 executions'],
       ['new', 'running', 'runs for the first time']
     ]);
   });
@@ -494,6 +507,7 @@ describe('the legend', () => {
     const rows = legendRows(live, english).map(row =>
       row.map(({ text, value }) => [plain(text), value])
     );
+    rows.splice(3, 1);
     expect(rows.slice(1, 4)).toEqual([
       [
         ['fit', 'fit'],
