@@ -36,6 +36,7 @@ import { LiveLine } from './live-line';
 import { Loading } from './loading';
 import { PanelBoundary } from './panel-boundary';
 import { formatClock, type TableData } from './format';
+import { shownContext } from './shown-context';
 import type { PanelContext, PanelFace, PanelOptions } from './panel-context';
 import { type MenuItem, openMenu } from './panel-menu';
 import {
@@ -365,6 +366,8 @@ export abstract class SpanwisePanel<
   protected override onAfterHide(msg: Message): void {
     super.onAfterHide(msg);
     this._setWatching(false);
+    // Its components hear of it.
+    this.update();
   }
 
   /** JupyterLab only takes it out of the main area. */
@@ -418,18 +421,20 @@ export abstract class SpanwisePanel<
         />
         <div className="sw-panel-body">
           <PanelBoundary key={this._turns} trans={this.trans}>
-            <Drawn
-              draw={() =>
-                state !== null ? (
-                  <StateView state={state} />
-                ) : result === null || snapshot === null ? null : this
-                    ._showsTable ? (
-                  this.renderTable(result, snapshot)
-                ) : (
-                  this.renderChart(result, snapshot)
-                )
-              }
-            />
+            <shownContext.Provider value={this.isVisible}>
+              <Drawn
+                draw={() =>
+                  state !== null ? (
+                    <StateView state={state} />
+                  ) : result === null || snapshot === null ? null : this
+                      ._showsTable ? (
+                    this.renderTable(result, snapshot)
+                  ) : (
+                    this.renderChart(result, snapshot)
+                  )
+                }
+              />
+            </shownContext.Provider>
           </PanelBoundary>
         </div>
         <LiveLine text={result === null ? '' : this.liveLine(result)} />

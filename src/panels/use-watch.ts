@@ -1,6 +1,7 @@
-/** A second watch beside a panel's own, for as long as the component is shown: the Task Stream's table twin uses view `tasks`. */
+/** A second watch beside a panel's own, for as long as the component is there and its panel shown: the Task Stream's table twin uses view `tasks`. */
 import * as React from 'react';
 import type { Snapshot, ViewName } from '../wire/panel-link';
+import { shownContext } from './shown-context';
 import type { PanelContext } from './panel-context';
 import { PanelWatch } from './panel-watch';
 
@@ -33,9 +34,16 @@ export function useWatch(
     own.changed.connect(sender =>
       setAnswer({ snapshot: sender.snapshot, failure: sender.failure })
     );
-    own.start();
     return () => own.dispose();
   }, [context, view, maxHz]);
+  const isShown = React.useContext(shownContext);
+  React.useEffect(() => {
+    if (isShown) {
+      watching.current?.start();
+    } else {
+      watching.current?.stop();
+    }
+  }, [isShown, context, view, maxHz]);
   const key = JSON.stringify(params);
   React.useEffect(() => {
     watching.current?.setParams(latest.current);

@@ -18,9 +18,11 @@ import type { TableData } from '../format';
 import type {
   IClusterOffers,
   ITheme,
+  PanelContext,
   PanelFace,
   PanelOptions
 } from '../panel-context';
+import { useWatch } from '../use-watch';
 
 const face: PanelFace = {
   name: 'task-stream',
@@ -40,8 +42,16 @@ const ANSWER: SpansResult = {
 /** Of a clock that stands: seconds that panels count depend on no pace. */
 const NOW = 1_800_000_000_000;
 
+/** A part of a chart that asks for figures of its own. */
+function Beside(props: { readonly context: PanelContext }): JSX.Element {
+  const { snapshot } = useWatch(props.context, 'spans', { all: true });
+  const { result } = snapshot ?? {};
+  return <b>{result?.view === 'spans' ? `${result.totalTasks} beside` : ''}</b>;
+}
+
 class TestPanel extends SpanwisePanel<SpansResult> {
   breaks = false;
+  asksTwice = false;
 
   protected get view() {
     return 'spans' as const;
@@ -55,7 +65,12 @@ class TestPanel extends SpanwisePanel<SpansResult> {
     if (this.breaks) {
       throw new Error('the chart is <b>broken</b>');
     }
-    return <p>{result.totalTasks} tasks</p>;
+    return (
+      <p>
+        {result.totalTasks} tasks
+        {this.asksTwice && <Beside context={this.context} />}
+      </p>
+    );
   }
 
   protected tableData(result: SpansResult): TableData {
@@ -301,6 +316,27 @@ describe('SpanwisePanel', () => {
     panel.show();
     expect(made.feed.running).toHaveLength(1);
     expect(await drawn(panel)).toContain('3 tasks');
+  });
+
+  it('asks for nothing while hidden, whatever parts of its chart ask for', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    panel.asksTwice = true;
+    made.feed.setClusters(clusterInfo());
+    made.feed.running[0]?.answer(ANSWER);
+    await drawn(panel);
+    const views = () => made.feed.running.map(({ spec }) => spec.params);
+    expect(views()).toEqual([{}, { all: true }]);
+    const own = made.feed.running[1];
+    await settled(async () => own?.answer({ ...ANSWER, totalTasks: 9 }));
+    expect(await drawn(panel)).toContain('9 beside');
+    panel.hide();
+    await drawn(panel);
+    expect(views()).toEqual([]);
+    panel.show();
+    // What it had is there before there is more.
+    expect(await drawn(panel)).toContain('9 beside');
+    expect(views()).toEqual([{}, { all: true }]);
   });
 
   it('waits for a cluster that it was opened for, and shows no other', async () => {
