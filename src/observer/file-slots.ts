@@ -34,10 +34,16 @@ export class FileSlots {
     for (const [file, n] of samples) {
       this._weights.set(file, this._weight(file) + n);
     }
-    [...samples.keys()]
+    const waiting = [...samples.keys()]
       .filter(file => !this._slots.has(file))
-      .sort((a, b) => this._weight(b) - this._weight(a) || (a < b ? -1 : 1))
-      .forEach(file => this._give(file));
+      .sort((a, b) => this._weight(b) - this._weight(a) || (a < b ? -1 : 1));
+    for (const file of waiting) {
+      // Who had to leave may be heavy enough for another one's; it then waits behind all others.
+      const left = this._give(file);
+      if (samples.has(left)) {
+        waiting.push(left);
+      }
+    }
     if (this._weights.size > MOST_FILES) {
       this._forgetLightest();
     }
@@ -47,7 +53,8 @@ export class FileSlots {
     return this._weights.get(file) ?? 0;
   }
 
-  private _give(file: string): void {
+  /** @returns the file that leaves for it; '': none. */
+  private _give(file: string): string {
     const isFull = this._slots.size === SLOTS * FILES_PER_SLOT;
     const most = this._weight(file) / HEAVIER;
     let slot = fnv1a32(file) % SLOTS;
@@ -68,7 +75,7 @@ export class FileSlots {
       slot = (slot + STEP) % SLOTS;
     }
     if (best.slot < 0) {
-      return;
+      return '';
     }
     const files = this._files[best.slot]!;
     if (best.leaves !== '') {
@@ -77,6 +84,7 @@ export class FileSlots {
     }
     files.push(file);
     this._slots.set(file, best.slot);
+    return best.leaves;
   }
 
   private _lightestOf(files: readonly string[]): string {

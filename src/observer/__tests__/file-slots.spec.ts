@@ -46,6 +46,45 @@ describe('colours of files', () => {
     expect(now()).toBe(1);
   });
 
+  it('are another’s for one that has to leave for a heavier one of the same samples', () => {
+    const slots = new FileSlots();
+    const blocks: readonly Record<string, number>[] = [
+      { 'f1.py': 1, 'f2.py': 1, 'f3.py': 1, 'f58.py': 1 },
+      { 'f45.py': 1, 'f30.py': 1, 'f5.py': 1, 'f29.py': 1 },
+      {
+        'f11.py': 1,
+        'f12.py': 1,
+        'f25.py': 1,
+        'f13.py': 1,
+        'f10.py': 2,
+        'f15.py': 1
+      },
+      { 'f8.py': 1, 'f19.py': 2 },
+      { 'f27.py': 1, 'f16.py': 1, 'f26.py': 1, 'f31.py': 1 },
+      { 'f46.py': 1, 'f9.py': 1 },
+      {
+        'f17.py': 3,
+        'f0.py': 3,
+        'f22.py': 3,
+        'f18.py': 3,
+        'f4.py': 3,
+        'f32.py': 3
+      },
+      {
+        'f6.py': 2,
+        'f59.py': 2,
+        'f7.py': 3,
+        'f20.py': 3,
+        'f47.py': 4,
+        'f14.py': 3
+      },
+      { 'f24.py': 5, 'f21.py': 4, 'f58.py': 1, 'f23.py': 4 }
+    ];
+    blocks.forEach(samples => add(slots, samples));
+    // Of two samples, where others have one.
+    expect(slots.slotOf('f58.py')).toBeGreaterThanOrEqual(0);
+  });
+
   it('are three files’ each at most, and none is left out that is heavier than twice one of them', () => {
     const blocks = fc.array(
       fc.dictionary(
