@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spanwise import Client, span
@@ -193,6 +193,9 @@ def test_what_the_offset_was_is_kept_within_bounds() -> None:
     assert max(abs(clock.at(moment) - offset) for moment, offset in true) < 0.001
 
 
+# Moments just after the offset has changed at once.
+@example(skew=1.0, drift=7.723985232366131e-05, ago=12.001953125)
+@example(skew=1.0, drift=-100e-6, ago=12.0034)
 @given(skew=st.floats(1, 1e4), drift=st.floats(-100e-6, 100e-6), ago=st.floats(0, 20))
 def test_moments_of_theirs_are_found_in_ours(skew: float, drift: float, ago: float) -> None:
     clocks = _Clocks(skew, drift)
