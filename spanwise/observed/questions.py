@@ -47,6 +47,8 @@ DIVIDING_CONTEXTS = ("noncpu", "idle", "gather-dep")
 SHUFFLE_IN_TASKS = ("p2p", "foreground")
 #: Idle time under Dask's name for it: no thread did it, and no function.
 IDLE = ("execute", "N/A", "idle or other spans")
+#: What `FineMetrics.by_function` calls the work of no function, whose keys have "" there.
+OUTSIDE_TASKS = "outside tasks"
 
 #: Context, function, activity or label, unit. A label may be anything.
 FineKey = tuple[str, str, Any, str]
@@ -54,6 +56,8 @@ FineKey = tuple[str, str, Any, str]
 
 class FineMetrics(Mapping[FineKey, float]):
     """``{(context, function, activity, unit): value}``, for one selection.
+
+    Function ``""`` is what workers did outside tasks: sending, spilling, reporting results.
 
     Seconds of context ``execute`` add up to the time that tasks held threads, and the time in
     which these were idle: ``("execute", "N/A", "idle or other spans", "seconds")``. Context
@@ -79,8 +83,15 @@ class FineMetrics(Mapping[FineKey, float]):
         Sentences on what is missing in the figures.
     """
 
-    def __init__(self, entries: dict[FineKey, float], summary: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        entries: dict[FineKey, float],
+        summary: Mapping[str, Any],
+        unit: str | None = None,
+    ) -> None:
         self._entries = entries
+        #: What the sums are in, if they are not asked for another: that of the question.
+        self._unit = "seconds" if unit is None else unit
         #: The whole answer of the view, as the panel gets it.
         self.summary = summary
         self.notes: tuple[str, ...] = tuple(summary.get("notes", ()))
@@ -112,22 +123,32 @@ class FineMetrics(Mapping[FineKey, float]):
             }
         return fine_table(len(self), len(functions), activities, unit, beside, others, self.notes)
 
-    def by_activity(self, unit: str = "seconds", context: str | None = None) -> dict[Any, float]:
+    def by_activity(self, unit: str | None = None, context: str | None = None) -> dict[Any, float]:
         """Values added up over functions, without idle time, if no context is named.
 
         Parameters
         ----------
+        unit
+            By default the one that was asked for, else seconds.
         context
             The only context whose entries are added up. By default all are that do not divide
             others: what tasks held threads for, and what went on behind other work.
         """
         return self._sum(2, unit, context)
 
-    def by_function(self, unit: str = "seconds", context: str | None = None) -> dict[str, float]:
-        """Values added up over activities; else as :meth:`by_activity`."""
-        return self._sum(1, unit, context)
+    def by_function(self, unit: str | None = None, context: str | None = None) -> dict[str, float]:
+        """Values added up over activities; else as :meth:`by_activity`.
 
-    def _sum(self, position: int, unit: str, context: str | None) -> dict[Any, float]:
+        What workers did outside tasks, which is no function's, is under ``"outside tasks"``.
+        """
+        totals = self._sum(1, unit, context)
+        if "" in totals:
+            outside = totals.pop("")
+            totals[OUTSIDE_TASKS] = totals.get(OUTSIDE_TASKS, 0.0) + outside
+        return totals
+
+    def _sum(self, position: int, unit: str | None, context: str | None) -> dict[Any, float]:
+        unit = self._unit if unit is None else unit
         totals: dict[Any, float] = {}
         for key, value in self._entries.items():
             is_meant = not counts_twice(key) if context is None else key[0] == context
@@ -357,7 +378,7 @@ class Questions:
             }
         except (TypeError, ValueError) as error:
             raise unreadable("fine-metrics", error) from error
-        return FineMetrics(entries, result)
+        return FineMetrics(entries, result, unit)
 
     def bandwidth(self, start: float | None = None, stop: float | None = None) -> dict[str, Any]:
         """How fast results went from worker to worker; see :meth:`spanwise.Client.bandwidth`."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise.client.observed import SessionLog
-from spanwise.observed.questions import FineKey, FineMetrics
+from spanwise.observed.questions import FineKey, FineMetrics, Questions
 
 NAPS: dict[FineKey, float] = {
     ("execute", "nap", "thread-cpu", "seconds"): 0.004,
@@ -47,6 +47,29 @@ def test_a_sum_of_one_context_is_of_its_entries_alone() -> None:
     assert metrics.by_activity(context="noncpu") == {"core": 0.1, "gil": 0.2, "blocked": 0.696}
     assert metrics.by_activity(context="idle") == {"scheduler": 5.0}
     assert metrics.by_activity(context="no such") == {}
+
+
+def test_sums_are_in_the_unit_that_was_asked_for() -> None:
+    rows: dict[FineKey, float] = {("execute", "f", "rows read", "rows"): 3.0}
+    answer = {"entries": [[*key, value] for key, value in {**NAPS, **rows}.items()]}
+
+    class Answered(Questions):
+        def query(self, *_: Any) -> dict[str, Any]:
+            return answer
+
+    log: Any = SimpleNamespace(flush=lambda: 0, wall_epoch=0.0)
+    ask = Answered(log, lambda: None).fine_metrics
+    assert ask(unit="rows").by_activity() == {"rows read": 3.0}
+    assert ask(unit="rows").by_function() == {"f": 3.0}
+    assert ask(unit="rows").by_activity("seconds") == {}
+    assert ask(unit="count").by_function(context="execute") == {"nap": 2.0}
+    assert ask().by_activity() == FineMetrics(NAPS, {}).by_activity()
+
+
+def test_what_workers_did_outside_tasks_has_a_name() -> None:
+    metrics = FineMetrics({**NAPS, ("get-data", "", "network", "seconds"): 4.0}, {})
+    assert metrics.by_function() == {"nap": pytest.approx(1.3), "outside tasks": 4.0}
+    assert metrics.by_function(context="get-data") == {"outside tasks": 4.0}
 
 
 def test_fine_metrics_are_shown_as_a_short_table() -> None:
