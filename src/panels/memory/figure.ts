@@ -270,6 +270,8 @@ function peakTexts(
 ): { readonly named: readonly string[]; readonly cut: readonly string[] } {
   const size = formatBytes(bytes);
   const short = (name: string) => trans.__('%1: %2', name, size);
+  // By characters: half of a pair of UTF-16 is none.
+  const letters = Array.from(label);
   return {
     named: [
       ...(isFromBefore
@@ -281,8 +283,8 @@ function peakTexts(
       short(label)
     ],
     cut: [
-      ...CUT_NAMES.filter(letters => letters < label.length).map(letters =>
-        short(`${label.slice(0, letters - 1)}…`)
+      ...CUT_NAMES.filter(most => most < letters.length).map(most =>
+        short(`${letters.slice(0, most - 1).join('')}…`)
       ),
       size
     ]

@@ -485,6 +485,19 @@ describe('the words at peaks', () => {
     expect(text(6, 444)).toBe('run 0: peak 2.00 GiB');
   });
 
+  it.each([200, 226, 260, 300, 340])(
+    'cut a name between its characters (%i pixels)',
+    width => {
+      for (const before of ['', 'a']) {
+        const label = before + '🐘'.repeat(30);
+        const text = plain(
+          notes([{ ...run(0, 5, 2), label }], { width })[0]!.text
+        );
+        expect(text).toMatch(/^(a?🐘+…: )?2\.00 GiB$/u);
+      }
+    }
+  );
+
   it.each([200, 226, 260, 300, 340, 430, 900])(
     'lie within the axes in a chart %i pixels wide, whatever runs are called',
     width => {
