@@ -90,11 +90,13 @@ export function SpansSection(props: {
           />
         )}
         <div className={rows.length > 0 ? 'sw-spans-foot' : 'sw-spans-note'}>
-          {spans === null || tree.length === 0
-            ? noSpansSentence(running, trans)
-            : rows.length === 0
-              ? trans.__('No span is named “%1”.', search.trim())
-              : totalsText(spans, running, trans)}
+          {spans === null && model.cluster !== null
+            ? trans.__('Loading the spans of %1…', model.cluster.name)
+            : spans === null || tree.length === 0
+              ? noSpansSentence(running, trans)
+              : rows.length === 0
+                ? trans.__('No span is named “%1”.', search.trim())
+                : totalsText(spans, running, trans)}
         </div>
         {(spans?.folded ?? 0) > 0 && (
           <div className="sw-spans-note">

@@ -10,7 +10,7 @@ import { SpansSection } from '../spans-section';
 import { drawnSpans } from './drawn-spans';
 import { labContext } from './lab-context';
 
-function textOf(result: SpansResult, running = 0): string {
+function textOf(result: SpansResult | null, running = 0): string {
   const { feed, contexts } = labContext();
   const model = new SidebarModel({
     feed,
@@ -61,6 +61,14 @@ describe('below the tree', () => {
     expect(said(0, some)).not.toContain('running');
     expect(said(8, { rows: [] })).toContain('8 running. Write “with span(');
     expect(said(0, { rows: [] })).toContain('No tasks yet. Write “with span(');
+  });
+
+  it('is no word of tasks before the first answer', () => {
+    for (const running of [0, 8]) {
+      const text = textOf(null, running);
+      expect(text).toMatch(/Loading the spans of first-look…$/);
+      expect(text).not.toContain('No tasks yet');
+    }
   });
 
   it('is said if spans are not told', () => {
