@@ -87,3 +87,9 @@ export const pauseIcon = icon('pause', bar(7, 5, 4, 14) + bar(13, 5, 4, 14));
 export const resumeIcon = icon('resume', '<path d="M7 5l12 7-12 7z"/>');
 
 export const recordIcon = icon('record', '<circle cx="12" cy="12" r="6"/>');
+
+/** A run is recorded now. */
+export const recordingIcon = icon(
+  'recording',
+  '<path d="M12 1a11 11 0 110 22 11 11 0 010-22zm0 2.5a8.5 8.5 0 100 17 8.5 8.5 0 000-17z" fill-rule="evenodd"/><circle cx="12" cy="12" r="6"/>'
+);

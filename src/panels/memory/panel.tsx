@@ -6,7 +6,7 @@ import {
 import type { JSONObject } from '@lumino/coreutils';
 import * as React from 'react';
 import type { MemoryResult, Snapshot } from '../../wire/panel-link';
-import { recordIcon } from '../icons';
+import { recordIcon, recordingIcon } from '../icons';
 import type { TableData } from '../format';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
@@ -130,8 +130,8 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
               ? trans.__('Record')
               : trans.__('Stop “%1”', recording.label)
           }
-          className="sw-Memory-record"
-          icon={recordIcon}
+          className={`sw-Memory-record${recording === undefined ? '' : ' sw-is-recording'}`}
+          icon={recording === undefined ? recordIcon : recordingIcon}
           disabledBecause={this._whyNot(recording !== undefined)}
           onClick={() => undefined}
         />

@@ -236,6 +236,12 @@ it.each<[string, Partial<ClusterInfo>, MemoryResult['runs'], string, string]>([
     // Of one width, whatever is recorded: the title has all of it.
     expect(button.classList).toContain('sw-Memory-record');
     expect(button.lastElementChild!.textContent).toBe(title.split(':')[0]);
+    // Of a narrow panel's button the icon is all there is.
+    const isRecording = runs.length > 0;
+    expect(button.querySelector('svg')!.dataset.icon).toBe(
+      isRecording ? 'spanwise:recording' : 'spanwise:record'
+    );
+    expect(button.classList.contains('sw-is-recording')).toBe(isRecording);
     expect(button.getAttribute('aria-disabled')).toBe('true');
     expect(node.textContent).toContain(words);
   }
