@@ -1,6 +1,6 @@
 /** How boxes on lanes are filled and divided: one look in the Task Stream and in the files that show one. */
 import { parseColour } from '../base/colour-arithmetic';
-import { type BoxFill, pixelOf } from './lane-raster';
+import { type BoxFill, MARK_FROM, pixelOf } from './lane-raster';
 import { type Kind, KIND_PATTERNS, type ShadeColours } from './palette';
 import { functionColour, type Slot, topLines } from './theme';
 
@@ -69,7 +69,7 @@ export function pixel(colour: string): number {
   return pixelOf(red, green, blue, alpha === undefined ? 1 : Number(alpha));
 }
 
-/** What tells a failed box from others beside its colour: ✕ where there is room, and an outline where it would not be seen on the ground. In device pixels of a picture `width` wide. */
+/** What tells a failed box from others beside its colour: ✕ where there is room, on black also where parts lie over the box, and an outline where it would not be seen on the ground. In device pixels of a picture `width` wide. */
 export function markFailed(
   context: CanvasRenderingContext2D,
   colours: ShadeColours,
@@ -94,9 +94,12 @@ export function markFailed(
       height - ratio
     );
   }
-  if (wide >= 9 * ratio && height >= 9 * ratio) {
+  if (wide >= MARK_FROM * ratio && height >= MARK_FROM * ratio) {
     const middle = (Math.max(left, 0) + Math.min(right, width)) / 2;
     const size = 3 * ratio;
+    const room = (MARK_FROM / 2) * ratio;
+    context.fillStyle = colours.kinds.failed;
+    context.fillRect(middle - room, y + height / 2 - room, 2 * room, 2 * room);
     context.strokeStyle = '#ffffff';
     context.lineWidth = 1.6 * ratio;
     context.beginPath();

@@ -69,6 +69,8 @@ const PATTERN_OF = { plain: 0, slash: 1, horizontal: 2, grid: 3 } as const;
 const FAILED_KIND = 4;
 /** From this width on (CSS pixels) a box shows its pattern. */
 const PATTERN_FROM = 5;
+/** From this width on (CSS pixels) a failed box has room for its ✕. */
+export const MARK_FROM = 9;
 /** From this width on (CSS pixels) a box leaves a pixel of air at its right. */
 const GAP_FROM = 3;
 
@@ -97,7 +99,7 @@ export function rasteriseTile(
   return { x, width, height, pixels };
 }
 
-/** The rows of each lane in the order of drawing: as given, then failed ones that are thin once more, so that none is lost under its neighbour. */
+/** The rows of each lane in the order of drawing: as given, then failed ones that are too thin for a mark once more, so that none is lost under its neighbour or its own parts. */
 function rowsByLane(
   boxes: BoxColumns,
   options: RasterOptions
@@ -109,7 +111,7 @@ function rowsByLane(
       (rows[lane] ??= []).push(row);
     }
   };
-  const thin = 3 / options.pixelsPerCell;
+  const thin = (MARK_FROM * options.pixelRatio) / options.pixelsPerCell;
   const thinFailed: number[] = [];
   for (let row = 0; row < boxes.laneIndex.length; row += 1) {
     add(row);
@@ -192,6 +194,10 @@ class LaneLines {
     const isStrip = boxes.strip[row] === 1;
     const line = isStrip ? this._strip : this._work;
     if (cover === 255) {
+      if (isFailed) {
+        // The air at its right is over its parts, too.
+        line.fill(0, from, Math.max(to, right));
+      }
       line.fill(fill.colour, from, to);
     } else {
       blend(line, from, to, fill.colour, cover);

@@ -182,6 +182,28 @@ describe('lanes as pixels', () => {
     expect(line(raster, 4, 6)).toBe('...XX#');
   });
 
+  it.each([
+    [8, 1, 'XXXXXXX.'],
+    [9, 1, 'TTTTTTTT'],
+    [9, 2, 'XXXXXXX.']
+  ])(
+    'shows a failed task of %f px at scale %f that parts cover as failed where no ✕ has room',
+    (length, pixelRatio, expected) => {
+      const tile = drawnTile(['xT']);
+      const raster = rasteriseTile(
+        {
+          ...tile,
+          from: Float32Array.of(0, 0),
+          to: Float32Array.of(length, length),
+          kind: Uint8Array.of(4, 1),
+          tasks: Uint32Array.of(1, 0)
+        },
+        { ...options, pixelRatio }
+      );
+      expect(line(raster, 4, 8)).toBe(expected);
+    }
+  );
+
   it('pales an aggregate by how much of its cell is covered', () => {
     const tile = drawnTile(['a']);
     const half = rasteriseTile({ ...tile, cover: Uint8Array.of(128) }, options);

@@ -265,4 +265,29 @@ describe('an exported picture', () => {
       [8, 9, 'serialize', false]
     ]);
   });
+
+  it('has a fused task that failed as one failed box', () => {
+    const compute = { kind: PartKind.Compute, duration: 3 };
+    const log = drawRuns('0/0  ..aaaaaaaaaa', {
+      secondsPerColumn: COLUMN,
+      tasks: {
+        a: {
+          function: 'load',
+          status: RunStatus.Failed,
+          parts: [
+            { kind: PartKind.Import, offset: 0, duration: 1 },
+            { ...compute, offset: 1 },
+            { ...compute, offset: 4, function: 'fit' },
+            { ...compute, offset: 7, function: 'sum' }
+          ]
+        }
+      }
+    });
+    expect(
+      ofPage(sectionOf(log)).map(([, from, to, what]) => [from, to, what])
+    ).toEqual([
+      [2, 12, 'failed'],
+      [2, 3, 'import']
+    ]);
+  });
 });

@@ -5,11 +5,18 @@
  *     run    ████████████████      from the first held part to the last
  *     held   ▒▒▒▒    ▒▒▒           full height: it cost time
  *     strip  ─────                 strip = 1
+ *
+ * A run that failed shows none of the functions in it: all that it computed was in vain.
  */
-import { kindOfPart, kindOfRun } from '../../panels/task-stream/rows';
+import {
+  BOX_KINDS,
+  kindOfPart,
+  kindOfRun
+} from '../../panels/task-stream/rows';
 import type { TaskStreamSection } from '../content';
 
 const COMPUTE = 'compute';
+const FAILED = BOX_KINDS.indexOf('failed');
 
 export type DrawnBox = {
   readonly lane: number;
@@ -31,6 +38,7 @@ export function drawnBoxes(section: TaskStreamSection): DrawnBox[] {
   const { actions, boxes, records } = section;
   const begin = records.key.map(() => Infinity);
   const end = records.key.map(() => -Infinity);
+  const kinds = records.status.map(kindOfRun);
   const parts: DrawnBox[] = [];
   boxes.start.forEach((from, at) => {
     const record = boxes.record[at]!;
@@ -42,7 +50,8 @@ export function drawnBoxes(section: TaskStreamSection): DrawnBox[] {
       begin[record] = Math.min(begin[record]!, from);
       end[record] = Math.max(end[record]!, to);
     }
-    if (action !== COMPUTE || fn !== records.function[record]) {
+    const isInRun = fn === records.function[record] || kinds[record] === FAILED;
+    if (action !== COMPUTE || !isInRun) {
       parts.push({
         lane: records.lane[record]!,
         from,
@@ -63,7 +72,7 @@ export function drawnBoxes(section: TaskStreamSection): DrawnBox[] {
         from: begin[record]!,
         to: end[record]!,
         function: records.function[record]!,
-        kind: kindOfRun(records.status[record] ?? ''),
+        kind: kinds[record]!,
         strip: 0,
         tasks: 1,
         record

@@ -225,6 +225,10 @@ function shapesOf(drawn: readonly DrawnRun[], chosen: Chosen): Shape[] {
             // It is the run once more.
             return [];
           }
+          if (isExecution && !stands && kind === BoxKind.Failed) {
+            // All that it computed was in vain.
+            return [];
+          }
           return [
             {
               ...whole,

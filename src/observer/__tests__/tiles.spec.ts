@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { PartKind, RunStatus } from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { compileFilter } from '../filter';
@@ -19,7 +20,7 @@ function boxes(answer: TileAnswer): string[] {
     const strip = c.strip[i] === 1 ? ' strip' : '';
     // Durations are float32: a hundredth of a cell is as exact as it gets.
     const cells = [c.from[i]!, c.to[i]!].map(x => Math.round(x * 100) / 100);
-    return `${lane} ${'ctdsf'[c.kind[i]!]} ${fn} ${cells.join('-')} ${c.cover[i]} ${c.tasks[i]}${strip}`;
+    return `${lane} ${'ctdsfm'[c.kind[i]!]} ${fn} ${cells.join('-')} ${c.cover[i]} ${c.tasks[i]}${strip}`;
   });
 }
 
@@ -97,6 +98,43 @@ describe('tiles', () => {
       ].sort()
     );
   });
+
+  it.each([RunStatus.Failed, RunStatus.Lost])(
+    'shows of a fused task of status %i nothing but failure, and what was no computing',
+    status => {
+      const compute = { kind: PartKind.Compute, duration: 3 };
+      const log = drawRuns('0/0 aaaaaaaa', {
+        secondsPerColumn: 8e-6,
+        tasks: {
+          a: {
+            function: 'read_orders',
+            span: 'validate',
+            status,
+            parts: [
+              { kind: PartKind.Import, offset: 0, duration: 2 },
+              { ...compute, offset: 2, duration: 2, span: 'extract' },
+              { ...compute, offset: 4, function: 'to_string_dtype' },
+              { ...compute, offset: 7, duration: 1, function: 'check' }
+            ]
+          }
+        }
+      });
+      expect(boxes(tile(log, 3, 0))).toEqual([
+        '0 f read_orders 0-8 255 1',
+        '0 m read_orders 0-2 255 0'
+      ]);
+      // Closer than a cell, the same.
+      expect(boxes(tile(log, 6, 0)).map(box => box.slice(0, 3))).toEqual([
+        '0 f',
+        '0 m'
+      ]);
+      // Of the functions that are chosen, what they took.
+      const chosen = { functions: ['to_string_dtype'] };
+      expect(boxes(tile(log, 3, 0, chosen))).toEqual([
+        '0 f to_string_dtype 4-7 255 1'
+      ]);
+    }
+  );
 
   it('shows a filtered span alone', () => {
     const log = drawRuns('0/0 aabb', {

@@ -236,7 +236,7 @@ function runGate(
   };
 }
 
-/** The same for parts whose run is here. */
+/** The same for parts whose run is here; computing of a run that failed is in its run's box. */
 export function* scanParts(
   log: LogStore,
   filter: CompiledFilter,
@@ -289,8 +289,14 @@ function partGate(
         continue;
       }
       const held = part.held[j] === 1;
+      const isComputing = held && part.kind[j] === PartKind.Compute;
+      const box = boxOfRun(run.status[k]!);
+      // However much of it was computed, a fused task that failed was in vain: its box is all failed.
+      if (isComputing && !divides && box === BoxKind.Failed) {
+        continue;
+      }
       // isExecution, without an object for each row.
-      const stands = divides && held && part.kind[j] === PartKind.Compute;
+      const stands = divides && isComputing;
       sink(
         row,
         runRow,
@@ -298,9 +304,7 @@ function partGate(
         start,
         duration,
         category(
-          stands
-            ? boxOfRun(run.status[k]!)
-            : (BOX_OF_PART[part.kind[j]!] ?? BoxKind.Compute),
+          stands ? box : (BOX_OF_PART[part.kind[j]!] ?? BoxKind.Compute),
           fn
         ),
         held,

@@ -237,8 +237,8 @@ export class LaneOverlay {
   }
 
   /**
-   * What may carry a label or a mark: failed boxes, and compute boxes that are
-   * wide enough, without what parts cover at their beginning and end:
+   * What may carry a label or a mark: failed boxes as a whole, and compute boxes
+   * that are wide enough, without what parts cover at their beginning and end:
    *
    *   run   |▒transfer▒| fit_fold            |▒write▒|
    *                     from ··············· to
@@ -261,7 +261,11 @@ export class LaneOverlay {
         continue;
       }
       const whole = byRun.get(run);
-      if (tile.tasks[row] === 0 && whole !== undefined) {
+      if (
+        tile.tasks[row] === 0 &&
+        whole !== undefined &&
+        tile.kind[whole.row] !== BoxKind.Failed
+      ) {
         // Parts come after the box of their run, in order of time.
         if (from <= whole.from + 0.5) {
           whole.from = Math.max(whole.from, to);
