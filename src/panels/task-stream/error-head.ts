@@ -9,32 +9,41 @@ type ErrorHead = {
   readonly where: string;
 };
 
-/** Of several errors of which one caused the next, the last is the one that was raised. */
 const BEGIN =
-  /^(?:(?:Exception Group )?Traceback \(most recent call last\):|That was the cause of:)$/;
+  /^(?: {2}\+ Exception Group )?Traceback \(most recent call last\):$/;
+/** Of several errors of which one led to the next, the last is the one that was raised. A message may itself have a traceback, of another program. */
+const PYTHON_CHAIN =
+  /^(?:The above exception was the direct cause of the following exception|During handling of the above exception, another exception occurred):$/;
+const NODE_CHAIN = 'That was the cause of:';
 /** What Python draws beside the exceptions of a group. */
 const GROUP_EDGE = /^ {2}[|+] /;
 const GROUP_MEMBERS = /^ {2}\+-/;
 const PYTHON_FRAME = /^ {2}File "(.*)", line (\d+)(?:, in (.*))?$/;
 const NODE_FRAME = /^ +at /;
 const INSTALLED =
-  /[\\/](?:site-packages|dist-packages|node_modules|lib[\\/]python[\d.]+)[\\/]|"<frozen |node:internal/;
+  /[\\/](?:site-packages|dist-packages|node_modules|lib[\\/]python[\d.]+|Python\d+[\\/]Lib)[\\/]|"<frozen | internals>"|node:internal/;
 
 export function errorHead(text: string, trans: Trans): ErrorHead {
-  const lines = text
-    .trimEnd()
-    .split('\n')
-    .map(line => line.replace(GROUP_EDGE, ''));
-  const block = lines.slice(lines.findLastIndex(line => BEGIN.test(line)) + 1);
-  const at = block.findIndex(line => /^\S/.test(line));
-  if (at < 0) {
-    return { message: text.trim(), where: '' };
+  const lines = text.trimEnd().split('\n');
+  const begin = lines.findLastIndex(
+    (line, i) =>
+      line === NODE_CHAIN ||
+      (BEGIN.test(line) && (i === 0 || PYTHON_CHAIN.test(lines[i - 2] ?? '')))
+  );
+  let block = lines.slice(begin + 1);
+  if (begin >= 0 && GROUP_EDGE.test(lines[begin]!)) {
+    const members = block.findIndex(line => GROUP_MEMBERS.test(line));
+    block = block
+      .slice(0, members < 0 ? undefined : members)
+      .map(line => line.replace(GROUP_EDGE, ''));
   }
-  const members = block.findIndex(line => GROUP_MEMBERS.test(line));
-  return {
-    message: block.slice(at, members < 0 ? undefined : members).join('\n'),
-    where: innermost(block.slice(0, at), trans)
-  };
+  const at = block.findIndex(line => /^\S/.test(line));
+  return at < 0
+    ? { message: text.trim(), where: '' }
+    : {
+        message: block.slice(at).join('\n'),
+        where: innermost(block.slice(0, at), trans)
+      };
 }
 
 /** Python prints the innermost frame last, with its line of code below it; Node prints it first. */

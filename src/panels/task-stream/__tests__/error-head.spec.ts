@@ -82,6 +82,33 @@ RuntimeError: step 2
     });
   });
 
+  it('is not that of a traceback, nor cut by a table, within its message', () => {
+    const frame = `Traceback (most recent call last):\n  File "job.py", line 3, in run\n`;
+    const childs = `RuntimeError: the tool failed:\n${CAUSE.trimEnd()}`;
+    expect(errorHead(frame + childs)).toEqual({
+      message: childs,
+      where: 'job.py:3, in run'
+    });
+    const table =
+      'ValueError: columns differ\n  +---+---+\n  | a | b |\n  +---+---+';
+    expect(errorHead(frame + table).message).toBe(table);
+  });
+
+  it('has no line of what came with Python, on any system', () => {
+    for (const file of [
+      'C:\\Python311\\Lib\\json\\decoder.py',
+      '/usr/lib/python3.12/json/decoder.py',
+      '<__array_function__ internals>',
+      '<frozen importlib._bootstrap>'
+    ]) {
+      expect(
+        errorHead(
+          `Traceback (most recent call last):\n  File "job.py", line 3, in run\n  File "${file}", line 9, in decode\nValueError: no`
+        ).where
+      ).toBe('job.py:3, in run');
+    }
+  });
+
   it('is found in what Node programs record', () => {
     const thrown = new RangeError('too far', { cause: new Error('no file') });
     const { message, where } = errorHead(recordedError(thrown));
