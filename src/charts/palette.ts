@@ -24,6 +24,20 @@ export const KIND_PATTERNS = {
 
 export type Kind = keyof typeof KIND_PATTERNS;
 
+/** Of what tasks measure under labels of users: looks 0…15, each a colour with a pattern; the first four differ in both. */
+const LABEL_PATTERNS = ['vertical', 'backslash', 'dots', 'slash'] as const;
+
+/** Colour (from 0) and pattern of a look. */
+export function labelLook(look: number): {
+  readonly colour: number;
+  readonly pattern: Pattern;
+} {
+  const colours = LABEL_PATTERNS.length;
+  const colour = look % colours;
+  const round = Math.floor(look / colours);
+  return { colour, pattern: LABEL_PATTERNS[(colour + round) % colours]! };
+}
+
 export type IdleCause =
   | 'nothing-runnable'
   | 'inputs-in-flight'
@@ -74,6 +88,10 @@ const ROLES = {
   'kind-blocked': ['#3aa0ad', '#7fe0dc'],
   'kind-noncpu': ['#5a3200', '#aa8200'],
   'kind-other': ['#4e4e4e', '#7e7e7e'],
+  'label-1': ['#c369ff', '#8769ff'],
+  'label-2': ['#4b6900', '#00a569'],
+  'label-3': ['#785a78', '#e1b4a5'],
+  'label-4': ['#4b3c2d', '#e1d287'],
   'kind-failed': ['#1a1a1a', '#000000'],
   /** Outline of a failed box; only the dark shade needs one. */
   'failed-line': ['#1a1a1a', '#ffffff'],

@@ -1,5 +1,5 @@
 /**
- * What stands for a colour in HTML: a kind of time, a function's slot or a cause of being idle, each with its pattern. The classes are
+ * What stands for a colour in HTML: a kind of time, a function's slot, a user's label or a cause of being idle, each with its pattern. The classes are
  * those of style/patterns.css; canvases draw the same from src/charts.
  */
 import * as React from 'react';
@@ -8,6 +8,7 @@ import {
   type IdleCause,
   type Kind,
   KIND_PATTERNS,
+  labelLook,
   RUNNING_FILL
 } from '../charts/palette';
 import { functionProperty } from './function-property';
@@ -18,6 +19,8 @@ export type Mark =
     }
   | { readonly slot: number; readonly round: number }
   | { readonly idle: IdleCause }
+  /** A look of a user's label. */
+  | { readonly label: number }
   /** A custom property of src/charts/palette.ts, plain. */
   | { readonly property: string };
 
@@ -32,6 +35,13 @@ export function markOf(
   }
   const style = (property: string) =>
     ({ '--sw-fill': `var(${property})` }) as React.CSSProperties;
+  if ('label' in mark) {
+    const { colour, pattern } = labelLook(mark.label);
+    return {
+      className: join(className, '', pattern),
+      style: style(`--sw-label-${colour + 1}`)
+    };
+  }
   if ('property' in mark) {
     return { className: join(className), style: style(mark.property) };
   }

@@ -42,7 +42,7 @@ it('figures are in the panels’ units, and what is not known is none', () => {
 
 it('names are in the panels’ words', () => {
   const texts: [string, Shown | undefined, string][] = [
-    ['thread-noncpu', 'activity', 'waiting or blocked'],
+    ['thread-noncpu', 'activity', 'not on CPU, cause not known'],
     ['import', 'activity', 'importing modules'],
     ['disk-write', 'activity', 'write to disk'],
     ['compute', 'activity', 'compute, CPU not known'],

@@ -46,9 +46,13 @@ type Group =
   | 'CPU not known'
   | 'not on CPU'
   | 'data'
-  | 'the rest'
-  | 'in vain'
+  | 'largest label'
+  | 'other labels'
+  | 'rest of the task'
+  | 'waiting for the event loop'
+  | 'failed, cancelled or lost'
   | 'still running'
+  | 'not accounted for'
   | 'idle';
 
 type Remark = 'event-loop' | 'pool-start';
@@ -59,7 +63,10 @@ export type Part = {
   readonly label: string;
   /** A shorter label, for legend and bar, beside which the lists have the full one. */
   readonly word: string;
-  readonly role: { readonly kind: ActivityRole } | { readonly idle: IdleRole };
+  readonly role:
+    | { readonly kind: ActivityRole }
+    | { readonly idle: IdleRole }
+    | { readonly label: number };
   readonly group: Group;
   /** What its label leaves open, where neither `id` nor `role` tells which label it has. */
   readonly remark?: Remark;
@@ -75,18 +82,18 @@ type Meaning = {
   label: string;
   /** The label if left out. */
   word?: string;
-  kind: ActivityRole;
+  /** Left out of users' labels, which have looks of their own. */
+  kind?: ActivityRole;
   group: Group;
   remark?: Remark;
 };
 
 /** What came to nothing, for whatever reason: Show as table tells them apart. */
-const IN_VAIN: Meaning = {
+const LOST: Meaning = {
   id: 'lost',
   label: 'failed, cancelled or lost',
-  word: 'in vain',
   kind: 'failed',
-  group: 'in vain'
+  group: 'failed, cancelled or lost'
 };
 
 const SERIALIZE: Meaning = {
@@ -101,13 +108,14 @@ const OTHER: Meaning = {
   // Not “other”: that is what functions without a row of their own are called.
   label: 'rest of the task',
   kind: 'other',
-  group: 'the rest'
+  group: 'rest of the task'
 };
 
 /** What Dask's workers tell as their `executor`, `offload` and `other`. */
 const EVENT_LOOP: Meaning = {
   ...OTHER,
   label: 'waiting for the event loop',
+  group: 'waiting for the event loop',
   remark: 'event-loop'
 };
 
@@ -117,7 +125,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   'thread-cpu': { id: 'cpu', label: 'CPU', kind: 'cpu', group: 'CPU' },
   'thread-noncpu': {
     id: 'noncpu',
-    label: 'waiting or blocked',
+    label: 'not on CPU, cause not known',
     kind: 'noncpu',
     group: 'not on CPU'
   },
@@ -142,7 +150,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   },
   blocked: {
     id: 'blocked',
-    label: 'blocked (I/O, sleep)',
+    label: 'blocked (I/O, sleep, other tasks)',
     kind: 'blocked',
     group: 'not on CPU'
   },
@@ -182,9 +190,9 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   // Of Dask's workers: from the event loop to a thread and back.
   executor: OTHER,
   offload: OTHER,
-  failed: IN_VAIN,
-  cancelled: IN_VAIN,
-  lost: IN_VAIN
+  failed: LOST,
+  cancelled: LOST,
+  lost: LOST
 };
 
 /** What one part of a bar holds together, by itself. */
@@ -206,6 +214,10 @@ const COMPUTING: Meaning = {
   kind: 'cpu',
   group: 'compute'
 };
+
+/** Colours of users' labels, each with as many patterns (src/charts/palette.ts). */
+const LABEL_COLOURS = 4;
+const LABEL_LOOKS = LABEL_COLOURS ** 2;
 
 const DRAWING_ORDER = [
   'cpu',
@@ -259,13 +271,59 @@ function meaningOf(activity: string, unit: string, isTold = false): Meaning {
     : (found ?? {
         id: activity,
         label: activity,
-        kind: 'other',
-        group: 'the rest'
+        group: 'other labels'
       });
 }
 
+/** A user's label, for which no table has a word. */
+const isLabel = (activity: string): boolean =>
+  !activity.startsWith('idle:') && known(MEANINGS, activity) === undefined;
+
 /**
- * An activity apart from others that the bar adds to it: "read from disk", "waiting or blocked".
+ * The look of each user's label: one of its own while there are any. It goes by the label's text, so that it seldom changes as more come.
+ */
+export function looksOf(
+  activities: readonly string[]
+): ReadonlyMap<string, number> {
+  const looks = new Map<string, number>();
+  const taken = new Set<number>();
+  for (const label of [...new Set(activities)].filter(isLabel).sort()) {
+    const hash = hashOf(label);
+    let look = hash % LABEL_LOOKS;
+    if (taken.size < LABEL_LOOKS) {
+      // All colours are used before one has a second pattern.
+      let step = 0;
+      const tried = () =>
+        Math.floor(step / LABEL_COLOURS) * LABEL_COLOURS +
+        ((hash + step) % LABEL_COLOURS);
+      while (taken.has(tried())) {
+        step++;
+      }
+      look = tried();
+      taken.add(look);
+    }
+    looks.set(label, look);
+  }
+  return looks;
+}
+
+function hashOf(text: string): number {
+  let hash = 0;
+  for (let i = 0; i < text.length; i++) {
+    hash = (31 * hash + text.charCodeAt(i)) % 65521;
+  }
+  return hash;
+}
+
+/** The looks of all labels that are told. */
+function looksIn({
+  byActivity
+}: FineMetricsResult): ReadonlyMap<string, number> {
+  return looksOf(byActivity.map(({ activity }) => activity));
+}
+
+/**
+ * An activity apart from others that the bar adds to it: "read from disk", "not on CPU, cause not known".
  *
  * @param isTold - see {@link partsOf}.
  */
@@ -299,12 +357,14 @@ function formatUnit(value: number | null, unit: string): string {
  * Activities added up to parts of a bar, in drawing order; those of 0 are left out.
  *
  * @param isTold - by a Dask cluster, which has tasks wait for their worker's event loop and counts that.
+ * @param looks - see {@link looksOf}.
  */
 export function partsOf(
   activities: ActivitySeconds,
   whole: number,
   unit: string,
-  isTold = false
+  isTold = false,
+  looks = looksOf(Object.keys(activities))
 ): Part[] {
   const sums = new Map<string, { meaning: Meaning; value: number }>();
   for (const [activity, value] of Object.entries(activities)) {
@@ -326,7 +386,16 @@ export function partsOf(
   return [...sums.values()]
     .sort((a, b) => place(a.meaning.id) - place(b.meaning.id))
     .map(({ meaning: { kind, ...shown }, value }) =>
-      part({ ...shown, role: { kind } }, value, whole, unit)
+      part(
+        {
+          ...shown,
+          role:
+            kind === undefined ? { label: looks.get(shown.id) ?? 0 } : { kind }
+        },
+        value,
+        whole,
+        unit
+      )
     );
 }
 
@@ -400,7 +469,7 @@ function remarkById(
           );
     case 'blocked':
       return trans.__(
-        'While computing: neither on a core nor waiting for one or for the GIL (sleep, I/O). Waits for transfers, the disk or another thread’s import are listed under those names; the Profile counts such waits as blocked.'
+        'While computing: neither on a core nor waiting for one or for the GIL (sleep, I/O, waiting for the results of other tasks). Waits for transfers, the disk or another thread’s import are listed under those names; the Profile counts such waits as blocked.'
       );
     case 'import':
       return trans.__(
@@ -432,15 +501,17 @@ const NOT_ACCOUNTED = {
   id: 'rest',
   label: 'not accounted for',
   role: { kind: 'rest' },
-  group: 'the rest'
+  group: 'not accounted for'
 } as const;
 
 type Headline = {
   readonly parts: readonly Part[];
   /** "CPU 2 min 21 s · 60 %", in drawing order. */
   readonly groups: readonly GroupSum[];
-  /** What the bar's whole length stands for; in seconds the capacity, or the selection's part of it. */
+  /** What shares are of; in seconds the capacity, or the selection's part of it. */
   readonly total: number;
+  /** What the bar's whole length stands for: longer than the total by what tasks took beside the threads. */
+  readonly length: number;
 };
 
 /**
@@ -448,7 +519,8 @@ type Headline = {
  * capacity, or to the selection's part of it: what the threads did, and idle time
  * by cause; if the measures leave a rest, it is shown as "not accounted for", never
  * spread. What tasks that still run have taken is a part of its own: what a task did
- * with its seconds is known when it ends.
+ * with its seconds is known when it ends. Tasks that leave their threads (`secede`) take seconds
+ * beyond the capacity: shares stay those of the capacity, and the bar is as long as its parts.
  *
  * @param isRunning - for an observer that does not tell `runningSeconds`: whether tasks run, to which all the rest then belongs.
  */
@@ -459,31 +531,37 @@ export function headlineOf(
 ): Headline {
   const { unit } = result;
   const activities = sumByActivity(result);
+  const looks = looksIn(result);
   if (unit !== 'seconds') {
     const total = Object.values(activities).reduce(
       (sum, value) => sum + value,
       0
     );
     const isTold = result.account === 'told';
-    const parts = partsOf(activities, total, unit, isTold);
-    return {
-      parts,
-      groups: groupsOf(parts, total, unit),
-      total
-    };
+    return headlineBy(
+      partsOf(activities, total, unit, isTold, looks),
+      total,
+      unit
+    );
   }
   const busy = Object.values(activities).reduce((sum, value) => sum + value, 0);
   if (result.account === 'told') {
     // Sums that the cluster tells overlap with idle time, which then has no place in the bar.
-    const parts = partsOf(activities, busy, unit, true);
-    return { parts, groups: groupsOf(parts, busy, unit), total: busy };
+    return headlineBy(partsOf(activities, busy, unit, true, looks), busy, unit);
   }
   const idle = idleSeconds(result);
   const { runningSeconds } = result;
-  // Rounding may lift the parts above the whole; the bar is then as long as its parts.
-  const total = Math.max(wholeOf(result), busy + idle + (runningSeconds ?? 0));
-  const parts = withError(partsOf(activities, total, unit), result);
-  const left = total - busy - idle;
+  const beyond = beyondSeconds(result);
+  // Rounding may lift the parts above the whole, too.
+  const total =
+    beyond > 0
+      ? wholeOf(result)
+      : Math.max(wholeOf(result), busy + idle + (runningSeconds ?? 0));
+  const parts = withError(
+    partsOf(activities, total, unit, false, looks),
+    result
+  );
+  const left = total + beyond - busy - idle;
   const running = runningSeconds ?? (isRunning ? left : 0);
   for (const [shown, seconds] of [
     [STILL_RUNNING, running],
@@ -494,11 +572,52 @@ export function headlineOf(
     }
   }
   parts.push(...idleParts(result, total, isLocal));
+  return headlineBy(parts, total, unit, total + beyond);
+}
+
+/** The largest of the users' labels comes before the others, and stands for itself over the bar: it is mostly why somebody looks. */
+function headlineBy(
+  parts: readonly Part[],
+  total: number,
+  unit: string,
+  length = total
+): Headline {
+  const largest = parts
+    .filter(({ role }) => 'label' in role)
+    .reduce<Part | null>(
+      (most, item) => (most !== null && most.value >= item.value ? most : item),
+      null
+    );
+  const grouped = parts.filter(item => item !== largest);
+  if (largest !== null) {
+    const first = parts.findIndex(({ role }) => 'label' in role);
+    grouped.splice(first, 0, { ...largest, group: 'largest label' });
+  }
   return {
-    parts,
-    groups: groupsOf(parts, total, unit),
-    total
+    parts: grouped,
+    groups: groupsOf(grouped, total, unit),
+    total,
+    length
   };
+}
+
+/** By how much the parts are more than the capacity: 0 unless it would be seen. Of a filter the whole has it. */
+function beyondSeconds(result: FineMetricsResult): number {
+  if (
+    result.unit !== 'seconds' ||
+    result.account === 'told' ||
+    isPartOfAll(result)
+  ) {
+    return 0;
+  }
+  const whole = wholeOf(result);
+  const busy = Object.values(sumByActivity(result)).reduce(
+    (sum, value) => sum + value,
+    0
+  );
+  const beyond =
+    busy + idleSeconds(result) + (result.runningSeconds ?? 0) - whole;
+  return whole > 0 && isSeen(beyond, whole) ? beyond : 0;
 }
 
 /**
@@ -580,6 +699,7 @@ export function footText(result: FineMetricsResult, trans: Trans): string {
         );
   }
   const capacity = totalText(result, trans);
+  const beyond = beyondSeconds(result);
   return [
     isPart
       ? trans.__(
@@ -589,6 +709,14 @@ export function footText(result: FineMetricsResult, trans: Trans): string {
           capacity
         )
       : trans.__('capacity %1', capacity),
+    ...(beyond > 0
+      ? [
+          trans.__(
+            'beyond it %1, by tasks that had left their threads to others',
+            formatDuration(beyond)
+          )
+        ]
+      : []),
     trans.__('wall leaves out pauses')
   ].join(' · ');
 }
@@ -622,6 +750,11 @@ export function totalText(result: FineMetricsResult, trans: Trans): string {
 
 /** Groups whose parts differ in cause and remedy. */
 const MIXED_GROUPS: ReadonlySet<Group> = new Set(['not on CPU', 'data']);
+/** Groups that their largest part names if it is all there is. */
+const NAMED_BY_ONE: ReadonlySet<Group> = new Set([
+  'largest label',
+  'other labels'
+]);
 /** A rest below this share of the whole cannot be seen: half a pixel of a bar of 1,000. */
 const LEAST_REST_SHARE = 0.0005;
 /** From this share on a part names its group: the group's other parts take half as much at most. */
@@ -643,7 +776,11 @@ function groupsOf(
   return [...sums].map(([group, { value, largest }]) => ({
     group,
     mostly:
-      MIXED_GROUPS.has(group) && largest.value >= MOST * value
+      (MIXED_GROUPS.has(group) &&
+        // (its word says the group's own, and no more)
+        largest.id !== 'noncpu' &&
+        largest.value >= MOST * value) ||
+      (NAMED_BY_ONE.has(group) && largest.value === value)
         ? largest.word
         : null,
     isAll: largest.value === value,
@@ -686,7 +823,7 @@ export function activityRows(
 ): Part[] {
   const { total } = headlineOf(result);
   return withError(
-    partsOf(sumByActivity(result), total, result.unit, isTold),
+    partsOf(sumByActivity(result), total, result.unit, isTold, looksIn(result)),
     result
   ).sort((a, b) => b.value - a.value);
 }
@@ -749,6 +886,7 @@ export function functionRows(
 ): FunctionRow[] {
   const { unit, others } = result;
   const whole = headlineOf(result).total;
+  const looks = looksIn(result);
   const row = (
     { total, executions, activities }: NonNullable<typeof others> | ByFunction,
     shown: Pick<FunctionRow, 'name' | 'slot' | 'round' | 'isOthers'>
@@ -759,7 +897,7 @@ export function functionRows(
     share: shareOf(total, whole),
     shareText: formatShare(shareOf(total, whole)),
     executions,
-    parts: partsOf(activities, total, unit, result.account === 'told')
+    parts: partsOf(activities, total, unit, result.account === 'told', looks)
   });
   const rows = result.byFunction.map(item => {
     const { function: name, slot, round } = item;

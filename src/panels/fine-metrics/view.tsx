@@ -133,7 +133,7 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
   const { result, trans, isRunning, isLocal } = props;
   const headline = headlineOf(result, isRunning, isLocal);
   const isTime = result.unit === 'seconds';
-  const bar = seenOf(stackedBar(headline.parts, headline.total));
+  const bar = seenOf(stackedBar(headline.parts, headline.length));
   const rows = functionRows(result, trans);
   const whole = longest(rows.map(row => row.total));
   const legend = legendOf(headline.parts, [

@@ -9,10 +9,16 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['CPU', trans => trans.__('CPU')],
   ['compute', trans => trans.__('compute')],
   ['compute, CPU not known', trans => trans.__('compute, CPU not known')],
-  ['waiting or blocked', trans => trans.__('waiting or blocked')],
+  [
+    'not on CPU, cause not known',
+    trans => trans.__('not on CPU, cause not known')
+  ],
   ['waiting for a core', trans => trans.__('waiting for a core')],
   ['waiting for the GIL', trans => trans.__('waiting for the GIL')],
-  ['blocked (I/O, sleep)', trans => trans.__('blocked (I/O, sleep)')],
+  [
+    'blocked (I/O, sleep, other tasks)',
+    trans => trans.__('blocked (I/O, sleep, other tasks)')
+  ],
   [
     'CPU or waiting, not told which',
     trans => trans.__('CPU or waiting, not told which')
@@ -41,7 +47,6 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['running', trans => trans.__('running')],
   ['missing', trans => trans.__('missing')],
   ['failed, cancelled or lost', trans => trans.__('failed, cancelled or lost')],
-  ['in vain', trans => trans.__('in vain')],
   // Why a thread is idle.
   ['nothing runnable', trans => trans.__('nothing runnable')],
   ['inputs in flight', trans => trans.__('inputs in flight')],
@@ -60,7 +65,7 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['CPU not known', trans => trans.__('CPU not known')],
   ['not on CPU', trans => trans.__('not on CPU')],
   ['data', trans => trans.__('data')],
-  ['the rest', trans => trans.__('the rest')],
+  ['other labels', trans => trans.__('other labels')],
   ['idle', trans => trans.__('idle')],
   ['still running', trans => trans.__('still running')],
   ['not accounted for', trans => trans.__('not accounted for')]

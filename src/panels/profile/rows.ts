@@ -237,7 +237,11 @@ export const THREAD_STATES = [
   { state: 'cpu', label: 'CPU', samples: 'onCore' },
   { state: 'core', label: 'waiting for a core', samples: 'waiting' },
   { state: 'gil', label: 'waiting for the GIL', samples: 'gil' },
-  { state: 'blocked', label: 'blocked (I/O, sleep)', samples: 'blocked' }
+  {
+    state: 'blocked',
+    label: 'blocked (I/O, sleep, other tasks)',
+    samples: 'blocked'
+  }
 ] as const;
 type ThreadState = (typeof THREAD_STATES)[number]['state'];
 

@@ -20,10 +20,18 @@ const KINDS_APART = 10.2;
 /** The pale ones are told apart by their patterns, and from everything else as kinds are. */
 const IDLE = '--sw-idle-fill';
 
+/** What tasks measure themselves: as many as there are looks for them. */
+const LABELS = Array.from({ length: 16 }, (_, i) => `step ${i}`);
+const LABEL = '--sw-label-';
+
 const everything = {
   unit: 'seconds',
-  wholeSeconds: 2 * (ACTIVITIES.length + IDLE_CAUSES.length),
-  byActivity: ACTIVITIES.map(activity => ({ activity, value: 1, share: null })),
+  wholeSeconds: 2 * (ACTIVITIES.length + LABELS.length + IDLE_CAUSES.length),
+  byActivity: [...ACTIVITIES, ...LABELS].map(activity => ({
+    activity,
+    value: 1,
+    share: null
+  })),
   idle: IDLE_CAUSES.map(cause => ({ cause, seconds: 1 })),
   gilErrorSeconds: 0
 } as unknown as FineMetricsResult;
@@ -65,11 +73,12 @@ function colourOf(fill: string, shade: Shade): Rgb {
 it('has all there can be', () => {
   expect(looks().map(({ label }) => label)).toEqual(
     expect.arrayContaining([
-      'waiting or blocked',
-      'blocked (I/O, sleep)',
+      'not on CPU, cause not known',
+      'blocked (I/O, sleep, other tasks)',
       'still running',
       'not accounted for',
-      'cause not known'
+      'cause not known',
+      ...LABELS
     ])
   );
   expect(looks().length).toBeGreaterThanOrEqual(20);
@@ -81,7 +90,10 @@ it.each(['light', 'dark'] as const)(
     const shown = looks();
     const alike = shown.flatMap((one, index) =>
       shown.slice(index + 1).flatMap(other => {
-        if (one.fill === IDLE && other.fill === IDLE) {
+        const isPatternApart =
+          (one.fill === IDLE || one.fill.includes(LABEL)) &&
+          one.fill === other.fill;
+        if (isPatternApart) {
           return one.pattern === other.pattern
             ? [`${one.label}, ${other.label}: ${one.pattern}`]
             : [];

@@ -21,6 +21,7 @@ import {
   headlineOf,
   idleParts,
   keepOrder,
+  looksOf,
   movedRows,
   type Part,
   partsOf,
@@ -109,12 +110,24 @@ describe('the bar', () => {
     expect(said(headlineOf(result).parts)).toEqual([
       ['cpu', 'CPU', 'CPU', '60.0 s', '15 %'],
       ['gil', 'waiting for the GIL', 'not on CPU', '40.0 s ±3.00 s', '10 %'],
-      ['blocked', 'blocked (I/O, sleep)', 'not on CPU', '10.0 s', '2.5 %'],
+      [
+        'blocked',
+        'blocked (I/O, sleep, other tasks)',
+        'not on CPU',
+        '10.0 s',
+        '2.5 %'
+      ],
       ['transfer', 'transfer, waited for', 'data', '20.0 s', '5.0 %'],
       ['import', 'importing modules', 'data', '13.0 s', '3.3 %'],
-      ['other', 'rest of the task', 'the rest', '8.00 s', '2.0 %'],
-      ['lost', 'failed, cancelled or lost', 'in vain', '9.00 s', '2.3 %'],
-      ['rest', 'not accounted for', 'the rest', '2 min 30 s', '38 %'],
+      ['other', 'rest of the task', 'rest of the task', '8.00 s', '2.0 %'],
+      [
+        'lost',
+        'failed, cancelled or lost',
+        'failed, cancelled or lost',
+        '9.00 s',
+        '2.3 %'
+      ],
+      ['rest', 'not accounted for', 'not accounted for', '2 min 30 s', '38 %'],
       ['idle:stopped', 'worker stopped', 'idle', '60.0 s', '15 %'],
       ['idle:paused', 'paused for memory', 'idle', '30.0 s', '7.5 %']
     ]);
@@ -268,19 +281,38 @@ describe('the bar', () => {
       ['CPU', '60.0 s', '15 %'],
       ['not on CPU, mostly waiting for the GIL', '50.0 s', '13 %'],
       ['data', '33.0 s', '8.3 %'],
-      ['the rest', '2 min 38 s', '40 %'],
-      ['in vain', '9.00 s', '2.3 %'],
+      ['rest of the task', '8.00 s', '2.0 %'],
+      ['failed, cancelled or lost', '9.00 s', '2.3 %'],
+      ['not accounted for', '2 min 30 s', '38 %'],
       ['idle', '90.0 s', '23 %']
     ]);
   });
 
-  it('is as long as what is in it, where that is more than there was', () => {
-    const more = { ...result, capacitySeconds: 240, wholeSeconds: 240 };
-    const { total, parts, groups } = headlineOf(more);
-    expect(total).toBe(160 + 90);
+  it('is as long as what is in it, where that is more than there was; shares are of what there was', () => {
+    const more = {
+      ...result,
+      capacitySeconds: 240,
+      wholeSeconds: 240,
+      wallSeconds: 48
+    };
+    const { total, length, parts, groups } = headlineOf(more);
+    expect([total, length]).toEqual([240, 160 + 90]);
+    expect(sum(parts.map(({ value }) => value))).toBe(length);
     expect(parts.map(({ id }) => id)).not.toContain('rest');
-    expect(sum(parts.map(({ share }) => share!))).toBeCloseTo(1, 12);
-    expect(plain(groups[0]!.shareText)).toBe('24 %');
+    expect(plain(groups[0]!.shareText)).toBe('25 %');
+    const row = functionRows(more, english).find(({ name }) => name === 'fit')!;
+    expect(row.share).toBe(80 / 240);
+    expect(tableOf(more, english).rows[0]![3]!.value).toBeCloseTo(
+      result.byFunction[0]!.total / 240,
+      12
+    );
+    expect(plain(footText(more, english))).toBe(
+      'capacity 4 min 00 s = wall 48.0 s × 5 threads · beyond it 10.0 s, by tasks that had left their threads to others · wall leaves out pauses'
+    );
+    // Of rounding nothing is said.
+    const rounded = { ...more, capacitySeconds: 249.9, wholeSeconds: 249.9 };
+    expect(headlineOf(rounded)).toMatchObject({ total: 250, length: 250 });
+    expect(footText(rounded, english)).not.toContain('beyond');
   });
 
   it('shows what is left over from half a tenth of a percent on', () => {
@@ -334,21 +366,73 @@ describe('the bar', () => {
         .groups.slice(0, 2)
         .map(group => groupWord(group, english));
     expect(words(2, 1)[0]).toBe('not on CPU, mostly waiting for the GIL');
-    expect(words(1, 2)[0]).toBe('not on CPU, mostly blocked (I/O, sleep)');
+    expect(words(1, 2)[0]).toBe(
+      'not on CPU, mostly blocked (I/O, sleep, other tasks)'
+    );
     expect(words(1.99, 1)[0]).toBe('not on CPU');
     expect(words(1, 1, 3)).toEqual(['not on CPU', 'transfer']);
     expect(words(3, 0)[0]).toBe('waiting for the GIL');
     // What has no causes of different kinds has its own word.
-    const [cpu, other] = headlineOf({
+    const [cpu] = headlineOf({
       ...result,
-      byActivity: [
-        { activity: 'thread-cpu', value: 9, share: null },
-        { activity: 'mine', value: 9, share: null },
-        { activity: 'yours', value: 1, share: null }
-      ]
+      byActivity: [{ activity: 'thread-cpu', value: 9, share: null }]
     }).groups;
     expect(groupWord(cpu!, english)).toBe('CPU');
-    expect(groupWord(other!, english)).toBe('the rest');
+  });
+
+  it('names the largest of the users’ labels, and another one if it is alone', () => {
+    const words = (labels: Record<string, number>) =>
+      headlineOf({
+        ...result,
+        byActivity: Object.entries(labels).map(([activity, value]) => ({
+          activity,
+          value,
+          share: null
+        }))
+      })
+        .groups.slice(0, -2)
+        .map(group => [groupWord(group, english), plain(group.text)]);
+    expect(words({ decode: 14 })).toEqual([['decode', '14.0 s']]);
+    expect(words({ download: 6, decode: 14, other: 1 })).toEqual([
+      ['rest of the task', '1.00 s'],
+      ['decode', '14.0 s'],
+      ['download', '6.00 s']
+    ]);
+    expect(words({ download: 6, decode: 14, parse: 2 })).toEqual([
+      ['decode', '14.0 s'],
+      ['other labels', '8.00 s']
+    ]);
+  });
+
+  it('has a look for each of the users’ labels, the same in all bars', () => {
+    const labels = [...'abcdefghijklmnop'].map(letter => `step ${letter}`);
+    const looks = looksOf([...labels, 'thread-cpu', 'idle:paused']);
+    expect([...looks.keys()]).toEqual(labels);
+    expect(new Set(looks.values()).size).toBe(16);
+    // The first four have a colour each.
+    const few = looksOf(labels.slice(3, 7));
+    expect(new Set([...few.values()].map(look => look % 4)).size).toBe(4);
+    // There is no look of its own for the 17th.
+    expect(looksOf([...labels, 'step q']).get('step q')).toBeLessThan(16);
+
+    const activities = { download: 1, decode: 2 };
+    const of = (shown: readonly Part[]) =>
+      shown.flatMap(({ id, role }) => ('label' in role ? [[id, role]] : []));
+    const measured: FineMetricsResult = {
+      ...result,
+      byActivity: [...labels, 'download', 'decode'].map(activity => ({
+        activity,
+        value: 1,
+        share: null
+      })),
+      byFunction: [{ ...result.byFunction[0]!, activities }]
+    };
+    const all = of(headlineOf(measured).parts);
+    expect(all).toHaveLength(18);
+    expect(all).toEqual(
+      expect.arrayContaining(of(functionRows(measured, english)[0]!.parts))
+    );
+    expect(all).toEqual(expect.arrayContaining(of(activityRows(measured))));
   });
 
   it('adds up activities that are told twice', () => {
@@ -368,17 +452,23 @@ describe('the bar', () => {
     );
     expect(said(parts)).toEqual([
       ['serialize', '(de)serialise', 'data', '11.0 s', '52 %'],
-      ['other', 'rest of the task', 'the rest', '4.00 s', '19 %'],
-      ['lost', 'failed, cancelled or lost', 'in vain', '2.00 s', '9.5 %'],
-      ['mine', 'mine', 'the rest', '1.00 s', '4.8 %'],
-      ['yours', 'yours', 'the rest', '3.00 s', '14 %']
+      ['other', 'rest of the task', 'rest of the task', '4.00 s', '19 %'],
+      [
+        'lost',
+        'failed, cancelled or lost',
+        'failed, cancelled or lost',
+        '2.00 s',
+        '9.5 %'
+      ],
+      ['mine', 'mine', 'other labels', '1.00 s', '4.8 %'],
+      ['yours', 'yours', 'other labels', '3.00 s', '14 %']
     ]);
     expect(parts.map(({ role }) => role)).toEqual([
       { kind: 'serialize' },
       { kind: 'other' },
       { kind: 'failed' },
-      { kind: 'other' },
-      { kind: 'other' }
+      { label: expect.any(Number) },
+      { label: expect.any(Number) }
     ]);
   });
 
@@ -455,7 +545,12 @@ describe('the bar', () => {
       byActivity: [{ activity: 'constructor', value: 3, share: null }]
     };
     expect(activityRows(own)).toMatchObject([
-      { id: 'constructor', label: 'constructor', group: 'the rest', value: 3 }
+      {
+        id: 'constructor',
+        label: 'constructor',
+        group: 'other labels',
+        value: 3
+      }
     ]);
     const { rows } = tableOf(own, english);
     const figures = rows.map(cells => cells[4]!.value);
@@ -559,8 +654,8 @@ describe('functions', () => {
         parts: [
           'cpu CPU CPU 20.0 s 25 %',
           'gil waiting for the GIL not on CPU 40.0 s 50 %',
-          'blocked blocked (I/O, sleep) not on CPU 10.0 s 13 %',
-          'lost failed, cancelled or lost in vain 10.0 s 13 %'
+          'blocked blocked (I/O, sleep, other tasks) not on CPU 10.0 s 13 %',
+          'lost failed, cancelled or lost failed, cancelled or lost 10.0 s 13 %'
         ]
       },
       {
@@ -591,7 +686,7 @@ describe('functions', () => {
         parts: [
           'transfer transfer, waited for data 9.00 s 30 %',
           'import importing modules data 13.0 s 43 %',
-          'other rest of the task the rest 8.00 s 27 %'
+          'other rest of the task rest of the task 8.00 s 27 %'
         ]
       }
     ]);

@@ -70,12 +70,14 @@ describe('the bar over everything', () => {
     // Durations are 32-bit numbers: a run and its parts differ by less than a microsecond.
     const other = headline.parts.find(({ id }) => id === 'other')?.value ?? 0;
     expect(other).toBeLessThan(1e-6 * run.boxes.length);
-    const groups = headline.groups.filter(({ group }) => group !== 'the rest');
+    const groups = headline.groups.filter(
+      ({ group }) => group !== 'rest of the task'
+    );
     expect(groups.map(({ group }) => group)).toEqual([
       'CPU',
       'not on CPU',
       'data',
-      'in vain',
+      'failed, cancelled or lost',
       'idle'
     ]);
   });
@@ -96,7 +98,7 @@ describe('the bar over everything', () => {
       ).toEqual({
         'waiting for a core': '2.00 s',
         'waiting for the GIL': '1.00 s ±250 ms',
-        'blocked (I/O, sleep)': '4.00 s'
+        'blocked (I/O, sleep, other tasks)': '4.00 s'
       });
     }
     expect(headlineOf(one).groups).toMatchObject([{ group: 'not on CPU' }]);
@@ -165,13 +167,12 @@ describe('the bar over everything', () => {
       'not on CPU, mostly waiting for a core'
     ]);
     expect(words({ core: 6, gil: 2, blocked: 2 })).toEqual(['not on CPU']);
-    expect(words({ blocked: 3 })).toEqual(['blocked (I/O, sleep)']);
+    expect(words({ blocked: 3 })).toEqual([
+      'blocked (I/O, sleep, other tasks)'
+    ]);
     expect(
       words({ transfer: 1, import: 8, 'thread-noncpu': 9, gil: 1 })
-    ).toEqual([
-      'not on CPU, mostly waiting or blocked',
-      'data, mostly importing modules'
-    ]);
+    ).toEqual(['not on CPU', 'data, mostly importing modules']);
     // Of the drawn run no part is most of it.
     expect(
       headlineOf(result)
@@ -194,7 +195,9 @@ describe('the bar over everything', () => {
     expect(headlineOf(half, true).groups).toMatchObject([
       { group: 'still running', shareText: '100\u00a0%' }
     ]);
-    expect(headlineOf(half).groups).toMatchObject([{ group: 'the rest' }]);
+    expect(headlineOf(half).groups).toMatchObject([
+      { group: 'not accounted for' }
+    ]);
   });
 
   it('is empty without dividing by nothing', () => {
@@ -267,7 +270,7 @@ describe('the lists', () => {
         CPU: expect.closeTo(seconds * onCore, 3),
         'waiting for a core': expect.closeTo(off * 0.5, 3),
         'waiting for the GIL': expect.closeTo(off * 0.2, 3),
-        'blocked (I/O, sleep)': expect.closeTo(off * 0.3, 3),
+        'blocked (I/O, sleep, other tasks)': expect.closeTo(off * 0.3, 3),
         ...Object.fromEntries(
           data
             .map(([label, kind]) => [label, drawn(name, [kind])] as const)

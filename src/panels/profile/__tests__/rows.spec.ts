@@ -288,7 +288,7 @@ describe('frames', () => {
       CPU: expect.closeTo(0.86, 2.5),
       'waiting for a core': expect.closeTo(0.14 * 0.3, 2.5),
       'waiting for the GIL': expect.closeTo(0.14 * 0.2, 2.5),
-      'blocked (I/O, sleep)': expect.closeTo(0.14 * 0.5, 2.5)
+      'blocked (I/O, sleep, other tasks)': expect.closeTo(0.14 * 0.5, 2.5)
     });
     expect(states('read_parquet').CPU).toBeCloseTo(0.36, 2.5);
     expect(
