@@ -2,6 +2,7 @@
 import * as React from 'react';
 import type { Trans } from '../../base/trans';
 import { FloatingCard } from '../floating-card';
+import { errorHead } from './error-head';
 import type { Hovered, LanePointer } from './pointer';
 import { cardOf } from './rows';
 
@@ -30,6 +31,8 @@ export function HoverCard(props: {
   const { box, detail } = hovered;
   const place = box.group === undefined ? undefined : groups.get(box.group);
   const card = cardOf(box, detail, trans, place);
+  // There is no room for a traceback: the drawer has it.
+  const error = card.error === '' ? null : errorHead(card.error, trans);
   return (
     <FloatingCard
       pointer={hovered}
@@ -56,7 +59,12 @@ export function HoverCard(props: {
           </React.Fragment>
         ))}
       </dl>
-      {card.error !== '' && <pre className="sw-card-error">{card.error}</pre>}
+      {error !== null && (
+        <pre className="sw-card-error">
+          <strong>{error.message}</strong>
+          {error.where === '' ? '' : `\n${error.where}`}
+        </pre>
+      )}
       <div className="sw-card-hint">{card.hint}</div>
     </FloatingCard>
   );

@@ -3,6 +3,9 @@ import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 import { act } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
+import { runDetail } from '../../../observer/folds/run-detail';
+import { drawRuns } from '../../../testing/run-from-text';
+import type { RunDetail } from '../../../wire/panel-link';
 import { SelectionModel } from '../../../feed/selection';
 import { HoverCard } from '../hover-card';
 import { layOutLanes } from '../lane-layout';
@@ -33,6 +36,7 @@ let root: Root;
 let lanes: HTMLElement;
 let model: TaskStreamModel;
 let pointer: LanePointer;
+let detail: RunDetail | null;
 let drawerTitle: { top: number; bottom: number };
 
 beforeEach(() => {
@@ -66,8 +70,9 @@ beforeEach(() => {
       .mockReturnValue(size);
   }
   model = new TaskStreamModel({}, () => 0);
+  detail = null;
   pointer = new LanePointer(model, new SelectionModel(), () =>
-    Promise.resolve(null)
+    Promise.resolve(detail)
   );
   pointer.attach(
     {
@@ -177,4 +182,29 @@ it('goes when the lanes scroll under the pointer', async () => {
     lanes.dispatchEvent(new Event('scroll'));
   });
   expect(page.querySelector('[role=tooltip]')).toBeNull();
+});
+
+it('says of a task that failed what went wrong and where, and leaves the traceback to the drawer', async () => {
+  const frames = Array.from(
+    { length: 5 },
+    (_, i) =>
+      `  File "/env/lib/python3.11/site-packages/dask/dataframe/core.py", line ${i}, in apply_and_enforce
+    df = func(*args, **kwargs)
+`
+  ).join('');
+  detail = {
+    ...runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!,
+    run: 7,
+    status: 'failed',
+    error: `Traceback (most recent call last):
+${frames}  File "orders.py", line 15, in check
+    raise ValueError("amount out of range")
+ValueError: amount out of range
+`
+  };
+  await cardAt(800, LANES.top + 30);
+  const error = page.querySelector('.sw-card-error')!;
+  expect(error.textContent).toBe(
+    'ValueError: amount out of range\norders.py:15, in check\n  raise ValueError("amount out of range")'
+  );
 });
