@@ -34,6 +34,9 @@ import type { Viewport } from './viewport';
 import { clockText, legendRows } from './rows';
 
 const ZOOM_STEP = 1.6;
+/** Room at each side of a task, in its durations: a jump shows what ran around it, a zoom the task itself. */
+const JUMP_ROOM = 2;
+const ZOOM_ROOM = 0.1;
 
 export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   private readonly _model: TaskStreamModel;
@@ -243,7 +246,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           context={this.context}
           slots={this._model.slots}
           trans={this.trans}
-          onShow={run => this._show(run)}
+          onShow={run => this._show(run, ZOOM_ROOM)}
         />
       </div>
     );
@@ -359,6 +362,17 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
       return;
     }
     this._show(run);
+    this._focusLanes();
+  }
+
+  /** So that their keys work after a jump, which left the focus on the button of its menu; not if it is elsewhere by now. */
+  private _focusLanes(): void {
+    const { activeElement } = document;
+    if (activeElement === document.body || this.node.contains(activeElement)) {
+      this.node
+        .querySelector<HTMLElement>('.sw-TaskStream-lanes')
+        ?.focus({ preventScroll: true });
+    }
   }
 
   /** Enter in `Find key`: the first match, then the next, and round. */
@@ -401,7 +415,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     }
   }
 
-  private _show(run: RunDetail): void {
+  private _show(run: RunDetail, room = JUMP_ROOM): void {
     this.context.selection.select({ kind: 'run', run: run.run });
     const worker = this._model.result?.workers.find(
       ({ name }) => name === run.worker
@@ -410,7 +424,8 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
       if (worker !== undefined && this._model.shown.rows !== undefined) {
         this._model.openGroup(worker.worker);
       }
-      this._model.show({ from: run.start, to: run.start + run.duration }, 2);
+      const range = { from: run.start, to: run.start + run.duration };
+      this._model.show(range, room);
     });
   }
 }

@@ -1,0 +1,110 @@
+/** From the panel's tools to a task: what is in view then, and what has the focus. */
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { act } from 'react';
+import { clusterInfo } from '../../../feed/__tests__/fake-feed';
+import { labContext } from '../../../lab/__tests__/lab-context';
+import { ask } from '../../../observer/__tests__/ask';
+import { runDetail } from '../../../observer/folds/run-detail';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { taskStreamPanel } from '..';
+import type { TaskStreamPanel } from '../panel';
+
+class ResizeObserverStub {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+}
+const log = drawnStore(firstLook());
+const run = runDetail(log, 100)!;
+
+let panel: TaskStreamPanel;
+let jump: (label: string) => Promise<void>;
+
+beforeEach(async () => {
+  Object.assign(globalThis, {
+    IS_REACT_ACT_ENVIRONMENT: true,
+    ResizeObserver: ResizeObserverStub
+  });
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo());
+  Object.assign(feed, { detail: () => Promise.resolve(run) });
+  panel = taskStreamPanel.create({
+    context: contexts.get({ name: 'first-look' }),
+    state: undefined
+  }) as TaskStreamPanel;
+  await act(async () => {
+    Widget.attach(panel, document.body);
+    feed.running[0]!.answer(ask(log, 'task-stream', { ended: true }));
+    MessageLoop.flush();
+  });
+  const { moreItems } = panel as unknown as {
+    moreItems(): readonly { label: string; run(): void }[];
+  };
+  jump = async label => {
+    await act(async () => {
+      moreItems
+        .call(panel)
+        .find(item => item.label === `Jump to: ${label}`)!
+        .run();
+    });
+    await act(async () => {
+      feed.running.at(-1)!.answer({ view: 'tasks', rows: [run], total: 1 });
+      await Promise.resolve();
+      MessageLoop.flush();
+    });
+  };
+});
+afterEach(() => act(async () => panel.dispose()));
+
+const inPanel = (selector: string) =>
+  panel.node.querySelector<HTMLElement>(selector)!;
+
+it.each(['First', 'Last', 'Longest', 'Next failed'])(
+  'after *%s* the lanes have the focus, so that their keys work',
+  async label => {
+    // As the menu leaves it.
+    inPanel('[aria-label="Jump to"]').focus();
+    await jump(label);
+    const { model } = panel;
+    expect(document.activeElement).toBe(inPanel('.sw-TaskStream-lanes'));
+    expect(inPanel('.sw-drawer')).not.toBeNull();
+    const press = (key: string) =>
+      act(async () => {
+        document.activeElement!.dispatchEvent(
+          new KeyboardEvent('keydown', { key, bubbles: true })
+        );
+      });
+    await press('f');
+    expect(model.isFollowing).toBe(true);
+    await press('Escape');
+    expect(inPanel('.sw-drawer')).toBeNull();
+  }
+);
+
+it('takes the focus from nothing outside the panel', async () => {
+  const elsewhere = document.body.appendChild(document.createElement('input'));
+  elsewhere.focus();
+  await jump('Longest');
+  expect(document.activeElement).toBe(elsewhere);
+  elsewhere.remove();
+});
+
+it('*Zoom to this task* shows little else, also after a jump', async () => {
+  const shareInView = () => {
+    const { from, to } = panel.model.view;
+    return run.duration / (to - from);
+  };
+  await jump('Next failed');
+  expect(shareInView()).toBeCloseTo(0.2);
+  await act(async () =>
+    [...panel.node.querySelectorAll('button')]
+      .find(({ textContent }) => textContent === 'Zoom to this task')!
+      .click()
+  );
+  const { from, to } = panel.model.view;
+  expect(shareInView()).toBeGreaterThan(0.75);
+  expect(from).toBeLessThan(run.start);
+  expect(to).toBeGreaterThan(run.start + run.duration);
+});
