@@ -11,6 +11,7 @@ import type { PanelContext } from '../panel-context';
 import { type Mark, markOf, Swatch } from '../mark';
 import { ToolButton } from '../toolbar';
 import { errorHead } from './error-head';
+import { passesFilter } from './task-query';
 import type { TaskStreamModel } from './model';
 import {
   attemptText,
@@ -39,17 +40,8 @@ export function SelectedTask(props: {
 }): JSX.Element | null {
   const { context, trans } = props;
   const { selection, feed, cluster } = context;
-  const [run, setRun] = React.useState(selection.selectedRun);
+  const run = useShownRun(context);
   const [answer, setAnswer] = React.useState<Answer>({ kind: 'waiting' });
-  React.useEffect(() => {
-    const onSelection = () => setRun(selection.selectedRun);
-    selection.changed.connect(onSelection);
-    // Between the drawing and this the selection may have changed.
-    onSelection();
-    return () => {
-      selection.changed.disconnect(onSelection);
-    };
-  }, [selection]);
   const clusterId = cluster.current?.cluster;
   React.useEffect(() => {
     if (run === null || clusterId === undefined) {
@@ -111,6 +103,49 @@ export function SelectedTask(props: {
       )}
     </Drawer>
   );
+}
+
+/**
+ * The selected run. One that was selected before the chart was there, as on a cluster to which the panel returns, is shown
+ * again if it passes the filter, which may have changed meanwhile; else it is selected no longer.
+ */
+function useShownRun(context: PanelContext): number | null {
+  const { selection } = context;
+  const [run, setRun] = React.useState(() =>
+    selection.isFiltered ? null : selection.selectedRun
+  );
+  React.useEffect(() => {
+    const had = selection.selectedRun;
+    let isWaiting = had !== null && selection.isFiltered;
+    const onSelection = () => {
+      if (!isWaiting || selection.selectedRun !== had) {
+        isWaiting = false;
+        setRun(selection.selectedRun);
+      }
+    };
+    selection.changed.connect(onSelection);
+    // Between the drawing and this the selection may have changed.
+    onSelection();
+    if (had !== null && isWaiting) {
+      const end = (passes: boolean) => {
+        if (isWaiting) {
+          isWaiting = false;
+          if (passes) {
+            setRun(had);
+          } else {
+            selection.select(null);
+          }
+        }
+      };
+      // Without an answer the drawer says why there is none.
+      passesFilter(context, had).then(end, () => end(true));
+    }
+    return () => {
+      isWaiting = false;
+      selection.changed.disconnect(onSelection);
+    };
+  }, [context, selection]);
+  return run;
 }
 
 function RunFacts(props: {

@@ -64,3 +64,22 @@ export function askTasks(
     );
   });
 }
+
+/** More tasks than this are not asked for to find one. */
+const MOST = 500;
+
+/** Whether a run is among those that the selection leaves. */
+export async function passesFilter(
+  context: PanelContext,
+  run: number
+): Promise<boolean> {
+  const cluster = context.cluster.current;
+  const detail =
+    cluster === null ? null : await context.feed.detail(cluster.cluster, run);
+  if (detail === null) {
+    return false;
+  }
+  const rows = await askTasks(context, { search: detail.key, limit: MOST });
+  // Of too many whose keys contain this one it may be one that was not told.
+  return rows.length === MOST || rows.some(row => row.run === run);
+}

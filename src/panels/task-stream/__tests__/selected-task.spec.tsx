@@ -21,7 +21,9 @@ afterEach(() => done?.());
 /** The drawer of a run, below lanes. */
 async function shown(
   run: RunDetail,
-  slots: ReadonlyMap<string, { slot: number; round: number }> = new Map()
+  slots: ReadonlyMap<string, { slot: number; round: number }> = new Map(),
+  /** Selected before there was a chart. */
+  before?: (selection: SelectionModel) => void
 ): Promise<{ page: HTMLElement; feed: FakeFeed; selection: SelectionModel }> {
   Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
   const feed = new FakeFeed();
@@ -29,6 +31,7 @@ async function shown(
   Object.assign(feed, { detail: () => Promise.resolve(run) });
   const selection = new SelectionModel();
   selection.select({ kind: 'run', run: run.run });
+  before?.(selection);
   const context = {
     feed,
     cluster: new ClusterRef({ feed, target: {}, notebookOf: () => undefined }),
@@ -218,5 +221,62 @@ describe('the focus', () => {
     await act(async () => selection.select(null));
     expect(document.activeElement).toBe(elsewhere);
     elsewhere.remove();
+  });
+});
+
+describe('a task that was selected before the panel came back to its cluster', () => {
+  const log = drawRuns('0/0 aaaa.bbbb', {
+    tasks: { a: { function: 'load' }, b: { function: 'check' } }
+  });
+  const run = runDetail(log, 0)!;
+  const back = (name: string) =>
+    shown(run, undefined, selection => selection.toggleFunction(name));
+  const drawer = (page: HTMLElement) => page.querySelector('.sw-drawer');
+  const tellRows = (feed: FakeFeed, rows: RunDetail[]) =>
+    act(async () => {
+      const watch = feed.running[0]!;
+      expect(watch.spec).toMatchObject({
+        view: 'tasks',
+        params: { search: run.key }
+      });
+      watch.answer({ view: 'tasks', rows, total: rows.length });
+    });
+
+  it('is shown again at once without a filter', async () => {
+    const { page, feed } = await shown(run);
+    expect(drawer(page)).not.toBeNull();
+    expect(feed.watches).toEqual([]);
+  });
+
+  it('is shown again under a filter that it passes', async () => {
+    const { page, feed, selection } = await back('load');
+    expect(drawer(page)).toBeNull();
+    await tellRows(feed, [run]);
+    expect(drawer(page)!.textContent).toContain(run.key);
+    expect(selection.selectedRun).toBe(run.run);
+  });
+
+  it('is selected no longer under one that leaves it out', async () => {
+    const { page, feed, selection } = await back('check');
+    await tellRows(feed, []);
+    expect(drawer(page)).toBeNull();
+    expect(selection.selectedRun).toBeNull();
+  });
+
+  it('does not wait if it is another that is clicked on', async () => {
+    const { page, feed, selection } = await back('check');
+    const other = runDetail(log, 1)!;
+    Object.assign(feed, { detail: () => Promise.resolve(other) });
+    await act(async () => selection.select({ kind: 'run', run: other.run }));
+    expect(drawer(page)!.textContent).toContain(other.key);
+    await tellRows(feed, []);
+    expect(selection.selectedRun).toBe(other.run);
+    expect(drawer(page)).not.toBeNull();
+  });
+
+  it('is shown if nobody answers whether it passes', async () => {
+    const { page, feed } = await back('check');
+    await act(async () => feed.running[0]!.fail('The observer is gone.'));
+    expect(drawer(page)).not.toBeNull();
   });
 });
