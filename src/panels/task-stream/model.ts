@@ -8,7 +8,7 @@ import type { JSONObject } from '@lumino/coreutils';
 import { type ISignal, Signal } from '@lumino/signaling';
 import { Disposing } from '../../feed/disposing';
 import type { IWatch, TileData } from '../../feed/feed-types';
-import type { TaskStreamResult } from '../../wire/panel-link';
+import type { Filter, TaskStreamResult } from '../../wire/panel-link';
 import { type Shown, shownLanes } from './lane-groups';
 import { BAND_LEVELS, type BandRow, placedBands, slotsByName } from './rows';
 import { levelFor, tilesFor, type TileRange } from './tile-plan';
@@ -59,6 +59,9 @@ export class TaskStreamModel extends Disposing {
   private _view: Viewport = { from: 0, to: 1 };
   private _isFollowing = true;
   private _followed: Followed = 'newest';
+  /** Where the newest work begins under the filter, as told. */
+  private _newestFrom = -Infinity;
+  private _filter = '';
   /** Up to where the whole run is shown, and its newest work. */
   private _grown = 0;
   private _grownNewest = 0;
@@ -88,15 +91,14 @@ export class TaskStreamModel extends Disposing {
       this._opened = state.opened;
     }
     const { from, to } = state;
-    if (
-      state.paused === true &&
-      typeof from === 'number' &&
-      typeof to === 'number' &&
-      to > from
-    ) {
-      this._view = { from, to };
-      this._isFollowing = false;
-      this._followed = 'width';
+    if (typeof from === 'number' && typeof to === 'number' && to > from) {
+      if (state.paused === true || state.followed === 'width') {
+        this._view = { from, to };
+        this._isFollowing = state.paused !== true;
+        this._followed = 'width';
+      } else if (state.followed === 'whole') {
+        this._followed = 'whole';
+      }
     }
   }
 
@@ -116,9 +118,25 @@ export class TaskStreamModel extends Disposing {
       collapsed: [...this._collapsed],
       opened: this._opened,
       paused: !this._isFollowing,
+      followed: this._followed,
       from: this._view.from,
       to: this._view.to
     };
+  }
+
+  /**
+   * A task that is told of at its end alone may have begun before the last pause, which then was none: the view must not leap back for that.
+   *
+   *     told at first    ████ · · · · · ████        from here on ►
+   *     at last            █████████████████
+   */
+  private _setNewestFrom(result: TaskStreamResult, filter: string): void {
+    const { newestFrom = -Infinity, to } = result;
+    const isKept = filter === this._filter && this._newestFrom < to;
+    this._newestFrom = isKept
+      ? Math.max(this._newestFrom, newestFrom)
+      : newestFrom;
+    this._filter = filter;
   }
 
   private _setBands(result: TaskStreamResult): void {
@@ -163,12 +181,14 @@ export class TaskStreamModel extends Disposing {
     return this._slotsVersion;
   }
 
-  setResult(result: TaskStreamResult): void {
+  /** @param filter - what the answer is of. */
+  setResult(result: TaskStreamResult, filter: Filter = {}): void {
     if (result === this._result) {
       return;
     }
     const isFirst = this._result === null;
     this._result = result;
+    this._setNewestFrom(result, JSON.stringify(filter));
     this._arrivedAt = this._clock();
     this._setBands(result);
     this._shown = shownLanes(result, this._opened);
@@ -307,7 +327,7 @@ export class TaskStreamModel extends Disposing {
 
   private get _newestExtent(): Extent {
     const { from, to } = this.extent;
-    return { from: this._result?.newestFrom ?? from, to };
+    return { from: Math.max(from, this._newestFrom), to };
   }
 
   /** History is shown whole; of what goes on, the newest. */
@@ -466,6 +486,7 @@ export class TaskStreamModel extends Disposing {
     this._collapsed = new Set();
     this._unfoldsBands = false;
     this.openGroup(null);
+    this._newestFrom = this._result?.newestFrom ?? -Infinity;
     this.reset();
   }
 

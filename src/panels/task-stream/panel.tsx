@@ -94,7 +94,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     this._logId = snapshot.logId;
     this._model.setWatch(this.watch);
     if (snapshot.result.view === 'task-stream') {
-      this._model.setResult(snapshot.result);
+      this._model.setResult(snapshot.result, this.context.selection.filter);
       if (isOtherLog) {
         // The next run of the same notebook, or another cluster.
         this._model.beginAnew();

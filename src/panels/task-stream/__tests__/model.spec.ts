@@ -164,6 +164,32 @@ describe('following', () => {
     });
   });
 
+  it('does not leap back if a task is told of that went on through the pause', () => {
+    const told = (newestFrom: number, to = 30) => ({
+      ...result,
+      newestFrom,
+      to
+    });
+    const model = new TaskStreamModel();
+    model.setResult(told(20));
+    expect(model.view.from).toBeGreaterThan(19);
+    model.setResult(told(0));
+    expect(model.view.from).toBeGreaterThan(19);
+    // It goes on with the next stretch.
+    model.setResult(told(60, 70));
+    expect(model.view.from).toBeGreaterThan(59);
+    // Other tasks have other stretches: those of a filter, of another log, and those that are left where the newest was taken back.
+    model.setResult(told(20, 70), { functions: ['inc'] });
+    expect(model.view.from).toBeLessThan(21);
+    expect(model.view.from).toBeGreaterThan(19);
+    model.setResult(told(0, 15), { functions: ['inc'] });
+    expect(model.view.from).toBeLessThan(1);
+    model.setResult(told(20), { functions: ['inc'] });
+    model.setResult(told(5, 30), { functions: ['inc'] });
+    model.beginAnew();
+    expect(model.view.from).toBeLessThan(6);
+  });
+
   it('shows an ended run to its end', () => {
     const { model } = modelWith();
     model.setResult(ended);
@@ -274,6 +300,33 @@ describe('what a reload brings back', () => {
     expect(again.isFollowing).toBe(false);
     expect(again.colourBy).toBe('kind');
     expect([...again.collapsed]).toEqual([2]);
+  });
+
+  it('is what is followed: the whole run with its pauses, a chosen width, or the newest', () => {
+    const late = { ...result, newestFrom: 20 };
+    const reloaded = (chosen: (model: TaskStreamModel) => void) => {
+      const model = new TaskStreamModel();
+      model.setResult(late);
+      chosen(model);
+      const again = new TaskStreamModel(
+        JSON.parse(JSON.stringify(model.savedState()))
+      );
+      again.setResult(late);
+      expect(again.isFollowing).toBe(true);
+      return again;
+    };
+    const whole = reloaded(model => model.fit());
+    expect(whole.view).toEqual(whole.whole);
+    expect(whole.view.from).toBeLessThanOrEqual(result.from);
+    const width = reloaded(model => {
+      model.setView({ from: 21, to: 25 });
+      model.setFollowing(true);
+    });
+    expect(width.view.to - width.view.from).toBeCloseTo(4, 9);
+    expect(width.view.to).toBeGreaterThan(result.to);
+    const newest = reloaded(() => undefined);
+    expect(newest.view.from).toBeGreaterThan(19);
+    expect(newest.view.to).toBeGreaterThan(result.to);
   });
 
   it('is nothing of what another version wrote', () => {
