@@ -28,7 +28,8 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   tasks: [...NAMES, 'runs', 'parts', 'events'],
   records: [...NAMES, 'runs', 'parts', 'events'],
   'fine-metrics': [...WORK, 'fine', 'meters'],
-  profile: [...NAMES, 'samples', 'fine'],
+  // What ran tells what share of the samples waited for the interpreter lock, and how often a busy thread was sampled.
+  profile: [...NAMES, 'samples', 'fine', 'runs', 'parts', 'running'],
   memory: [...NAMES, 'memory', 'stored', 'memoryRuns', 'memorySamples'],
   transfers: ['transfers', 'workers'],
   system: ['system', 'workers']
