@@ -38,9 +38,9 @@ export class FileSlots {
       .filter(file => !this._slots.has(file))
       .sort((a, b) => this._weight(b) - this._weight(a) || (a < b ? -1 : 1));
     for (const file of waiting) {
-      // Who had to leave may be heavy enough for another one's; it then waits behind all others.
+      // Who had to leave may be heavy enough for another one's; it then waits behind all others. Each that leaves had half of the weight.
       const left = this._give(file);
-      if (samples.has(left)) {
+      if (left !== '') {
         waiting.push(left);
       }
     }
