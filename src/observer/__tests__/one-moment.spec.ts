@@ -169,6 +169,21 @@ function accountOf(
   };
 }
 
+/** Functions of which own tasks run, and no task has ended. */
+function firstOf(
+  steps: readonly Step[],
+  isOwn: (task: Task) => boolean
+): string[] {
+  const ended = steps.flatMap(step => ('ended' in step ? [step.ended] : []));
+  const hasEnded = new Set([...early, ...ended].map(task => task.function));
+  const first = steps.flatMap(step =>
+    'begun' in step && isOwn(step.begun) && !hasEnded.has(step.begun.function)
+      ? [FUNCTIONS[step.begun.function]!]
+      : []
+  );
+  return [...new Set(first)].sort();
+}
+
 const SELECTIONS: readonly [Filter, isOwn: (task: Task) => boolean][] = [
   [{}, () => true],
   [{ workers: [1] }, ({ lane }) => lane >= 2],
@@ -297,6 +312,9 @@ describe('an answer while tasks end', () => {
         othersRunning: all.running - own.running
       });
       expect(result.running).toHaveLength(own.running);
+      expect(
+        result.functions.flatMap(({ name, isFirst }) => (isFirst ? [name] : []))
+      ).toEqual(firstOf(before, isOwn));
       const sum = (figures: readonly number[]): number =>
         figures.reduce((total, each) => total + each, 0);
       expect(sum(result.workers.map(({ busy }) => busy))).toEqual(

@@ -111,7 +111,6 @@ describe('a fold in slices', () => {
     ],
     ['system', 'system', result => (result as SystemResult).lines[0]!.rows],
     ['profile', 'samples', result => (result as ProfileResult).samples],
-    // The newest sample that is drawn, and so the end of the line.
     // The newest sample that is drawn: the end of the line.
     [
       'memory',

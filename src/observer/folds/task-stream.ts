@@ -52,13 +52,14 @@ export function* foldTaskStream(
   const { log, moment, now, ended } = context;
   const { begin: from, end: to } = moment;
   const running = runningOf(context);
+  const first = firstRunning(log, running);
   const bands = bandsOf(context);
   const workers = workersOf(context);
   const settledBefore = log.settledBefore(ended);
   const stretches = stretchesOf(context);
   const { lateSeq, runCount } = log;
   const cells = yield* fineCells({ ...context, time: 'all' });
-  const functions = functionsOf(context, cells.held, running);
+  const functions = functionsOf(context, cells.held, running, first);
   const scan = yield* scanStrip(context, from, to);
   const newestStart = running.reduce(
     (newest, { started }) => Math.max(newest, started),
@@ -359,7 +360,8 @@ export function newestProcessMemory(log: LogStore): Map<number, number> {
 function functionsOf(
   context: FoldContext,
   held: ActivityCells,
-  running: TaskStreamResult['running']
+  running: TaskStreamResult['running'],
+  first: ReadonlySet<string>
 ): TaskStreamResult['functions'] {
   const { log } = context;
   const sums = new Map<string, { seconds: number; executions: number }>();
@@ -379,34 +381,28 @@ function functionsOf(
     }
   }
   const colourOf = coloursOf(log);
-  const isFirst = firstRunning(log, running, sums);
   return [...sums]
     .sort(([a, x], [b, y]) => y.seconds - x.seconds || (a < b ? -1 : 1))
     .map(([name, sum]) => ({
       name,
       ...colourOf(name),
       ...sum,
-      ...(isFirst(name) ? { isFirst: true as const } : {})
+      ...(first.has(name) ? { isFirst: true as const } : {})
     }));
 }
 
-/** Which functions run for the first time: of those of which no run of the selection has ended, those of which none of the whole log has. */
+/** The functions that run for the first time: no run of them has ended, whatever is selected. As of now: sums of the log go on. */
 function firstRunning(
   log: LogStore,
-  running: TaskStreamResult['running'],
-  sums: ReadonlyMap<string, { readonly executions: number }>
-): (name: string) => boolean {
-  const names = new Set(
-    running
-      .map(({ function: name }) => name)
-      .filter(name => sums.get(name)!.executions === 0)
-  );
+  running: TaskStreamResult['running']
+): ReadonlySet<string> {
+  const names = new Set(running.map(({ function: name }) => name));
   for (let cell = 0; cell < log.held.length && names.size > 0; cell++) {
     if (log.held.executions(cell) > 0) {
       names.delete(log.name(log.held.function(cell)));
     }
   }
-  return name => names.has(name);
+  return names;
 }
 
 function runningOf(context: FoldContext): TaskStreamResult['running'] {
