@@ -496,6 +496,12 @@ export type RunDetail = Pick<
     readonly status: WordOf<typeof RunStatus> | 'running';
     readonly error?: string;
     readonly parts: readonly PartDetail[];
+    /** What the run measured itself, added up by label and unit, in the order in which they were first told; absent: nothing, or not told. */
+    readonly measured?: readonly {
+      readonly label: string;
+      readonly unit: string;
+      readonly value: number;
+    }[];
   };
 export type PartDetail = Pick<PartRow, 'offset' | 'duration'> &
   OrUnknown<Pick<PartRow, 'cpu' | 'bytes'>> & {

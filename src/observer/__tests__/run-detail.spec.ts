@@ -53,6 +53,41 @@ describe('the detail of a run', () => {
     expect(runDetail(log, 1 << 20)).toBeNull();
   });
 
+  it('has what it measured itself, added up, in the order of the first of each', () => {
+    const log = logWith(RUN);
+    const meter = (label: number, unit: number, value: number, run = 3) => ({
+      run,
+      label,
+      unit,
+      value,
+      cpu: NaN
+    });
+    [
+      rowsToBlock(
+        3,
+        'names',
+        ['download', 'decode', 'seconds', 'rows'].map((text, id) => ({
+          id,
+          text
+        }))
+      ),
+      rowsToBlock(4, 'meters', [
+        meter(0, 2, 1.5),
+        meter(3, 3, 7),
+        meter(1, 2, 9, 4),
+        meter(1, 2, 2),
+        meter(0, 2, 0.25)
+      ])
+    ].forEach(block => ingestBlock(log, block));
+    expect(runDetail(log, 0)!.measured).toEqual([
+      { label: 'download', unit: 'seconds', value: 1.75 },
+      { label: 'rows', unit: 'rows', value: 7 },
+      { label: 'decode', unit: 'seconds', value: 2 }
+    ]);
+    // Rows of the table twin are short.
+    expect(runDetail(log, 0, true)).not.toHaveProperty('measured');
+  });
+
   it('has its longest parts, in the order in which they ran', () => {
     // 1, 8, 15, … of 2,101 unlike durations.
     const parts = Array.from({ length: 2101 }, (_, i) => ({

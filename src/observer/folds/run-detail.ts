@@ -21,6 +21,8 @@ export function known(value: number): number | null {
 /** Parts in the answer of `detail`, and in a row of the table twin: 500 rows must fit in one message of the panel link. */
 const MOST_PARTS = 2000;
 const SHORT_PARTS = 4;
+/** Labels with units of what a run measured itself. */
+const MOST_MEASURED = 200;
 /** Characters of an error there. */
 const SHORT_ERROR = 200;
 
@@ -45,6 +47,7 @@ export function runDetail(
   const status = STATUSES[columns.status[i]!] ?? 'ok';
   const error = status === 'failed' ? errorOf(log, run, inShort) : undefined;
   const client = ownerOf(columns.span[i]!);
+  const measured = inShort ? [] : measuredBy(log, run);
   const mostParts = inShort ? SHORT_PARTS : MOST_PARTS;
   return {
     run,
@@ -65,8 +68,34 @@ export function runDetail(
     waitThread: known(columns.waitThread[i]!),
     nbytes: known(columns.nbytes[i]!),
     ...(error === undefined ? {} : { error }),
-    parts: longestParts(log, run, mostParts).map(part => partDetail(log, part))
+    parts: longestParts(log, run, mostParts).map(part => partDetail(log, part)),
+    ...(inShort || measured.length === 0 ? {} : { measured })
   };
+}
+
+/** The first labels that it told, each with its sum. */
+function measuredBy(
+  log: LogStore,
+  run: number
+): NonNullable<RunDetail['measured']> {
+  const sums = new Map<
+    string,
+    { label: number; unit: number; value: number }
+  >();
+  for (const { label, unit, value } of [...log.metersOf(run)].reverse()) {
+    const id = `${label} ${unit}`;
+    const sum = sums.get(id);
+    if (sum !== undefined) {
+      sum.value += value;
+    } else if (sums.size < MOST_MEASURED) {
+      sums.set(id, { label, unit, value });
+    }
+  }
+  return [...sums.values()].map(({ label, unit, value }) => ({
+    label: log.name(label),
+    unit: log.name(unit),
+    value
+  }));
 }
 
 /** In the order in which they ran. */

@@ -13,6 +13,7 @@ import type {
 } from '../../wire/panel-link';
 import {
   cellOf,
+  formatAmount,
   formatBytes,
   formatCount,
   formatDuration,
@@ -817,6 +818,26 @@ const PART_KINDS: Readonly<Record<string, PartRow['kind']>> = {
   deserialize: 'serialize',
   serialize: 'serialize'
 };
+
+/** What the task measured itself: "decode 1.20 s, rows 1,000"; '' for most. */
+export function measuredText({ measured = [] }: RunDetail): string {
+  return measured
+    .map(({ label, unit, value }) => {
+      switch (unit) {
+        case 'seconds':
+          return `${label} ${formatDuration(value)}`;
+        case 'bytes':
+          return `${label} ${formatBytes(value)}`;
+        case 'count':
+          return `${label} ${formatAmount(value)}`;
+        default:
+          return unit === label
+            ? `${label} ${formatAmount(value)}`
+            : `${label} ${formatAmount(value)} ${unit}`;
+      }
+    })
+    .join(', ');
+}
 
 /** Parts that held the thread, in order, filled up to the run's duration; then what ran behind other work. */
 export function partRows(run: RunDetail, trans: Trans): PartRow[] {

@@ -16,6 +16,7 @@ import type { TaskStreamModel } from './model';
 import {
   attemptText,
   fusedWith,
+  measuredText,
   type PartRow,
   partRows,
   placeText,
@@ -161,6 +162,7 @@ function RunFacts(props: {
   const total = held.reduce((sum, part) => sum + part.seconds, 0) || 1;
   const waits = waitText(run, trans);
   const fused = fusedWith(run);
+  const measured = measuredText(run);
   const duration = formatDuration(run.duration);
   // First of all: a drawer of usual height has no room for a traceback below the rest.
   const head = run.error === undefined ? null : errorHead(run.error, trans);
@@ -239,6 +241,11 @@ function RunFacts(props: {
               )}
           {waits === '' ? '' : ` · ${trans.__('waited: %1', waits)}`}
         </div>
+        {measured !== '' && (
+          <div className="sw-drawer-where">
+            {trans.__('it measured: %1', measured)}
+          </div>
+        )}
         {head !== null && run.error?.trim() !== head.message && (
           <pre className="sw-drawer-traceback">{run.error}</pre>
         )}

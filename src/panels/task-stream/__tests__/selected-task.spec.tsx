@@ -139,6 +139,28 @@ it('paints computing in the colours of its functions, bar and legend alike', asy
   ).toBe('var(--sw-fn-7)');
 });
 
+it('tells what the task measured itself', async () => {
+  const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
+  const text = async (measured?: RunDetail['measured']) => {
+    const { page } = await shown({ ...run, measured });
+    const all = page.querySelector('.sw-drawer-body')!.textContent!;
+    await done!();
+    return all.replaceAll('\u00a0', ' ');
+  };
+  expect(
+    await text([
+      { label: 'decode', unit: 'seconds', value: 1.2 },
+      { label: 'read', unit: 'bytes', value: 2 ** 20 },
+      { label: 'pages', unit: 'count', value: 3 },
+      { label: 'rows', unit: 'rows', value: 1000 },
+      { label: 'oven', unit: 'degrees', value: 180 }
+    ])
+  ).toContain(
+    'it measured: decode 1.20 s, read 1.00 MiB, pages 3, rows 1,000, oven 180 degrees'
+  );
+  expect(await text()).not.toContain('measured');
+});
+
 describe('a task that failed', () => {
   const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
   const shownWith = async (error: string) => {
