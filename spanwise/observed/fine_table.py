@@ -68,9 +68,10 @@ def fine_table(
     aside = [f"{what} {_amount(value, unit)}" for what, value in (beside or {}).items() if value]
     if aside:
         lines.append(f"Beside these: {', '.join(aside)}")
-    if entries:
-        further = "".join(f", .by_activity({each!r})" for each in others)
-        lines.append(f"Ask .by_function(){further} or .to_pandas()")
+    asks = [".by_function()"] if rows else []
+    asks += [f".by_activity({each!r})" for each in others]
+    if asks:
+        lines.append(f"Ask {', '.join(asks)} or .to_pandas()")
     lines += [f"Note: {one_line(note)}" for note in notes]
     return "\n".join(lines)
 

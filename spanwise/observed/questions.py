@@ -114,12 +114,14 @@ class FineMetrics(Mapping[FineKey, float]):
         if unit == "seconds":
             # What tasks held threads for: that makes a whole.
             everything = sum(activities.values())
+            user = sum(self.by_activity(unit, "user").values())
             activities = self.by_activity(unit, "execute")
             functions = self.by_function(unit, "execute")
             idle = sum(self.by_activity(unit, "idle").values())
             beside = {
                 "threads were idle": self.get((*IDLE, unit), idle),
-                "behind other work": everything - sum(activities.values()),
+                "behind other work": everything - user - sum(activities.values()),
+                "told by tasks beyond their runs": user,
             }
         return fine_table(len(self), len(functions), activities, unit, beside, others, self.notes)
 

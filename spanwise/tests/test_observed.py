@@ -107,6 +107,24 @@ def test_fine_metrics_are_shown_as_a_short_table() -> None:
     assert "none  -1.000 s" in repr(FineMetrics(nothing, {}))
 
 
+def test_what_tasks_told_beyond_their_runs_is_not_behind_other_work() -> None:
+    told: dict[FineKey, float] = {
+        ("execute", "f", "thread-cpu", "seconds"): 1.0,
+        ("user", "f", "wait for licence", "seconds"): 100.0,
+    }
+    own = "Beside these: told by tasks beyond their runs 100.000 s"
+    assert repr(FineMetrics(told, {})).splitlines()[2:] == [
+        own,
+        "Ask .by_function() or .to_pandas()",
+    ]
+    sent: dict[FineKey, float] = {**told, ("get-data", "", "network", "seconds"): 2.0}
+    assert "Beside these: behind other work 2.000 s, told" in repr(FineMetrics(sent, {}))
+    # Where no function has anything there is none to ask for.
+    alone = dict([*told.items()][1:])
+    assert repr(FineMetrics(alone, {})).splitlines() == ["1 fine metric", own]
+    assert repr(FineMetrics({("execute", "f", "a", "seconds"): 0.0}, {})) == "1 fine metric"
+
+
 @given(
     st.dictionaries(
         st.tuples(
