@@ -106,6 +106,7 @@ export class Holds {
     return this._lastGrant;
   }
 
+  /** Whoever says so: a worker's answer is adopted by a client in its task. */
   letGo(grants: readonly number[]): void {
     for (const number of grants) {
       const grant = this._grants.get(number);
@@ -114,13 +115,21 @@ export class Holds {
     }
   }
 
+  /** An owner says that nobody took what was granted to it. */
+  giveUp(number: number, owner: object): void {
+    if (this._grants.get(number)?.owner === owner) {
+      this.letGo([number]);
+    }
+  }
+
   /**
    * A value comes back from somebody on whose way it was held, to be kept again.
    *
    * @returns the value as it was given, with its futures; the content itself, if none were in it.
    */
-  takeBack(number: number, content: Uint8Array): Uint8Array {
-    const given = this._grants.get(number)?.values ?? [];
+  takeBack(number: number, content: Uint8Array, owner: object): Uint8Array {
+    const grant = this._grants.get(number);
+    const given = grant?.owner === owner ? grant.values : [];
     // The last one first: so they come back.
     const index = given.findLastIndex(value => isEqual(value, content));
     const [value] = index < 0 ? [] : given.splice(index, 1);

@@ -99,7 +99,7 @@ export class SharedState {
         'giveUp'
       >['fields'];
       this._primitives.giveUp(request, sharer, at);
-      this._holds?.letGo([hold]);
+      this._holds?.giveUp(hold, sharer);
     } else {
       const { seconds, hold, ...call } = message.fields as Message<
         'client',
@@ -111,7 +111,7 @@ export class SharedState {
       const copy = message.blobs[0]?.slice() ?? nothing;
       const value =
         call.what === 'putBack'
-          ? (this._holds?.takeBack(hold, copy) ?? copy)
+          ? (this._holds?.takeBack(hold, copy, sharer) ?? copy)
           : copy;
       const why = this._attach(value, message);
       if (why === '') {

@@ -111,7 +111,11 @@ describe('what the scheduler wants itself', () => {
               const number = [...grants.keys()].find(each => !empty.has(each));
               const { which: granted = which } = grants.get(number ?? 7) ?? {};
               const content = Uint8Array.of(granted);
-              const value = f.holds.takeBack(number ?? 7, content);
+              const value = f.holds.takeBack(
+                number ?? 7,
+                content,
+                owners[grants.get(number ?? 7)?.owner ?? 0]!
+              );
               if (number === undefined) {
                 expect(value).toBe(content);
               } else {
@@ -175,6 +179,24 @@ describe('what the scheduler wants itself', () => {
     expect(f.holds.size).toBe(0);
   });
 
+  it('is let go, and comes back, by a word of whom it was granted to alone', () => {
+    const fixture = new Fixture();
+    const value = fixture.value([2], 5);
+    const [owner, other] = [{}, {}];
+    const grant = fixture.holds.grant(owner, [value]);
+    const content = Uint8Array.of(5);
+    expect(fixture.holds.takeBack(grant, content, other)).toBe(content);
+    fixture.holds.giveUp(grant, other);
+    fixture.turn();
+    expect([...fixture.wanted]).toEqual([fixture.tasks[2]]);
+    expect(fixture.holds.takeBack(grant, content, owner)).toBe(value);
+    fixture.holds.took(value);
+    fixture.holds.giveUp(grant, owner);
+    fixture.holds.gave(value);
+    fixture.turn();
+    expect(fixture.wanted.size).toBe(0);
+  });
+
   it('is refused of tasks that are not known any more', () => {
     const f = new Fixture();
     const why = f.holds.attach(new Uint8Array(1), {
@@ -207,9 +229,10 @@ describe('a client that has gone', () => {
   it('is not let go when items come back, with those that are not known', () => {
     const fixture = new Fixture();
     const values = [0, 1, 1].map(id => fixture.value([id], id));
-    const grant = fixture.holds.grant({}, values);
+    const owner = {};
+    const grant = fixture.holds.grant(owner, values);
     const back = [1, 1, 1, 7].map(content =>
-      fixture.holds.takeBack(grant, Uint8Array.of(content))
+      fixture.holds.takeBack(grant, Uint8Array.of(content), owner)
     );
     expect(back[0]).toBe(values[2]);
     expect(back[1]).toBe(values[1]);
