@@ -11,7 +11,10 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spanwise.shared.requests import Hold
 
 
 class _Here(threading.local):
@@ -46,10 +49,11 @@ def collecting() -> Iterator[list[Any]]:
 
 
 @contextmanager
-def adopting(adopter: Any, holds: Sequence[int]) -> Iterator[None]:
+def adopting(adopter: Any, holds: Sequence[Hold]) -> Iterator[None]:
     """Have a client adopt the futures that are opened within the block.
 
-    At its end what was held for them on their way is let go.
+    At its end what was held for them on their way is let go. Where there were none the holds
+    stay: see `spanwise.shared.steps`.
     """
     before = HERE.adopter, HERE.session
     HERE.adopter, HERE.session = adopter, None
@@ -59,7 +63,9 @@ def adopting(adopter: Any, holds: Sequence[int]) -> Iterator[None]:
         session = HERE.session
         HERE.adopter, HERE.session = before
         if holds and session is not None:
-            session.send("adopt", {"letGo": list(holds)})
+            session.send("adopt", {"letGo": [int(hold) for hold in holds]})
+            for hold in holds:
+                hold.is_let_go = True
 
 
 def find_adopter(cluster: str) -> Any:

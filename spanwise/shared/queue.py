@@ -128,8 +128,8 @@ class Queue:
                 answers.append(answer)
                 taken += answer.values
         except BaseException:
-            for answer in reversed(answers):
-                place.shared.take_back(answer, self._undo)
+            if answers:
+                place.shared.put_back(answers, self._undo, self._call("count"))
             raise
         return open_values(taken, self._client, [answer.hold for answer in answers])
 
@@ -151,7 +151,7 @@ class Queue:
     def _undo(self, answer: Answer) -> list[Call]:
         """Have items that were taken be the next ones again, in their order."""
         call = self._call("putBack")
-        call = call._replace(fields={**call.fields, "hold": answer.hold})
+        call = call._replace(fields={**call.fields, "hold": int(answer.hold)})
         return [call._replace(value=value) for value in reversed(answer.values)]
 
     def _size(self) -> Steps[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from types import MappingProxyType
@@ -16,6 +17,13 @@ from spanwise.wire.frame import Message
 ANSWER_SECONDS = 60.0
 
 
+class Hold(int):
+    """The number under which futures in values are held on their way; 0: there are none."""
+
+    #: Whether the scheduler is told, or will be, that it need hold them no longer.
+    is_let_go: bool = False
+
+
 class Answer(NamedTuple):
     """What the scheduler says to a call."""
 
@@ -24,8 +32,7 @@ class Answer(NamedTuple):
     number: int = 0
     names: Sequence[str] = ()
     values: Sequence[bytes] = ()
-    #: The number under which futures in the values are held on their way; 0: there are none.
-    hold: int = 0
+    hold: Hold = Hold(0)
     #: The call that it answers.
     request: int = 0
 
@@ -169,11 +176,36 @@ class SharedRequests:
         for call in calls:
             self.tell_later(call)
         if answer.hold:
+            answer.hold.is_let_go = True
             # After what came has been given back, with what is held of it.
-            fields = {"request": answer.request, "hold": answer.hold}
+            fields = {"request": answer.request, "hold": int(answer.hold)}
             self._later.put(partial(self._send, "giveUp", fields, None, []))
         if calls or answer.hold:
-            self.be_ready_to_tell()
+            # Where no thread can be started it waits for the next: the error that is on its way up
+            # from here is another.
+            with suppress(RuntimeError):
+                self.be_ready_to_tell()
+
+    def put_back(self, answers: Sequence[Answer], undo: Undo, question: Call) -> None:
+        """Take several answers back, the last first, and after one that is on its way still.
+
+        Parameters
+        ----------
+        question
+            Changes nothing. Its answer comes after all that were sent before.
+        """
+        for answer in answers:
+            if answer.hold:
+                answer.hold.is_let_go = True
+
+        def take(came: Answer | BaseException) -> None:
+            if isinstance(came, Answer):
+                for answer in reversed(answers):
+                    self.take_back(answer, undo)
+
+        # (else the link has ended, and another error is raised)
+        with suppress(Exception):
+            self._send_call(question, self._open(take))
 
     def give_up_all(self) -> None:
         """Wait for nothing any more, and hold nothing."""
@@ -186,7 +218,11 @@ class SharedRequests:
                 self._teller = threading.Thread(
                     target=self._tell, name="spanwise-shared", daemon=True
                 )
-                self._teller.start()
+                try:
+                    self._teller.start()
+                except RuntimeError:  # there can be no more threads now
+                    self._teller = None
+                    raise
 
     # -- answers ----------------------------------------------------------
 
@@ -200,7 +236,7 @@ class SharedRequests:
             fields["count"],
             fields["names"],
             [bytes(blob) for blob in message.blobs],
-            fields["hold"],
+            Hold(fields["hold"]),
             request,
         )
         with self._lock:
@@ -273,10 +309,10 @@ class SharedRequests:
             tell = self._later.get()
             if tell is None:
                 return
-            try:
+            # What cannot be sent is of a link that has ended, and all leases with it. Should it not
+            # have ended, what follows is told.
+            with suppress(Exception):
                 tell()
-            except Exception:  # noqa: BLE001 (the link has ended, and all leases with it)
-                return
 
 
 def _limit(call: Call) -> float | None:

@@ -60,9 +60,8 @@ def _run(shared: SharedRequests, steps: Steps[T]) -> T:
                 call = steps.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
-    except BaseException:
+    finally:
         _let_go(shared, held)
-        raise
 
 
 async def _run_async(shared: SharedRequests, steps: Steps[T]) -> T:
@@ -79,12 +78,12 @@ async def _run_async(shared: SharedRequests, steps: Steps[T]) -> T:
                 call = steps.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
-    except BaseException:
+    finally:
         _let_go(shared, held)
-        raise
 
 
 def _let_go(shared: SharedRequests, held: list[Answer]) -> None:
-    """Of what could not be opened no future is anybody's."""
+    """End all holds, those excepted whose end has been told: by who adopted, or put back."""
     for answer in held:
-        shared.take_back(answer)
+        if not answer.hold.is_let_go:
+            shared.take_back(answer)

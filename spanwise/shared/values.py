@@ -9,6 +9,7 @@ from typing import Any
 from dask.utils import parse_timedelta
 
 from spanwise.shared.futures import adopting, collecting
+from spanwise.shared.requests import Hold
 from spanwise.wire import payload, plain
 
 #: As the scheduler allows.
@@ -53,7 +54,7 @@ def open_value(content: bytes) -> Any:
 
 
 def open_values(
-    contents: Sequence[bytes], adopter: Any = None, holds: Sequence[int] = ()
+    contents: Sequence[bytes], adopter: Any = None, holds: Sequence[Hold] = ()
 ) -> list[Any]:
     """The values that were packed; lists of plain values come out as tuples, as in `distributed`.
 

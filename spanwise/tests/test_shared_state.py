@@ -532,14 +532,14 @@ class Wire:
     def send(self, kind: str, fields: Any, tables: Any, blobs: list[Any]) -> None:
         self.sent.append((kind, fields, blobs))
 
-    def answer(self, request: int, outcome: str, *blobs: bytes) -> None:
+    def answer(self, request: int, outcome: str, *blobs: bytes, hold: int = 0) -> None:
         fields = {
             "request": request,
             "outcome": outcome,
             "why": "",
             "count": 0,
             "names": [],
-            "hold": 0,
+            "hold": hold,
         }
         self.shared.came(SimpleNamespace(fields=fields, blobs=blobs))  # type: ignore[arg-type]
 
@@ -601,6 +601,74 @@ async def test_what_comes_as_a_wait_is_given_up_is_given_back(turns: int) -> Non
         ("putBack", [b"a"]),
     ]
     wire.shared.end(lambda: SchedulerLost("gone"))
+
+
+@pytest.mark.asyncio
+async def test_items_are_put_back_in_their_order_also_behind_one_on_its_way() -> None:
+    """The third is on its way as its wait is given up; each hold is ended once, and last."""
+    wire = Wire()
+    with dask.config.set(scheduler=SimpleNamespace(_session=wire, asynchronous=True)):
+        steps = Queue("q")._get_many(4)
+        task = asyncio.ensure_future(run_async(Place(wire.shared, True), steps))
+        await asyncio.sleep(0)
+        wire.answer(1, "done", b"1", hold=7)
+        await until("the second is asked for", lambda: len(wire.sent) == 3)
+        wire.answer(2, "done", b"2")
+        await until("the third is asked for", lambda: len(wire.sent) == 4)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert [(kind, fields.get("what")) for kind, fields, _ in wire.sent[4:]] == [
+        ("giveUp", None),
+        ("share", "count"),
+    ]
+    wire.answer(3, "done", b"3", hold=8)
+    wire.answer(4, "done")
+    wait_until("all is told", lambda: len(wire.sent) >= 11)
+    wire.shared.end(lambda: SchedulerLost("gone"))
+    wire.shared._teller.join(LIMIT_SECONDS)  # type: ignore[union-attr]
+    assert [
+        (fields.get("what", kind), fields.get("hold"), *blobs)
+        for kind, fields, blobs in wire.sent[6:]
+    ] == [
+        ("putBack", 8, b"3"),
+        ("giveUp", 8),
+        ("putBack", 0, b"2"),
+        ("putBack", 7, b"1"),
+        ("giveUp", 7),
+    ]
+
+
+async def until(what: str, is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while not is_so():
+            await asyncio.sleep(0.001)
+    assert is_so(), what
+
+
+def test_what_cannot_be_told_keeps_nothing_else_from_being_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither a message that fails, nor a moment in which no thread can be started."""
+    wire = Wire()
+    answer = requests.Answer("done", values=[b"a"], hold=requests.Hold(7), request=1)
+
+    def undo(_: requests.Answer) -> list[Call]:
+        return [Call("queue", "putBack", "q", value=b"a")]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_thread)
+        # (it is called where another error is on its way up)
+        wire.shared.take_back(answer, undo)
+    assert wire.sent == []
+    wire.shared.tell_later(Call("queue", "fails", "q", value=b"", futures=[None]))
+    wire.shared.take_back(answer, undo)
+    wait_until("all is told", lambda: len(wire.sent) == 4)
+    wire.shared.end(lambda: SchedulerLost("gone"))
+
+
+def no_thread(_: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
 
 
 class PromptWire(Wire):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -159,6 +160,16 @@ class Unreadable:
         return _unread, ()
 
 
+class Packed:
+    """Opened it is bytes, and what was in it is still packed."""
+
+    def __init__(self, content: Any) -> None:
+        self._content = content
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return bytes, (pickle.dumps(self._content),)
+
+
 class TestFutures:
     def test_in_variables_hold_their_tasks(self, cluster: Client, guest: Client) -> None:
         variable = Variable("a future", client=cluster)
@@ -217,6 +228,17 @@ class TestFutures:
         wait_until("it was run", lambda: _named(_held(cluster), "not taken-unreadable"))
         variable.delete()
         wait_until("they are gone", lambda: not _named(_held(cluster), "not taken"))
+
+    def test_are_not_held_where_a_value_opens_without_them(self, cluster: Client) -> None:
+        variable = Variable("packed", client=cluster)
+        future = cluster.submit(double, 3, key="packed twice")
+        assert future.result(LIMIT_SECONDS) == 6
+        variable.set(Packed(future))
+        assert isinstance(variable.get(timeout=LIMIT_SECONDS), bytes)
+        del future
+        assert _named(_held(cluster), "packed twice")
+        variable.delete()
+        wait_until("it is gone", lambda: not _named(_held(cluster), "packed twice"))
 
     def test_in_metadata(self, cluster: Client, guest: Client) -> None:
         cluster.set_metadata(["futures", "a"], cluster.submit(double, 9))
