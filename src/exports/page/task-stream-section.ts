@@ -345,8 +345,7 @@ class LanesView {
   }
 
   private _laneText(lane: number): string {
-    const { worker, thread } = this._section.lanes[lane]!;
-    return threadText(worker, thread, english);
+    return threadText(this._section.lanes[lane]!, english);
   }
 
   private _left(): HTMLElement[] {

@@ -141,13 +141,13 @@ export class LanesDrawing implements IDisposable {
       return null;
     }
     const seconds = this.secondsAtX(x);
-    const worker =
-      result.workers.find(item => item.worker === place.worker)?.name ??
-      String(place.worker);
+    const known = result.workers.find(item => item.worker === place.worker);
+    const worker = known?.name ?? String(place.worker);
     const { functions, notFunctions, spans } = this._selection.filter;
     const common = {
       worker,
       thread: place.lane.thread,
+      threads: known?.threads ?? 0,
       ...(this._model.showsGroups && { group: place.worker }),
       isExecution:
         functions !== undefined ||
@@ -271,7 +271,11 @@ export class LanesDrawing implements IDisposable {
         (row, index) =>
           row.worker === this._layout.workers[index]?.worker &&
           row.collapsed === this._layout.workers[index]?.collapsed &&
-          row.lanes.length === this._layout.workers[index]?.lanes.length
+          row.lanes.length === this._layout.workers[index]?.lanes.length &&
+          row.lanes.every(
+            ({ laneIndex }, place) =>
+              laneIndex === this._layout.workers[index]?.lanes[place]?.laneIndex
+          )
       );
     if (!isSame) {
       this._layout = next;
@@ -296,6 +300,9 @@ export class LanesDrawing implements IDisposable {
     }
     const { view } = model;
     this._tiles = model.wantTiles(width * ratio);
+    if (model.settleLanes(this._tiles, this._selection.filter)) {
+      this._layOut();
+    }
 
     const axis = contextOf(canvases.axis, width, 20, ratio);
     const ticks = axisTicks(view, width);

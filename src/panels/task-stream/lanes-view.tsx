@@ -24,7 +24,13 @@ import { groupHeaders, laneGroups } from './lane-groups';
 import { LanesDrawing, type Painted } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import type { LanePointer } from './pointer';
-import { BAND_LEVELS, bandLevels, summaryText, workerHeaders } from './rows';
+import {
+  BAND_LEVELS,
+  bandLevels,
+  laneText,
+  summaryText,
+  workerHeaders
+} from './rows';
 import { WholeRun } from './whole-run';
 
 type LanesViewProps = {
@@ -88,6 +94,9 @@ export function LanesView(props: LanesViewProps): JSX.Element {
       ? groupHeaders(result, trans, props.isLocal)
       : workerHeaders(result, trans, standingTexts(props.standings, trans))
     ).map(header => [header.worker, header])
+  );
+  const threads = new Map(
+    result.workers.map(each => [each.worker, each.threads])
   );
   const groups = showsGroups ? laneGroups(result, trans) : [];
   const toggle = (worker: number) => {
@@ -195,7 +204,11 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                   >
                     {showsGroups
                       ? trans.__('all threads')
-                      : trans.__('thread %1', lane.thread + 1)}
+                      : laneText(
+                          lane.thread,
+                          threads.get(worker.worker) ?? 0,
+                          trans
+                        )}
                   </div>
                 ))}
               </div>

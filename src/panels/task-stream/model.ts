@@ -9,6 +9,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import { Disposing } from '../../feed/disposing';
 import type { IWatch, TileData } from '../../feed/feed-types';
 import type { Filter, TaskStreamResult } from '../../wire/panel-link';
+import { BesideLanes } from './beside-lanes';
 import { type Shown, shownLanes } from './lane-groups';
 import { BAND_LEVELS, type BandRow, placedBands, slotsByName } from './rows';
 import { levelFor, tilesFor, type TileRange } from './tile-plan';
@@ -72,6 +73,8 @@ export class TaskStreamModel extends Disposing {
   /** Of very many workers one of the group whose lanes are shown; null: each group has a row. */
   private _opened: number | null = null;
   private _shown: Shown = { rows: undefined, lanes: [], workers: [] };
+  private readonly _beside = new BesideLanes();
+  private _besideOf: object | null = null;
   private readonly _changed = new Signal<this, void>(this);
   private readonly _moved = new Signal<this, void>(this);
 
@@ -191,7 +194,8 @@ export class TaskStreamModel extends Disposing {
     this._setNewestFrom(result, JSON.stringify(filter));
     this._arrivedAt = this._clock();
     this._setBands(result);
-    this._shown = shownLanes(result, this._opened);
+    this._beside.setResult(result);
+    this._setShown(result);
     const slots = slotsByName(result.functions);
     const isSame =
       slots.size === this._slots.size &&
@@ -285,6 +289,36 @@ export class TaskStreamModel extends Disposing {
       }
     }
     return wanted;
+  }
+
+  /**
+   * Lanes beside the threads come and go with what is in view.
+   *
+   * @param filter - that the boxes pass; with another one it begins anew.
+   * @returns whether other lanes are shown than before.
+   */
+  settleLanes(range: TileRange, filter: object): boolean {
+    const result = this._result;
+    if (result === null || this.showsGroups) {
+      return false;
+    }
+    const isAnew = filter !== this._besideOf;
+    if (isAnew) {
+      this._besideOf = filter;
+      this._beside.forget();
+    }
+    const here = this.tilesHere(range);
+    const areOthers = this._beside.look(
+      this._view,
+      here,
+      here.length === range.count,
+      result.running,
+      this.now
+    );
+    if (isAnew || areOthers) {
+      this._setShown(result);
+    }
+    return isAnew || areOthers;
   }
 
   /** Tiles of the view that are here. */
@@ -456,7 +490,7 @@ export class TaskStreamModel extends Disposing {
   openGroup(worker: number | null): void {
     this._opened = worker;
     if (this._result !== null) {
-      this._shown = shownLanes(this._result, worker);
+      this._setShown(this._result);
     }
     this._changed.emit();
     this._moved.emit();
@@ -485,9 +519,23 @@ export class TaskStreamModel extends Disposing {
   beginAnew(): void {
     this._collapsed = new Set();
     this._unfoldsBands = false;
+    this._beside.forget();
     this.openGroup(null);
     this._newestFrom = this._result?.newestFrom ?? -Infinity;
     this.reset();
+  }
+
+  private _setShown(result: TaskStreamResult): void {
+    const shown = shownLanes(result, this._opened);
+    this._shown =
+      shown.rows?.group === null
+        ? shown
+        : {
+            ...shown,
+            lanes: shown.lanes.filter(({ laneIndex }) =>
+              this._beside.shows(laneIndex)
+            )
+          };
   }
 
   private _setView(view: Viewport): void {

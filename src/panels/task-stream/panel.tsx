@@ -245,6 +245,10 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         <SelectedTask
           context={this.context}
           slots={this._model.slots}
+          threadsOf={worker =>
+            this._model.result?.workers.find(({ name }) => name === worker)
+              ?.threads ?? 0
+          }
           trans={this.trans}
           onShow={run => this._show(run, ZOOM_ROOM)}
         />

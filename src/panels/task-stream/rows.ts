@@ -6,6 +6,7 @@
 import type { Trans } from '../../base/trans';
 import { BOX_OF_PART_WORD, BOX_OF_RUN_WORD } from '../../records/box-kinds';
 import { BoxKind, type WordOf, wordsOf } from '../../records/enumerations';
+import type { LaneIndex } from '../../records/ids';
 import type {
   FunctionSlot,
   RunDetail,
@@ -77,6 +78,27 @@ export function workerHeaders(
       standing: standings.get(worker.worker) ?? ''
     };
   });
+}
+
+/** Those of the lanes that are of no thread. */
+export function lanesBeside(
+  result: Pick<TaskStreamResult, 'lanes' | 'workers'>
+): ReadonlySet<LaneIndex> {
+  const threads = new Map(
+    result.workers.map(each => [each.worker, each.threads])
+  );
+  return new Set(
+    result.lanes
+      .filter(({ worker, thread }) =>
+        isBeside(thread, threads.get(worker) ?? 0)
+      )
+      .map(({ laneIndex }) => laneIndex)
+  );
+}
+
+/** @param threads - of the worker; 0: not known. */
+function isBeside(thread: number, threads: number): boolean {
+  return threads > 0 && thread >= threads;
 }
 
 export function threadsText(count: number, trans: Trans): string {
@@ -221,7 +243,8 @@ export type StripBar = {
 export function stripBars(result: TaskStreamResult): StripBar[] {
   const { compute, transfer, disk, other, failed } = result.strip;
   const seconds = (result.to - result.from) / Math.max(1, compute.length);
-  const capacity = seconds * Math.max(1, result.lanes.length);
+  const threads = result.lanes.length - lanesBeside(result).size;
+  const capacity = seconds * Math.max(1, threads);
   const share = (value: number | undefined) =>
     capacity > 0 ? Math.min(1, (value ?? 0) / capacity) : 0;
   return compute.map((value, index) => ({
@@ -382,6 +405,8 @@ export type HoveredBox = {
   readonly to: number;
   readonly worker: string;
   readonly thread: number;
+  /** How many the worker has; 0: not known. */
+  readonly threads?: number;
   /** In place of both: the group of workers, where groups have rows. */
   readonly group?: number;
   readonly running: boolean;
@@ -411,7 +436,7 @@ export function cardOf(
 ): Card {
   const duration = (seconds: number | null) => formatDuration(seconds);
   const rows: { label: string; text: string }[] = [];
-  const where = place ?? threadText(box.worker, box.thread, trans);
+  const where = place ?? threadText(box, trans);
   if (box.tasks > 1) {
     rows.push(
       { label: trans.__('where'), text: where },
@@ -593,13 +618,32 @@ export function attemptText(
   return trans.__('%1, attempt %2', legendWord(status, trans), attempt);
 }
 
-/** "worker 2, thread 1": threads are counted from 1. */
+/** "worker 2, thread 1", "worker 2, seceded 1". */
 export function threadText(
-  worker: string,
-  thread: number,
+  at: {
+    readonly worker: string;
+    readonly thread: number;
+    readonly threads?: number;
+  },
   trans: Trans
 ): string {
-  return trans.__('%1, thread %2', workerLabel(worker, trans), thread + 1);
+  const lane = laneText(at.thread, at.threads ?? 0, trans);
+  return trans.__('%1, %2', workerLabel(at.worker, trans), lane);
+}
+
+/**
+ * "thread 1": they are counted from 1; "seceded 1": the first lane beside the threads.
+ *
+ * @param threads - of the worker; 0: not known.
+ */
+export function laneText(
+  thread: number,
+  threads: number,
+  trans: Trans
+): string {
+  return isBeside(thread, threads)
+    ? trans.__('seceded %1', thread - threads + 1)
+    : trans.__('thread %1', thread + 1);
 }
 
 function rangeText(from: number, to: number): string {

@@ -37,6 +37,8 @@ export function SelectedTask(props: {
   /** The colours of functions. */
   readonly slots: Slots;
   readonly trans: TranslationBundle;
+  /** How many threads a worker of this name has; 0: not known. */
+  threadsOf(worker: string): number;
   onShow(run: RunDetail): void;
 }): JSX.Element | null {
   const { context, trans } = props;
@@ -89,6 +91,7 @@ export function SelectedTask(props: {
         <RunFacts
           run={answer.run}
           slots={props.slots}
+          threads={props.threadsOf(answer.run.worker)}
           trans={trans}
           onShow={() => props.onShow(answer.run)}
           onFilter={() => selection.toggleFunction(answer.run.function)}
@@ -152,6 +155,7 @@ function useShownRun(context: PanelContext): number | null {
 function RunFacts(props: {
   readonly run: RunDetail;
   readonly slots: Slots;
+  readonly threads: number;
   readonly trans: TranslationBundle;
   onShow(): void;
   onFilter(): void;
@@ -189,7 +193,7 @@ function RunFacts(props: {
         <div className="sw-drawer-where">
           {[
             placeText(run, trans),
-            threadText(run.worker, run.thread, trans),
+            threadText({ ...run, threads: props.threads }, trans),
             run.status === 'ok' ? '' : attemptText(run, trans),
             run.nbytes === null ? '' : formatBytes(run.nbytes)
           ]

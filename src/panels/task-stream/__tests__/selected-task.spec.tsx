@@ -52,6 +52,7 @@ async function shown(
         <SelectedTask
           context={context}
           slots={slots}
+          threadsOf={() => 2}
           trans={nullTranslator.load('spanwise')}
           onShow={() => undefined}
         />
