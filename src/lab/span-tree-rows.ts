@@ -38,6 +38,7 @@ export type SpanNode = {
   /** It is all that this notebook, or other program, has computed. */
   readonly isClient: boolean;
   readonly children: readonly SpanNode[];
+  /** On threads, those of running tasks too. */
   readonly seconds: number;
   readonly tasks: number;
   /** How often functions ran: tasks, and parts of fused tasks, which may run under another span's name. */
@@ -177,6 +178,10 @@ function ownFigures(row: SpanRow, within: readonly SpanRow[]) {
     threadSeconds: Math.max(
       0,
       own(each => each.threadSeconds)
+    ),
+    runningSeconds: Math.max(
+      0,
+      own(each => each.runningSeconds ?? 0)
     )
   };
 }
@@ -302,18 +307,23 @@ function pathsOf(rows: readonly TreeRow[]): readonly SpanPath[] {
   return [...found.values()];
 }
 
+/** Of all tasks on threads, those that run too: it goes on while they do. */
+export function totalSeconds(result: SpansResult): number {
+  return result.totalThreadSeconds + (result.runningSeconds ?? 0);
+}
+
 function figures(rows: readonly SpanRow[], result: SpansResult) {
   const sum = (of: (row: SpanRow) => number) =>
     rows.reduce((total, row) => total + of(row), 0);
-  const seconds = sum(row => row.threadSeconds);
+  const seconds = sum(row => row.threadSeconds + (row.runningSeconds ?? 0));
+  const total = totalSeconds(result);
   return {
     seconds,
     tasks: sum(row => row.tasks),
     executions: sum(row => row.executions),
     running: sum(row => row.running),
     failed: sum(row => row.failed),
-    share:
-      result.totalThreadSeconds > 0 ? seconds / result.totalThreadSeconds : 0
+    share: total > 0 ? seconds / total : 0
   };
 }
 

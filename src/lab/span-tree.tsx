@@ -182,6 +182,10 @@ function TreeItem(
             </>
           )}
         </span>
+        {node.running > 0 && (
+          // (its words are in the row's description)
+          <span className="sw-span-tree-running" aria-hidden="true" />
+        )}
         {match !== null && (
           <span className="sw-span-tree-match" aria-hidden="true">
             {match}

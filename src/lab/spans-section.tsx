@@ -9,7 +9,13 @@ import type { SpansResult } from '../wire/panel-link';
 import { Section } from './section';
 import type { SidebarModel } from './sidebar-model';
 import { SpanTree } from './span-tree';
-import { countSpans, hasCells, spanTree, visibleSpans } from './span-tree-rows';
+import {
+  countSpans,
+  hasCells,
+  spanTree,
+  totalSeconds,
+  visibleSpans
+} from './span-tree-rows';
 
 export function SpansSection(props: {
   readonly model: SidebarModel;
@@ -134,24 +140,24 @@ function noSpansSentence(running: number, trans: TranslationBundle): string {
       );
 }
 
-/** "40 tasks · 12.3 s of thread time · 8 running": tasks count, and have taken time, when they end. */
+/** "40 tasks · 12.3 s of thread time · 8 running": tasks count when they end, their time from when they start. */
 function totalsText(
-  { totalTasks, totalThreadSeconds }: SpansResult,
+  result: SpansResult,
   running: number,
   trans: TranslationBundle
 ): string {
   const ended = trans._n(
     '%2\u00a0task · %3 of thread time',
     '%2\u00a0tasks · %3 of thread time',
-    totalTasks,
-    formatCount(totalTasks),
-    formatDuration(totalThreadSeconds)
+    result.totalTasks,
+    formatCount(result.totalTasks),
+    formatDuration(totalSeconds(result))
   );
   if (running === 0) {
     return ended;
   }
   const now = trans.__('%1 running', formatCount(running));
-  return totalTasks === 0 ? now : `${ended} · ${now}`;
+  return result.totalTasks === 0 ? now : `${ended} · ${now}`;
 }
 
 /** Why a span of the program may not be found here. */

@@ -317,6 +317,8 @@ export type SpansResult = {
   readonly threads?: readonly (readonly [t: number, threads: number])[];
   readonly rows: readonly SpanRow[];
   readonly totalThreadSeconds: number;
+  /** Of all running tasks. Left out: none runs. */
+  readonly runningSeconds?: number;
   readonly totalTasks: number;
   /** Spans without a row of their own, without `all`: finished ones of the same path, and those that are smaller than the largest 1,500. Left out: none. */
   readonly folded?: number;
@@ -342,6 +344,8 @@ export type SpanRow = {
   readonly running: number;
   readonly failed: number;
   readonly threadSeconds: number;
+  /** Of the subtree's running tasks, since each has started: they are not in `threadSeconds`. Left out: none runs. */
+  readonly runningSeconds?: number;
   readonly cpuSeconds: number | null;
   readonly transferSeconds: number;
   readonly idleSeconds: number | null;

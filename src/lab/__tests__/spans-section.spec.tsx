@@ -55,6 +55,7 @@ describe('below the tree', () => {
     expect(said(8, first)).not.toContain('0 tasks');
     expect(said(0, first)).toContain('0 tasks · 0 s of thread time');
     const some = { totalTasks: 1, totalThreadSeconds: 2 };
+    expect(said(8, { ...some, runningSeconds: 17 })).toContain('19.0 s');
     expect(said(8, some)).toContain(
       '1 task · 2.00 s of thread time · 8 running'
     );

@@ -360,6 +360,11 @@ function sharesOf(run: RunFact): readonly (readonly [number, number])[] {
     : computing.map(part => [part.span, part.duration / all] as const);
 }
 
+function runningFields(going: ClusterFacts['going']): Fields {
+  const seconds = sum(going, ({ started }) => END - started);
+  return seconds > 0 ? { runningSeconds: seconds } : {};
+}
+
 /** @param isFull - with the fields that only a program asks for. */
 function expectedSpans(facts: ClusterFacts, isFull = false): Fields[] {
   const all = [DEFAULT, ...facts.spans];
@@ -384,6 +389,7 @@ function expectedSpans(facts: ClusterFacts, isFull = false): Fields[] {
           activity === undefined || name === activity ? value : 0
       );
     const mine = stretches.filter(isIn);
+    const going = facts.going.filter(({ task }) => isIn(task));
     const tasks = facts.tasks.filter(isIn);
     const extents = [
       ...runs.map(run => [run.start, endOf(run)] as const),
@@ -437,7 +443,8 @@ function expectedSpans(facts: ClusterFacts, isFull = false): Fields[] {
       opened: span.opened,
       closed: span.closed,
       tasks: runs.length,
-      running: facts.going.filter(({ task }) => isIn(task)).length,
+      running: going.length,
+      ...runningFields(going),
       failed: runs.filter(({ status }) => status === RunStatus.Failed).length,
       threadSeconds: seconds(mine),
       cpuSeconds: seconds(mine, 'thread-cpu'),
@@ -771,6 +778,7 @@ describe('every column of a drawn cluster', () => {
         view: 'spans',
         clients: ['/home/first.ipynb', 'script'],
         totalThreadSeconds: sum(begun, run => run.duration),
+        ...runningFields(facts.going),
         totalTasks: begun.length
       });
     }

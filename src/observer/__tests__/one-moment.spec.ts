@@ -346,6 +346,7 @@ describe('an answer while tasks end', () => {
       const [row] = result.spans;
       expect(row).toMatchObject({ tasks: own.tasks, running: own.running });
       expect(row!.threadSeconds).toEqual(close(own.seconds));
+      expect(row!.runningSeconds ?? 0).toEqual(close(own.runningSeconds));
       expect(row!.idleSeconds).toEqual(close(result.idleSeconds));
       const spans = interrupted('spans', {}, interruption);
       expect(spans.result).toMatchObject({

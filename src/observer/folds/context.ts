@@ -44,6 +44,14 @@ type Asked = {
 /** The input of every fold. Folds are pure: the same context and rows give the same answer. */
 export type FoldContext = Asked & { readonly moment: Moment };
 
+/** For how long a running task has held its thread. */
+export function secondsRunning(
+  { end }: Moment,
+  { started }: RunningRow
+): number {
+  return Math.max(0, end - started);
+}
+
 /** A question as of now. */
 export function asOfNow(asked: Asked): FoldContext {
   const { log, ended } = asked;

@@ -19,7 +19,13 @@ import {
   MOST_CODE,
   type Span
 } from '../store/span-tree';
-import type { FoldContext, Honoured, Moment, Slices } from './context';
+import {
+  type FoldContext,
+  type Honoured,
+  type Moment,
+  secondsRunning,
+  type Slices
+} from './context';
 import { honouredBy } from './honoured';
 import { accountIdle, type IdleAccount } from './idle';
 
@@ -51,6 +57,7 @@ const ACTION_OF: readonly (string | null)[] = ACTIVITIES.map((name, i) =>
 class SpanSums {
   tasks = 0;
   running = 0;
+  runningSeconds = 0;
   failed = 0;
   nanoseconds = 0;
   cpuNanoseconds = 0;
@@ -80,6 +87,7 @@ class SpanSums {
   add(other: SpanSums): void {
     this.tasks += other.tasks;
     this.running += other.running;
+    this.runningSeconds += other.runningSeconds;
     this.failed += other.failed;
     this.nanoseconds += other.nanoseconds;
     this.cpuNanoseconds += other.cpuNanoseconds;
@@ -151,6 +159,7 @@ export function* foldSpans(
       ...inferred,
       ...(!context.log.knowsSpans && { areNotTold: true as const }),
       totalThreadSeconds: page.totalNanoseconds / 1e9,
+      ...runningOf(page.runningSeconds),
       totalTasks: page.totalTasks
     },
     honoured: honouredBy('spans', context)
@@ -200,6 +209,7 @@ type PagedAccount = SpanAccount & {
   readonly idle: IdleAccount;
   /** Σ of all runs: the log's own sum goes on. */
   readonly totalNanoseconds: number;
+  readonly runningSeconds: number;
   readonly totalTasks: number;
   /** Those folded into others too. */
   readonly spans: number;
@@ -258,6 +268,10 @@ function* accountSpans(
     ...accountOf(order, own),
     idle,
     totalNanoseconds,
+    runningSeconds: [...own.values()].reduce(
+      (sum, each) => sum + each.runningSeconds,
+      0
+    ),
     totalTasks,
     spans
   };
@@ -284,6 +298,7 @@ export function* spanRows(
   readonly clients: readonly string[];
   readonly unattributedNanoseconds: number;
   readonly totalNanoseconds: number;
+  readonly runningSeconds: number;
   readonly totalTasks: number;
   readonly idle: IdleAccount;
 }> {
@@ -291,7 +306,7 @@ export function* spanRows(
   let number = Math.floor((after ?? 0) / ROWS_OF_ACCOUNT);
   const begun = paged.get(log)?.get(number);
   const account = begun ?? (yield* accountSpans(context, after !== null));
-  const { idle, own, totalNanoseconds, totalTasks } = account;
+  const { idle, own, totalNanoseconds, runningSeconds, totalTasks } = account;
   const rows: SpanRow[] = [];
   const clients = new ClientLabels(log);
   let next: number | null = null;
@@ -340,6 +355,7 @@ export function* spanRows(
     clients: clients.all,
     unattributedNanoseconds,
     totalNanoseconds,
+    runningSeconds,
     totalTasks,
     idle
   };
@@ -416,7 +432,9 @@ function ownSums(
     }
   }
   for (const running of moment.running.values()) {
-    of(running.span).running += 1;
+    const sums = of(running.span);
+    sums.running += 1;
+    sums.runningSeconds += secondsRunning(moment, running);
   }
   return own;
 }
@@ -578,6 +596,10 @@ function defaultRow(moment: Moment, own: SpanSums): SpanRow {
   };
 }
 
+function runningOf(seconds: number): Pick<SpanRow, 'runningSeconds'> {
+  return seconds > 0 ? { runningSeconds: seconds } : {};
+}
+
 function figures(
   total: SpanSums,
   own: SpanSums
@@ -591,6 +613,7 @@ function figures(
     running: total.running,
     failed: total.failed,
     threadSeconds: total.nanoseconds / 1e9,
+    ...runningOf(total.runningSeconds),
     cpuSeconds: allUnknown ? null : total.cpuNanoseconds / 1e9,
     transferSeconds: total.transferNanoseconds / 1e9,
     idleSeconds: total.idleSeconds,
