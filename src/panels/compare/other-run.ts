@@ -1,4 +1,4 @@
-/** Which run a first one is compared with, unless the user chooses one. */
+/** Which run that of the panel is compared with, unless the user chooses one. */
 import { notebooksOf, type NotebookOf } from '../../feed/cluster-ref';
 import type { ClusterInfo } from '../../wire/panel-link';
 import { runsOf } from './model';
@@ -7,25 +7,28 @@ import { runsOf } from './model';
 const NAME_OF_NO_FILE = 'python';
 
 /**
- * Of runs of the same notebook or program the last that began before the first run, else the next; else the last proposal, or the newest run.
+ * Of runs of the same notebook or program the last that began before the panel's own, else the next; else the last proposal, or the newest run.
  * Runs without tasks are left out.
  *
- * @param last - what was proposed to this first run; also while it is not listed: a new observer lists runs one by one.
+ * @param last - what was proposed to this own run; also while it is not listed: a new observer lists runs one by one.
+ * @param isFirst - whether the own run stands before the other: then the next is preferred to the last.
  */
 export function proposedRun(
   clusters: readonly ClusterInfo[],
-  first: ClusterInfo,
+  own: ClusterInfo,
   last: ClusterInfo | null,
-  notebookOf: NotebookOf
+  notebookOf: NotebookOf,
+  isFirst = false
 ): ClusterInfo | null {
   const isLast = ({ cluster }: ClusterInfo) => cluster === last?.cluster;
   const runs = runsOf(
     last === null || clusters.some(isLast) ? clusters : [...clusters, last]
-  ).filter(({ cluster, tasks }) => cluster !== first.cluster && tasks > 0);
-  const own = runs.filter(run => isOfSameProgram(run, first, notebookOf));
+  ).filter(({ cluster, tasks }) => cluster !== own.cluster && tasks > 0);
+  const alike = runs.filter(run => isOfSameProgram(run, own, notebookOf));
+  const before = alike.find(({ startedAt }) => startedAt < own.startedAt);
+  const after = alike.findLast(({ startedAt }) => startedAt >= own.startedAt);
   return (
-    own.find(({ startedAt }) => startedAt < first.startedAt) ??
-    own.at(-1) ??
+    (isFirst ? (after ?? before) : (before ?? after)) ??
     runs.find(isLast) ??
     runs[0] ??
     null

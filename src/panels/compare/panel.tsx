@@ -1,4 +1,7 @@
-/** Compare as a panel: two runs, of one cluster or of two, in one table. The first is that of the panel, the second is chosen in it. */
+/**
+ * Compare as a panel: two runs, of one cluster or of two, in one table. The own run is that of the panel, the other is proposed or chosen in it.
+ * The older one stands first, so that a change is read from before to after, unless the user says otherwise.
+ */
 import type { JSONObject } from '@lumino/coreutils';
 import * as React from 'react';
 import { ClusterRef } from '../../feed/cluster-ref';
@@ -37,10 +40,10 @@ import {
 } from './rows';
 import { CompareView } from './view';
 
-/** The second run: by its id, and by its name when the page knows the id no more. */
+/** The other run: by its id, and by its name when the page knows the id no more. */
 type Chosen = { readonly cluster: string; readonly name: string };
 
-/** Those of the second run; the panel's own watch has the first of the first run. */
+/** Those of the other run; the panel's own watch has the first of its own run. */
 const VIEWS: readonly ViewName[] = ['fine-metrics', 'spans', 'memory'];
 
 export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
@@ -48,20 +51,23 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _figure: Figure;
   /** By the user; null: a run is proposed. */
   private _chosen: Chosen | null;
-  /** The id of the first run that the second was proposed to. */
+  /** Whether the own run stands first, by the user; null: if it is the older one. */
+  private _isOwnFirst: boolean | null;
+  /** The id of the own run that the other was proposed to. */
   private _proposedTo: string | null = null;
-  private _first: RunWatch | null = null;
-  private _second: RunWatch | null = null;
-  /** Of the second run, which has the filter of the first: no other panel needs it. */
-  private _secondRun: ClusterRef | null = null;
+  private _ownWatch: RunWatch | null = null;
+  private _otherWatch: RunWatch | null = null;
+  /** Of the other run, which has the filter of the own: no other panel needs it. */
+  private _otherRun: ClusterRef | null = null;
   private _isWatching = false;
 
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
-    const { by, figure, second } = options.state ?? {};
+    const { by, figure, other, isOwnFirst } = options.state ?? {};
     this._by = BY.find(known => known === by) ?? 'function';
     this._figure = FIGURES.find(known => known === figure) ?? 'thread';
-    this._chosen = readChosen(second);
+    this._chosen = readChosen(other);
+    this._isOwnFirst = typeof isOwnFirst === 'boolean' ? isOwnFirst : null;
     this.context.feed.clustersChanged.connect(this._choose, this);
     this._choose();
   }
@@ -72,7 +78,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     }
     this.context.feed.clustersChanged.disconnect(this._choose, this);
     this._endWatches();
-    this._secondRun?.dispose();
+    this._otherRun?.dispose();
     super.dispose();
   }
 
@@ -81,7 +87,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       ...super.savedState(),
       by: this._by,
       figure: this._figure,
-      second: this._chosen === null ? null : { ...this._chosen }
+      other: this._chosen === null ? null : { ...this._chosen },
+      ...(this._isOwnFirst !== null && { isOwnFirst: this._isOwnFirst })
     };
   }
 
@@ -91,8 +98,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   override get clusters(): readonly (ClusterInfo | null)[] {
-    const [first, second] = this._runs();
-    return second === null ? [first] : [first, second];
+    const [own, other] = this._ownAndOther();
+    return other === null ? [own] : this._runs();
   }
 
   protected get view() {
@@ -116,11 +123,13 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     const asked = commonFilter(filter);
     const isShared =
       time === 'all' && JSON.stringify(asked) === JSON.stringify(filter);
-    const first = snapshot.honoured;
-    const second = this._second?.honoured('fine-metrics') ?? null;
-    const [firstName, secondName] = this._sides().map(({ name }) => name);
+    const own = snapshot.honoured;
+    const other = this._otherWatch?.honoured('fine-metrics') ?? null;
+    const [ownName, otherName] = this._ordered(this._sides()).map(
+      ({ name }) => name
+    );
     const ofRun = (honoured: Snapshot['honoured'], name: string) =>
-      honoured.why === undefined || first.why === second?.why
+      honoured.why === undefined || own.why === other?.why
         ? honoured
         : { ...honoured, why: this.trans.__('%1: %2', name, honoured.why) };
     return leastExact([
@@ -134,8 +143,10 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
               )
             }
           ]),
-      ofRun(first, firstName!),
-      ...(second === null ? [] : [ofRun(second, secondName!)])
+      ...this._ordered([
+        [ofRun(own, ownName!)],
+        other === null ? [] : [ofRun(other, otherName!)]
+      ]).flat()
     ]);
   }
 
@@ -149,7 +160,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   protected override onTurned(): void {
-    // The chips, of which both runs have the filter, are those of the new first run.
+    // The chips, of which both runs have the filter, are those of the new own run.
     this._endWatches();
     this._choose();
     this._watchBoth();
@@ -161,7 +172,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   protected override ownState(): PanelState | null {
-    return this._secondRun !== null
+    return this._otherRun !== null
       ? null
       : {
           icon: this.face.icon,
@@ -178,15 +189,15 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   protected override renderTools(): React.ReactNode {
     const { trans } = this;
-    const [cluster, second] = this._runs();
+    const [first, second] = this._runs();
     return (
       <>
         <RunSelect
           label={trans.__('First run')}
-          chosen={cluster}
+          chosen={first}
           runs={runsOf(this.context.feed.clusters)}
           text={run => this._runText(run)}
-          onChoose={run => this.turnTo(this.context.of(run, 'run'))}
+          onChoose={run => this._put(run, 0)}
         />
         <span className="sw-toolbar-note">{trans.__('with')}</span>
         <RunSelect
@@ -194,20 +205,17 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           chosen={second}
           runs={runsOf(this.context.feed.clusters)}
           text={run => this._runText(run)}
-          onChoose={run => this._take(run)}
+          onChoose={run => this._put(run, 1)}
         />
         <ToolButton
           label={trans.__('Swap')}
           text={trans.__('Swap')}
           disabledBecause={
-            second === null ? trans.__('there is no second run yet') : undefined
+            this._ownAndOther().includes(null)
+              ? trans.__('there is no second run yet')
+              : undefined
           }
-          onClick={() => {
-            if (cluster !== null && second !== null) {
-              this._take(cluster);
-              this.turnTo(this.context.of(second, 'run'));
-            }
-          }}
+          onClick={() => this._swap()}
         />
       </>
     );
@@ -220,7 +228,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         by={this._by}
         figure={this._shownFigure}
         isFiltered={this._isFiltered}
-        failure={this._second?.failure ?? this._first?.failure ?? null}
+        failure={this._otherWatch?.failure ?? this._ownWatch?.failure ?? null}
         controls={this._controls()}
         trans={this.trans}
       />
@@ -231,7 +239,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     return tableOf(this._sides(), this._isFiltered, this.trans);
   }
 
-  /** The answer of the panel is of the first run alone. */
+  /** The answer of the panel is of its own run alone. */
   protected override exported(): unknown {
     return this._sides();
   }
@@ -280,13 +288,31 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     this.update();
   }
 
+  private _ownAndOther(): readonly [ClusterInfo | null, ClusterInfo | null] {
+    return [this.cluster, this._otherRun?.current ?? null];
+  }
+
+  private get _standsFirst(): boolean {
+    const [own, other] = this._ownAndOther();
+    return (
+      this._isOwnFirst ??
+      (own === null || other === null || own.startedAt <= other.startedAt)
+    );
+  }
+
+  /** From own and other to first and second, or back. */
+  private _ordered<T>([a, b]: readonly [T, T]): readonly [T, T] {
+    return this._standsFirst ? [a, b] : [b, a];
+  }
+
+  /** The first and the second. */
   private _runs(): readonly [ClusterInfo | null, ClusterInfo | null] {
-    return [this.cluster, this._secondRun?.current ?? null];
+    return this._ordered(this._ownAndOther());
   }
 
   private _sides(): Sides {
-    const [first, second] = this._runs();
-    const isOfOneName = first?.name === second?.name;
+    const [own, other] = this._ownAndOther();
+    const isOfOneName = own?.name === other?.name;
     const side = (
       run: ClusterInfo | null,
       watch: RunWatch | null,
@@ -298,10 +324,14 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       spans: watch?.result('spans') ?? null,
       memory: watch?.result('memory') ?? null
     });
-    return [
-      side(first, this._first, this.result),
-      side(second, this._second, this._second?.result('fine-metrics') ?? null)
-    ];
+    return this._ordered([
+      side(own, this._ownWatch, this.result),
+      side(
+        other,
+        this._otherWatch,
+        this._otherWatch?.result('fine-metrics') ?? null
+      )
+    ]);
   }
 
   private _runText(run: ClusterInfo): string {
@@ -312,7 +342,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     );
   }
 
-  /** The second run is the chosen one; else the last of its name; else, until one is chosen, what is proposed to the first run. */
+  /** The other run is the chosen one; else the last of its name; else, until one is chosen, what is proposed to the own run. */
   private _choose(): void {
     const runs = runsOf(this.context.feed.clusters);
     const chosen = this._chosen;
@@ -323,32 +353,59 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           name === chosen?.name && cluster !== this.cluster?.cluster
       ) ??
       (chosen === null ? this._proposed() : null);
-    const second = this._secondRun?.current?.cluster;
-    if (run !== null && run.cluster !== second) {
+    const other = this._otherRun?.current?.cluster;
+    if (run !== null && run.cluster !== other) {
       this._compareWith(run);
     } else if (
       run === null &&
       chosen === null &&
-      second !== undefined &&
-      second === this.cluster?.cluster
+      other !== undefined &&
+      other === this.cluster?.cluster
     ) {
-      // What was proposed is the first run now, and nothing else can be.
+      // What was proposed is the own run now, and nothing else can be.
       this._compareWith(null);
     }
   }
 
   private _proposed(): ClusterInfo | null {
     const { feed, cluster } = this.context;
-    const first = cluster.current;
-    if (first === null) {
+    const own = cluster.current;
+    if (own === null) {
       return null;
     }
     const last =
-      this._proposedTo === first.cluster
-        ? (this._secondRun?.current ?? null)
+      this._proposedTo === own.cluster
+        ? (this._otherRun?.current ?? null)
         : null;
-    this._proposedTo = first.cluster;
-    return proposedRun(feed.clusters, first, last, cluster.notebookOf);
+    this._proposedTo = own.cluster;
+    return proposedRun(
+      feed.clusters,
+      own,
+      last,
+      cluster.notebookOf,
+      this._isOwnFirst === true
+    );
+  }
+
+  /** The user has chosen a run for a place: from now on the places stay. */
+  private _put(run: ClusterInfo, place: 0 | 1): void {
+    const isFirst = this._standsFirst;
+    this._isOwnFirst = isFirst;
+    if (isFirst === (place === 0)) {
+      this.turnTo(this.context.of(run, 'run'));
+    } else {
+      this._take(run);
+    }
+  }
+
+  private _swap(): void {
+    const [own, other] = this._ownAndOther();
+    if (own !== null && other !== null) {
+      this._isOwnFirst = !this._standsFirst;
+      this._chosen = { cluster: other.cluster, name: other.name };
+      this.stateHasChanged();
+      this.retitle();
+    }
   }
 
   private _take({ cluster, name }: ClusterInfo): void {
@@ -357,12 +414,12 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   private _compareWith(run: Chosen | null): void {
-    this._second?.dispose();
-    this._second = null;
-    this._secondRun?.dispose();
-    this._secondRun = null;
+    this._otherWatch?.dispose();
+    this._otherWatch = null;
+    this._otherRun?.dispose();
+    this._otherRun = null;
     if (run !== null) {
-      this._secondRun = new ClusterRef({
+      this._otherRun = new ClusterRef({
         feed: this.context.feed,
         target: { cluster: run.cluster, name: run.name },
         notebookOf: () => undefined
@@ -376,26 +433,26 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   private _watchBoth(): void {
     if (!this._isWatching) {
-      this._first?.stop();
-      this._second?.stop();
+      this._ownWatch?.stop();
+      this._otherWatch?.stop();
       return;
     }
-    this._first ??= this._newWatch(this.context.cluster, VIEWS.slice(1));
-    this._first.start();
-    if (this._secondRun !== null) {
-      this._second ??= this._newWatch(this._secondRun, VIEWS);
-      this._second.start();
+    this._ownWatch ??= this._newWatch(this.context.cluster, VIEWS.slice(1));
+    this._ownWatch.start();
+    if (this._otherRun !== null) {
+      this._otherWatch ??= this._newWatch(this._otherRun, VIEWS);
+      this._otherWatch.start();
     }
   }
 
   private _endWatches(): void {
-    this._first?.dispose();
-    this._first = null;
-    this._second?.dispose();
-    this._second = null;
+    this._ownWatch?.dispose();
+    this._ownWatch = null;
+    this._otherWatch?.dispose();
+    this._otherWatch = null;
   }
 
-  /** Of the filter of the first run, whose chips the panel shows. */
+  /** Of the filter of the own run, whose chips the panel shows. */
   private _newWatch(cluster: ClusterRef, views: readonly ViewName[]): RunWatch {
     const { selection } = this.context;
     const watch = new RunWatch({ ...this.context, cluster }, views, () =>

@@ -527,7 +527,8 @@ function isAutomatic({ origin }: SpanRow): boolean {
 
 /**
  * "survey is 1.20 s faster: 3.40 s instead of 4.60 s (−26 %)"; of a selection, by the time that it held threads. '': it is not known yet.
- * Who has not done the work is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 tasks of survey failed".
+ * Who has not done the work is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 tasks of survey failed". And who has done other
+ * work is neither: "survey and first-look have nothing in common".
  */
 export function headline(
   sides: Sides,
@@ -548,6 +549,9 @@ export function headline(
   const difference = after - before;
   const size = formatDuration(Math.abs(difference));
   const [then, now] = [formatDuration(before), formatDuration(after)];
+  if (haveNothingInCommon(sides)) {
+    return trans.__('%1 and %2 have nothing in common', first, second);
+  }
   const undone = whatIsUndone(sides, isFiltered, trans);
   if (undone.length > 0) {
     const texts = [second, now, first, then, undone.join(', ')] as const;
@@ -573,6 +577,20 @@ export function headline(
   return difference < 0
     ? trans.__('%1 is %2 faster: %3 instead of %4 (%5)', ...texts)
     : trans.__('%1 is %2 slower: %3 instead of %4 (%5)', ...texts);
+}
+
+/** Both ran functions, and none of them in both, as far as all are known. */
+function haveNothingInCommon(sides: Sides): boolean {
+  const [first, second] = each(
+    sides,
+    ({ metrics }) => new Set(metrics?.byFunction.map(row => row.function) ?? [])
+  );
+  return (
+    first.size > 0 &&
+    second.size > 0 &&
+    sides.every(hasAllNames) &&
+    ![...first].some(name => second.has(name))
+  );
 }
 
 /** Activities of work that came to nothing. */

@@ -40,12 +40,13 @@ type CompareViewProps = {
 
 export function CompareView(props: CompareViewProps): JSX.Element {
   const { sides, isFiltered, failure, trans } = props;
-  if (sides[1].metrics === null) {
+  const waiting = sides.find(({ metrics }) => metrics === null);
+  if (waiting !== undefined) {
     return (
       <div className="sw-Compare">
         {failure === null ? (
           <Loading
-            text={trans.__('Loading the figures of %1…', sides[1].name)}
+            text={trans.__('Loading the figures of %1…', waiting.name)}
           />
         ) : (
           <p role="alert">{failure}</p>

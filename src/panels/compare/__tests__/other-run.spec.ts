@@ -126,17 +126,17 @@ describe('in the panel', () => {
   let panel: ReturnType<typeof comparePanel.create>;
   afterEach(() => panel.dispose());
 
-  /** @param first - the place of the first run; the last if left out. */
+  /** @param own - the place of the panel's own run; the last if left out. */
   function open(
     runs: readonly Partial<ClusterInfo>[],
-    { first = runs.length - 1, second = null as unknown } = {}
+    { own = runs.length - 1, state = {} as object } = {}
   ) {
     const { feed, contexts } = labContext();
     const infos = begun(...runs);
     feed.setClusters(...infos);
     panel = comparePanel.create({
-      context: contexts.of(infos[first]!, 'run'),
-      state: { second } as never
+      context: contexts.of(infos[own]!, 'run'),
+      state: state as never
     });
     Widget.attach(panel, document.body);
     const watched = () =>
@@ -145,9 +145,10 @@ describe('in the panel', () => {
         .map(({ spec }) => spec.cluster);
     return { feed, infos, watched };
   }
+  /** First and second. */
   const shown = () => panel.clusters.map(info => info?.cluster);
   const saved = () =>
-    (panel.savedState()['second'] as { cluster?: string } | null)?.cluster;
+    (panel.savedState()['other'] as { cluster?: string } | null)?.cluster;
 
   async function choose(side: 'First run' | 'Second run', cluster: string) {
     const select = await waitFor(side, () => {
@@ -162,37 +163,85 @@ describe('in the panel', () => {
     select.dispatchEvent(new Event('change', { bubbles: true }));
   }
 
+  async function press(tool: string) {
+    const button = await waitFor(tool, () => {
+      MessageLoop.flush();
+      return (
+        panel.node.querySelector<HTMLElement>(`button[aria-label="${tool}"]`) ??
+        undefined
+      );
+    });
+    button.click();
+  }
+
   it('a run is proposed at once, and no other is asked for anything', () => {
     const { watched } = open([{}, {}, {}, {}]);
-    expect(shown()).toEqual(['d', 'c']);
+    expect(shown()).toEqual(['c', 'd']);
     expect(watched()).toEqual(['d', 'c']);
   });
 
   it('what is proposed is not saved as if the user had chosen it', async () => {
     open([{}, {}, {}]);
-    expect(shown()).toEqual(['c', 'b']);
+    expect(shown()).toEqual(['b', 'c']);
     expect(saved()).toBeUndefined();
-    await choose('Second run', 'a');
+    await choose('First run', 'a');
     expect(saved()).toBe('a');
+  });
+
+  it('the older run is first, whichever the panel was opened for', () => {
+    const own = notebook('own.ipynb');
+    open([own, own]);
+    expect(shown()).toEqual(['a', 'b']);
+    panel.dispose();
+    open([own, own], { own: 0 });
+    expect(shown()).toEqual(['a', 'b']);
+    expect(panel.title.label).toContain('a, b');
+  });
+
+  it('what the user put first or second stays there, also after a reload', async () => {
+    open([{}, {}, {}]);
+    expect(shown()).toEqual(['b', 'c']);
+    await press('Swap');
+    expect(shown()).toEqual(['c', 'b']);
+    expect(panel.title.label).toContain('c, b');
+    const state = panel.savedState();
+    panel.dispose();
+    open([{}, {}, {}], { state });
+    expect(shown()).toEqual(['c', 'b']);
+    await choose('First run', 'a');
+    expect(shown()).toEqual(['a', 'b']);
+    await press('Swap');
+    expect(shown()).toEqual(['b', 'a']);
+    await choose('First run', 'c');
+    expect(shown()).toEqual(['c', 'a']);
+  });
+
+  it('to a run that the user put first the next one is proposed', async () => {
+    const own = notebook('own.ipynb');
+    open([own, own, own, { name: 'd' }], { own: 0 });
+    expect(shown()).toEqual(['a', 'b']);
+    await choose('First run', 'b');
+    expect(shown()).toEqual(['b', 'c']);
   });
 
   it('what the user chose stays, whatever would be proposed', async () => {
     const { feed } = open([{}, {}, { name: 'c' }]);
-    await choose('Second run', 'a');
+    await choose('First run', 'a');
     feed.setClusters(...begun({}, { name: 'c' }, { name: 'c' }));
-    expect(shown()).toEqual(['c', 'a']);
-    await choose('First run', 'b');
-    expect(shown()).toEqual(['b', 'a']);
+    expect(shown()).toEqual(['a', 'c']);
+    await choose('Second run', 'b');
+    expect(shown()).toEqual(['a', 'b']);
     expect(saved()).toBe('a');
   });
 
   it('what was saved is taken', () => {
-    open([{}, {}, {}], { second: { cluster: 'a', name: 'a' } });
-    expect(shown()).toEqual(['c', 'a']);
+    const other = { cluster: 'a', name: 'a' };
+    open([{}, {}, {}], { state: { other } });
+    expect(shown()).toEqual(['a', 'c']);
   });
 
   it('a proposal stays when a newer run of anything comes', () => {
-    const { feed } = open([{}, {}], { first: 0 });
+    const { feed } = open([{}, {}], { own: 0 });
     expect(shown()).toEqual(['a', 'b']);
     feed.setClusters(...begun({}, {}, {}));
     expect(shown()).toEqual(['a', 'b']);
@@ -201,28 +250,28 @@ describe('in the panel', () => {
   it('a proposal stays while a new observer lists other runs again', () => {
     const own = notebook('own.ipynb');
     const { feed, infos } = open([own, own, own]);
-    expect(shown()).toEqual(['c', 'b']);
+    expect(shown()).toEqual(['b', 'c']);
     feed.setClusters(infos[0]!, infos[2]!);
-    expect(shown()).toEqual(['c', 'b']);
+    expect(shown()).toEqual(['b', 'c']);
   });
 
   it('the previous run is proposed when it comes to be known', () => {
     const { feed } = open([{}, {}, { name: 'c' }]);
-    expect(shown()).toEqual(['c', 'b']);
+    expect(shown()).toEqual(['b', 'c']);
     feed.setClusters(...begun({ name: 'c' }, {}, { name: 'c' }));
-    expect(shown()).toEqual(['c', 'a']);
+    expect(shown()).toEqual(['a', 'c']);
   });
 
-  it('another run is proposed to another first run', async () => {
+  it('another run is proposed to another run of the panel', async () => {
     const [one, two] = [notebook('one.ipynb'), notebook('two.ipynb')];
     open([one, two, one, two]);
-    expect(shown()).toEqual(['d', 'b']);
-    await choose('First run', 'c');
-    expect(shown()).toEqual(['c', 'a']);
+    expect(shown()).toEqual(['b', 'd']);
+    await choose('Second run', 'c');
+    expect(shown()).toEqual(['a', 'c']);
   });
 
-  it('the newest run is proposed to another first run without one of its own', async () => {
-    const { feed } = open([{}, {}], { first: 0 });
+  it('the newest run is proposed to another run without one of its own', async () => {
+    const { feed } = open([{}, {}], { own: 0 });
     feed.setClusters(...begun({}, {}, {}, {}));
     expect(shown()).toEqual(['a', 'b']);
     await choose('First run', 'c');
@@ -230,7 +279,7 @@ describe('in the panel', () => {
   });
 
   it('no run is proposed to itself', async () => {
-    open([{ tasks: 0 }, {}], { first: 0 });
+    open([{ tasks: 0 }, {}], { own: 0 });
     expect(shown()).toEqual(['a', 'b']);
     await choose('First run', 'b');
     expect(shown()).toEqual(['b']);
@@ -239,8 +288,8 @@ describe('in the panel', () => {
   it('each question is asked once when the panel turns', async () => {
     const { feed } = open([{}, {}, {}]);
     const asked = jest.spyOn(feed, 'watch');
-    await choose('First run', 'b');
-    expect(shown()).toEqual(['b', 'c']);
+    await choose('Second run', 'b');
+    expect(shown()).toEqual(['c', 'b']);
     expect(asked.mock.calls.map(([spec]) => spec.cluster).sort()).toEqual([
       'b',
       'b',
@@ -256,7 +305,7 @@ describe('in the panel', () => {
     panel.hide();
     expect(feed.running).toEqual([]);
     feed.setClusters(...begun({ name: 'c' }, {}, { name: 'c' }));
-    expect(shown()).toEqual(['c', 'a']);
+    expect(shown()).toEqual(['a', 'c']);
     expect(feed.running).toEqual([]);
     panel.show();
     expect(feed.running.map(({ spec }) => spec.cluster).sort()).toEqual([

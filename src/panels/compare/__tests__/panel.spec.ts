@@ -70,8 +70,8 @@ it('exports the figures of both runs', async () => {
   await menu.commands.execute(item.command);
   menu.close();
   expect(JSON.parse(await textOf(saved[0]!))).toMatchObject([
-    { name: 'first-look', kind: 'embedded', metrics: { wallSeconds: 3 } },
-    { name: 'survey', kind: 'dask', metrics: { wallSeconds: 5 } }
+    { name: 'survey', kind: 'dask', metrics: { wallSeconds: 5 } },
+    { name: 'first-look', kind: 'embedded', metrics: { wallSeconds: 3 } }
   ]);
   panel.dispose();
 });
@@ -83,7 +83,7 @@ it('tells the two sides of a run that is compared with itself apart', async () =
   const said = jest.spyOn(console, 'error');
   const panel = comparePanel.create({
     context: contexts.get({ name: 'survey' }),
-    state: { second: { cluster: 'a', name: 'survey' } }
+    state: { other: { cluster: 'a', name: 'survey' } }
   });
   Widget.attach(panel, document.body);
   const metrics = ask(
@@ -151,7 +151,7 @@ it('is as exact as the less exact run, which it names', async () => {
   await isSaid('not known: survey: Dask does not say.');
   answer('a', 'approximate', 'Rows are gone.');
   await isSaid(
-    'not known: first-look: Rows are gone. survey: Dask does not say.'
+    'not known: survey: Dask does not say. first-look: Rows are gone.'
   );
   answer('b', 'approximate', 'Rows are gone.');
   await isSaid('approximate: Rows are gone.');
@@ -159,12 +159,12 @@ it('is as exact as the less exact run, which it names', async () => {
   context.selection.toggleWorker(0);
   answer('b', 'not known', 'Dask does not say.');
   await isSaid(
-    'not known: Both runs are filtered by functions and by the tags of spans: paths, workers and times of one are none of the other. first-look: Rows are gone. survey: Dask does not say.'
+    'not known: Both runs are filtered by functions and by the tags of spans: paths, workers and times of one are none of the other. survey: Dask does not say. first-look: Rows are gone.'
   );
   panel.dispose();
 });
 
-it('lets go of a first run that was chosen when another is, and at its end', async () => {
+it('lets go of an own run that was chosen when another is, and at its end', async () => {
   const { feed, contexts } = labContext();
   const runs = ['a', 'b', 'c'].map((cluster, i) =>
     clusterInfo({ cluster, name: cluster, startedAt: 2000 - i })
@@ -180,16 +180,16 @@ it('lets go of a first run that was chosen when another is, and at its end', asy
   const panel = comparePanel.create({ context, state: undefined });
   Widget.attach(panel, document.body);
   const choose = async (cluster: string) => {
-    const first = await waitFor('the first run', () => {
+    const own = await waitFor('the second run', () => {
       MessageLoop.flush();
       return (
         panel.node.querySelector<HTMLSelectElement>(
-          'select[aria-label="First run"]'
+          'select[aria-label="Second run"]'
         ) ?? undefined
       );
     });
-    first.value = cluster;
-    first.dispatchEvent(new Event('change', { bubbles: true }));
+    own.value = cluster;
+    own.dispatchEvent(new Event('change', { bubbles: true }));
     expect(panel.cluster?.cluster).toBe(cluster);
   };
   const areGone = () => given.map(({ cluster }) => cluster.isDisposed);
@@ -202,7 +202,7 @@ it('lets go of a first run that was chosen when another is, and at its end', asy
   expect(context.cluster.isDisposed).toBe(false);
 });
 
-it('lets go of a second run that is no longer chosen', async () => {
+it('lets go of the other run that is no longer chosen', async () => {
   const { feed, contexts } = labContext();
   const runs = ['a', 'b', 'c'].map((cluster, i) =>
     clusterInfo({
@@ -222,16 +222,16 @@ it('lets go of a second run that is no longer chosen', async () => {
       .filter(({ spec }) => spec.view === 'fine-metrics')
       .map(({ spec }) => spec.cluster);
   expect(chosen()).toEqual(['a', 'b']);
-  const second = await waitFor('the second run', () => {
+  const other = await waitFor('the first run', () => {
     MessageLoop.flush();
     return (
       panel.node.querySelector<HTMLSelectElement>(
-        'select[aria-label="Second run"]'
+        'select[aria-label="First run"]'
       ) ?? undefined
     );
   });
-  second.value = 'c';
-  second.dispatchEvent(new Event('change', { bubbles: true }));
+  other.value = 'c';
+  other.dispatchEvent(new Event('change', { bubbles: true }));
   expect(chosen()).toEqual(['a', 'c']);
   expect(disposed).toHaveBeenCalledTimes(1);
   panel.dispose();

@@ -330,6 +330,37 @@ describe('two runs', () => {
     );
   });
 
+  it('are not called faster or slower where they have no function in common', () => {
+    const [first, second] = sides;
+    const elsewhere = side(
+      drawRuns('0/0 zz', { tasks: { z: { function: 'sort' } } }),
+      'elsewhere',
+      'embedded'
+    );
+    expect(headline([first, elsewhere], false, english)).toBe(
+      'first-look and elsewhere have nothing in common'
+    );
+    expect(headline([first, elsewhere], true, english)).toBe(
+      'first-look and elsewhere have nothing in common'
+    );
+    // What was added up may have run in both.
+    const others = { seconds: 1, executions: 1 };
+    expect(
+      headline(
+        [
+          {
+            ...first,
+            metrics: { ...first.metrics!, others: others as never }
+          },
+          elsewhere
+        ],
+        false,
+        english
+      )
+    ).toContain('faster');
+    expect(headline([first, second], false, english)).toContain('faster');
+  });
+
   it('may both have a function that one of them adds up with others', () => {
     const [first, second] = sides;
     const others = {
