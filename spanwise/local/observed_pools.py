@@ -7,6 +7,7 @@ import threading
 from contextlib import suppress
 from math import isnan, nan
 from pathlib import Path
+from time import monotonic, perf_counter, sleep
 from typing import Any
 
 from spanwise.local.lanes import Processes, ProcessSlot, ProcessSlots
@@ -14,6 +15,9 @@ from spanwise.local.local_log import HOME, LocalLog
 from spanwise.local.process_files import NewProcess, ProcessFiles
 from spanwise.measure.memory import ProcessMemory
 from spanwise.processes.process_state import lives, started
+
+#: How long processes of a pool may end after the first of them.
+_ENDING_SECONDS = 0.5
 
 
 class ObservedPools:
@@ -39,12 +43,15 @@ class ObservedPools:
         self._lock = threading.RLock()
         self._slots = ProcessSlots(HOME + 1)
         self._files = ProcessFiles(folder, log, self._slots)
+        #: Those of which a process has ended between runs.
+        self._ending: set[Processes] = set()
 
     def begin(self, owner: Any, size: int, now: float) -> Processes:
         """A run begins on a pool with this many processes."""
         with self._lock:
             self._forget_ended(now)
             pool = self._slots.acquire(owner, size)
+            self._ending.discard(pool)
             for slot in pool.slots:
                 if slot.pid is None:
                     self._write(slot, now)
@@ -126,11 +133,33 @@ class ObservedPools:
         if slot.pid is None or lives(slot.pid, slot.since):
             return
         self._files.finish(slot.pid)
-        is_used = slot.pool is not None and slot.pool.users > 0
+        pool = slot.pool
+        is_used = pool is not None and pool.users > 0
         self._write(slot, now, "It has ended." if is_used else "Its pool has ended.")
         # The panel adds up the newest figures, so a process that has ended gets 0.
         self._log.memory(slot.worker, 0.0, now)
         self._slots.ended(slot)
+        if pool is not None and not is_used:
+            if pool.slots:
+                self._ending.add(pool)
+            else:
+                self._ending.discard(pool)
+
+    def await_ends(self) -> None:
+        """Write of pools that are ending which processes have ended: all, unless one lasts long.
+
+        They end one after another. A log that ends meanwhile would say that some live on.
+        """
+        limit = monotonic() + _ENDING_SECONDS
+        while True:
+            with self._lock:
+                self._forget_ended(perf_counter())
+                is_ending = any(
+                    slot.pid is not None and slot.pool in self._ending for slot in self._slots.all
+                )
+            if not is_ending or monotonic() >= limit:
+                return
+            sleep(0.01)
 
     def _write(self, slot: ProcessSlot, now: float, why: str = "") -> None:
         self._log.worker(slot.worker, slot.pid or 0, 1, f"process {slot.worker}", now, why)

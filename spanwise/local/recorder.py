@@ -222,6 +222,14 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 (said; computing goes on)
             self._give_up(error)
 
+    def _await_ends(self) -> None:
+        if self.failed:
+            return
+        try:
+            self.pools.await_ends()
+        except Exception as error:  # noqa: BLE001 (said; the log ends all the same)
+            self._give_up(error)
+
     def _write_rows(self, now: float) -> None:
         """Turn what has been measured into rows."""
         done = self._done
@@ -322,6 +330,7 @@ class Recorder:
                 run.stop()
             with self._turn:
                 self._write_rest()
+                self._await_ends()
                 self._ended = True
                 self._last = self._seal(self.log.end)
             link.end(why, self.log.since(perf_counter()), _END_SECONDS)

@@ -214,6 +214,64 @@ def test_a_later_process_with_the_number_of_one_that_ended_is_another(
     pools.close()
 
 
+def test_of_a_pool_that_is_ending_all_processes_have_left_when_the_log_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools = ObservedPools(tmp_path, LocalLog("x", lambda block, at: None))
+    pool = pools.begin(pools, 2, 1.0)
+    for pid in (os.getpid(), os.getppid()):
+        Path(f"{pools.place_of(pool)}-{pid}-abc.0").write_bytes(b"\x92\x00\x91\xa1a")
+    pools.read(2.0)
+    first, second = pool.slots
+    assert {first.pid, second.pid} == {os.getpid(), os.getppid()}
+    pools.end(pool, 3.0)
+    looks = 0
+    second_pid = second.pid
+
+    def look(pid: int, since: float | None = None) -> bool:
+        nonlocal looks
+        looks += pid == second_pid
+        # The other one ends a little later.
+        return pid == second_pid and looks < 4
+
+    monkeypatch.setattr(observed_pools, "lives", look)
+    pools.measure(4.0)
+    assert (first.pid, second.pid) == (None, second_pid)
+    pools.await_ends()
+    assert (second.pid, looks) == (None, 4)
+    assert not pools._ending
+    pools.close()
+
+
+def test_the_log_of_an_observation_ends_after_such_a_pool(
+    seen: Observation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    awaited: list[bool] = []
+    recorder = seen._recorder
+    assert recorder is not None
+
+    def await_ends(_: ObservedPools) -> None:
+        awaited.append(recorder._ended)
+
+    monkeypatch.setattr(ObservedPools, "await_ends", await_ends)
+    seen.close()
+    assert awaited == [False]
+
+
+def test_a_pool_that_lives_on_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools = ObservedPools(tmp_path, LocalLog("x", lambda block, at: None))
+    pool = pools.begin(pools, 1, 1.0)
+    Path(f"{pools.place_of(pool)}-{os.getpid()}-abc.0").write_bytes(b"\x92\x00\x91\xa1a")
+    pools.read(2.0)
+    pools.end(pool, 3.0)
+    monkeypatch.setattr(observed_pools, "sleep", pytest.fail)
+    pools.await_ends()
+    assert pool.slots[0].pid == os.getpid()
+    pools.close()
+
+
 def test_a_process_is_looked_at_once_each_time_that_its_memory_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
