@@ -169,6 +169,7 @@ export class ContextPool extends Disposing {
       translator,
       offers: this._options.offers,
       of: (info, stay) => this.of(info, stay, cluster.target),
+      turnPanels: this._options.turnPanels,
       release: () => this._release(entry)
     };
     const [peer] = this._peersOf(context);
@@ -287,6 +288,7 @@ export namespace ContextPool {
     readonly theme: ITheme;
     readonly translator: ITranslator;
     readonly offers?: IClusterOffers | undefined;
+    readonly turnPanels?: PanelContext['turnPanels'];
     /** Without one, selections last as long as the page. */
     readonly state: Pick<IStateDB, 'fetch' | 'save'> | null;
   }

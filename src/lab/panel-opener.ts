@@ -98,10 +98,17 @@ export class PanelOpener {
     );
   }
 
-  /** What the open panels show that would turn to the cluster; undefined if there are none, or a panel shows the cluster, pinned or not. */
+  /**
+   * What the open panels show that would turn to the cluster; undefined if there are none. If a panel shows the cluster, pinned or not, others
+   * are left to what they show; those that show none would turn.
+   */
   insteadOf(cluster: ClusterInfo): InsteadOfCluster | undefined {
-    const turning = this._turning;
-    if (turning.length === 0 || this.showing(cluster).length > 0) {
+    const kinds = new Set(this.showing(cluster).map(({ face }) => face.name));
+    const turning = this._turning.filter(
+      panel =>
+        kinds.size === 0 || (isEmpty(panel) && !kinds.has(panel.face.name))
+    );
+    if (turning.length === 0) {
       return undefined;
     }
     const shown = shownIn(turning);
@@ -128,7 +135,10 @@ export class PanelOpener {
     }
   }
 
-  /** Show the panel if it is open, else open it: beside `reference` or, by default, where other panels are. */
+  /**
+   * Show the panel if it is open, also if it is open for what has no cluster, else open it: beside `reference` or, by default, where other
+   * panels are.
+   */
   show(
     name: PanelName,
     target: ClusterTarget,
@@ -136,7 +146,7 @@ export class PanelOpener {
     reference?: Widget
   ): SpanwisePanel {
     const { shell } = this._options;
-    const had = this.find(name, target);
+    const had = this._had(name, target);
     if (had !== undefined && place === undefined) {
       shell.activateById(had.id);
       return had;
@@ -154,7 +164,7 @@ export class PanelOpener {
 
   /** The panel for a drop: the open one, which moves, or a new one that the dock will take. */
   forDrop(name: PanelName, target: ClusterTarget): SpanwisePanel {
-    return this.find(name, target) ?? prepareForDock(this.create(name, target));
+    return this._had(name, target) ?? prepareForDock(this.create(name, target));
   }
 
   /** Make a panel without placing it. */
@@ -235,6 +245,22 @@ export class PanelOpener {
     }
   }
 
+  /** The open panel, else an empty one of its kind, which turns: beside that a second would only take room. */
+  private _had(name: PanelName, target: ClusterTarget) {
+    const had = this.find(name, target);
+    if (
+      had !== undefined ||
+      this._options.contexts.clusterOf(target) === null
+    ) {
+      return had;
+    }
+    const empty = this.open
+      .filter(panel => panel.face.name === name && !panel.isPinned)
+      .findLast(isEmpty);
+    empty?.turnTo(this._options.contexts.lend(target));
+    return empty;
+  }
+
   /** Turns the panel of this kind that is most in view, and says which; undefined: there is none that turns. */
   private _turnOne(
     name: PanelName,
@@ -275,6 +301,11 @@ export namespace PanelOpener {
     readonly contexts: ContextPool;
     readonly panels: readonly PanelDescription[];
   }
+}
+
+/** Whether it shows no cluster. */
+function isEmpty({ cluster }: SpanwisePanel): boolean {
+  return cluster === null;
 }
 
 /** The clusters that they show, by their ids; undefined: one shows none. */

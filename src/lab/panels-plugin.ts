@@ -82,7 +82,8 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
       state,
       notebookOf: cluster => kernels.notebookOf(cluster),
       translator: translator ?? nullTranslator,
-      offers: dask === null ? undefined : offersOf(dask)
+      offers: dask === null ? undefined : offersOf(dask),
+      turnPanels: cluster => opener.turn(contexts.targetOf(cluster, 'follows'))
     });
     kernels.changed.connect(() => contexts.refresh());
     const tracker = new WidgetTracker<SpanwisePanel>({

@@ -52,6 +52,8 @@ export type PanelContext = {
   readonly offers?: IClusterOffers | undefined;
   /** What a panel of this cluster is given for a while; of the same notebook, if that uses the cluster too. */
   of(cluster: ClusterInfo, stay: Stay): PanelContext;
+  /** Turns the open panels to a cluster, as choosing it in the sidebar does. Left out where panels stand alone. */
+  turnPanels?: ((cluster: ClusterInfo) => void) | undefined;
   /** Who was given it needs it no more; once for each time that it was given. */
   release(): void;
 };

@@ -83,16 +83,18 @@ function hasUnseenTasks(result: ViewResult | null): boolean {
   }
 }
 
-/** No cluster, or one that has not yet run anything. `offer`: what could be shown, if there is none. */
+/** No cluster, or one that has not yet run anything. `offer`: what could be shown, if there is none; `show`: shows another one. */
 export function clusterState(
   { current: cluster, elsewhere, target, isAwaiting }: ClusterRef,
   icon: LabIcon,
   trans: TranslationBundle,
   {
     offer = null,
+    show,
     result = null
   }: {
     readonly offer?: ClusterOffer | null | undefined;
+    readonly show?: (cluster: ClusterInfo) => void;
     /** What the panel has of the cluster. */
     readonly result?: ViewResult | null;
   } = {}
@@ -126,7 +128,16 @@ export function clusterState(
           </>
         ) : (
           elsewhereSentence(elsewhere, trans)
-        )
+        ),
+      ...(show !== undefined && {
+        buttons: [
+          {
+            label: trans.__('Show %1 here', elsewhere.name),
+            hint: trans.__('In all open panels, except those that are pinned.'),
+            onClick: () => show(elsewhere)
+          }
+        ]
+      })
     };
   }
   if (cluster === null) {
@@ -196,26 +207,17 @@ function elsewhereSentence(
   trans: TranslationBundle
 ): string {
   if (state !== 'ended') {
-    return trans.__(
-      '%1 is running elsewhere: choose it in the sidebar under Cluster, then click a panel there.',
-      name
-    );
+    return trans.__('%1 is running elsewhere.', name);
   }
   if (unwatched === true) {
     return trans.__(
-      '%1 is not watched any more, and its history is kept: choose it in the sidebar under Cluster, then click a panel there.',
+      '%1 is not watched any more, and its history is kept.',
       name
     );
   }
   return kind === 'local'
-    ? trans.__(
-        'The observation %1 has ended, and its history is kept: choose it in the sidebar under Cluster, then click a panel there.',
-        name
-      )
-    : trans.__(
-        '%1 has ended, and its history is kept: choose it in the sidebar under Cluster, then click a panel there.',
-        name
-      );
+    ? trans.__('The observation %1 has ended, and its history is kept.', name)
+    : trans.__('%1 has ended, and its history is kept.', name);
 }
 
 /** The notebook has a Dask cluster: it is shown by a click, here as in the sidebar. */

@@ -502,6 +502,7 @@ export abstract class SpanwisePanel<
     }
     const early = clusterState(cluster, this.face.icon, this.trans, {
       offer: this.context.offers?.of(cluster.target),
+      show: info => this._showInstead(info),
       result
     });
     if (early !== null && !(this.showsWithoutTasks && cluster.current)) {
@@ -524,6 +525,13 @@ export abstract class SpanwisePanel<
       );
     }
     return this.ownState(result);
+  }
+
+  /** In this panel, whatever it was tied to, and in those that turn. */
+  private _showInstead(info: ClusterInfo): void {
+    const { turnPanels } = this.context;
+    this.turnTo(this.context.of(info, this._isPinned ? 'pinned' : 'follows'));
+    turnPanels?.(info);
   }
 
   private _moreItems(): readonly (MenuItem | 'separator')[] {

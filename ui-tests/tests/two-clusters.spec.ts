@@ -253,6 +253,44 @@ test('the cluster of a second notebook is shown in the open panels', async ({
   expect(lab.troubles.errors).toEqual([]);
 });
 
+test('panels of a notebook without a cluster show by a button what runs in another', async ({
+  lab
+}, info) => {
+  const take = picturesOf(lab, info);
+  const first = await lab.open('empty.ipynb', ['1 + 1']);
+  await lab.sidebar.show();
+  await lab.page.evaluate(
+    notebook =>
+      window.jupyterapp.commands.execute('spanwise:open-layout', { notebook }),
+    first.path
+  );
+  const second = lab.notebook('busy.ipynb');
+  await second.write([HERE, CELLS[1]!]);
+  await first.activate();
+  await second.openHere();
+  await second.run(0);
+  await second.run(1);
+  const button = lab.page.getByRole('button', { name: 'Show here here' });
+  await expect(button).toHaveCount(4);
+  await take('empty-panels-light');
+  await lab.setTheme('JupyterLab Dark');
+  await take('empty-panels-dark');
+  await lab.setTheme('JupyterLab Light');
+  // The sidebar's turns the one that is there, and still says of the others.
+  await lab.sidebar.item('Task Stream').click();
+  await expect(button).toHaveCount(3);
+  await expect(lab.sidebar.card('here')).toContainText(
+    'Some open panels show no cluster.'
+  );
+  await button.first().click();
+  await expect(button).toHaveCount(0);
+  const tabs = lab.page.locator('#jp-main-dock-panel').getByRole('tab');
+  await expect(tabs.filter({ hasText: ' · here' })).toHaveCount(4);
+  await expect(tabs.filter({ hasText: 'Task Stream' })).toHaveCount(1);
+  await take('empty-panels-shown-light');
+  expect(lab.troubles.errors).toEqual([]);
+});
+
 function legend(panel: Panel): Locator {
   return panel.region.getByRole('list', { name: 'Legend' });
 }

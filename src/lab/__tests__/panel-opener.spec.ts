@@ -190,6 +190,45 @@ describe('of two notebooks', () => {
     expect(instead()).toBeUndefined();
   });
 
+  it('an empty panel turns, and none is opened beside it', () => {
+    const none = { notebook: 'none.ipynb' };
+    const empty = show('system', none);
+    // Neither has the other notebook a cluster.
+    const second = show('system', { notebook: 'nothing.ipynb' });
+    expect(second.id).not.toBe(empty.id);
+    second.dispose();
+    expect(show('system', b).id).toBe(empty.id);
+    expect(titles()).toEqual(['System · survey']);
+    const dragged = show('bandwidth', none);
+    expect(opener.forDrop('bandwidth', b).id).toBe(dragged.id);
+    show('profile', none);
+    opener.show('profile', b, 'split-right');
+    expect(titles()).toEqual([
+      'Bandwidth · survey',
+      'Profile · survey',
+      'System · survey'
+    ]);
+    show('system', a);
+    expect(titles()).toContain('System · first-look');
+    expect(titles()).toContain('System · survey');
+  });
+
+  it('of panels that show nothing it is told while one shows the cluster', () => {
+    const none = { notebook: 'none.ipynb' };
+    show('bandwidth', none);
+    show('profile', a);
+    show('system', b);
+    expect(opener.insteadOf(inB)).toEqual({ clusters: [null], isAll: false });
+    opener.turn(b);
+    expect(opener.insteadOf(inB)).toBeUndefined();
+    // There is one of its kind already.
+    contexts.lend(none);
+    opener.open[0]!.turnTo(contexts.lend(none));
+    const other = show('bandwidth', b);
+    expect(other.cluster).toEqual(inB);
+    expect(opener.insteadOf(inB)).toBeUndefined();
+  });
+
   it('panels that say why a cluster was refused show none', () => {
     feed.setClusters({ ...inA, cluster: REFUSED_CLUSTER });
     show('system', a);

@@ -85,6 +85,8 @@ function setUp(
   options: Partial<PanelOptions> & {
     target?: ClusterTarget;
     offers?: IClusterOffers;
+    of?: PanelContext['of'];
+    turnPanels?: PanelContext['turnPanels'];
   }
 ) {
   const feed = new FakeFeed();
@@ -96,23 +98,24 @@ function setUp(
   const selection = new SelectionModel();
   const theme = { palette: readPalette(document.body) } as ITheme;
   Object.assign(theme, { changed: new Signal(theme) });
-  const panel = new TestPanel(face, {
-    context: {
-      feed,
-      cluster,
-      selection,
-      theme,
-      translator: nullTranslator,
-      offers: options.offers,
-      of: () => {
+  const context: PanelContext = {
+    feed,
+    cluster,
+    selection,
+    theme,
+    translator: nullTranslator,
+    offers: options.offers,
+    of:
+      options.of ??
+      (() => {
         throw new Error('There is one cluster here.');
-      },
-      release: () => undefined
-    },
-    state: options.state
-  });
+      }),
+    turnPanels: options.turnPanels,
+    release: () => undefined
+  };
+  const panel = new TestPanel(face, { context, state: options.state });
   Widget.attach(panel, document.body);
-  return { feed, cluster, selection, panel };
+  return { feed, cluster, selection, context, panel };
 }
 
 /** What `jest.useFakeTimers` leaves alone: Lumino and React draw by some of them. */
@@ -237,7 +240,35 @@ describe('SpanwisePanel', () => {
     made.feed.setClusters(clusterInfo({ name: '<b>daily</b>', kind: 'local' }));
     const text = await drawn(panel);
     expect(text).toContain('No cluster of a.ipynb is running.');
-    expect(text).toContain('<b>daily</b> is running elsewhere: choose it');
+    expect(text).toContain('<b>daily</b> is running elsewhere.');
+  });
+
+  it('shows what runs elsewhere by a button, in the other panels too', async () => {
+    const other = setUp({ target: { name: 'daily' } });
+    const asked: unknown[][] = [];
+    const turned: string[] = [];
+    const made = setUp({
+      target: { notebook: 'a.ipynb' },
+      of: ({ cluster }, stay) => {
+        asked.push([cluster, stay]);
+        return other.context;
+      },
+      turnPanels: ({ cluster }) => turned.push(cluster)
+    });
+    panel = made.panel;
+    const daily = clusterInfo({ name: 'daily' });
+    other.feed.setClusters(daily);
+    made.feed.setClusters(daily);
+    await drawn(panel);
+    const buttons = panel.node.querySelectorAll('.sw-state-buttons button');
+    expect([...buttons].map(({ textContent }) => textContent)).toEqual([
+      'Show daily here'
+    ]);
+    get(panel, '.sw-state-buttons button').click();
+    expect(panel.cluster).toBe(daily);
+    expect(asked).toEqual([[daily.cluster, 'follows']]);
+    expect(turned).toEqual([daily.cluster]);
+    other.panel.dispose();
   });
 
   it.each([
@@ -252,11 +283,11 @@ describe('SpanwisePanel', () => {
       const info = clusterInfo({ name: '<b>daily</b>', kind });
       made.feed.setClusters(info);
       const runs = await drawn(panel);
-      expect(runs).toContain('is running elsewhere: choose it');
+      expect(runs).toContain('is running elsewhere.');
       expect(runs).not.toContain('client = Client()');
       made.feed.setClusters({ ...info, state: 'ended' });
       expect(await drawn(panel)).toBe(
-        `No cluster of a.ipynb is running.${words} is kept: choose it in the sidebar under Cluster, then click a panel there. Run client = Client() in a notebook, after from spanwise import Client.`
+        `No cluster of a.ipynb is running.${words} is kept. Run client = Client() in a notebook, after from spanwise import Client.Show <b>daily</b> here`
       );
       const codes = [
         ...panel.node.querySelectorAll('.sw-state-sentence code')
@@ -268,7 +299,7 @@ describe('SpanwisePanel', () => {
       made.feed.setClusters(info);
       made.feed.setClusters({ ...info, state: 'ended', unwatched: true });
       expect(await drawn(panel)).toContain(
-        '<b>daily</b> is not watched any more, and its history is kept: choose it'
+        '<b>daily</b> is not watched any more, and its history is kept. Run'
       );
     }
   );
