@@ -5,16 +5,15 @@
  * Prints one line of JSON: `[{ graph, tasks, edges, microseconds: [seven rounds] }]`.
  */
 import { SeededRandom } from '../src/base/seeded-random';
-import { threadCpuClock } from '../src/node/observe/thread-cpu';
 import { staticOrder } from '../src/order/static-order';
 import { argument } from './findings';
+import { threadCpuSeconds } from './thread-seconds';
 
 /** Of each task the tasks that it needs. */
 type Needs = number[][];
 
 const TASKS = argument('--tasks', 100_000);
 const random = new SeededRandom(1);
-const threadCpuSeconds = threadCpuClock();
 
 /** Each task needs up to `most` of the `window` tasks before it; a share of them needs none. */
 function drawn(most: number, window: number, roots: number): Needs {

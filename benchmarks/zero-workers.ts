@@ -1,8 +1,8 @@
 /** The pure scheduler with workers that finish at once: no sockets, no Python. What `scheduler-core.ts` and `scheduler-intake.ts` measure. */
 import type { DenseTaskIds } from '../src/records/ids';
 import { VersionedIds } from '../src/base/versioned-ids';
-import { threadCpuClock } from '../src/node/observe/thread-cpu';
 import { Scheduler, type Instruction } from '../src/scheduler';
+import { threadCpuSeconds } from './thread-seconds';
 
 /** Inputs of each task, by place; a task comes after its inputs. */
 export type Graph = readonly (readonly number[])[];
@@ -11,8 +11,6 @@ export type Graph = readonly (readonly number[])[];
 const SUBMIT_TASKS = 8192;
 const FINISH_TASKS = 64;
 const TASK_SECONDS = 10e-6;
-
-const threadCpuSeconds = threadCpuClock();
 
 /** A scheduler that lives over all rounds, as in a session. */
 export class ZeroWorkers {

@@ -121,6 +121,15 @@ class Template:
             "folder": str(folder),
             "variables": variables,
         }
+        try:
+            return self._started(module, asked)
+        except BaseException:
+            # It may wait for words of this start, and would take those of the next for them.
+            self._process.kill()
+            self._process.wait()
+            raise
+
+    def _started(self, module: str, asked: dict[str, object]) -> psutil.Process:
         sending, answers = self._process.stdin, self._process.stdout
         assert sending is not None and answers is not None
         sending.write(f"{json.dumps(asked)}\n".encode())

@@ -102,8 +102,7 @@ class JupyterServer:
 
     def _has_said_where(self) -> bool:
         assert self.process.is_running(), self.log.read_text()
-        # (a file is there before it is whole)
-        return any(each.read_text().endswith("}") for each in self.runtime.glob("spanwise-*.json"))
+        return any(self.runtime.glob("spanwise-*.json"))
 
     @property
     def connection_file(self) -> Path:

@@ -55,6 +55,20 @@ def test_a_program_that_ends_at_once_has_a_handle(tmp_path: Path) -> None:
         template._close()
 
 
+def test_a_start_that_is_interrupted_leaves_no_template(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    template = Template(sys.executable, "json")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("select.select", interrupted)
+        template.start("json.tool", out=tmp_path / "out", folder=tmp_path, variables={})
+    assert not template.lives
+
+
 def test_what_programs_have_of_jupyter_waits_for_no_grammar_of_addresses(tmp_path: Path) -> None:
     pytest.importorskip("rfc3987_syntax")
     (tmp_path / "looks.py").write_text(

@@ -161,7 +161,7 @@ def test_a_setup_that_does_not_end_is_told_with_its_workers(tmp_path: Path) -> N
             def said() -> list[str]:
                 return [text for each in told if '"waits"' in (text := str(each.message))]
 
-            wait_until("it is told", said, limit=4 * LIMIT_SECONDS)
+            wait_until("it is told", said, limit=2 * LIMIT_SECONDS)
         assert said()[0].startswith("worker-0, worker-1 have been setting up the plugin")
         assert 'restart_workers(["worker-0", "worker-1"]) ends it there' in said()[0]
         waits.go.touch()

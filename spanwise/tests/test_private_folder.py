@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spanwise import Client
 from spanwise.wire.addresses import UNIX_PATH_BYTES
-from spanwise.wire.private_folder import RESERVED_BYTES, is_safe, make_private_folder
+from spanwise.wire.private_folder import (
+    RESERVED_BYTES,
+    is_safe,
+    make_private_folder,
+    write_private,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no unix sockets")
 
@@ -98,3 +105,44 @@ def test_a_cluster_starts_with_a_long_tmpdir(long: Path) -> None:
         folder = client._scheduler.folder
         assert not folder.is_relative_to(long)
     assert not folder.exists()
+
+
+def test_a_private_file_is_there_when_it_is_whole(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = short / "server.json"
+    seen = []
+    fdopen = os.fdopen
+
+    def looked_at(*args: Any, **kwargs: Any) -> Any:
+        file = fdopen(*args, **kwargs)
+        write = file.write
+
+        def written(text: str) -> int:
+            seen.append(path.exists())
+            count: int = write(text)
+            file.flush()
+            seen.append(path.exists())
+            return count
+
+        file.write = written
+        return file
+
+    monkeypatch.setattr(os, "fdopen", looked_at)
+    write_private(path, "whole")
+    assert seen == [False, False]
+    assert path.read_text() == "whole"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [each.name for each in short.iterdir()] == [path.name]
+
+
+def test_of_a_private_file_that_cannot_be_written_nothing_stays(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> Any:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="no room"):
+        write_private(short / "server.json", "whole")
+    assert not list(short.iterdir())

@@ -63,10 +63,19 @@ def make_anew(folder: Path) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else can read, not even for the moment of writing it."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    """Write a file that nobody else can read, not even for the moment of writing it.
+
+    It is there when it is whole: those who look for it read it at once.
+    """
+    beside = path.with_name(f"{path.name}.new")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def _fits(base: str, prefix: str) -> bool:

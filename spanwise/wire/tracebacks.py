@@ -11,8 +11,8 @@ columns, so that the marks below a source line are lost; and it has no types.
 
 A frame is had here without running anything: from a generator that is never begun, all of whose
 instructions are said to stand at the line, for IPython reads in the frame which line of a cell to
-point at. So no debugger stops there, and nothing counts the line as run. (In Python 3.11 a tracer
-is told that the generator is closed, but of no line.)
+point at. So nothing counts the line as run, and no breakpoint is met. (In Python 3.11 a tracer is
+told that the generator is closed, though of no line: a debugger that steps stops there once.)
 """
 
 from __future__ import annotations

@@ -166,7 +166,13 @@ test('panels of two clusters are pinned, titled and compared', async ({
           const found = await compare.region
             .locator('.sw-Compare')
             .evaluate(coveredCells);
-          expect({ width, ...found }).toEqual({ width, covered: [], cut: [] });
+          expect(found.differences).toBeGreaterThan(3);
+          expect({ width, ...found }).toMatchObject({
+            width,
+            covered: [],
+            cut: [],
+            unseen: []
+          });
         });
       }
     });
@@ -351,9 +357,17 @@ function edgesOfWhatStays(view: Element): {
   return found;
 }
 
-/** Cells that lie over one another, and figures that are not whole, as the panel is before it is scrolled. */
-function coveredCells(view: Element): { covered: string[]; cut: string[] } {
-  const { right: edge } = view.getBoundingClientRect();
+/** Cells that lie over one another, figures that are not whole, and differences that are not seen, as the panel is before it is scrolled. */
+function coveredCells(view: Element): {
+  covered: string[];
+  cut: string[];
+  differences: number;
+  unseen: string[];
+} {
+  const { left: begin, right: edge } = view.getBoundingClientRect();
+  const differences = [
+    ...view.querySelectorAll('td.sw-Compare-difference')
+  ].filter(cell => cell.textContent !== '');
   const rows = [...view.querySelectorAll('tr')].map(row =>
     [...row.cells]
       .map(cell => ({
@@ -365,6 +379,13 @@ function coveredCells(view: Element): { covered: string[]; cut: string[] } {
       .filter(({ box }) => box.width > 0)
   );
   return {
+    differences: differences.length,
+    unseen: differences
+      .filter(cell => {
+        const { left, right, width } = cell.getBoundingClientRect();
+        return width === 0 || left < begin - 0.5 || right > edge + 0.5;
+      })
+      .map(cell => cell.textContent ?? ''),
     covered: rows.flatMap(cells =>
       cells
         .filter(
