@@ -106,6 +106,18 @@ describe('a union of intervals', () => {
     }
   });
 
+  it('beyond its bound closes no more gaps than need be, though all are as long', () => {
+    const most = 4096;
+    const union = new IntervalUnion(most);
+    for (let i = 0; i <= most; i++) {
+      union.add(2 * i, 2 * i + 1);
+    }
+    const left = Math.floor(((most + 1) * 7) / 8);
+    expect(union.length).toBe(left);
+    // Each is a second long.
+    expect(union.measure(0, Infinity)).toBe(most + 1 + (most + 1 - left));
+  });
+
   it('beyond its bound is thinned though few gaps are short', () => {
     const union = new IntervalUnion(4096);
     let thinned = 0;

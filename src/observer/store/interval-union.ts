@@ -97,24 +97,33 @@ export class IntervalUnion {
       return;
     }
     // The newest quarter stays as it is: what is looked at is mostly there.
-    const older = Math.ceil((length * 3) / 4);
+    const newest = length - Math.ceil((length * 3) / 4);
+    const older = length - newest;
     const gaps = Float64Array.from({ length: SAMPLE }, (_, i) => {
       const at = 1 + Math.floor((i * (older - 1)) / SAMPLE);
       return this._from[at]! - this._to[at - 1]!;
     }).sort();
-    for (const shortest of [gaps[SAMPLE / 2]!, gaps[SAMPLE - 1]!, Infinity]) {
-      this._closeGaps(older, shortest);
-      if (this._from.length <= length - length / 8) {
-        return;
-      }
+    const median = gaps[SAMPLE / 2]!;
+    this._closeGaps(newest, gap => gap < median, Infinity);
+    // Many may be as long as the median, all of equal ones: of these, and of longer ones, only as many as are needed.
+    const enough = Math.floor(length - length / 8);
+    for (const most of [median, gaps[SAMPLE - 1]!, Infinity]) {
+      this._closeGaps(newest, gap => gap <= most, this.length - enough);
     }
   }
 
-  /** Closes gaps among the first `older` intervals that are no longer than `most`. */
-  private _closeGaps(older: number, most: number): void {
+  /** Closes so many short gaps, the oldest first, but none among the `newest` intervals. */
+  private _closeGaps(
+    newest: number,
+    isShort: (gap: number) => boolean,
+    count: number
+  ): void {
+    const older = this._from.length - newest;
+    let left = count;
     let last = 0;
     for (let i = 1; i < this._from.length; i++) {
-      if (i < older && this._from[i]! - this._to[last]! <= most) {
+      if (i < older && left > 0 && isShort(this._from[i]! - this._to[last]!)) {
+        left--;
         this._to[last] = this._to[i]!;
       } else {
         last++;
