@@ -2,16 +2,24 @@
 import fc from 'fast-check';
 import { PartKind, RunStatus, TaskOrigin } from '../../records/enumerations';
 import { TABLES, type TableName } from '../../records/tables';
-import { type Row, rowsToBlock } from '../../testing/rows-to-block';
-import type { FullSpanRow, SpanTerm } from '../../wire/panel-link';
+import {
+  type Row,
+  blockOfZeros,
+  rowsToBlock
+} from '../../testing/rows-to-block';
+import type {
+  FullSpanRow,
+  SpanTerm,
+  SummaryResult
+} from '../../wire/panel-link';
 import { complete } from '../folds/context';
-import { divided } from '../folds/fold-view';
+import { divided, foldView } from '../folds/fold-view';
 import { restartedByFolding } from '../folds/restarted';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
 import { SpanSlots } from '../store/span-slots';
 import type { StoreBounds } from '../store/store-bounds';
-import { ask } from './ask';
+import { ask, contextOf } from './ask';
 
 const MOST = 8;
 
@@ -185,6 +193,39 @@ function metricsOf(log: LogStore, ...any: readonly SpanTerm[]) {
 }
 
 describe('spans that are folded', () => {
+  it('keep the idle time of an answer that is being made, in which their place has no runs of its own', () => {
+    const log = new LogStore('folded', { spans: MOST });
+    const say = (table: TableName, rows: readonly Row[]): void =>
+      ingestBlock(log, rowsToBlock(log.seq + 1, table, rows));
+    const span = (id: number) => ({ id, tag: 1, opened: 0, closed: 1 });
+    say('names', [{ id: 1, text: 'a' }]);
+    say('workers', [{ worker: 0, threads: 1, left: NaN }]);
+    say('lanes', [{ lane: 0, worker: 0 }]);
+    say('spans', [span(1), span(2)]);
+    // All in the second one, each half a second after it was wanted.
+    const runs = blockOfZeros(log.seq + 1, 'runs', 20_000);
+    for (let i = 0; i < runs.rows; i++) {
+      runs.columns['run']![i] = i;
+      runs.columns['span']![i] = 2;
+      runs.columns['start']![i] = i + 0.5;
+      runs.columns['duration']![i] = 0.5;
+      runs.columns['waitReady']![i] = 0.5;
+    }
+    ingestBlock(log, runs);
+    const slices = foldView('summary', contextOf(log), {});
+    expect(slices.next().done).toBe(false);
+    say(
+      'spans',
+      Array.from({ length: MOST }, (_, i) => span(3 + i))
+    );
+    expect(log.spanFolds).toBe(1);
+    const { result } = complete(slices);
+    const { spans, idleSeconds } = result as SummaryResult;
+    expect(idleSeconds).toBeCloseTo(9999.5, 0);
+    const ofSpans = spans.reduce((sum, row) => sum + (row.idleSeconds ?? 0), 0);
+    expect(ofSpans).toBeCloseTo(idleSeconds, 6);
+  });
+
   it('leave all figures of their paths, and are found by their ids', () => {
     fc.assert(
       fc.property(

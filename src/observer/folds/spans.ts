@@ -258,7 +258,6 @@ function* accountSpans(
   const spans = order.reduce((sum, { joined }) => sum + 1 + joined, 0);
   const idle = yield* idling;
   for (const [span, seconds] of idle.idleOfSpan) {
-    // (all are there: what has runs of the moment has sums)
     const sums = own.get(span);
     if (sums !== undefined) {
       sums.idleSeconds += seconds;
@@ -425,11 +424,9 @@ function ownSums(
       });
     }
   }
-  if (isFull) {
-    // Tasks that were submitted, and none of which has ended, have no sums of runs.
-    for (const { span } of log.spans.all()) {
-      of(span);
-    }
+  // Those without runs of their own, too: tasks may have been submitted in them, and others may be folded into them while idle time is added up.
+  for (const { span } of log.spans.all()) {
+    of(span);
   }
   for (const running of moment.running.values()) {
     const sums = of(running.span);
