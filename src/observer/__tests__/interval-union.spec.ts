@@ -54,6 +54,13 @@ describe('a union of intervals', () => {
           expect(union.firstEndingAfter(from)).toBe(
             intervalsOf(slots).filter(([, end]) => end <= from).length
           );
+          expect(union.firstReaching(from)).toBe(
+            intervalsOf(slots).filter(([, end]) => end < from).length
+          );
+          const lengths = union.lengthsBefore([to, from, from + 0.5, to]);
+          for (const t of [from, from + 0.5, to]) {
+            expect(lengths.get(t)).toBe(union.measure(-1, t));
+          }
         }
       ),
       { numRuns: 300 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { SpanOrigin } from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
 import { type Row, rowsToBlock } from '../../testing/rows-to-block';
@@ -5,8 +6,9 @@ import { syntheticLog } from '../../testing/synthetic-log';
 import type { TableName } from '../../records/tables';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
+import { IntervalUnion } from '../store/interval-union';
 import { LogStore } from '../store/log-store';
-import { ask, tile } from './ask';
+import { ask, contextOf, tile } from './ask';
 
 describe('the task stream', () => {
   const drawing = `
@@ -93,6 +95,59 @@ describe('the task stream', () => {
       );
       expect(newestFrom(log, { now: 22 })).toBe(21);
       expect(newestFrom(log, { now: 22, ended: true })).toBe(10);
+    });
+
+    it('with no copy of the log’s intervals, of which there may be millions', () => {
+      const copy = jest.spyOn(IntervalUnion.prototype, 'copy');
+      ask(drawRuns('0/0 aaaa......bb'), 'task-stream');
+      expect(copy).not.toHaveBeenCalled();
+      copy.mockRestore();
+    });
+
+    it('whatever runs: as the union of its intervals with theirs', () => {
+      const lane = fc.nat(3);
+      const runs = fc.array(
+        fc.record({ lane, start: fc.nat(60), duration: fc.nat(6) }),
+        { maxLength: 9 }
+      );
+      const running = fc.array(fc.record({ lane, started: fc.nat(80) }), {
+        maxLength: 2
+      });
+      fc.assert(
+        fc.property(runs, running, (ended, going) => {
+          const log = new LogStore('drawn');
+          const say = (table: TableName, rows: readonly Row[]): void =>
+            ingestBlock(log, rowsToBlock(log.seq + 1, table, rows));
+          say('workers', [{ worker: 0, threads: 4, left: NaN }]);
+          say(
+            'lanes',
+            [0, 1, 2, 3].map(each => ({ lane: each, worker: 0 }))
+          );
+          say(
+            'runs',
+            ended.map((run, i) => ({ ...run, run: i, node: i, cpu: NaN }))
+          );
+          say(
+            'running',
+            going.map((each, i) => ({ ...each, node: 100 + i }))
+          );
+          const { moment } = contextOf(log, { now: 90 });
+          const { begin, end } = moment;
+          const [stretches, active] = [log.stretches.copy(), log.active.copy()];
+          stretches.add(begin, begin + 5);
+          for (const { started } of moment.running.values()) {
+            stretches.add(started, end + 5);
+            active.add(started, end);
+          }
+          const result = ask(log, 'task-stream', { now: 90 });
+          expect(result.newestFrom).toBe(stretches.from(stretches.length - 1));
+          expect(result.workers[0]!.capacity).toBeCloseTo(
+            4 * active.measure(0, end),
+            9
+          );
+        }),
+        { numRuns: 60 }
+      );
     });
 
     it('of what the filter leaves', () => {

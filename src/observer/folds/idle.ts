@@ -184,16 +184,22 @@ function addInOrder(log: LogStore, rows: number[], gaps: GapWalk): void {
 }
 
 /** The intervals in which some task was unfinished; a task that runs now counts from its start at the latest. The log's own go on. */
-export function activeWithRunning(
+function activeWithRunning(
   log: LogStore,
   moment: Moment,
   to: number
 ): IntervalUnion {
   const active = log.active.copy();
-  for (const running of moment.running.values()) {
-    active.add(running.started, to);
-  }
+  active.add(firstRunning(moment), to);
   return active;
+}
+
+/** When the first of the tasks that run began; Infinity: none runs. */
+export function firstRunning({ running }: Moment): number {
+  return [...running.values()].reduce(
+    (first, { started }) => Math.min(first, started),
+    Infinity
+  );
 }
 
 function binsFor(question: IdleQuestion): number {

@@ -3,7 +3,6 @@ import type { TaskStreamResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import type { ActivityCells } from '../store/activity-cells';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
-import type { IntervalUnion } from '../store/interval-union';
 import { LONG_PAUSE, type LogStore } from '../store/log-store';
 import { isRoot } from '../store/span-tree';
 import type { SpanId } from '../../records/ids';
@@ -19,7 +18,7 @@ import { cellPasses, fineCells } from './fine-cells';
 import { coloursOf } from './function-colours';
 import { honouredBy } from './honoured';
 import { ownersOf } from './owners';
-import { activeWithRunning } from './idle';
+import { firstRunning } from './idle';
 
 const STRIP_BINS = 240;
 /** Functions in the legend; those beyond the third dozen are grey anyway. */
@@ -52,11 +51,11 @@ export function* foldTaskStream(
   const { log, moment, now, ended } = context;
   const { begin: from, end: to } = moment;
   const running = runningOf(context);
-  const first = firstRunning(log, running);
+  const first = firstTimers(log, running);
   const bands = bandsOf(context);
   const workers = workersOf(context);
   const settledBefore = log.settledBefore(ended);
-  const stretches = stretchesOf(context);
+  const newest = stretchFrom(context, Infinity);
   const { lateSeq, runCount } = log;
   const cells = yield* fineCells({ ...context, time: 'all' });
   const functions = functionsOf(context, cells.held, running, first);
@@ -70,7 +69,9 @@ export function* foldTaskStream(
       view: 'task-stream',
       from,
       to,
-      newestFrom: newestFrom(stretches, newestStart),
+      newestFrom: Number.isFinite(newestStart)
+        ? stretchFrom(context, newestStart)
+        : newest,
       now: ended ? to : Math.max(now, moment.newest),
       live: !ended,
       // Infinity is no JSON number: everything is settled before the end of the run.
@@ -204,28 +205,25 @@ function* scanStrip(
 }
 
 /**
- * Where the stretch of work begins in which the selection's newest task began; the newest of all where it has none. A cluster's first stretch
- * begins with the run, unless no task could begin for long.
+ * Where the stretch of work begins in which a task began at `t`, or the newest stretch, looked up in the log's: there may be a million, too many
+ * to copy for an answer. A cluster's first stretch begins with the run, unless no task could begin for long.
  *
  *     ▕ first cell ▏      8 s      ▕ second cell, 2 s, third cell ▏
  *                                  ↑
  */
-function newestFrom(stretches: IntervalUnion, newestStart: number): number {
-  const newest = stretches.length - 1;
-  return stretches.from(
-    Number.isFinite(newestStart)
-      ? Math.min(newest, stretches.firstEndingAfter(newestStart))
-      : newest
-  );
-}
-
-function stretchesOf({ log, moment }: FoldContext): IntervalUnion {
-  const stretches = log.stretches.copy();
-  stretches.add(moment.begin, moment.begin + LONG_PAUSE);
-  for (const { started } of moment.running.values()) {
-    stretches.add(started, moment.end + LONG_PAUSE);
+function stretchFrom({ log, moment }: FoldContext, t: number): number {
+  const { stretches } = log;
+  const started = firstRunning(moment);
+  const at = stretches.firstEndingAfter(t);
+  let from = stretches.from(Math.min(at, stretches.length - 1));
+  if (started < Infinity && stretches.to(at) >= started) {
+    // Running tasks go on: their stretch is the last, with what touches it.
+    from = Math.min(started, stretches.from(stretches.firstReaching(started)));
   }
-  return stretches;
+  const { begin } = moment;
+  return from > begin + LONG_PAUSE && from < Infinity
+    ? from
+    : Math.min(begin, from);
 }
 
 /**
@@ -303,11 +301,22 @@ function ownPasses(context: FoldContext, span: SpanId, fn: number): boolean {
  */
 function capacityByWorker({ log, moment }: FoldContext): Map<number, number> {
   const to = moment.end;
-  const active = activeWithRunning(log, moment, to);
+  const started = firstRunning(moment);
+  const capacities = log.shape.laneCapacities(to);
+  const borders = capacities.flatMap(({ stretches }) =>
+    stretches.flatMap(({ from, to }) => [
+      Math.min(from, started),
+      Math.min(to, started)
+    ])
+  );
+  const before = log.active.lengthsBefore(borders);
+  /** Some task is unfinished from where the first of the running ones began. */
+  const activeBefore = (t: number): number =>
+    before.get(Math.min(t, started))! + Math.max(0, t - started);
   const capacity = new Map<number, number>();
-  for (const { worker, threads, stretches } of log.shape.laneCapacities(to)) {
+  for (const { worker, threads, stretches } of capacities) {
     const seconds = stretches.reduce(
-      (sum, stretch) => sum + active.measure(stretch.from, stretch.to),
+      (sum, { from, to }) => sum + activeBefore(to) - activeBefore(from),
       0
     );
     capacity.set(worker, (capacity.get(worker) ?? 0) + threads * seconds);
@@ -392,7 +401,7 @@ function functionsOf(
 }
 
 /** The functions that run for the first time: no run of them has ended, whatever is selected. As of now: sums of the log go on. */
-function firstRunning(
+function firstTimers(
   log: LogStore,
   running: TaskStreamResult['running']
 ): ReadonlySet<string> {
