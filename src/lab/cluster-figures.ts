@@ -1,6 +1,6 @@
 /** Figures of a cluster that are shown in several places. */
 import type { Trans } from '../base/trans';
-import { formatCount } from '../panels/format';
+import { processesText } from '../panels/format';
 import type { ClusterInfo } from '../wire/panel-link';
 
 /** Bytes that the processes of the workers there are hold, and their limits together; 0 = no limit. */
@@ -31,31 +31,14 @@ export function workersOf(cluster: ClusterInfo): number {
   ).length;
 }
 
-/**
- * How many workers there are, and the number in that. Of an observation the first is the program that hands out the tasks, and runs those
- * that no pool of processes does: it is none of the processes that its user has asked for.
- */
+/** How many workers there are, in words, and the number in that. */
 export function workersText(
   cluster: ClusterInfo,
   trans: Trans
-): { readonly text: string; readonly figure: string } {
-  const workers = workersOf(cluster);
-  const processes = Math.max(0, workers - 1);
-  const isLocal = cluster.kind === 'local';
-  const figure = formatCount(isLocal ? processes : workers);
-  if (!isLocal) {
-    const text = trans._n('%2\u00a0worker', '%2\u00a0workers', workers, figure);
-    return { text, figure };
-  }
-  return processes === 0
-    ? { text: trans.__('main program'), figure: '' }
-    : {
-        text: trans._n(
-          '%2\u00a0process and the main program',
-          '%2\u00a0processes and the main program',
-          processes,
-          figure
-        ),
-        figure
-      };
+): ReturnType<typeof processesText> {
+  return processesText(
+    workersOf(cluster),
+    cluster.kind === 'local' ? 'observation' : 'cluster',
+    trans
+  );
 }

@@ -14,6 +14,7 @@ export {
   formatTick,
   formatTimeRange
 } from './point-in-time';
+export { processesText } from './processes-text';
 export { formatPercent, formatShare, shareOf } from './share';
 export { cellOf, type TableCell, type TableData } from './table';
 export { byteTicks, countTicks, timeTicks } from './time-ticks';

@@ -10,7 +10,13 @@ import type { Trans } from '../../base/trans';
 import type { LaneIndex } from '../../records/ids';
 import type { TileRows } from '../../feed/feed-types';
 import type { TaskStreamResult } from '../../wire/panel-link';
-import { formatCount, formatShare, shareOf, workerLabel } from '../format';
+import {
+  formatCount,
+  formatShare,
+  processesText,
+  shareOf,
+  workerLabel
+} from '../format';
 import type { Lane } from './lane-layout';
 import { runningSeconds, threadsText, type WorkerHeader } from './rows';
 
@@ -148,7 +154,7 @@ function groupName(names: readonly string[], trans: Trans): string {
 export function groupHeaders(
   result: TaskStreamResult,
   trans: Trans,
-  isLocal = false
+  isLocal: boolean
 ): WorkerHeader[] {
   const running = runningSeconds(result);
   return laneGroups(result, trans).map(({ group, name, workers }) => {
@@ -160,19 +166,15 @@ export function groupHeaders(
     );
     const left = workers.filter(worker => worker.left !== null).length;
     const parts = [
-      isLocal
-        ? trans._n(
-            '%2\u00a0process',
-            '%2\u00a0processes',
-            workers.length,
-            formatCount(workers.length)
-          )
-        : trans._n(
-            '%2\u00a0worker',
-            '%2\u00a0workers',
-            workers.length,
-            formatCount(workers.length)
-          ),
+      processesText(
+        workers.length,
+        !isLocal
+          ? 'cluster'
+          : group === 0
+            ? 'observation'
+            : 'part of an observation',
+        trans
+      ).text,
       threadsText(
         sum(worker => worker.threads),
         trans

@@ -25,6 +25,7 @@ import {
   KIND_WORDS,
   legendWord,
   partWord,
+  processesText,
   shareOf,
   type TableCell,
   workerLabel
@@ -719,7 +720,7 @@ export function clockText({ workers }: TaskStreamResult, trans: Trans): string {
 export function summaryText(
   result: TaskStreamResult,
   trans: Trans,
-  isLocal = false
+  isLocal: boolean
 ): string {
   const { tasks, executions, workers, lanes, running, kinds } = result;
   const sentences = [
@@ -730,20 +731,11 @@ export function summaryText(
       formatCount(tasks),
       formatDuration(result.to - result.from)
     ),
-    // (of an observation the program that hands out the tasks is among them)
-    isLocal
-      ? trans._n(
-          '%2\u00a0process, the main program included.',
-          '%2\u00a0processes, the main program included.',
-          workers.length,
-          formatCount(workers.length)
-        )
-      : trans._n(
-          '%2\u00a0worker.',
-          '%2\u00a0workers.',
-          workers.length,
-          formatCount(workers.length)
-        ),
+    trans.__(
+      '%1.',
+      processesText(workers.length, isLocal ? 'observation' : 'cluster', trans)
+        .text
+    ),
     trans._n(
       '%2\u00a0thread.',
       '%2\u00a0threads.',

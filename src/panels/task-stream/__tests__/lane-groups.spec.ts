@@ -69,14 +69,17 @@ describe('groups of workers', () => {
       'worker 50 – worker 99'
     );
     expect(
-      groupHeaders(result, trans)
+      groupHeaders(result, trans, false)
         .slice(0, 2)
         .map(({ text }) => text.replace(/\u00a0/g, ' '))
     ).toEqual([
       '50 workers · 100 threads · busy 50 % · 1 left',
       '50 workers · 100 threads · busy 0 %'
     ]);
-    expect(groupHeaders(result, trans, true)[1]?.text).toBe(
+    // Of an observation the first is the program itself.
+    const [program, next] = groupHeaders(result, trans, true);
+    expect(program?.text).toMatch(/^49\u00a0processes and the main program · /);
+    expect(next?.text).toBe(
       '50\u00a0processes · 100\u00a0threads · busy 0\u00a0%'
     );
     expect(laneGroups(small, trans)).toEqual([]);

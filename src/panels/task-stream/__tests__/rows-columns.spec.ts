@@ -765,28 +765,32 @@ describe('the card of a box', () => {
 describe('the picture in words', () => {
   it('is a sentence for each figure, none for what did not happen', () => {
     const one = streamOf(drawRuns('0/0 aaa'));
-    expect(plain(summaryText(one, english))).toBe(
+    expect(plain(summaryText(one, english, false))).toBe(
       '1 task in 3.00 s. 1 worker. 1 thread. Most time: inc 3.00 s.'
     );
     // Of an observation.
     expect(plain(summaryText(one, english, true))).toContain(
-      '. 1 process, the main program included. '
+      '. main program. '
     );
-    expect(plain(summaryText({ ...one, from: 0.5 }, english))).toMatch(
+    const three = streamOf(drawRuns('0/0 a\n1/0 b\n2/0 c'));
+    expect(plain(summaryText(three, english, true))).toContain(
+      '. 2 processes and the main program. '
+    );
+    expect(plain(summaryText({ ...one, from: 0.5 }, english, false))).toMatch(
       /^1 task in 2\.50 s\./
     );
     expect(
-      plain(summaryText({ ...one, tasks: 2, executions: 1 }, english))
+      plain(summaryText({ ...one, tasks: 2, executions: 1 }, english, false))
     ).toContain('. 1 execution of functions. ');
     // None of another function has ended.
     const { functions } = one;
     const first = { ...functions[0]!, name: 'new', seconds: 0, executions: 0 };
     const two = { ...one, functions: [...functions, first] };
-    expect(plain(summaryText(two, english))).toMatch(/: inc 3\.00 s\.$/);
-    expect(summaryText({ ...one, functions: [first] }, english)).not.toContain(
-      'Most time'
-    );
-    expect(plain(summaryText(nothing, english))).toBe(
+    expect(plain(summaryText(two, english, false))).toMatch(/: inc 3\.00 s\.$/);
+    expect(
+      summaryText({ ...one, functions: [first] }, english, false)
+    ).not.toContain('Most time');
+    expect(plain(summaryText(nothing, english, false))).toBe(
       '0 tasks in 0 s. 0 workers. 0 threads.'
     );
   });
@@ -821,7 +825,7 @@ describe('the picture in words', () => {
     take(log, 'running', [{ lane: 1, node: 0, function: 1, started: 8 }]);
     const names = log.name(1);
     expect(names).toBe('load');
-    expect(plain(summaryText(streamOf(log, false), english))).toBe(
+    expect(plain(summaryText(streamOf(log, false), english, false))).toBe(
       '4 tasks in 10.0 s. 2 workers. 3 threads. 5 executions of functions. 1 running. 1 failed. 2 lost. ' +
         'Most time: load 6.00 s, clean 4.00 s, fit 2.00 s.'
     );
@@ -830,7 +834,7 @@ describe('the picture in words', () => {
       filter: { functions: ['clean'] },
       ended: true
     });
-    expect(plain(summaryText(filtered, english))).toBe(
+    expect(plain(summaryText(filtered, english, false))).toBe(
       '1 task in 10.0 s. 2 workers. 3 threads. Most time: clean 4.00 s.'
     );
   });

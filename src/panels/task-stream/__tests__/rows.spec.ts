@@ -248,7 +248,7 @@ describe('rows of the task stream', () => {
 
   it('says the picture in words', () => {
     const runs = new Set(run.boxes.map(each => each.run)).size;
-    expect(plain(summaryText(result, english))).toMatch(
+    expect(plain(summaryText(result, english, false))).toMatch(
       `${runs} tasks in 30.5 s. 4 workers. 8 threads. 8 running. 1 failed. Most time: fit_fold`
     );
   });
