@@ -342,8 +342,11 @@ function termKey(term: SpanTerm): string {
 
 const SPAN_MATCHES = ['any', 'all', 'not'] as const;
 
-function conditionsOf(state: SelectionState): Condition[] {
-  const { filter, time } = state;
+/** One of each part of a filter, and of a range that is not all. */
+export function conditionsOf({
+  filter,
+  time
+}: Pick<SelectionState, 'filter' | 'time'>): Condition[] {
   const conditions: Condition[] = [];
   for (const match of SPAN_MATCHES) {
     for (const term of filter.spans?.[match] ?? []) {

@@ -7,14 +7,15 @@ import { filterIcon, type LabIcon, stopIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { ClusterRef, ClusterTarget } from '../feed/cluster-ref';
 import type { LinkStatus } from '../feed/feed-types';
-import { type SelectionModel, termWords } from '../feed/selection';
+import { type Condition, conditionsOf, termWords } from '../feed/selection';
 import { conditionText, termText } from './chip-row';
 import type { ClusterInfo, ViewResult } from '../wire/panel-link';
 import { formatClock, formatCount, formatDuration } from './format';
 import { warningIcon } from './icons';
 import { MarkedText } from './marked-text';
 import type { ClusterOffer } from './panel-context';
-import type { PanelState, PanelStrip } from './state-view';
+import type { Asked } from './panel-watch';
+import type { PanelState, PanelStrip, StateButton } from './state-view';
 import { type ClusterWorker, heldUp } from './worker-standing';
 
 /** What starts a cluster, and whose class that is: Dask has one of the same name. */
@@ -253,27 +254,34 @@ export type Hidden = {
   readonly hidden: number;
   /** Of what; tasks if left out. */
   readonly of?: 'samples' | 'seconds' | 'transfers';
+  /** The conditions that narrow it; all if left out. */
+  readonly by?: readonly Condition['kind'][];
   /** Why something may come yet, or why little is to be expected. */
   readonly hint?: string;
 };
 
-/** The filter leaves nothing: says how much is hidden, by which conditions, and lifts them by a button. */
+/**
+ * The filter leaves nothing: says how much is hidden, by which conditions, and lifts them by a button.
+ *
+ * @param answered - what the answer is to that has nothing.
+ */
 export function filterEmptyState(
-  selection: SelectionModel,
+  answered: Asked,
   empty: Hidden,
   trans: TranslationBundle,
-  clear: () => void
+  lift: StateButton
 ): PanelState {
-  const { hint = '' } = empty;
+  const { hint = '', by } = empty;
   return {
     icon: filterIcon,
     title: emptyTitle(empty, trans),
     sentence: [
       hiddenSentence(empty, trans),
-      (empty.of === undefined && noTaskSentence(selection, trans)) ||
+      (empty.of === undefined && noTaskSentence(answered, trans)) ||
         trans.__(
           'The filter: %1.',
-          selection.conditions
+          conditionsOf(answered)
+            .filter(({ kind }) => by === undefined || by.includes(kind))
             .map(condition => conditionText(condition, trans))
             .join(', ')
         ),
@@ -281,7 +289,7 @@ export function filterEmptyState(
     ]
       .filter(sentence => sentence !== '')
       .join(' '),
-    buttons: [{ label: trans.__('Clear filter'), onClick: clear }]
+    buttons: [lift]
   };
 }
 
@@ -302,7 +310,7 @@ function hiddenSentence(
   { hidden, of }: Hidden,
   trans: TranslationBundle
 ): string {
-  if (hidden <= 0 || of === 'transfers') {
+  if (hidden <= 0) {
     return '';
   }
   const count = formatCount(hidden);
@@ -311,6 +319,13 @@ function hiddenSentence(
       return trans._n(
         '%2 sample is hidden.',
         '%2 samples are hidden.',
+        hidden,
+        count
+      );
+    case 'transfers':
+      return trans._n(
+        '%2 transfer is hidden.',
+        '%2 transfers are hidden.',
         hidden,
         count
       );
@@ -327,18 +342,15 @@ function hiddenSentence(
 }
 
 /** Which conditions exclude each other, if these are all: of several it is not known which one leaves nothing. */
-function noTaskSentence(
-  selection: SelectionModel,
-  trans: TranslationBundle
-): string {
-  const { functions, spans } = selection.filter;
+function noTaskSentence(answered: Asked, trans: TranslationBundle): string {
+  const { functions, spans } = answered.filter;
   const name = functions?.length === 1 ? functions[0] : undefined;
   const span =
     spans?.any?.length === 1 && spans.any[0]
       ? termText(termWords(spans.any[0]), trans)
       : undefined;
   const told = [name, span].filter(each => each !== undefined);
-  if (told.length !== selection.conditions.length) {
+  if (told.length !== conditionsOf(answered).length) {
     return '';
   }
   return name !== undefined && span !== undefined

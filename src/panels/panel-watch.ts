@@ -16,6 +16,8 @@ export class PanelWatch extends Disposing {
   private _watch: IWatch | null = null;
   private _snapshot: Snapshot | null = null;
   private _failure: string | null = null;
+  /** What the last answer is to. */
+  private _answered: Asked | null = null;
   private _frozen: Asked | null = null;
   private _clusterId: string | null = null;
   private _isWanted = false;
@@ -54,6 +56,20 @@ export class PanelWatch extends Disposing {
     );
   }
 
+  /** Filter and range that the last answer is to; before it, those that are asked for. */
+  get answered(): Asked {
+    return this._answered ?? { filter: this.filter, time: this.time };
+  }
+
+  /** The last answer is to another filter or range, and the one to these is on its way. */
+  get isOutdated(): boolean {
+    const { filter, time } = this;
+    return (
+      this.isAsking &&
+      JSON.stringify(this.answered) !== JSON.stringify({ filter, time })
+    );
+  }
+
   get filter(): Filter {
     return this._frozen?.filter ?? this._asked().filter;
   }
@@ -79,6 +95,7 @@ export class PanelWatch extends Disposing {
     if (id !== null && id === last._clusterId) {
       this._clusterId = id;
       this._snapshot = last._snapshot;
+      this._answered = last._answered;
       this._frozen = last._frozen;
     }
   }
@@ -126,7 +143,10 @@ export class PanelWatch extends Disposing {
         maxHz
       },
       watch => {
-        this._snapshot = watch.snapshot ?? this._snapshot;
+        if (watch.snapshot !== null && watch.snapshot !== this._snapshot) {
+          this._snapshot = watch.snapshot;
+          this._answered = { filter: this.filter, time: this.time };
+        }
         this._failure = watch.failure;
         this._changed.emit();
       }
@@ -143,6 +163,7 @@ export class PanelWatch extends Disposing {
     if (id !== this._clusterId) {
       this._close();
       this._snapshot = null;
+      this._answered = null;
       this._failure = null;
       this._clusterId = id;
       this._open();

@@ -22,7 +22,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import * as React from 'react';
 import { type ClusterTarget, targetKey } from '../feed/cluster-ref';
 import type { IWatch } from '../feed/feed-types';
-import type { SelectionModel } from '../feed/selection';
+import { conditionsOf, type SelectionModel } from '../feed/selection';
 import type {
   ClusterInfo,
   Snapshot,
@@ -46,7 +46,7 @@ import {
   linkState
 } from './panel-states';
 import { type Asked, PanelWatch } from './panel-watch';
-import { type PanelState, StateView } from './state-view';
+import { type PanelState, type StateButton, StateView } from './state-view';
 import { StripList } from './strip-list';
 import { TableTwin, tableAsCsv } from './table-twin';
 import { ToolButton } from './toolbar';
@@ -263,6 +263,24 @@ export abstract class SpanwisePanel<
     return null;
   }
 
+  /** The button of a state that the filter brings about. */
+  protected liftButton(): StateButton {
+    const { trans } = this;
+    const watching = this._watchNow();
+    return watching.isUnlinked
+      ? {
+          label: trans.__('Link again'),
+          hint: trans.__(
+            'The panel is unlinked, and keeps the filter that it had then. Linked, it has that of the others.'
+          ),
+          onClick: () => this._unfilter(() => watching.setUnlinked(false))
+        }
+      : {
+          label: trans.__('Clear filter'),
+          onClick: () => this._unfilter(() => this.context.selection.clear())
+        };
+  }
+
   /** A state of the panel's own, e.g. "No run is recorded yet."; asked after the common ones. */
   protected ownState(_result: R): PanelState | null {
     return null;
@@ -317,6 +335,11 @@ export abstract class SpanwisePanel<
   /** The running watch, for `requestTiles`; null while hidden. */
   protected get watch(): IWatch | null {
     return this._watching?.watch ?? null;
+  }
+
+  /** What the last answer is to: of an unlinked panel that is not the selection. */
+  protected get answered(): Asked {
+    return this._watchNow().answered;
   }
 
   protected get result(): R | null {
@@ -396,7 +419,12 @@ export abstract class SpanwisePanel<
     const snapshot = watching.snapshot;
     const result = this.result;
     const { feed, cluster, selection } = this.context;
-    const state = this._stateInsteadOf(result);
+    const early = this._stateBeforeFigures(result);
+    const found =
+      early !== null || result === null ? null : this._stateOf(result);
+    // What was found under another filter is no word about this one.
+    const isOutdated = found !== null && watching.isOutdated;
+    const state = early ?? (isOutdated ? null : found);
     const showsTools = cluster.current !== null;
     return (
       <section className="sw-panel" aria-label={this.accessibleName}>
@@ -404,7 +432,9 @@ export abstract class SpanwisePanel<
         {showsTools && state === null && this._renderLoading(result)}
         <ChipRow
           conditions={watching.isUnlinked ? [] : selection.conditions}
-          honoured={snapshot === null ? null : this.honoured(snapshot)}
+          honoured={
+            snapshot === null || isOutdated ? null : this.honoured(snapshot)
+          }
           trans={this.trans}
           label={this.trans.__('Filter')}
           onRemove={id => this._unfilter(() => selection.remove(id))}
@@ -426,8 +456,9 @@ export abstract class SpanwisePanel<
                 draw={() =>
                   state !== null ? (
                     <StateView state={state} />
-                  ) : result === null || snapshot === null ? null : this
-                      ._showsTable ? (
+                  ) : result === null ||
+                    snapshot === null ||
+                    isOutdated ? null : this._showsTable ? (
                     this.renderTable(result, snapshot)
                   ) : (
                     this.renderChart(result, snapshot)
@@ -490,9 +521,9 @@ export abstract class SpanwisePanel<
     ) : null;
   }
 
-  /** What is shown in place of the chart, or null. */
-  private _stateInsteadOf(result: R | null): PanelState | null {
-    const { feed, cluster, selection } = this.context;
+  /** What is shown whatever figures there are, or null. */
+  private _stateBeforeFigures(result: R | null): PanelState | null {
+    const { feed, cluster } = this.context;
     const link = linkState(feed.status, this.trans, {
       reload: () => window.location.reload(),
       tryAgain: () => feed.reconnect()
@@ -515,14 +546,15 @@ export abstract class SpanwisePanel<
         broken: true
       };
     }
-    if (result === null) {
-      return null;
-    }
+    return null;
+  }
+
+  /** What is shown in place of the chart of these figures, or null. */
+  private _stateOf(result: R): PanelState | null {
+    const { answered } = this;
     const empty = this.isEmpty(result);
-    if (empty !== null && selection.isFiltered) {
-      return filterEmptyState(selection, empty, this.trans, () =>
-        this._unfilter(() => selection.clear())
-      );
+    if (empty !== null && conditionsOf(answered).length > 0) {
+      return filterEmptyState(answered, empty, this.trans, this.liftButton());
     }
     return this.ownState(result);
   }

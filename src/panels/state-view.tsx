@@ -8,7 +8,7 @@ import type { Trans } from '../base/trans';
 import { warningIcon } from './icons';
 import { useIsCut } from './use-is-cut';
 
-type StateButton = {
+export type StateButton = {
   readonly label: string;
   readonly onClick: () => void;
   /** Why it cannot act now. It stays focusable and says so. */

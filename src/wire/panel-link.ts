@@ -602,6 +602,8 @@ export type TransfersResult = {
   };
   /** Pairs and types that were left out, with the fewest bytes. */
   readonly dropped: number;
+  /** Transfers that filter and range leave out. Left out by an observer that does not count them. */
+  readonly hidden?: number;
 };
 type TransferSum = {
   readonly count: number;

@@ -73,8 +73,25 @@ describe('transfers', () => {
         largeBytes: [8e6],
         largeSeconds: [0.5]
       },
-      dropped: 0
+      dropped: 0,
+      hidden: 0
     });
+  });
+
+  it('that filter and range leave out are counted', () => {
+    const log = logOf([
+      { from: 0, to: 1, start: 1, bytes: 1, duration: 1 },
+      { from: 5, to: 1, start: 2, bytes: 1, duration: 1 },
+      { from: 0, to: 5, start: 3, bytes: 1, duration: 1 }
+    ]);
+    const hidden = (asked: Parameters<typeof ask>[2]) => {
+      const { total, hidden: count } = ask(log, 'transfers', asked);
+      return [total.count, count];
+    };
+    expect(hidden({})).toEqual([3, 0]);
+    expect(hidden({ filter: { functions: ['inc'] } })).toEqual([3, 0]);
+    expect(hidden({ filter: { workers: [5] } })).toEqual([2, 1]);
+    expect(hidden({ time: { from: 2, to: 3 } })).toEqual([1, 2]);
   });
 
   it('are timed from one byte more than a million on, if their time is known', () => {

@@ -44,6 +44,7 @@ export function* foldTransfers(
   const total = emptySum();
   const pairs = new Map<number, Pair>();
   const types = new Map<number, Sum>();
+  let hidden = 0;
   for (const { columns: c, rows } of log.transfers.rowsBefore(Infinity)) {
     for (let i = 0; i < rows; i++) {
       const start = c.start[i]!;
@@ -53,6 +54,7 @@ export function* foldTransfers(
         (range !== null && (start < range.from || start >= range.to)) ||
         (filter.workers[from] === 0 && filter.workers[to] === 0)
       ) {
+        hidden++;
         continue;
       }
       const bytes = c.bytes[i]!;
@@ -66,7 +68,10 @@ export function* foldTransfers(
     yield;
   }
   return {
-    result: resultOf(log, total, [...pairs.values()], types),
+    result: {
+      ...resultOf(log, total, [...pairs.values()], types),
+      hidden
+    },
     honoured: honouredBy('transfers', context)
   };
 }

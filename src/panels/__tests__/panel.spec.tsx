@@ -52,6 +52,8 @@ function Beside(props: { readonly context: PanelContext }): JSX.Element {
 class TestPanel extends SpanwisePanel<SpansResult> {
   breaks = false;
   asksTwice = false;
+  /** What it says of its own where there is no task. */
+  own = '';
 
   protected get view() {
     return 'spans' as const;
@@ -59,6 +61,12 @@ class TestPanel extends SpanwisePanel<SpansResult> {
 
   protected override isEmpty(result: SpansResult) {
     return result.totalTasks === 0 ? { hidden: 456 } : null;
+  }
+
+  protected override ownState(result: SpansResult) {
+    return this.own !== '' && result.totalTasks === 0
+      ? { title: this.own, sentence: '' }
+      : null;
   }
 
   protected renderChart(result: SpansResult) {
@@ -492,6 +500,60 @@ describe('SpanwisePanel', () => {
     expect(await drawn(panel)).toContain(
       'The filter matches no task.456 tasks are hidden. The filter: function fit_fold, worker 2.'
     );
+  });
+
+  it('says nothing of a new filter before its answer', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    panel.own = 'No samples yet.';
+    made.feed.setClusters(clusterInfo());
+    const watch = made.feed.running[0]!;
+    const none = { ...ANSWER, totalTasks: 0 };
+    const filter = (name: string) =>
+      made.selection.setFilter({ functions: [name] });
+    filter('nothing');
+    watch.answer(none);
+    const before = await drawn(panel);
+    expect(before).toContain('No task of “nothing” ran.');
+    expect(before).toContain('exact');
+    filter('fit_fold');
+    const asked = await drawn(panel);
+    expect(asked).toContain('fit_fold');
+    expect(asked).not.toMatch(/No task of|exact|3 tasks/);
+    // Without a link there is no answer to come: what it had is said, of what it was asked for.
+    made.feed.setStatus({ kind: 'reconnecting', since: NOW });
+    expect(await drawn(panel)).toContain('No task of “nothing” ran.');
+    made.feed.setStatus({ kind: 'open' });
+    watch.answer(none);
+    expect(await drawn(panel)).toContain('No task of “fit_fold” ran.');
+    made.selection.clear();
+    expect(await drawn(panel)).not.toContain('No samples yet.');
+    watch.answer(none);
+    expect(await drawn(panel)).toContain('No samples yet.');
+  });
+
+  it('blames the filter that an unlinked panel has, and offers to link it', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo());
+    made.selection.toggleFunction('fit_fold');
+    const watch = made.feed.running[0]!;
+    watch.answer({ ...ANSWER, totalTasks: 0 });
+    const watching = panel['_watchNow']();
+    watching.setUnlinked(true);
+    made.selection.setFilter({ workers: [7] });
+    expect(await drawn(panel)).toContain(
+      'The filter matches no task.456 tasks are hidden. No task of “fit_fold” ran.'
+    );
+    made.selection.clear();
+    expect(await drawn(panel)).toContain('No task of “fit_fold” ran.');
+    const link = get(panel, '.sw-button-primary');
+    expect(link.textContent).toBe('Link again');
+    made.selection.setFilter({ workers: [7] });
+    link.click();
+    expect(watching.isUnlinked).toBe(false);
+    expect(watch.changes.at(-1)?.filter).toEqual({ workers: [7] });
+    expect(panel.node.contains(document.activeElement)).toBe(true);
   });
 
   it('opens what a strip has no room for by a button, which stays', async () => {

@@ -32,11 +32,10 @@ export class BandwidthPanel extends SpanwisePanel<TransfersResult> {
   }
 
   /** Times and workers alone narrow what it shows. */
-  protected override isEmpty({ total }: TransfersResult): Hidden | null {
-    const { filter, time } = this.context.selection;
-    const isNarrowed = time !== 'all' || (filter.workers?.length ?? 0) > 0;
-    return total.count === 0 && isNarrowed
-      ? { hidden: 0, of: 'transfers' }
+  protected override isEmpty(result: TransfersResult): Hidden | null {
+    const { total, hidden = 0 } = result;
+    return total.count === 0 && hidden > 0
+      ? { hidden, of: 'transfers', by: ['worker', 'time'] }
       : null;
   }
 

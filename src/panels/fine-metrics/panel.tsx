@@ -76,12 +76,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
         icon: this.face.icon,
         title: trans.__('Not known under this filter.'),
         sentence: result.notKnown,
-        buttons: [
-          {
-            label: trans.__('Clear filter'),
-            onClick: () => this.context.selection.clear()
-          }
-        ]
+        buttons: [this.liftButton()]
       };
     }
     if (

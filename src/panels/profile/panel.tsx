@@ -80,10 +80,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
       this._focusKey = null;
       this._selectedKey = null;
     }
-    if (
-      snapshot.result.view === 'profile' &&
-      this.context.selection.time === 'all'
-    ) {
+    if (snapshot.result.view === 'profile' && this.answered.time === 'all') {
       this._whole = activityOf(snapshot.result);
     }
   }

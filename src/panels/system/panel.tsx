@@ -38,8 +38,7 @@ export class SystemPanel extends SpanwisePanel<SystemResult> {
 
   protected override ownState({ lines }: SystemResult): PanelState | null {
     const { trans } = this;
-    const { selection } = this.context;
-    const { filter, time } = selection;
+    const { filter, time } = this.answered;
     if (
       lines.length === 0 &&
       (time !== 'all' || filter.workers !== undefined)
@@ -50,12 +49,7 @@ export class SystemPanel extends SpanwisePanel<SystemResult> {
         sentence: trans.__(
           'The range, or the choice of workers, leaves out every row. (A row is of 0.5 s to 2 s.)'
         ),
-        buttons: [
-          {
-            label: trans.__('Clear filter'),
-            onClick: () => selection.clear()
-          }
-        ]
+        buttons: [this.liftButton()]
       };
     }
     return lines.length > 0

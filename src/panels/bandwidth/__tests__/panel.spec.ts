@@ -14,7 +14,8 @@ const none = ask(drawRuns('0/0 aaa'), 'transfers');
 /** What it says where nothing was fetched. */
 async function said(
   filtered: (selection: SelectionModel) => void,
-  words: string
+  words: string,
+  hidden = 0
 ): Promise<string> {
   const { feed, contexts } = labContext();
   feed.setClusters(clusterInfo());
@@ -22,7 +23,7 @@ async function said(
   filtered(context.selection);
   const panel = bandwidthPanel.create({ context, state: undefined });
   Widget.attach(panel, document.body);
-  feed.running[0]!.answer(none);
+  feed.running[0]!.answer({ ...none, hidden });
   const text = await waitFor(words, () => {
     MessageLoop.flush();
     const shown = panel.node.textContent ?? '';
@@ -33,18 +34,25 @@ async function said(
   return text;
 }
 
-it('blames no condition that narrows no transfers', async () => {
+it('blames no filter where there was no transfer', async () => {
   const text = await said(
-    selection => selection.toggleFunction('inc'),
+    selection => selection.toggleWorker(1),
     'No worker has fetched from another.'
   );
   expect(text).not.toContain('The filter matches');
 });
 
-it('names those that do', async () => {
+it('names the conditions that narrow transfers', async () => {
   const text = await said(
-    selection => selection.toggleWorker(1),
-    'The filter matches no transfer.The filter: worker 1.'
+    selection => {
+      selection.toggleFunction('inc');
+      selection.toggleWorker(1);
+      selection.setTime({ from: 1, to: 2 });
+    },
+    'The filter matches no transfer.',
+    3
   );
-  expect(text).not.toContain('hidden');
+  expect(text.replaceAll('\u00a0', ' ')).toContain(
+    '3 transfers are hidden. The filter: worker 1, time 1.00 s – 2.00 s.'
+  );
 });
