@@ -82,6 +82,8 @@ export function StateStrip(props: {
   const [isWhole, setIsWhole] = React.useState(false);
   const said = React.useRef<HTMLSpanElement>(null);
   const isCut = useIsCut(said, sentence, isWhole);
+  // Who has just closed it is at the button, also where there is room for all by now.
+  const [hasFocus, setHasFocus] = React.useState(false);
   const about = React.useId();
   return (
     <>
@@ -99,13 +101,15 @@ export function StateStrip(props: {
         >
           {sentence}
         </span>
-        {isCut && (
+        {(isCut || hasFocus) && (
           <button
             type="button"
             className="sw-strip-whole"
             aria-expanded={isWhole}
             aria-label={trans.__('Whole sentence')}
             title={sentence}
+            onFocus={() => setHasFocus(true)}
+            onBlur={() => setHasFocus(false)}
             onClick={() => setIsWhole(!isWhole)}
           >
             <caretDownEmptyIcon.react tag="span" className="sw-strip-icon" />

@@ -556,6 +556,54 @@ describe('SpanwisePanel', () => {
     expect(panel.node.contains(document.activeElement)).toBe(true);
   });
 
+  it('keeps the button of a strip that is closed where there is room for all by now', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    const observed = new Set<() => void>();
+    class Observer {
+      constructor(private readonly _measure: () => void) {}
+      observe() {
+        observed.add(this._measure);
+      }
+      disconnect() {
+        observed.delete(this._measure);
+      }
+    }
+    const before = globalThis.ResizeObserver;
+    globalThis.ResizeObserver = Observer as never;
+    const width = jest
+      .spyOn(Element.prototype, 'scrollWidth', 'get')
+      .mockReturnValue(0);
+    const resized = (to: number) =>
+      settled(async () => {
+        width.mockReturnValue(to);
+        observed.forEach(measure => measure());
+      });
+    const strip = '.sw-strip button[aria-expanded]';
+    try {
+      made.feed.setClusters(clusterInfo({ state: 'ended', why: 'Ended.' }));
+      made.feed.running[0]?.answer(ANSWER);
+      await drawn(panel);
+      expect(panel.node.querySelector(strip)).toBeNull();
+      await resized(300);
+      const button = get(panel, strip);
+      button.focus();
+      button.click();
+      await drawn(panel);
+      await resized(0);
+      expect(button.getAttribute('aria-expanded')).toBe('true');
+      button.click();
+      await drawn(panel);
+      expect(button.getAttribute('aria-expanded')).toBe('false');
+      expect(document.activeElement).toBe(button);
+      await settled(async () => button.blur());
+      expect(panel.node.querySelector(strip)).toBeNull();
+    } finally {
+      width.mockRestore();
+      globalThis.ResizeObserver = before;
+    }
+  });
+
   it('opens what a strip has no room for by a button, which stays', async () => {
     const made = setUp({});
     panel = made.panel;
