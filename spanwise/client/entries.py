@@ -41,7 +41,8 @@ class Entry:
     count
         Futures alive, plus calls that wait for it.
     released
-        How many futures were let go of by `release`, and so may still lie in an expression.
+        The number of the last `release` of one of its futures, which may still lie in an
+        expression; 0: none.
     waiters
         Told once when the status leaves ``pending``.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import threading
 from collections.abc import Callable, Generator
 from types import TracebackType
@@ -14,6 +15,7 @@ from dask.utils import typename
 from spanwise.client.arguments import seconds_of
 from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
 from spanwise.client.html import future_html
+from spanwise.client.living_expressions import forget_living
 from spanwise.client.reason import Failure
 from spanwise.errors import ClusterError
 from spanwise.graph.private_dask import TaskRef
@@ -22,6 +24,15 @@ from spanwise.wire.tracebacks import leave_tasks_frames
 
 if TYPE_CHECKING:
     from spanwise.client.needs import Holder
+
+_NUMBERS = itertools.count(1)
+
+
+class _Releases:
+    """Calls of `release` in this process, by number."""
+
+    #: The last one, and the last after which the living expressions were looked over.
+    last = looked_over = 0
 
 
 class Future(TaskRef):
@@ -41,17 +52,16 @@ class Future(TaskRef):
     __slots__ = ("__weakref__", "_entry", "_failure", "_first_name", "client")
 
     def __init__(
-        self, entry: Entry, client: Holder, first_name: tuple[int, ...] | None = None
+        self, entry: Entry, client: Holder, first_name: tuple[int, int, int] | None = None
     ) -> None:
         self.key = entry.key  # type: ignore[misc]  # a slot of TaskRef
         self._entry: Entry | None = entry
-        #: If it came in a value, or one of its key was released: see `_named_first`.
-        self._first_name = first_name
-        if entry.released:
+        if first_name is None and entry.released:
             # The result may be had again before it is let go of, and is not in the futures that
             # were released.
-            first = first_name or (client._session.number, entry.id)
-            self._first_name = (*first, entry.released)
+            first_name = (client._session.number, entry.id, entry.released)
+        #: If it came in a value, or one of its key was released before: see `_named_first`.
+        self._first_name = first_name
         #: The error that it raised, to raise the same object again. The session must not
         #: hold it: see reason.py.
         self._failure: Failure | None = None
@@ -67,6 +77,7 @@ class Future(TaskRef):
     # Not by key alone: an expression of Dask is the living one of the same token, and so would
     # hold futures that were cancelled, released, or are a closed client's, in place of new ones.
     def __dask_tokenize__(self) -> tuple[Any, ...]:
+        _forget_released()
         cluster = self.client._session.cluster_id
         return (type(self).__name__, self.key, cluster, *self._named_first())
 
@@ -88,11 +99,14 @@ class Future(TaskRef):
         """Its client's number, and the client's number of its task."""
         return self.client._session.shared_name(self._alive())
 
-    def _named_first(self) -> tuple[int, ...]:
-        """As `_shared_name`, of the client that made it: the same wherever it gets to."""
+    def _named_first(self) -> tuple[int, int, int]:
+        """The `_shared_name` that it was made under, and after which release of its key.
+
+        The same wherever it gets to, and once it is released.
+        """
         if self._first_name is not None:
             return self._first_name
-        return self.client._session.number, self._alive().id
+        return self.client._session.number, self._alive().id, 0
 
     def __copy__(self) -> Future:
         return self
@@ -222,12 +236,14 @@ class Future(TaskRef):
 
     def release(self) -> None:
         """Let go of the result now instead of when this object is collected."""
+        number = next(_NUMBERS)
         if self._entry is not None:
             self._first_name = self._named_first()
-            self._entry.released += 1
+            self._entry.released = number
         entry, self._entry = self._entry, None
         self._failure = None  # it holds the frames that it passed
         if entry is not None:
+            _Releases.last = number
             self.client._session.drop_later(entry)
 
     def add_done_callback(self, fn: Callable[[Future], Any]) -> None:
@@ -252,10 +268,31 @@ class Future(TaskRef):
             raise
 
 
+def _forget_released() -> None:
+    """Have no living expression with a released future stand in for one with a new future.
+
+    Before Dask looks for a living one: that is after it has asked for the tokens of futures, or
+    futures were adopted.
+    """
+    last = _Releases.last
+    if last != _Releases.looked_over:
+        forget_living(_is_released)
+        _Releases.looked_over = last
+
+
+def _is_released(value: Any) -> bool:
+    return isinstance(value, Future) and value._entry is None
+
+
 def _adopted(
-    cluster: str, number: int, task: int, key: Any, first_name: tuple[int, ...] | None = None
+    cluster: str,
+    number: int,
+    task: int,
+    key: Any,
+    first_name: tuple[int, int, int] | None = None,
 ) -> Future:
     """A future of a client of this process, for the task of another client."""
+    _forget_released()
     client = find_adopter(cluster)
     if client is None:
         raise ClusterError(
@@ -264,7 +301,7 @@ def _adopted(
         )
     HERE.session = client._session
     entry = client._session.adopt(key, number, task)
-    return Future(entry, client, first_name or (number, task))
+    return Future(entry, client, first_name or (number, task, 0))
 
 
 class CancelledFuture(RuntimeError):

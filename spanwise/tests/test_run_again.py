@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,9 +13,11 @@ import dask.dataframe as dd
 import distributed
 import pandas as pd
 import pytest
+from dask.dataframe.dask_expr import new_collection
 from dask.tokenize import tokenize
 
 import spanwise
+from spanwise.shared.values import pack_value
 from spanwise.tests.processes import LIMIT_SECONDS
 
 ROUNDS = 2
@@ -113,6 +116,86 @@ def test_what_is_persisted_again_when_it_was_released(make_client: Callable[[], 
                 assert {each.status for each in futures} <= {"pending", "finished"}
                 assert not {*map(id, released)} & {*map(id, futures)}
                 assert value_of(kept[-1]) == VALUES[name]
+
+
+def by_dataset(client: Any, value: Any) -> Callable[[], Any]:
+    client.publish_dataset(value, name="kept")
+    return lambda: client.get_dataset("kept")
+
+
+def by_variable(client: Any, value: Any) -> Callable[[], Any]:
+    variable = spanwise.Variable("kept", client=client)
+    variable.set(value)
+    return variable.get
+
+
+@pytest.mark.parametrize("pause", [0, 0.5], ids=["at once", "once they are let go of"])
+@pytest.mark.parametrize(
+    ("make_client", "share"),
+    [(our_client, by_dataset), (their_client, by_dataset), (our_client, by_variable)],
+)
+def test_what_comes_back_when_it_was_released(
+    make_client: Callable[[], Any], share: Callable[[Any, Any], Callable[[], Any]], pause: float
+) -> None:
+    """While what holds the released futures is there, and what was made of it."""
+    with make_client() as client:
+        package = spanwise if isinstance(client, spanwise.Client) else distributed
+        kept = frame().persist()
+        package.wait(kept, LIMIT_SECONDS)
+        more = kept.a + 1
+        get = share(client, [kept, more])
+        released = package.futures_of(kept)
+        for each in released:
+            each.release()
+        time.sleep(pause)
+        found, found_more = get()
+        if package is spanwise:  # (theirs finds tasks by the keys of released futures)
+            for one in (found, found.a + 1, found_more):
+                futures = package.futures_of(one)
+                assert len(futures) == len(released)
+                assert not {*map(id, released)} & {*map(id, futures)}
+                assert {each.status for each in futures} <= {"pending", "finished"}
+        time.sleep(pause)  # what nobody holds is let go of
+        assert int((found.a + 1).sum().compute()) == VALUES["dataframe"]
+        assert int(found_more.sum().compute()) == VALUES["dataframe"]
+
+
+def test_a_future_made_before_another_of_its_key_is_released() -> None:
+    """Both have one token: an expression of the one is no expression of the other."""
+    with our_client() as client:
+        first = frame().persist()
+        spanwise.wait(first, LIMIT_SECONDS)
+        released = spanwise.futures_of(first)
+        others = {each.key: each for each in by_dataset(client, released)()}
+        assert [*map(tokenize, others.values())] == [*map(tokenize, released)]
+        for each in released:
+            each.release()
+        layer, *operands = first.expr.operands
+        second = new_collection(type(first.expr)({key: others[key] for key in layer}, *operands))
+        assert {*map(id, spanwise.futures_of(second))} == {*map(id, others.values())}
+        del others
+        assert CASES["dataframe"][1](second) == VALUES["dataframe"]
+
+
+def test_tokens_of_futures_that_travel_beside_released_ones() -> None:
+    with our_client() as client:
+        one, other, last = (client.submit(increment, 1) for _ in range(3))
+        token = tokenize(one)
+        other.release()
+        assert tokenize(by_variable(client, one)()) == token
+        later = client.submit(increment, 1)
+        assert tokenize(later) != token
+        assert tokenize(by_variable(client, later)()) == tokenize(later)
+        # Nor does what tells them apart grow with each that is released on the way.
+        sent = []
+        for _ in range(4):
+            sent.append(len(pack_value(one)[0]))
+            get = by_variable(client, one)
+            one.release()
+            one = get()
+        assert len({*sent[1:]}) == 1
+        assert tokenize(one) == token
+        assert last.result() == 2
 
 
 @pytest.mark.parametrize("make_client", [our_client, their_client])
