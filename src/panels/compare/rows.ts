@@ -527,8 +527,9 @@ function isAutomatic({ origin }: SpanRow): boolean {
 
 /**
  * "survey is 1.20 s faster: 3.40 s instead of 4.60 s (−26 %)"; of a selection, by the time that it held threads. '': it is not known yet.
- * Who has not done the work is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 tasks of survey failed". And who has done other
- * work is neither: "survey and first-look have nothing in common".
+ * Who has not done the work, or still does it, is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 task runs of survey failed".
+ * What failed or was lost, and was made up for, stands behind: "… (−26 %); 1 of 5 task runs of survey failed". And who has done other work is
+ * neither: "survey and first-look have nothing in common".
  */
 export function headline(
   sides: Sides,
@@ -552,9 +553,19 @@ export function headline(
   if (haveNothingInCommon(sides)) {
     return trans.__('%1 and %2 have nothing in common', first, second);
   }
-  const undone = whatIsUndone(sides, isFiltered, trans);
-  if (undone.length > 0) {
-    const texts = [second, now, first, then, undone.join(', ')] as const;
+  const faults = each(sides, (side, i) =>
+    faultsOf(side, [first, second][i]!, isFiltered, trans)
+  );
+  const said = faults.flatMap(({ texts }) => texts).join(', ');
+  const isUndone = sides.some(
+    (side, i) =>
+      faults[i]!.isUndone ||
+      (!isFiltered &&
+        faults[i]!.texts.length > 0 &&
+        goodRuns(side) < goodRuns(sides[1 - i]!))
+  );
+  if (isUndone) {
+    const texts = [second, now, first, then, said] as const;
     return isFiltered
       ? trans.__('%1 held threads for %2, %3 for %4: %5', ...texts)
       : trans.__('%1 took %2, %3 took %4: %5', ...texts);
@@ -562,21 +573,30 @@ export function headline(
   if (!(before > 0)) {
     return '';
   }
-  const change = formatChange(difference, before);
-  if (then === now) {
-    return isFiltered
-      ? trans.__('%1 and %2 held threads equally long: %3', first, second, now)
-      : trans.__('%1 takes as long as %2: %3', second, first, now);
-  }
-  const texts = [second, size, now, then, change] as const;
-  if (isFiltered) {
+  const inWords = (): string => {
+    const change = formatChange(difference, before);
+    if (then === now) {
+      return isFiltered
+        ? trans.__(
+            '%1 and %2 held threads equally long: %3',
+            first,
+            second,
+            now
+          )
+        : trans.__('%1 takes as long as %2: %3', second, first, now);
+    }
+    const texts = [second, size, now, then, change] as const;
+    if (isFiltered) {
+      return difference < 0
+        ? trans.__('%1 held threads %2 less: %3 instead of %4 (%5)', ...texts)
+        : trans.__('%1 held threads %2 more: %3 instead of %4 (%5)', ...texts);
+    }
     return difference < 0
-      ? trans.__('%1 held threads %2 less: %3 instead of %4 (%5)', ...texts)
-      : trans.__('%1 held threads %2 more: %3 instead of %4 (%5)', ...texts);
-  }
-  return difference < 0
-    ? trans.__('%1 is %2 faster: %3 instead of %4 (%5)', ...texts)
-    : trans.__('%1 is %2 slower: %3 instead of %4 (%5)', ...texts);
+      ? trans.__('%1 is %2 faster: %3 instead of %4 (%5)', ...texts)
+      : trans.__('%1 is %2 slower: %3 instead of %4 (%5)', ...texts);
+  };
+  const verdict = inWords();
+  return said === '' ? verdict : trans.__('%1; %2', verdict, said);
 }
 
 /** Both ran functions, and none of them in both, as far as all are known. */
@@ -596,53 +616,53 @@ function haveNothingInCommon(sides: Sides): boolean {
 /** Activities of work that came to nothing. */
 const IN_VAIN: readonly string[] = ['failed', 'cancelled', 'lost'];
 
-/** Of each run that has not done its work what happened instead, "2 of 4 tasks of survey failed". */
-function whatIsUndone(
-  sides: Sides,
+/** Task runs that neither failed nor go on; of the whole run. */
+function goodRuns({ spans }: Side): number {
+  return (spans?.totalTasks ?? 0) - failedRuns(spans);
+}
+
+function failedRuns(spans: Side['spans']): number {
+  return (spans?.rows ?? [])
+    .filter(({ parent }) => parent === null)
+    .reduce((sum, row) => sum + row.failed, 0);
+}
+
+/** What came to nothing in a run, "2 of 4 task runs of survey failed", and whether that leaves it undone, whatever the other one did. */
+function faultsOf(
+  { metrics, spans }: Side,
+  name: string,
   isFiltered: boolean,
   trans: Trans
-): readonly string[] {
-  const names = columnNames(sides, trans);
-  return sides.flatMap(({ metrics, spans }, i) => {
-    const name = names[i]!;
-    // (of the whole run: rows of spans are not filtered)
-    const rows = (isFiltered ? null : spans?.rows) ?? [];
-    const ran = spans?.totalTasks ?? 0;
-    const failed = rows
-      .filter(({ parent }) => parent === null)
-      .reduce((sum, row) => sum + row.failed, 0);
-    const inVain = secondsOf(metrics, IN_VAIN, []) ?? 0;
-    const isIdle =
-      metrics?.attributedNanoseconds === 0 && !(metrics.runningSeconds ?? 0);
-    if (isIdle && isFiltered) {
-      return [trans.__('%1 has run nothing of the selection', name)];
-    }
-    if (isIdle && ran === 0) {
-      return [trans.__('%1 has run no task', name)];
-    }
-    return [
-      ...(failed > 0
-        ? [
-            trans._n(
-              '%2 of %1 task of %3 failed',
-              '%2 of %1 tasks of %3 failed',
-              ran,
-              formatCount(failed),
-              name
-            )
-          ]
-        : []),
-      ...(inVain > 0 && failed === 0
-        ? [
-            trans.__(
-              '%1 of thread time of %2 went into failed, cancelled or lost tasks',
-              formatDuration(inVain),
-              name
-            )
-          ]
-        : [])
-    ];
-  });
+): { isUndone: boolean; texts: readonly string[] } {
+  const ran = spans?.totalTasks ?? 0;
+  if ((metrics?.runningSeconds ?? 0) > 0) {
+    return { isUndone: true, texts: [trans.__('%1 still runs', name)] };
+  }
+  if (metrics?.attributedNanoseconds === 0 && (isFiltered || ran === 0)) {
+    const text = isFiltered
+      ? trans.__('%1 has run nothing of the selection', name)
+      : trans.__('no task of %1 has ended', name);
+    return { isUndone: true, texts: [text] };
+  }
+  // (of the whole run: rows of spans are not filtered)
+  const failed = isFiltered ? 0 : failedRuns(spans);
+  const inVain = secondsOf(metrics, IN_VAIN, []) ?? 0;
+  if (failed > 0) {
+    const text = trans._n(
+      '%2 of %1 task run of %3 failed',
+      '%2 of %1 task runs of %3 failed',
+      ran,
+      formatCount(failed),
+      name
+    );
+    return { isUndone: false, texts: [text] };
+  }
+  const text = trans.__(
+    '%1 of thread time of %2 went into failed, cancelled or lost tasks',
+    formatDuration(inVain),
+    name
+  );
+  return { isUndone: false, texts: inVain > 0 ? [text] : [] };
 }
 
 /** "5 of 6 functions ran in both · 4 and 8 threads" */

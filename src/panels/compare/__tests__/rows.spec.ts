@@ -291,13 +291,13 @@ describe('two runs', () => {
       );
     const failed = ended(RunStatus.Failed);
     expect(said([first, failed])).toBe(
-      'survey took 2.00 s, first-look took 7.00 s: 1 of 2 tasks of survey failed'
+      'survey took 2.00 s, first-look took 7.00 s: 1 of 2 task runs of survey failed'
     );
     expect(said([failed, first])).toBe(
-      'first-look took 7.00 s, survey took 2.00 s: 1 of 2 tasks of survey failed'
+      'first-look took 7.00 s, survey took 2.00 s: 1 of 2 task runs of survey failed'
     );
     expect(said([first, failed], true)).toBe(
-      'survey held threads for 2.00 s, first-look for 11.0 s: 1.00 s of thread time of survey went into failed, cancelled or lost tasks'
+      'survey held threads 9.00 s less: 2.00 s instead of 11.0 s (−82 %); 1.00 s of thread time of survey went into failed, cancelled or lost tasks'
     );
     for (const status of [RunStatus.Cancelled, RunStatus.Lost]) {
       expect(said([first, ended(status)])).toBe(
@@ -307,6 +307,31 @@ describe('two runs', () => {
     const ok = ended(RunStatus.Ok);
     expect(said([first, ok])).toBe(
       'survey is 5.00 s faster: 2.00 s instead of 7.00 s (−71 %)'
+    );
+    const going: Side = {
+      ...ok,
+      metrics: { ...ok.metrics!, runningSeconds: 1 }
+    };
+    expect(said([first, going])).toBe(
+      'survey took 2.00 s, first-look took 7.00 s: survey still runs'
+    );
+    // What failed at first and was made up for withholds no verdict.
+    const again: Side = {
+      ...first,
+      name: 'again',
+      metrics: { ...first.metrics!, wallSeconds: 5 },
+      spans: {
+        ...first.spans!,
+        totalTasks: first.spans!.totalTasks + 1,
+        rows: first.spans!.rows.map(row => ({
+          ...row,
+          failed: row.parent === null ? 1 : 0
+        }))
+      }
+    };
+    expect(again.spans!.rows.filter(row => row.failed > 0)).toHaveLength(1);
+    expect(said([first, again])).toMatch(
+      /^again is 2\.00 s faster: 5\.00 s instead of 7\.00 s \(−29 %\); 1 of \d task runs of again failed$/
     );
     const none: Side = {
       ...ok,
@@ -320,10 +345,10 @@ describe('two runs', () => {
       spans: { ...ok.spans!, rows: [], totalTasks: 0 }
     };
     expect(said([first, none])).toBe(
-      'survey took 0 s, first-look took 7.00 s: survey has run no task'
+      'survey took 0 s, first-look took 7.00 s: no task of survey has ended'
     );
     expect(said([none, first])).toBe(
-      'first-look took 7.00 s, survey took 0 s: survey has run no task'
+      'first-look took 7.00 s, survey took 0 s: no task of survey has ended'
     );
     expect(said([none, first], true)).toBe(
       'first-look held threads for 11.0 s, survey for 0 s: survey has run nothing of the selection'
