@@ -391,6 +391,8 @@ export type TaskStreamResult = {
    * more. Left out, by an observer of before: as `from`.
    */
   readonly newestFrom?: number;
+  /** From the first start to the last stop of the selection's tasks, to now while one runs. Left out: it has none; or by an observer of before. */
+  readonly selected?: { readonly from: number; readonly to: number };
   readonly now: number;
   readonly live: boolean;
   /** Tiles wholly before this time are settled. */

@@ -245,6 +245,10 @@ describe('the Task Stream of a drawn cluster', () => {
             kinds[name]++;
           }
         }
+        const starts = [
+          ...shown.map(({ start }) => start),
+          ...going.map(({ started }) => started)
+        ];
         const sums = expectedFunctions(here, selection);
         expect(result).toEqual({
           view: 'task-stream',
@@ -252,6 +256,12 @@ describe('the Task Stream of a drawn cluster', () => {
           to: END,
           // (there is no long pause)
           newestFrom: 0,
+          ...(starts.length > 0 && {
+            selected: {
+              from: Math.min(...starts),
+              to: going.length > 0 ? END : Math.max(...shown.map(endOf))
+            }
+          }),
           now: END,
           live: true,
           settledBefore: Math.min(

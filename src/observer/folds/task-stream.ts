@@ -64,6 +64,10 @@ export function* foldTaskStream(
     (newest, { started }) => Math.max(newest, started),
     scan.newestStart
   );
+  const firstStart = running.reduce(
+    (first, { started }) => Math.min(first, started),
+    scan.firstStart
+  );
   return {
     result: {
       view: 'task-stream',
@@ -72,6 +76,12 @@ export function* foldTaskStream(
       newestFrom: Number.isFinite(newestStart)
         ? stretchFrom(context, newestStart)
         : newest,
+      ...(firstStart < Infinity && {
+        selected: {
+          from: firstStart,
+          to: running.length > 0 ? to : scan.lastStop
+        }
+      }),
       now: ended ? to : Math.max(now, moment.newest),
       live: !ended,
       // Infinity is no JSON number: everything is settled before the end of the run.
@@ -109,8 +119,10 @@ type Scan = {
   readonly strip: TaskStreamResult['strip'];
   /** Seconds by worker. */
   readonly busy: ReadonlyMap<number, number>;
-  /** -Infinity: no task of the selection has ended. */
+  /** -Infinity, and Infinity of the first: no task of the selection has ended. */
   readonly newestStart: number;
+  readonly firstStart: number;
+  readonly lastStop: number;
   tasks: number;
   readonly kinds: KindCounts;
 };
@@ -139,6 +151,8 @@ function* scanStrip(
   };
   let tasks = 0;
   let newestStart = -Infinity;
+  let firstStart = Infinity;
+  let lastStop = -Infinity;
   let seen = 0;
   for (const [rows, first, end] of log.runZones.zones(
     -Infinity,
@@ -165,8 +179,12 @@ function* scanStrip(
         covers.compute.add(start, stop);
       }
       if (isShown) {
-        tasks += columns.status[j] === RunStatus.Missing ? 0 : 1;
         newestStart = Math.max(newestStart, start);
+        if (columns.status[j] !== RunStatus.Missing) {
+          tasks += 1;
+          firstStart = Math.min(firstStart, start);
+          lastStop = Math.max(lastStop, stop);
+        }
         const laneIndex = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[laneIndex]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + seconds);
@@ -199,6 +217,8 @@ function* scanStrip(
     },
     busy,
     newestStart,
+    firstStart,
+    lastStop,
     tasks,
     kinds
   };

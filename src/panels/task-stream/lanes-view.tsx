@@ -7,13 +7,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
-import {
-  formatCount,
-  formatDuration,
-  formatExactCount,
-  formatTimeRange
-} from '../format';
-import { Loading } from '../loading';
+import { formatCount, formatDuration, formatExactCount } from '../format';
 import type { ITheme } from '../panel-context';
 import type { Standing } from '../worker-standing';
 import { bandAt, bandShapes } from './figure';
@@ -21,8 +15,9 @@ import { BAND_HEIGHT } from './frame-painter';
 import { HoverCard } from './hover-card';
 import { HEADER_HEIGHT } from './lane-layout';
 import { groupHeaders, laneGroups } from './lane-groups';
-import { LanesDrawing, type Painted } from './lanes-drawing';
+import { LanesDrawing } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
+import { NoBoxes } from './no-boxes';
 import type { LanePointer } from './pointer';
 import {
   BAND_LEVELS,
@@ -239,61 +234,6 @@ function standingTexts(
   };
   return new Map(
     [...standings].map(([worker, standing]) => [worker, texts[standing]])
-  );
-}
-
-/** In place of boxes: "Nothing ran in this range.", with the way out; or that they are on their way. */
-function NoBoxes(props: {
-  readonly model: TaskStreamModel;
-  readonly drawing: LanesDrawing;
-  readonly trans: TranslationBundle;
-}): JSX.Element | null {
-  const { model, drawing, trans } = props;
-  const [painted, setPainted] = React.useState<Painted>('boxes');
-  React.useEffect(() => {
-    const onPainted = (_: LanesDrawing, what: Painted) => setPainted(what);
-    drawing.painted.connect(onPainted);
-    return () => {
-      drawing.painted.disconnect(onPainted);
-    };
-  }, [drawing]);
-  const result = model.result;
-  if (painted === 'boxes' || result === null || result.tasks === 0) {
-    return null;
-  }
-  if (painted === 'waiting') {
-    return <Loading text={trans.__('Loading the boxes…')} />;
-  }
-  const { from, to } = model.view;
-  return (
-    <div className="sw-TaskStream-emptyRange" role="status">
-      <div className="sw-state-title">
-        {trans.__('Nothing ran in this range.')}
-      </div>
-      <div className="sw-state-sentence">
-        {trans.__(
-          '%1 is in view; the run is %2.',
-          formatTimeRange(Math.max(0, from), to),
-          formatTimeRange(result.from, result.to)
-        )}
-      </div>
-      <div className="sw-state-buttons">
-        <button
-          type="button"
-          className="sw-button sw-button-primary"
-          onClick={() => model.fit()}
-        >
-          {trans.__('Show the whole run')}
-        </button>
-        <button
-          type="button"
-          className="sw-button"
-          onClick={() => model.reset()}
-        >
-          {trans.__('Follow')}
-        </button>
-      </div>
-    </div>
   );
 }
 

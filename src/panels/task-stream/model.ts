@@ -413,6 +413,12 @@ export class TaskStreamModel extends Disposing {
     this._moved.emit();
   }
 
+  /** From the first to the last task of what is filtered; null: nothing is hidden, or no task is left. */
+  get selected(): Extent | null {
+    const { hidden = 0, othersRunning = 0, selected } = this._result ?? {};
+    return hidden + othersRunning > 0 ? (selected ?? null) : null;
+  }
+
   show(range: Extent, room = 0.25): void {
     this._setView(clamped(around(range, room), this.extent));
   }
