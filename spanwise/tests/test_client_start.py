@@ -163,12 +163,10 @@ def test_folder_is_private_and_goes_with_the_cluster(monkeypatch: pytest.MonkeyP
                 # Who joins the cluster reads it in one file, and in no other.
                 told = client._scheduler.secret.hex().encode() in content
                 assert told == (path == folder / "secret"), path
-        scheduler, *workers = [client._scheduler.process.pid, *client.run(os.getpid).values()]
+        scheduler, workers = client._scheduler.process, client.run(os.getpid).values()
         assert client.submit(abs, -1).result(timeout=LIMIT_SECONDS) == 1
     assert not folder.exists()
-    # (the scheduler is this process's child, and has been waited for)
-    with pytest.raises(ProcessLookupError):
-        os.kill(scheduler, 0)
+    assert scheduler.returncode is not None, "it is this process's child, and has been waited for"
     assert not any(map(lives, workers))
 
 

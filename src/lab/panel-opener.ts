@@ -254,8 +254,8 @@ export class PanelOpener {
     ) {
       return had;
     }
-    const empty = this.open
-      .filter(panel => panel.face.name === name && !panel.isPinned)
+    const empty = this._turning
+      .filter(({ face }) => face.name === name)
       .findLast(isEmpty);
     empty?.turnTo(this._options.contexts.lend(target));
     return empty;

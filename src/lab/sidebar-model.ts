@@ -108,6 +108,16 @@ export class SidebarModel extends Disposing {
     return result?.view === 'spans' ? result : this._lastSpans;
   }
 
+  /** Why the spans cannot be told; null: nothing has failed. */
+  get spansFailure(): string | null {
+    return this._watch?.failure ?? null;
+  }
+
+  /** The question for spans has no answer yet, and the link is there. */
+  get isAskingSpans(): boolean {
+    return this._watch?.isAsking === true && this.feed.status.kind === 'open';
+  }
+
   get arrange(): Arrange {
     return this._arrange;
   }

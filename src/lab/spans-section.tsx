@@ -5,7 +5,7 @@ import { ChipRow } from '../panels/chip-row';
 import { formatCount, formatDuration, formatShare } from '../panels/format';
 import { RadioGroup, SearchBox } from '../panels/toolbar';
 import { undoOnKey } from '../panels/undo-key';
-import type { SpansResult } from '../wire/panel-link';
+import type { ClusterInfo, SpansResult } from '../wire/panel-link';
 import { Section } from './section';
 import type { SidebarModel } from './sidebar-model';
 import { SpanTree } from './span-tree';
@@ -97,7 +97,7 @@ export function SpansSection(props: {
         )}
         <div className={rows.length > 0 ? 'sw-spans-foot' : 'sw-spans-note'}>
           {spans === null && model.cluster !== null
-            ? trans.__('Loading the spans of %1…', model.cluster.name)
+            ? unansweredSentence(model, model.cluster, trans)
             : spans === null || tree.length === 0
               ? noSpansSentence(running, trans)
               : rows.length === 0
@@ -127,6 +127,18 @@ export function SpansSection(props: {
       </div>
     </Section>
   );
+}
+
+function unansweredSentence(
+  model: SidebarModel,
+  { name }: ClusterInfo,
+  trans: TranslationBundle
+): string {
+  return model.spansFailure !== null
+    ? trans.__('The spans of %1 cannot be shown: %2', name, model.spansFailure)
+    : model.isAskingSpans
+      ? trans.__('Loading the spans of %1…', name)
+      : '';
 }
 
 function noSpansSentence(running: number, trans: TranslationBundle): string {

@@ -53,7 +53,7 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
         );
       } else {
         await expect(card).toContainText('main program');
-        await expect(card).not.toContainText('process');
+        await expect(card).not.toContainText('process and');
       }
     });
 

@@ -10,7 +10,11 @@ import { SpansSection } from '../spans-section';
 import { drawnSpans } from './drawn-spans';
 import { labContext } from './lab-context';
 
-function textOf(result: SpansResult | null, running = 0): string {
+function textOf(
+  result: SpansResult | null,
+  running = 0,
+  watch: { spansFailure?: string; isAskingSpans?: boolean } = {}
+): string {
   const { feed, contexts } = labContext();
   const model = new SidebarModel({
     feed,
@@ -18,7 +22,9 @@ function textOf(result: SpansResult | null, running = 0): string {
     notebookOf: ({ notebook }) => notebook?.path
   });
   feed.setClusters(clusterInfo({ running }));
-  Object.defineProperty(model, 'spans', { value: result });
+  for (const [name, value] of Object.entries({ spans: result, ...watch })) {
+    Object.defineProperty(model, name, { value });
+  }
   const host = document.createElement('div');
   const root = createRoot(host);
   flushSync(() =>
@@ -66,10 +72,20 @@ describe('below the tree', () => {
 
   it('is no word of tasks before the first answer', () => {
     for (const running of [0, 8]) {
-      const text = textOf(null, running);
+      const text = textOf(null, running, { isAskingSpans: true });
       expect(text).toMatch(/Loading the spans of first-look…$/);
       expect(text).not.toContain('No tasks yet');
     }
+  });
+
+  it('is no promise where no answer comes', () => {
+    expect(textOf(null, 8)).not.toContain('Loading');
+    expect(
+      textOf(null, 8, {
+        spansFailure: 'There is no room.',
+        isAskingSpans: true
+      })
+    ).toContain('The spans of first-look cannot be shown: There is no room.');
   });
 
   it('is said if spans are not told', () => {

@@ -33,9 +33,13 @@ export class BandwidthPanel extends SpanwisePanel<TransfersResult> {
 
   /** Times and workers alone narrow what it shows. */
   protected override isEmpty(result: TransfersResult): Hidden | null {
-    const { total, hidden = 0 } = result;
-    return total.count === 0 && hidden > 0
-      ? { hidden, of: 'transfers', by: ['worker', 'time'] }
+    const { total, hidden } = result;
+    const { filter, time } = this.answered;
+    // An observer of before does not tell how many it has left out.
+    const mayHide =
+      hidden ?? Number(time !== 'all' || (filter.workers ?? []).length > 0);
+    return total.count === 0 && mayHide > 0
+      ? { hidden: hidden ?? 0, of: 'transfers', by: ['worker', 'time'] }
       : null;
   }
 

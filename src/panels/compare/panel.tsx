@@ -63,11 +63,17 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
-    const { by, figure, other, isOwnFirst } = options.state ?? {};
+    // (a layout of before has the other run as the second)
+    const { by, figure, second, other, isOwnFirst } = options.state ?? {};
     this._by = BY.find(known => known === by) ?? 'function';
     this._figure = FIGURES.find(known => known === figure) ?? 'thread';
-    this._chosen = readChosen(other);
-    this._isOwnFirst = typeof isOwnFirst === 'boolean' ? isOwnFirst : null;
+    this._chosen = readChosen(other ?? second);
+    this._isOwnFirst =
+      typeof isOwnFirst === 'boolean'
+        ? isOwnFirst
+        : this._chosen !== null && other === undefined
+          ? true
+          : null;
     this.context.feed.clustersChanged.connect(this._choose, this);
     this._choose();
   }

@@ -550,17 +550,19 @@ export function headline(
   const difference = after - before;
   const size = formatDuration(Math.abs(difference));
   const [then, now] = [formatDuration(before), formatDuration(after)];
-  if (haveNothingInCommon(sides)) {
-    return trans.__('%1 and %2 have nothing in common', first, second);
+  if (!isFiltered && sides.some(({ spans }) => spans === null)) {
+    return '';
   }
   const faults = each(sides, (side, i) =>
     faultsOf(side, [first, second][i]!, isFiltered, trans)
   );
   const said = faults.flatMap(({ texts }) => texts).join(', ');
+  const isUnlike = haveNothingInCommon(sides);
   const isUndone = sides.some(
     (side, i) =>
       faults[i]!.isUndone ||
       (!isFiltered &&
+        !isUnlike &&
         faults[i]!.texts.length > 0 &&
         goodRuns(side) < goodRuns(sides[1 - i]!))
   );
@@ -570,10 +572,13 @@ export function headline(
       ? trans.__('%1 held threads for %2, %3 for %4: %5', ...texts)
       : trans.__('%1 took %2, %3 took %4: %5', ...texts);
   }
-  if (!(before > 0)) {
+  if (!isUnlike && !(before > 0)) {
     return '';
   }
   const inWords = (): string => {
+    if (isUnlike) {
+      return trans.__('%1 and %2 have nothing in common', first, second);
+    }
     const change = formatChange(difference, before);
     if (then === now) {
       return isFiltered

@@ -15,7 +15,7 @@ const none = ask(drawRuns('0/0 aaa'), 'transfers');
 async function said(
   filtered: (selection: SelectionModel) => void,
   words: string,
-  hidden = 0
+  hidden: number | null = 0
 ): Promise<string> {
   const { feed, contexts } = labContext();
   feed.setClusters(clusterInfo());
@@ -23,7 +23,9 @@ async function said(
   filtered(context.selection);
   const panel = bandwidthPanel.create({ context, state: undefined });
   Widget.attach(panel, document.body);
-  feed.running[0]!.answer({ ...none, hidden });
+  const { hidden: told, ...rest } = none;
+  feed.running[0]!.answer({ ...rest, ...(hidden !== null && { hidden }) });
+  expect(told).toBe(0);
   const text = await waitFor(words, () => {
     MessageLoop.flush();
     const shown = panel.node.textContent ?? '';
@@ -55,4 +57,13 @@ it('names the conditions that narrow transfers', async () => {
   expect(text.replaceAll('\u00a0', ' ')).toContain(
     '3 transfers are hidden. The filter: worker 1, time 1.00 s – 2.00 s.'
   );
+});
+
+it('takes a filter for the cause where an observer of before does not tell', async () => {
+  const text = await said(
+    selection => selection.toggleWorker(1),
+    'The filter matches no transfer.',
+    null
+  );
+  expect(text.replaceAll('\u00a0', ' ')).toContain('The filter: worker 1.');
 });

@@ -76,6 +76,22 @@ it('exports the figures of both runs', async () => {
   panel.dispose();
 });
 
+it('keeps the run that a layout of before has as the second', () => {
+  const { feed, contexts } = labContext();
+  feed.setClusters(
+    ...['a', 'b', 'c'].map((cluster, i) =>
+      clusterInfo({ cluster, name: `run-${cluster}`, startedAt: 9 - i })
+    )
+  );
+  const second = { cluster: 'c', name: 'run-c' };
+  const panel = comparePanel.create({
+    context: contexts.get({ name: 'run-a' }),
+    state: { second }
+  });
+  expect(panel.savedState()).toMatchObject({ other: second, isOwnFirst: true });
+  panel.dispose();
+});
+
 it('tells the two sides of a run that is compared with itself apart', async () => {
   const { feed, contexts } = labContext();
   const info = clusterInfo({ cluster: 'a', name: 'survey', kind: 'dask' });

@@ -308,6 +308,8 @@ describe('two runs', () => {
     expect(said([first, ok])).toBe(
       'survey is 5.00 s faster: 2.00 s instead of 7.00 s (−71 %)'
     );
+    expect(said([first, { ...failed, spans: null }])).toBe('');
+    expect(said([{ ...first, spans: null }, failed])).toBe('');
     const going: Side = {
       ...ok,
       metrics: { ...ok.metrics!, runningSeconds: 1 }
@@ -367,6 +369,14 @@ describe('two runs', () => {
     );
     expect(headline([first, elsewhere], true, english)).toBe(
       'first-look and elsewhere have nothing in common'
+    );
+    // It may still run the same.
+    const going: Side = {
+      ...elsewhere,
+      metrics: { ...elsewhere.metrics!, runningSeconds: 1 }
+    };
+    expect(plain(headline([first, going], false, english))).toMatch(
+      /elsewhere still runs$/
     );
     // What was added up may have run in both.
     const others = { seconds: 1, executions: 1 };
