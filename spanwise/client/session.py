@@ -1434,6 +1434,7 @@ class Session:
             self._changed.notify_all()
         if self.dead is None:
             try:
+                self.shared.tell_rest()
                 self.send("close", {"cluster": cluster})
                 limit = time.monotonic() + CLOSE_SECONDS
                 while not self._has_closed(_LOOK_SECONDS) and time.monotonic() < limit:

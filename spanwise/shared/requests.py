@@ -89,6 +89,8 @@ class SharedRequests:
         self._waiting: dict[int, _Take] = {}
         #: Request that was given up → what takes its answer back, should it come.
         self._given_up: dict[int, Undo | None] = {}
+        #: What takes answers back without waiting for those that are on their way.
+        self._putting_back: set[Callable[[], None]] = set()
         #: Makes the error of all who ask once the link has ended.
         self._ended: Callable[[], BaseException] | None = None
         #: What nobody waits for, told from places where no message can be sent.
@@ -194,21 +196,58 @@ class SharedRequests:
         question
             Changes nothing. Its answer comes after all that were sent before.
         """
-        for answer in answers:
-            if answer.hold:
-                answer.hold.is_let_go = True
+        is_back = False
+
+        def finish() -> None:
+            nonlocal is_back
+            with self._lock:
+                self._putting_back.discard(finish)
+                if not is_back:
+                    is_back = True
+                    for answer in reversed(answers):
+                        self.take_back(answer, undo)
 
         def take(came: Answer | BaseException) -> None:
             if isinstance(came, Answer):
-                for answer in reversed(answers):
-                    self.take_back(answer, undo)
+                finish()
 
-        # (else the link has ended, and another error is raised)
-        with suppress(Exception):
+        try:
+            self._putting_back.add(finish)
             self._send_call(question, self._open(take))
+            # Only now is it certain that somebody takes them back.
+            for answer in answers:
+                if answer.hold:
+                    answer.hold.is_let_go = True
+        except BaseException as error:
+            # Whether the question is answered is not known: rather in another order than never.
+            finish()
+            with self._lock:
+                self._waiting = {
+                    request: each for request, each in self._waiting.items() if each is not take
+                }
+            # (else the error that is on its way up from here is another)
+            if not isinstance(error, Exception):
+                raise
+
+    def tell_rest(self) -> None:
+        """Tell at once what would be told later: the link is about to be closed."""
+        with self._lock:
+            for finish in list(self._putting_back):
+                finish()
+        while True:
+            try:
+                tell = self._later.get_nowait()
+            except Empty:
+                return
+            if tell is None:
+                self._later.put(None)
+                return
+            with suppress(Exception):  # as in `_tell`
+                tell()
 
     def give_up_all(self) -> None:
         """Wait for nothing any more, and hold nothing."""
+        self.tell_rest()
         self._send("giveUp", {"request": 0}, None, [])
 
     def be_ready_to_tell(self) -> None:
@@ -254,6 +293,7 @@ class SharedRequests:
             self._ended = error
             waiting, self._waiting = self._waiting, {}
             self._given_up.clear()
+            self._putting_back.clear()
         self._later.put(None)
         for take in waiting.values():
             take(error())

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from itertools import chain
 from types import SimpleNamespace
 from typing import Any
@@ -637,6 +638,84 @@ async def test_items_are_put_back_in_their_order_also_behind_one_on_its_way() ->
         ("putBack", 7, b"1"),
         ("giveUp", 7),
     ]
+
+
+class FailingWire(Wire):
+    """Its question cannot be sent."""
+
+    error: BaseException
+
+    def send(self, kind: str, fields: Any, tables: Any, blobs: list[Any]) -> None:
+        if fields.get("what") == "count":
+            raise self.error
+        super().send(kind, fields, tables, blobs)
+
+
+#: What was taken, the last first, with its hold.
+PUT_BACK = [("putBack", 0, b"2"), ("putBack", 7, b"1"), ("giveUp", 7)]
+
+
+def taken(wire: Wire) -> list[requests.Answer]:
+    """Two items, and futures in the first of them."""
+    return [
+        requests.Answer("done", values=[b"1"], hold=requests.Hold(7), request=1),
+        requests.Answer("done", values=[b"2"], request=2),
+    ]
+
+
+def told_of(wire: Wire, count: int) -> list[tuple[Any, ...]]:
+    wait_until("all is told", lambda: len(wire.sent) >= count)
+    wire.shared.end(lambda: SchedulerLost("gone"))
+    if wire.shared._teller is not None:
+        wire.shared._teller.join(LIMIT_SECONDS)
+    return [
+        (fields.get("what", kind), fields.get("hold"), *blobs) for kind, fields, blobs in wire.sent
+    ]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("too large"), KeyboardInterrupt()], ids=repr)
+def test_items_are_put_back_also_where_nothing_can_be_asked(error: BaseException) -> None:
+    """The link lives: the hold is ended, the items are the next ones, nobody is waited for."""
+    wire = FailingWire()
+    wire.error = error
+    queue = Queue("q")
+    answers = taken(wire)
+    raised = pytest.raises(type(error)) if not isinstance(error, Exception) else nullcontext()
+    with raised:
+        wire.shared.put_back(answers, queue._undo, queue._call("count"))
+    assert answers[0].hold.is_let_go
+    assert not wire.shared._waiting and not wire.shared._putting_back
+    assert told_of(wire, 3) == PUT_BACK
+
+
+def test_items_are_put_back_before_their_client_leaves() -> None:
+    """It hears no answer any more; one that comes all the same changes nothing."""
+    wire = Wire()
+    queue = Queue("q")
+    wire.shared.put_back(taken(wire), queue._undo, queue._call("count"))
+    question = wire.sent[0][1]["request"]
+    wire.shared.give_up_all()
+    wire.answer(question, "done")
+    assert told_of(wire, 5) == [("count", None), *PUT_BACK, ("giveUp", None)]
+
+
+def test_items_are_put_back_before_the_link_of_their_client_is_closed() -> None:
+    with LocalCluster(n_workers=1, threads_per_worker=1) as cluster:
+        stays, leaves = (Client(cluster.scheduler_address, set_as_default=False) for _ in "12")
+        queue = Queue("left", client=stays)
+        for item in (1, 2):
+            queue.put(item)
+        of_who_leaves = Queue("left", client=leaves)
+        shared = leaves._session.shared
+        call = of_who_leaves._call("get", 0.0)
+        answers = [shared.ask(call._replace(fields={**call.fields, "count": 2}))]
+        # No answer to the question comes any more.
+        shared._open = lambda take: 2**32 - 1  # type: ignore[method-assign]
+        shared.put_back(answers, of_who_leaves._undo, of_who_leaves._call("count"))
+        assert queue.qsize() == 0
+        leaves.close()
+        assert queue.get(batch=True) == [1, 2]
+        stays.close()
 
 
 async def until(what: str, is_so: Callable[[], bool]) -> None:
