@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -123,10 +124,13 @@ class Processes:
         Runs that use it now.
     slots
         Of its processes.
+    owner
+        Gives the executor or pool while there is one.
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, owner: Callable[[], Any] = lambda: None) -> None:
         self.number = number
+        self.owner = owner
         self.users = 0
         self.slots: list[ProcessSlot] = []
 
@@ -155,7 +159,7 @@ class ProcessSlots:
         """The slots of a pool with this many processes, for one more run."""
         pool = self._known.get(owner)
         if pool is None:
-            pool = self._known[owner] = Processes(next(self._numbers))
+            pool = self._known[owner] = Processes(next(self._numbers), weakref.ref(owner))
         while len(pool.slots) < size:
             self._give(pool)
         pool.users += 1

@@ -12,6 +12,7 @@ from typing import Any
 
 from spanwise.local.lanes import Processes, ProcessSlot, ProcessSlots
 from spanwise.local.local_log import HOME, LocalLog
+from spanwise.local.pool_facts import is_over
 from spanwise.local.process_files import NewProcess, ProcessFiles
 from spanwise.measure.memory import ProcessMemory
 from spanwise.processes.process_state import lives, started
@@ -43,7 +44,8 @@ class ObservedPools:
         self._lock = threading.RLock()
         self._slots = ProcessSlots(HOME + 1)
         self._files = ProcessFiles(folder, log, self._slots)
-        #: Those of which a process has ended between runs.
+        #: Those of which a process has ended between runs: they end, or it has crashed, or has
+        #: done its number of tasks.
         self._ending: set[Processes] = set()
 
     def begin(self, owner: Any, size: int, now: float) -> Processes:
@@ -154,12 +156,18 @@ class ObservedPools:
         while True:
             with self._lock:
                 self._forget_ended(perf_counter())
-                is_ending = any(
-                    slot.pid is not None and slot.pool in self._ending for slot in self._slots.all
-                )
+                is_ending = any(map(self._is_ending, self._slots.all))
             if not is_ending or monotonic() >= limit:
                 return
             sleep(0.01)
+
+    def _is_ending(self, slot: ProcessSlot) -> bool:
+        """Whether a process lives that is about to end, as others of its pool have."""
+        pool = slot.pool
+        if slot.pid is None or pool is None or pool not in self._ending:
+            return False
+        owner = pool.owner()
+        return owner is None or is_over(owner)
 
     def _write(self, slot: ProcessSlot, now: float, why: str = "") -> None:
         self._log.worker(slot.worker, slot.pid or 0, 1, f"process {slot.worker}", now, why)

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing.pool import Pool, ThreadPool
+from multiprocessing.pool import RUN, Pool, ThreadPool
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -68,6 +68,13 @@ def pool_facts() -> PoolFacts:
     raise UnknownPool(
         f"{type(owner).__module__}.{type(owner).__qualname__} may run tasks where Spanwise is not"
     )
+
+
+def is_over(owner: Any) -> bool:
+    """Whether a pool of processes was shut down, or has broken: its processes end."""
+    if isinstance(owner, Pool):
+        return getattr(owner, "_state", RUN) != RUN
+    return bool(getattr(owner, "_shutdown_thread", False))
 
 
 def loop_variables(frame: FrameType | None) -> Mapping[str, Any] | None:

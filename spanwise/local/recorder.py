@@ -330,7 +330,9 @@ class Recorder:
                 run.stop()
             with self._turn:
                 self._write_rest()
-                self._await_ends()
+            # (who flushes need not wait for that)
+            self._await_ends()
+            with self._turn:
                 self._ended = True
                 self._last = self._seal(self.log.end)
             link.end(why, self.log.since(perf_counter()), _END_SECONDS)

@@ -23,6 +23,7 @@ from spanwise.local.lanes import ProcessSlots
 from spanwise.local.local_log import LocalLog
 from spanwise.local.observe import Observation
 from spanwise.local.observed_pools import ObservedPools
+from spanwise.local.pool_facts import is_over
 from spanwise.local.process_files import ProcessFiles
 from spanwise.processes.process_state import lives, started
 from spanwise.tests.observed_tasks import meet, rest
@@ -235,8 +236,11 @@ def test_of_a_pool_that_is_ending_all_processes_have_left_when_the_log_ends(
         return pid == second_pid and looks < 4
 
     monkeypatch.setattr(observed_pools, "lives", look)
+    # (however slow this machine is)
+    monkeypatch.setattr(observed_pools, "monotonic", lambda: 0.0)
     pools.measure(4.0)
     assert (first.pid, second.pid) == (None, second_pid)
+    pools._shutdown_thread = True  # type: ignore[attr-defined]
     pools.await_ends()
     assert (second.pid, looks) == (None, 4)
     assert not pools._ending
@@ -246,16 +250,16 @@ def test_of_a_pool_that_is_ending_all_processes_have_left_when_the_log_ends(
 def test_the_log_of_an_observation_ends_after_such_a_pool(
     seen: Observation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    awaited: list[bool] = []
+    awaited: list[tuple[bool, bool]] = []
     recorder = seen._recorder
     assert recorder is not None
 
     def await_ends(_: ObservedPools) -> None:
-        awaited.append(recorder._ended)
+        awaited.append((recorder._ended, recorder._turn.locked()))
 
     monkeypatch.setattr(ObservedPools, "await_ends", await_ends)
     seen.close()
-    assert awaited == [False]
+    assert awaited == [(False, False)], "the log goes on, and who flushes does not wait"
 
 
 def test_a_pool_that_lives_on_is_not_waited_for(
@@ -270,6 +274,39 @@ def test_a_pool_that_lives_on_is_not_waited_for(
     pools.await_ends()
     assert pool.slots[0].pid == os.getpid()
     pools.close()
+
+
+def test_a_pool_that_lives_on_without_one_of_its_processes_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It crashed, or has done its number of tasks."""
+    pools = ObservedPools(tmp_path, LocalLog("x", lambda block, at: None))
+    owner = forking_pool(2)
+    pool = pools.begin(owner, 2, 1.0)
+    for pid in (os.getpid(), os.getppid()):
+        Path(f"{pools.place_of(pool)}-{pid}-abc.0").write_bytes(b"\x92\x00\x91\xa1a")
+    pools.read(2.0)
+    pools.end(pool, 3.0)
+    monkeypatch.setattr(observed_pools, "lives", lambda pid, _=None: pid == os.getpid())
+    waits: list[float] = []
+    monkeypatch.setattr(observed_pools, "sleep", waits.append)
+    times = iter(range(10))
+    monkeypatch.setattr(observed_pools, "monotonic", lambda: next(times) / 5)
+    pools.await_ends()
+    assert [slot.pid for slot in pool.slots] == [os.getpid()]
+    assert waits == []
+    owner.shutdown()
+    pools.await_ends()
+    assert waits, "it was shut down"
+    pools.close()
+
+
+def test_which_pools_are_over() -> None:
+    with forking_pool(1) as executor, multiprocessing.get_context("fork").Pool(1) as pool:
+        assert not is_over(executor) and not is_over(pool)
+        pool.close()
+        executor.shutdown()
+        assert is_over(executor) and is_over(pool)
 
 
 def test_a_process_is_looked_at_once_each_time_that_its_memory_is_read(
