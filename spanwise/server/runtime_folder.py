@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,11 @@ from spanwise.wire.private_folder import make_private_folder, write_private
 #: Names the connection file, for kernels and terminals that this server starts.
 CONNECTION_VARIABLE = "SPANWISE_CONNECTION"
 _FILE_PATTERN = "spanwise-*.json"
+#: What a server that was killed while it wrote that file has left; it names the server's process.
+_UNFINISHED_PATTERN = "spanwise-*.new"
+_UNFINISHED_NAME = re.compile(r"spanwise-(\d+)-[0-9a-f]+\.json(?:\.[0-9a-f]+)?\.new")
+#: No server takes so long to write it, whatever host of a shared home it runs on.
+_UNFINISHED_SECONDS = 60.0
 
 
 class RuntimeFolder:
@@ -71,10 +79,17 @@ def sweep(runtime_dir: Path) -> None:
             described = json.loads(file.read_text("utf-8"))
             pid, folder = int(described["pid"]), Path(described["folder"])
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # somebody else's file, or one that is just being written
+            continue  # somebody else's file
         if pid > 0 and lives(pid):
             continue
         file.unlink(missing_ok=True)
         # It is removed only if a Spanwise server made it.
         if folder.name.startswith("spanwise-server-") and not folder.is_symlink():
             shutil.rmtree(folder, ignore_errors=True)
+    for file in runtime_dir.glob(_UNFINISHED_PATTERN):
+        named = _UNFINISHED_NAME.fullmatch(file.name)
+        if named is None or lives(int(named[1])):
+            continue
+        with suppress(OSError):
+            if time.time() - file.stat().st_mtime > _UNFINISHED_SECONDS:
+                file.unlink()

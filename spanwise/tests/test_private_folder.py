@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from spanwise import Client
+from spanwise.server.runtime_folder import sweep
 from spanwise.wire.addresses import UNIX_PATH_BYTES
 from spanwise.wire.private_folder import (
     RESERVED_BYTES,
@@ -142,7 +144,46 @@ def test_of_a_private_file_that_cannot_be_written_nothing_stays(
     def full(*_: object, **__: object) -> Any:
         raise OSError(errno.ENOSPC, "no room")
 
+    monkeypatch.setattr(os, "link", full)
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="no room"):
         write_private(short / "server.json", "whole")
     assert not list(short.iterdir())
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_private_file_takes_the_place_of_none(
+    short: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool
+) -> None:
+    """Nor is what a killed process has left of it in the way."""
+
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    if not has_links:
+        monkeypatch.setattr(os, "link", no_links)
+    path = short / "server.json"
+    (short / "server.json.new").write_text("ha")
+    write_private(path, "mine")
+    assert path.read_text() == "mine" and stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        write_private(path, "another")
+    assert path.read_text() == "mine"
+    assert {each.name for each in short.iterdir()} == {"server.json", "server.json.new"}
+
+
+def test_what_a_killed_server_has_left_unfinished_is_swept(short: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    names = {
+        "old": f"spanwise-{dead.pid}-0a1b2c3d.json.4e5f6071.new",
+        "just being written": f"spanwise-{dead.pid}-0a1b2c3d.json.4e5f6072.new",
+        "of a server that lives": f"spanwise-{os.getpid()}-0a1b2c3d.json.4e5f6071.new",
+        "somebody else's": f"spanwise-{dead.pid}-notes.new",
+    }
+    for what, name in names.items():
+        (short / name).write_text('{"token": "secr')
+        if what != "just being written":
+            os.utime(short / name, (1.0, 1.0))
+    sweep(short)
+    assert {each.name for each in short.iterdir()} == {*names.values()} - {names["old"]}

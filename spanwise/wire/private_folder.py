@@ -11,6 +11,7 @@ there. Workers' spilled files lie there too.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -66,16 +67,33 @@ def write_private(path: Path, text: str) -> None:
     """Write a file that nobody else can read, not even for the moment of writing it.
 
     It is there when it is whole: those who look for it read it at once.
+
+    Raises
+    ------
+    FileExistsError
+        There is one of this name, which may not be ours.
     """
-    beside = path.with_name(f"{path.name}.new")
+    # (a killed process leaves its own, which must not be in the way of the next)
+    beside = path.with_name(f"{path.name}.{os.urandom(4).hex()}.new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
-        beside.replace(path)
-    except BaseException:
+        _name_anew(beside, path)
+    finally:
         beside.unlink(missing_ok=True)
+
+
+def _name_anew(file: Path, path: Path) -> None:
+    try:
+        # Unlike a renaming it replaces nothing.
+        os.link(file, path)
+    except FileExistsError:
         raise
+    except OSError:  # no links in this file system
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        file.replace(path)
 
 
 def _fits(base: str, prefix: str) -> bool:
