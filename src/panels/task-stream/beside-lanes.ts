@@ -12,7 +12,6 @@
 import type { LaneIndex } from '../../records/ids';
 import type { TileData } from '../../feed/feed-types';
 import type { TaskStreamResult } from '../../wire/panel-link';
-import { lanesBeside } from './rows';
 import { cellSeconds, tileSeconds } from './tile-plan';
 import type { Extent, Viewport } from './viewport';
 
@@ -24,8 +23,13 @@ export class BesideLanes {
   /** Those that are shown, and where of them something was in view last. */
   private readonly _shown = new Map<LaneIndex, Extent>();
 
-  setResult(result: TaskStreamResult): void {
-    this._beside = lanesBeside(result);
+  /** How many there are, shown or not. */
+  get count(): number {
+    return this._beside.size;
+  }
+
+  setLanes(beside: ReadonlySet<LaneIndex>): void {
+    this._beside = beside;
   }
 
   forget(): void {

@@ -147,7 +147,7 @@ export class LanesDrawing implements IDisposable {
     const common = {
       worker,
       thread: place.lane.thread,
-      threads: known?.threads ?? 0,
+      threads: this._model.threadsOf(place.worker),
       ...(this._model.showsGroups && { group: place.worker }),
       isExecution:
         functions !== undefined ||

@@ -90,9 +90,6 @@ export function LanesView(props: LanesViewProps): JSX.Element {
       : workerHeaders(result, trans, standingTexts(props.standings, trans))
     ).map(header => [header.worker, header])
   );
-  const threads = new Map(
-    result.workers.map(each => [each.worker, each.threads])
-  );
   const groups = showsGroups ? laneGroups(result, trans) : [];
   const toggle = (worker: number) => {
     if (showsGroups) {
@@ -201,7 +198,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                       ? trans.__('all threads')
                       : laneText(
                           lane.thread,
-                          threads.get(worker.worker) ?? 0,
+                          model.threadsOf(worker.worker),
                           trans
                         )}
                   </div>

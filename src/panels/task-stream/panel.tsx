@@ -94,7 +94,11 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     this._logId = snapshot.logId;
     this._model.setWatch(this.watch);
     if (snapshot.result.view === 'task-stream') {
-      this._model.setResult(snapshot.result, this.context.selection.filter);
+      this._model.setResult(
+        snapshot.result,
+        this.context.selection.filter,
+        this.cluster?.kind === 'embedded'
+      );
       if (isOtherLog) {
         // The next run of the same notebook, or another cluster.
         this._model.beginAnew();
@@ -245,10 +249,12 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         <SelectedTask
           context={this.context}
           slots={this._model.slots}
-          threadsOf={worker =>
-            this._model.result?.workers.find(({ name }) => name === worker)
-              ?.threads ?? 0
-          }
+          threadsOf={name => {
+            const worker = this._workerNamed(name);
+            return worker === undefined
+              ? 0
+              : this._model.threadsOf(worker.worker);
+          }}
           trans={this.trans}
           onShow={run => this._show(run, ZOOM_ROOM)}
         />
@@ -419,11 +425,13 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     }
   }
 
+  private _workerNamed(wanted: string) {
+    return this._model.result?.workers.find(({ name }) => name === wanted);
+  }
+
   private _show(run: RunDetail, room = JUMP_ROOM): void {
     this.context.selection.select({ kind: 'run', run: run.run });
-    const worker = this._model.result?.workers.find(
-      ({ name }) => name === run.worker
-    );
+    const worker = this._workerNamed(run.worker);
     this._change(() => {
       if (worker !== undefined && this._model.shown.rows !== undefined) {
         this._model.openGroup(worker.worker);

@@ -97,7 +97,7 @@ export function lanesBeside(
   );
 }
 
-/** @param threads - of the worker; 0: not known. */
+/** @param threads - of the worker; 0: not known, or the source says of no lane that it is beside them. */
 function isBeside(thread: number, threads: number): boolean {
   return threads > 0 && thread >= threads;
 }
@@ -240,11 +240,15 @@ export type StripBar = {
   readonly failed: number;
 };
 
-/** Bars of the whole-run strip; a bar as high as the strip is all threads busy. */
-export function stripBars(result: TaskStreamResult): StripBar[] {
+/**
+ * Bars of the whole-run strip; a bar as high as the strip is all threads busy.
+ *
+ * @param beside - how many of the lanes are of no thread.
+ */
+export function stripBars(result: TaskStreamResult, beside = 0): StripBar[] {
   const { compute, transfer, disk, other, failed } = result.strip;
   const seconds = (result.to - result.from) / Math.max(1, compute.length);
-  const threads = result.lanes.length - lanesBeside(result).size;
+  const threads = result.lanes.length - beside;
   const capacity = seconds * Math.max(1, threads);
   const share = (value: number | undefined) =>
     capacity > 0 ? Math.min(1, (value ?? 0) / capacity) : 0;
@@ -406,7 +410,7 @@ export type HoveredBox = {
   readonly to: number;
   readonly worker: string;
   readonly thread: number;
-  /** How many the worker has; 0: not known. */
+  /** How many the worker has; 0: not known, or nothing is beside them. */
   readonly threads?: number;
   /** In place of both: the group of workers, where groups have rows. */
   readonly group?: number;
@@ -635,7 +639,7 @@ export function threadText(
 /**
  * "thread 1": they are counted from 1; "seceded 1": the first lane beside the threads.
  *
- * @param threads - of the worker; 0: not known.
+ * @param threads - of the worker; 0: not known, or the source says of no lane that it is beside them.
  */
 export function laneText(
   thread: number,

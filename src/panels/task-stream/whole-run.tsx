@@ -43,9 +43,11 @@ export function WholeRun(props: {
         const context = contextOf(canvas.current, width, HEIGHT, ratio);
         const left = xOf(whole, width, result.from);
         const right = xOf(whole, width, result.to);
-        const shapes = stripShapes(stripBars(result), right - left).map(
-          shape => ({ ...shape, x: shape.x + left })
-        );
+        const bars = stripBars(result, model.lanesBeside);
+        const shapes = stripShapes(bars, right - left).map(shape => ({
+          ...shape,
+          x: shape.x + left
+        }));
         if (context) {
           paintStrip(context, shapes, { width, height: HEIGHT }, theme.palette);
         }

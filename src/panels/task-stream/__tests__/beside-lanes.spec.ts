@@ -1,4 +1,7 @@
 import { Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
+import { clusterInfo } from '../../../feed/__tests__/fake-feed';
+import { labContext } from '../../../lab/__tests__/lab-context';
 import { ask } from '../../../observer/__tests__/ask';
 import type { IWatch, TileData } from '../../../feed/feed-types';
 import type { LaneIndex } from '../../../records/ids';
@@ -7,7 +10,9 @@ import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { english as trans } from '../../../testing/translators';
 import type { TaskStreamResult } from '../../../wire/panel-link';
+import { taskStreamPanel } from '..';
 import { TaskStreamModel } from '../model';
+import type { TaskStreamPanel } from '../panel';
 import { laneText, stripBars, threadText } from '../rows';
 import { cellSeconds } from '../tile-plan';
 
@@ -38,6 +43,13 @@ const tile = drawnTile(
 
 const NO_FILTER = {};
 
+class ResizeObserverStub {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+}
+Object.assign(globalThis, { ResizeObserver: ResizeObserverStub });
+
 function shownIn(tileOf: () => TileData | null = () => tile) {
   const watch: IWatch = {
     snapshot: null,
@@ -51,7 +63,7 @@ function shownIn(tileOf: () => TileData | null = () => tile) {
     dispose: () => undefined
   };
   const model = new TaskStreamModel();
-  model.setResult(result);
+  model.setResult(result, {}, true);
   model.setWatch(watch);
   const at = (from: number, to: number, filter = NO_FILTER): number[] => {
     model.setView({ from: from * CELL, to: to * CELL });
@@ -92,21 +104,25 @@ describe('lanes beside the threads of a worker', () => {
   it('are shown while a task runs there, and until its box is here', () => {
     let here = tile;
     const { model, at } = shownIn(() => here);
-    model.setResult({
-      ...result,
-      running: [
-        {
-          laneIndex: 3 as LaneIndex,
-          key: 'k',
-          function: 'wait',
-          span: 0,
-          started: 350 * CELL
-        }
-      ]
-    });
+    model.setResult(
+      {
+        ...result,
+        running: [
+          {
+            laneIndex: 3 as LaneIndex,
+            key: 'k',
+            function: 'wait',
+            span: 0,
+            started: 350 * CELL
+          }
+        ]
+      },
+      {},
+      true
+    );
     expect(at(400, 480)).toEqual([0, 1, 3]);
     here = { ...tile, settled: false };
-    model.setResult(result);
+    model.setResult(result, {}, true);
     expect(at(400, 480)).toEqual([0, 1, 3]);
     here = tile;
     expect(at(400, 480)).toEqual([0, 1]);
@@ -137,10 +153,32 @@ describe('lanes beside the threads of a worker', () => {
     const seconds = result.to / result.strip.compute.length;
     const full = result.strip.compute.map(() => 2 * seconds);
     const none = full.map(() => 0);
-    const bars = stripBars({
-      ...result,
-      strip: { ...result.strip, compute: full, other: none }
-    });
+    const strip = { ...result.strip, compute: full, other: none };
+    const bars = stripBars({ ...result, strip }, shownIn().model.lanesBeside);
     expect(bars[0]?.compute).toBeCloseTo(1, 9);
   });
 });
+
+it.each([
+  ['embedded', [0, 1], 2],
+  // Its worker has another thread in place of one that was given away: which of its lanes have seceded its log does not say.
+  ['dask', [0, 1, 2, 3], 0],
+  ['local', [0, 1, 2, 3], 0]
+] as const)(
+  'what is beside the threads is told by the source: %s',
+  (kind, shown, threads) => {
+    const { feed, contexts } = labContext();
+    feed.setClusters(clusterInfo({ cluster: 'a', name: 'first-look', kind }));
+    const panel = taskStreamPanel.create({
+      context: contexts.get({ name: 'first-look' }),
+      state: undefined
+    }) as TaskStreamPanel;
+    Widget.attach(panel, document.body);
+    const { model } = panel;
+    feed.running[0]!.answer(result);
+    expect(model.shown.lanes.map(({ thread }) => thread)).toEqual(shown);
+    expect(model.threadsOf(0)).toBe(threads);
+    expect(model.lanesBeside).toBe(4 - shown.length);
+    panel.dispose();
+  }
+);
