@@ -143,7 +143,7 @@ export class LanesDrawing implements IDisposable {
     const seconds = this.secondsAtX(x);
     const known = result.workers.find(item => item.worker === place.worker);
     const worker = known?.name ?? String(place.worker);
-    const { functions, notFunctions, spans } = this._selection.filter;
+    const { functions, notFunctions, spans } = this._model.filter;
     const common = {
       worker,
       thread: place.lane.thread,
@@ -300,7 +300,7 @@ export class LanesDrawing implements IDisposable {
     }
     const { view } = model;
     this._tiles = model.wantTiles(width * ratio);
-    if (model.settleLanes(this._tiles, this._selection.filter)) {
+    if (model.settleLanes(this._tiles)) {
       this._layOut();
     }
 

@@ -68,7 +68,7 @@ export class TaskStreamModel extends Disposing {
   private _followed: Followed = 'newest';
   /** Where the newest work begins under the filter, as told. */
   private _newestFrom = -Infinity;
-  private _filter = '';
+  private _filter: Filter = {};
   /** Up to where the whole run is shown, and its newest work. */
   private _grown = 0;
   private _grownNewest = 0;
@@ -81,7 +81,7 @@ export class TaskStreamModel extends Disposing {
   private _shown: Shown = { rows: undefined, lanes: [], workers: [] };
   private readonly _beside = new BesideLanes();
   private _hasBeside = false;
-  private _besideOf: object | null = null;
+  private _besideOf: string | null = null;
   private readonly _changed = new Signal<this, void>(this);
   private readonly _moved = new Signal<this, void>(this);
 
@@ -140,9 +140,11 @@ export class TaskStreamModel extends Disposing {
    *     told at first    ████ · · · · · ████        from here on ►
    *     at last            █████████████████
    */
-  private _setNewestFrom(result: TaskStreamResult, filter: string): void {
+  private _setNewestFrom(result: TaskStreamResult, filter: Filter): void {
     const { newestFrom = -Infinity, to } = result;
-    const isKept = filter === this._filter && this._newestFrom < to;
+    const isKept =
+      JSON.stringify(filter) === JSON.stringify(this._filter) &&
+      this._newestFrom < to;
     this._newestFrom = isKept
       ? Math.max(this._newestFrom, newestFrom)
       : newestFrom;
@@ -164,6 +166,11 @@ export class TaskStreamModel extends Disposing {
 
   get result(): TaskStreamResult | null {
     return this._result;
+  }
+
+  /** What the answer is of: an unlinked panel does not follow the selection. */
+  get filter(): Filter {
+    return this._filter;
   }
 
   get bands(): readonly BandRow[] {
@@ -208,7 +215,7 @@ export class TaskStreamModel extends Disposing {
     this._hasBeside = hasBeside;
     const isFirst = this._result === null;
     this._result = result;
-    this._setNewestFrom(result, JSON.stringify(filter));
+    this._setNewestFrom(result, filter);
     this._arrivedAt = this._clock();
     this._setBands(result);
     this._beside.setLanes(hasBeside ? lanesBeside(result) : new Set());
@@ -322,16 +329,16 @@ export class TaskStreamModel extends Disposing {
   }
 
   /**
-   * Lanes beside the threads come and go with what is in view.
+   * Lanes beside the threads come and go with what is in view; with another filter they begin anew.
    *
-   * @param filter - that the boxes pass; with another one it begins anew.
    * @returns whether other lanes are shown than before.
    */
-  settleLanes(range: TileRange, filter: object): boolean {
+  settleLanes(range: TileRange): boolean {
     const result = this._result;
     if (result === null || this.showsGroups) {
       return false;
     }
+    const filter = JSON.stringify(this._filter);
     const isAnew = filter !== this._besideOf;
     if (isAnew) {
       this._besideOf = filter;

@@ -96,7 +96,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     if (snapshot.result.view === 'task-stream') {
       this._model.setResult(
         snapshot.result,
-        this.context.selection.filter,
+        this.answered.filter,
         this.cluster?.kind === 'embedded'
       );
       if (isOtherLog) {

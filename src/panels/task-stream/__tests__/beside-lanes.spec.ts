@@ -9,7 +9,7 @@ import { drawnTile } from '../../../testing/drawn-lanes';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { english as trans } from '../../../testing/translators';
-import type { TaskStreamResult } from '../../../wire/panel-link';
+import type { Filter, TaskStreamResult } from '../../../wire/panel-link';
 import { taskStreamPanel } from '..';
 import { TaskStreamModel } from '../model';
 import type { TaskStreamPanel } from '../panel';
@@ -41,8 +41,6 @@ const tile = drawnTile(
   { level: LEVEL, index: 0 }
 );
 
-const NO_FILTER = {};
-
 class ResizeObserverStub {
   observe(): void {}
   unobserve(): void {}
@@ -65,9 +63,10 @@ function shownIn(tileOf: () => TileData | null = () => tile) {
   const model = new TaskStreamModel();
   model.setResult(result, {}, true);
   model.setWatch(watch);
-  const at = (from: number, to: number, filter = NO_FILTER): number[] => {
+  const at = (from: number, to: number, filter: Filter = {}): number[] => {
+    model.setResult({ ...model.result! }, filter, true);
     model.setView({ from: from * CELL, to: to * CELL });
-    model.settleLanes({ level: LEVEL, first: 0, count: 1 }, filter);
+    model.settleLanes({ level: LEVEL, first: 0, count: 1 });
     return model.shown.lanes.map(({ thread }) => thread);
   };
   return { model, at };
@@ -133,7 +132,7 @@ describe('lanes beside the threads of a worker', () => {
     const { at } = shownIn(() => here);
     expect(at(0, 80)).toEqual([0, 1, 2]);
     here = { ...drawnTile(['a'.repeat(9)], { level: LEVEL }), settled: false };
-    expect(at(0, 80, {})).toEqual([0, 1]);
+    expect(at(0, 80, { functions: ['a'] })).toEqual([0, 1]);
   });
 
   it('are named so, and are no threads', () => {

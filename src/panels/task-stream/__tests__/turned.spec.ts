@@ -84,3 +84,27 @@ it('what was chosen before the page was loaded again is of one log', () => {
     panel.dispose();
   }
 });
+
+it('an unlinked panel shows what it asked for, whatever is selected elsewhere', () => {
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo({ cluster: 'a', name: 'first-look' }));
+  const result = ask(drawnStore(firstLook()), 'task-stream', { ended: true });
+  const context = contexts.get({ name: 'first-look' });
+  const panel = taskStreamPanel.create({
+    context,
+    state: undefined
+  }) as TaskStreamPanel;
+  Widget.attach(panel, document.body);
+  const [watch] = feed.running;
+  watch!.answer(result);
+  const { model } = panel;
+  const watching = panel['_watchNow']();
+  watching.setUnlinked(true);
+  context.selection.toggleFunction('score');
+  watch!.answer({ ...result });
+  expect(model.filter).toEqual({});
+  watching.setUnlinked(false);
+  watch!.answer({ ...result });
+  expect(model.filter).toEqual({ functions: ['score'] });
+  panel.dispose();
+});
