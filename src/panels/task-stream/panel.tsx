@@ -249,12 +249,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         <SelectedTask
           context={this.context}
           slots={this._model.slots}
-          threadsOf={name => {
-            const worker = this._workerNamed(name);
-            return worker === undefined
-              ? 0
-              : this._model.threadsOf(worker.worker);
-          }}
+          threadsOf={this._threadsOf}
           trans={this.trans}
           onShow={run => this._show(run, ZOOM_ROOM)}
         />
@@ -268,6 +263,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         context={this.context}
         label={this.accessibleName}
         search={this._search}
+        threadsOf={this._threadsOf}
       />
     );
   }
@@ -425,9 +421,18 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     }
   }
 
+  /** The one that is there, else the newest: a worker that starts again may have the name of one that has left. */
   private _workerNamed(wanted: string) {
-    return this._model.result?.workers.find(({ name }) => name === wanted);
+    const named = this._model.result?.workers.filter(
+      ({ name }) => name === wanted
+    );
+    return named?.find(({ left }) => left === null) ?? named?.at(-1);
   }
+
+  private readonly _threadsOf = (name: string): number => {
+    const worker = this._workerNamed(name);
+    return worker === undefined ? 0 : this._model.threadsOf(worker.worker);
+  };
 
   private _show(run: RunDetail, room = JUMP_ROOM): void {
     this.context.selection.select({ kind: 'run', run: run.run });

@@ -813,7 +813,12 @@ export function columnOrder(
     : places;
 }
 
-export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
+/** @param threads - of the worker, as of `laneText`. */
+export function taskRow(
+  run: RunDetail,
+  trans: Trans,
+  threads = 0
+): readonly TableCell[] {
   const { text, seconds, bytes } = cellOf;
   const waits = [run.waitReady, run.waitInputs, run.waitThread];
   const waited = waits.every(wait => wait === null)
@@ -824,7 +829,13 @@ export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
     text(run.function),
     text(placeText(run, trans)),
     text(workerLabel(run.worker, trans)),
-    { text: String(run.thread + 1), value: run.thread + 1 },
+    {
+      // The column says that it is a thread, where it is one.
+      text: isBeside(run.thread, threads)
+        ? laneText(run.thread, threads, trans)
+        : String(run.thread + 1),
+      value: run.thread + 1
+    },
     text(
       run.attempt > 1 ? attemptText(run, trans) : legendWord(run.status, trans)
     ),

@@ -37,7 +37,7 @@ export function SelectedTask(props: {
   /** The colours of functions. */
   readonly slots: Slots;
   readonly trans: TranslationBundle;
-  /** How many threads a worker of this name has; 0: not known. */
+  /** From which lane of a worker of this name on they are beside its threads; 0: none is. */
   threadsOf(worker: string): number;
   onShow(run: RunDetail): void;
 }): JSX.Element | null {

@@ -16,8 +16,10 @@ export function TaskTable(props: {
   readonly context: PanelContext;
   readonly label: string;
   readonly search: string;
+  /** From which lane of a worker of this name on they are beside its threads; 0: none is. */
+  readonly threadsOf: (worker: string) => number;
 }): JSX.Element {
-  const { context, label, search } = props;
+  const { context, label, search, threadsOf } = props;
   const trans = context.translator.load('spanwise');
   const box = React.useRef<HTMLDivElement>(null);
   const { width } = useSize(box);
@@ -42,8 +44,8 @@ export function TaskTable(props: {
   const result =
     snapshot?.result.view === 'tasks' ? (snapshot.result as TasksResult) : null;
   const data = React.useMemo(
-    () => tasksAsTable(result, order, trans, offset),
-    [result, order, trans, offset]
+    () => tasksAsTable(result, order, trans, offset, threadsOf),
+    [result, order, trans, offset, threadsOf]
   );
   if (result === null) {
     return (
@@ -106,7 +108,8 @@ function tasksAsTable(
   result: TasksResult | null,
   order: readonly number[],
   trans: Trans,
-  offset: number
+  offset: number,
+  threadsOf: (worker: string) => number
 ): TableData {
   const columns = taskColumns(trans);
   const rows = result?.rows ?? [];
@@ -117,7 +120,7 @@ function tasksAsTable(
       return { name, numeric };
     }),
     rows: rows.map(run => {
-      const cells = taskRow(run, trans);
+      const cells = taskRow(run, trans, threadsOf(run.worker));
       return order.map(place => cells[place]!);
     }),
     note:

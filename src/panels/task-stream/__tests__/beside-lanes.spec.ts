@@ -4,16 +4,18 @@ import { clusterInfo } from '../../../feed/__tests__/fake-feed';
 import { labContext } from '../../../lab/__tests__/lab-context';
 import { ask } from '../../../observer/__tests__/ask';
 import type { IWatch, TileData } from '../../../feed/feed-types';
+import { runDetail } from '../../../observer/folds/run-detail';
 import type { LaneIndex } from '../../../records/ids';
 import { drawnTile } from '../../../testing/drawn-lanes';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { drawRuns } from '../../../testing/run-from-text';
 import { english as trans } from '../../../testing/translators';
 import type { Filter, TaskStreamResult } from '../../../wire/panel-link';
 import { taskStreamPanel } from '..';
 import { TaskStreamModel } from '../model';
 import type { TaskStreamPanel } from '../panel';
-import { laneText, stripBars, threadText } from '../rows';
+import { laneText, stripBars, taskRow, threadText } from '../rows';
 import { cellSeconds } from '../tile-plan';
 
 const LEVEL = 14;
@@ -148,6 +150,12 @@ describe('lanes beside the threads of a worker', () => {
     expect(threadText({ worker: '0', thread: 3 }, trans)).toBe(
       'worker 0, thread 4'
     );
+    const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
+    const cellOf = (thread: number, threads?: number) =>
+      taskRow({ ...run, thread }, trans, threads)[4];
+    expect(cellOf(1, 2)).toEqual({ text: '2', value: 2 });
+    expect(cellOf(3, 2)).toEqual({ text: 'seceded 2', value: 4 });
+    expect(cellOf(3)).toEqual({ text: '4', value: 4 });
     // A bar as high as the strip is both threads busy.
     const seconds = result.to / result.strip.compute.length;
     const full = result.strip.compute.map(() => 2 * seconds);
@@ -181,3 +189,31 @@ it.each([
     panel.dispose();
   }
 );
+
+it('of workers of one name the one that is there counts, else the newest', () => {
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo({ cluster: 'a', name: 'first-look' }));
+  const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
+  const panel = taskStreamPanel.create({
+    context: contexts.get({ name: 'first-look' }),
+    state: undefined
+  }) as TaskStreamPanel;
+  Widget.attach(panel, document.body);
+  const threadsOf = (lefts: readonly (number | null)[]) => {
+    feed.running[0]!.answer({
+      ...result,
+      workers: lefts.map((left, worker) => ({
+        ...result.workers[0]!,
+        worker,
+        name: run.worker,
+        threads: worker + 1,
+        left
+      }))
+    });
+    return panel['_threadsOf'](run.worker);
+  };
+  expect(threadsOf([1, null, 2])).toBe(2);
+  expect(threadsOf([1, 2, 3])).toBe(3);
+  expect(threadsOf([])).toBe(0);
+  panel.dispose();
+});

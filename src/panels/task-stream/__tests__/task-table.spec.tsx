@@ -53,7 +53,14 @@ it('shows the duration beside the key where there is no room for all', async () 
     [...page.querySelectorAll(selector)].map(({ textContent }) => textContent);
   // The size is followed from before the first answer on.
   await act(async () =>
-    root.render(<TaskTable context={context} label="tasks" search="" />)
+    root.render(
+      <TaskTable
+        context={context}
+        label="tasks"
+        search=""
+        threadsOf={() => 0}
+      />
+    )
   );
   expect(texts('th')).toEqual([]);
   const watch = feed.watches[0]!;
