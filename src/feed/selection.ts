@@ -49,6 +49,8 @@ export class SelectionModel implements IDisposable {
   private _state: SelectionState;
   private readonly _past: SelectionState[] = [];
   private readonly _changed = new Signal<this, SelectionState>(this);
+  /** Filter and range when the selected item was selected; '': not known. */
+  private _selectedUnder = '';
   private _isDisposed = false;
 
   constructor(state: SelectionState = EMPTY) {
@@ -79,6 +81,11 @@ export class SelectionModel implements IDisposable {
   get selectedRun(): number | null {
     const selected = this._state.selected;
     return selected?.kind === 'run' ? selected.run : null;
+  }
+
+  /** Filter and range are those under which the selected item was selected, so that they leave it. */
+  get isAsSelected(): boolean {
+    return this._selectedUnder === askedText(this._state);
   }
 
   get isFiltered(): boolean {
@@ -186,16 +193,12 @@ export class SelectionModel implements IDisposable {
 
   /** What a reload brings back; no step to undo. */
   restore(state: SelectionState): void {
-    this._set(state);
+    this._set(state, '');
   }
 
   /** Takes what another selection of the same cluster has become; Ctrl Z goes back from it here, too. */
   follow(state: SelectionState): void {
-    const { filter, time } = this._state;
-    const isFilter =
-      JSON.stringify({ filter, time }) !==
-      JSON.stringify({ filter: state.filter, time: state.time });
-    if (isFilter) {
+    if (askedText(this._state) !== askedText(state)) {
       this._step(state);
     } else {
       this._set(state);
@@ -215,7 +218,7 @@ export class SelectionModel implements IDisposable {
       Infinity,
       ...past.filter((_, step) => texts[step] !== texts[step + 1])
     );
-    this._set(next);
+    this._set(next, '');
   }
 
   /** Take away the condition with this id. */
@@ -264,9 +267,14 @@ export class SelectionModel implements IDisposable {
     this._set(next);
   }
 
-  private _set(next: SelectionState): void {
+  /** @param under - as `_selectedUnder`, if another item is selected. */
+  private _set(next: SelectionState, under = askedText(next)): void {
     if (JSON.stringify(next) === JSON.stringify(this._state)) {
       return;
+    }
+    const { selected } = this._state;
+    if (JSON.stringify(next.selected) !== JSON.stringify(selected)) {
+      this._selectedUnder = under;
     }
     this._state = next;
     this._changed.emit(next);
@@ -299,6 +307,10 @@ export function fileName(path: string): string {
   return path.slice(
     1 + Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'))
   );
+}
+
+function askedText({ filter, time }: SelectionState): string {
+  return JSON.stringify({ filter, time });
 }
 
 function isSameTerm(a: SpanTerm, b: SpanTerm): boolean {

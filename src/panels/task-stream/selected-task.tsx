@@ -110,43 +110,49 @@ export function SelectedTask(props: {
 }
 
 /**
- * The selected run. One that was selected before the chart was there, as on a cluster to which the panel returns, is shown
- * again if it passes the filter, which may have changed meanwhile; else it is selected no longer.
+ * The selected run. One that was selected before the chart was there and under another filter, or that a panel finds selected when it
+ * returns to a cluster, is shown if it passes the filter that there is now. Else it is hidden here, and selected still: other panels may
+ * show it.
  */
 function useShownRun(context: PanelContext): number | null {
   const { selection } = context;
+  const mayShow = () => !selection.isFiltered || selection.isAsSelected;
   const [run, setRun] = React.useState(() =>
-    selection.isFiltered ? null : selection.selectedRun
+    mayShow() ? selection.selectedRun : null
   );
   React.useEffect(() => {
-    const had = selection.selectedRun;
-    let isWaiting = had !== null && selection.isFiltered;
-    const onSelection = () => {
-      if (!isWaiting || selection.selectedRun !== had) {
-        isWaiting = false;
-        setRun(selection.selectedRun);
-      }
+    let looks = 0;
+    let shown: number | null = null;
+    const show = (next: number | null) => {
+      shown = next;
+      setRun(next);
     };
-    selection.changed.connect(onSelection);
-    // Between the drawing and this the selection may have changed.
-    onSelection();
-    if (had !== null && isWaiting) {
+    const look = () => {
+      const had = selection.selectedRun;
+      const mine = ++looks;
+      if (had === shown) {
+        return;
+      }
+      if (had === null || mayShow()) {
+        show(had);
+        return;
+      }
+      show(null);
       const end = (passes: boolean) => {
-        if (isWaiting) {
-          isWaiting = false;
-          if (passes) {
-            setRun(had);
-          } else {
-            selection.select(null);
-          }
+        if (mine === looks && passes) {
+          show(had);
         }
       };
       // Without an answer the drawer says why there is none.
       passesFilter(context, had).then(end, () => end(true));
-    }
+    };
+    selection.changed.connect(look);
+    // Between the drawing and this the selection may have changed, and it may be that of another cluster.
+    show(mayShow() ? selection.selectedRun : null);
+    look();
     return () => {
-      isWaiting = false;
-      selection.changed.disconnect(onSelection);
+      looks += 1;
+      selection.changed.disconnect(look);
     };
   }, [context, selection]);
   return run;

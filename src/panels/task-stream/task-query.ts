@@ -68,7 +68,7 @@ export function askTasks(
 /** More tasks than this are not asked for to find one. */
 const MOST = 500;
 
-/** Whether a run is among those that the selection leaves. */
+/** Whether a run is among those that the selection leaves; also if nothing is known of it any more. */
 export async function passesFilter(
   context: PanelContext,
   run: number
@@ -77,7 +77,7 @@ export async function passesFilter(
   const detail =
     cluster === null ? null : await context.feed.detail(cluster.cluster, run);
   if (detail === null) {
-    return false;
+    return true;
   }
   const rows = await askTasks(context, { search: detail.key, limit: MOST });
   // Of too many whose keys contain this one it may be one that was not told.

@@ -23,12 +23,13 @@ async function shown(
   run: RunDetail,
   slots: ReadonlyMap<string, { slot: number; round: number }> = new Map(),
   /** Selected before there was a chart. */
-  before?: (selection: SelectionModel) => void
+  before?: (selection: SelectionModel) => void,
+  detail: RunDetail | null = run
 ): Promise<{ page: HTMLElement; feed: FakeFeed; selection: SelectionModel }> {
   Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
   const feed = new FakeFeed();
   feed.setClusters(clusterInfo());
-  Object.assign(feed, { detail: () => Promise.resolve(run) });
+  Object.assign(feed, { detail: () => Promise.resolve(detail) });
   const selection = new SelectionModel();
   selection.select({ kind: 'run', run: run.run });
   before?.(selection);
@@ -279,11 +280,46 @@ describe('a task that was selected before the panel came back to its cluster', (
     expect(selection.selectedRun).toBe(run.run);
   });
 
-  it('is selected no longer under one that leaves it out', async () => {
+  it('is hidden under one that leaves it out, and selected still', async () => {
     const { page, feed, selection } = await back('check');
     await tellRows(feed, []);
     expect(drawer(page)).toBeNull();
-    expect(selection.selectedRun).toBeNull();
+    // Other panels may show it.
+    expect(selection.selectedRun).toBe(run.run);
+    await act(async () => selection.clear());
+    expect(drawer(page)!.textContent).toContain(run.key);
+  });
+
+  it('is shown at once, asking nobody, under the filter under which it was selected', async () => {
+    const { page, feed } = await shown(run, undefined, selection => {
+      selection.select(null);
+      selection.toggleFunction('load');
+      selection.select({ kind: 'run', run: run.run });
+    });
+    expect(drawer(page)!.textContent).toContain(run.key);
+    expect(feed.watches).toEqual([]);
+  });
+
+  it('is asked for again where it comes from another log', async () => {
+    const { page, feed } = await shown(run, undefined, selection => {
+      const { state } = selection;
+      selection.select(null);
+      selection.enterLog({ ...state, filter: { functions: ['check'] } });
+    });
+    expect(drawer(page)).toBeNull();
+    await tellRows(feed, [run]);
+    expect(drawer(page)).not.toBeNull();
+  });
+
+  it('is shown with the reason if nothing is known of it any more', async () => {
+    const { page, feed } = await shown(
+      run,
+      undefined,
+      selection => selection.toggleFunction('check'),
+      null
+    );
+    expect(drawer(page)!.textContent).toContain('only as part of the totals');
+    expect(feed.watches).toEqual([]);
   });
 
   it('does not wait if it is another that is clicked on', async () => {
