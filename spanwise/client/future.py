@@ -15,7 +15,7 @@ from dask.utils import typename
 from spanwise.client.arguments import seconds_of
 from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
 from spanwise.client.html import future_html
-from spanwise.client.living_expressions import forget_living
+from spanwise.client.living_expressions import Releases
 from spanwise.client.reason import Failure
 from spanwise.errors import ClusterError
 from spanwise.graph.private_dask import TaskRef
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from spanwise.client.needs import Holder
 
 _NUMBERS = itertools.count(1)
-
-
-class _Releases:
-    """Calls of `release` in this process, by number."""
-
-    #: The last one, and the last after which the living expressions were looked over.
-    last = looked_over = 0
 
 
 class Future(TaskRef):
@@ -49,7 +42,7 @@ class Future(TaskRef):
         The client that made it.
     """
 
-    __slots__ = ("__weakref__", "_entry", "_failure", "_first_name", "client")
+    __slots__ = ("__weakref__", "_entry", "_failure", "_first_name", "_is_held", "client")
 
     def __init__(
         self, entry: Entry, client: Holder, first_name: tuple[int, int, int] | None = None
@@ -66,6 +59,8 @@ class Future(TaskRef):
         #: hold it: see reason.py.
         self._failure: Failure | None = None
         self.client = client
+        #: Whether an expression of Dask is known to hold it: see living_expressions.py.
+        self._is_held = False
 
     # Unlike references in graphs, futures are told apart by identity.
     def __eq__(self, other: object) -> bool:
@@ -77,7 +72,6 @@ class Future(TaskRef):
     # Not by key alone: an expression of Dask is the living one of the same token, and so would
     # hold futures that were cancelled, released, or are a closed client's, in place of new ones.
     def __dask_tokenize__(self) -> tuple[Any, ...]:
-        _forget_released()
         cluster = self.client._session.cluster_id
         return (type(self).__name__, self.key, cluster, *self._named_first())
 
@@ -243,8 +237,15 @@ class Future(TaskRef):
         entry, self._entry = self._entry, None
         self._failure = None  # it holds the frames that it passed
         if entry is not None:
-            _Releases.last = number
+            Releases.last = number
+            if self._is_held:
+                Releases.last_held = number
             self.client._session.drop_later(entry)
+
+    @property
+    def _is_released(self) -> bool:
+        """Whether it was let go of by `release`."""
+        return self._entry is None
 
     def add_done_callback(self, fn: Callable[[Future], Any]) -> None:
         """Call `fn` with this future, in another thread, once it is done."""
@@ -268,22 +269,6 @@ class Future(TaskRef):
             raise
 
 
-def _forget_released() -> None:
-    """Have no living expression with a released future stand in for one with a new future.
-
-    Before Dask looks for a living one: that is after it has asked for the tokens of futures, or
-    futures were adopted.
-    """
-    last = _Releases.last
-    if last != _Releases.looked_over:
-        forget_living(_is_released)
-        _Releases.looked_over = last
-
-
-def _is_released(value: Any) -> bool:
-    return isinstance(value, Future) and value._entry is None
-
-
 def _adopted(
     cluster: str,
     number: int,
@@ -292,7 +277,6 @@ def _adopted(
     first_name: tuple[int, int, int] | None = None,
 ) -> Future:
     """A future of a client of this process, for the task of another client."""
-    _forget_released()
     client = find_adopter(cluster)
     if client is None:
         raise ClusterError(
@@ -302,6 +286,9 @@ def _adopted(
     HERE.session = client._session
     entry = client._session.adopt(key, number, task)
     return Future(entry, client, first_name or (number, task, 0))
+
+
+Releases.kinds = (Future,)
 
 
 class CancelledFuture(RuntimeError):

@@ -1,43 +1,96 @@
 """Dask's living expressions: one that is made again, or comes in a value, is the living one.
 
-Dask tells them apart by their tokens, and drops what the new one holds.
+Dask tells them apart by their tokens, and drops what the new one holds. That must not be where
+the living one holds futures that were released. It is looked into when Dask asks whether there
+is one: so it does not matter when it was made, nor of what. It stays in Dask's dictionary until
+another one takes its name, as Dask asks first and takes afterwards, and a thread may come
+between; who has it can go on using it.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
-from dask.base import is_dask_collection
-
-from spanwise.graph.private_dask import Expr, SingletonExpr, Task
-
-Instances = weakref.WeakValueDictionary[str, SingletonExpr]
+from spanwise.graph.private_dask import DataNode, Expr, SingletonExpr, Task
 
 
-def forget_living(is_useless: Callable[[Any], bool]) -> None:
-    """Have no living expression that holds something useless stand in for a new one.
+class Releasable(Protocol):
+    """What may be released, once and for all."""
 
-    Also none that was made of such a one. Who has them can go on using them.
-    """
-    holds: dict[int, bool] = {}
-    # Held meanwhile: the number of one that is gone would be given again.
-    living = [
-        (expression, instances, reference.key)
-        for instances in _instances()
-        for reference in instances.valuerefs()
-        if (expression := reference()) is not None
-    ]
-    for expression, instances, name in living:
-        # (another thread may have put a new one in its place)
-        if _holds(expression, is_useless, holds) and instances.get(name) is expression:
-            instances.pop(name, None)
+    #: Whether an expression is known to hold it: its release is counted.
+    _is_held: bool
+
+    @property
+    def _is_released(self) -> bool: ...
 
 
-def _instances() -> Iterator[Instances]:
-    """Where Dask looks expressions up; most classes have their own."""
+class Releases:
+    """Calls of `release` in this process, by number."""
+
+    #: The kinds of what may be released.
+    kinds: tuple[type[Any], ...] = ()
+    #: The last one of all, and the last one of what an expression was known to hold.
+    last = last_held = 0
+
+
+class _Here(threading.local):
+    #: Whether this thread looks into an expression: what is in it may make others.
+    is_looking = False
+
+
+_HERE = _Here()
+#: Where an expression keeps its `_Held`: with it, that goes as well.
+_HELD = "_spanwise_held"
+_MAKING = threading.Lock()
+
+
+class _Held:
+    """What is in an expression. It is looked for once: expressions do not change."""
+
+    __slots__ = ("checked", "inner", "is_useless", "releasable")
+
+    def __init__(self, releasable: list[Releasable], inner: list[Expr], is_useless: bool) -> None:
+        self.releasable = releasable
+        self.inner = inner
+        #: Whether some of it was released, or cannot be told of.
+        self.is_useless = is_useless
+        #: The last release after which it was not.
+        self.checked = -1
+
+
+class _Living(weakref.WeakValueDictionary[str, SingletonExpr]):
+    """Has only what may stand in for a new one; what else is there can still be got."""
+
+    def __contains__(self, name: object) -> bool:
+        found = self.get(name)  # type: ignore[call-overload]
+        if found is None:
+            return False
+        if not Releases.last or _HERE.is_looking:
+            return True
+        _HERE.is_looking = True
+        try:
+            return not _is_useless(found)
+        finally:
+            _HERE.is_looking = False
+
+
+class _OfEachClass:
+    """Gives a class its dictionary, as `SingletonExpr` would."""
+
+    def __get__(self, instance: SingletonExpr | None, owner: type[SingletonExpr]) -> _Living:
+        with _MAKING:
+            found = vars(owner).get("_instances")
+            if not isinstance(found, _Living):
+                found = owner._instances = _Living()
+            return found
+
+
+def _have_dask_ask() -> None:
+    """Have all dictionaries of living expressions be ours, also those that are there."""
     seen: set[type] = set()
     pending: list[type] = [SingletonExpr]
     while pending:
@@ -46,48 +99,90 @@ def _instances() -> Iterator[Instances]:
             seen.add(kind)
             pending += kind.__subclasses__()
             if "_instances" in vars(kind):
-                yield vars(kind)["_instances"]
+                vars(kind)["_instances"].__class__ = _Living
+    if "_instances" not in vars(SingletonExpr):
+        SingletonExpr._instances = _OfEachClass()  # type: ignore[assignment]
 
 
-def _holds(expression: Expr, is_useless: Callable[[Any], bool], holds: dict[int, bool]) -> bool:
-    """Whether there is something useless in an expression.
-
-    `holds`: of the expressions that were looked at, by their id(). They are deep: no recursion.
-    """
+def _is_useless(expression: Expr) -> bool:
+    """Whether something in an expression was released. They are deep: no recursion."""
+    last = Releases.last_held  # (before anything is looked at)
+    entered: set[int] = set()
     pending = [expression]
     while pending:
-        one = pending[-1]
-        if id(one) in holds:
-            pending.pop()
-            continue
-        found, inner = _look(one, is_useless)
-        unknown = [] if found else [each for each in inner if id(each) not in holds]
-        if unknown:
-            pending += unknown
-        else:
-            holds[id(one)] = found or any(holds[id(each)] for each in inner)
-            pending.pop()
-    return holds[id(expression)]
+        held = _held(pending[-1])
+        if not held.is_useless and held.checked != last:
+            inner = [_held(each) for each in held.inner]
+            if not any(each.is_useless for each in inner) and id(held) not in entered:
+                entered.add(id(held))  # (one that is in itself is entered once)
+                unknown = [
+                    each
+                    for each, its in zip(held.inner, inner, strict=True)
+                    if its.checked != last and id(its) not in entered
+                ]
+                if unknown:
+                    pending += unknown
+                    continue
+            held.is_useless = any(each.is_useless for each in inner) or _are_released(held)
+            held.checked = last
+        pending.pop()
+    return _held(expression).is_useless
 
 
-def _look(expression: Expr, is_useless: Callable[[Any], bool]) -> tuple[bool, list[Expr]]:
-    """Whether an expression itself holds something useless, and the expressions in it."""
-    inner = []
-    pending = [*expression.operands]
+def _are_released(held: _Held) -> bool:
+    """Whether some of what an expression itself holds were released."""
+    return any(each._is_released for each in held.releasable)
+
+
+def _held(expression: Expr) -> _Held:
+    found = vars(expression).get(_HELD)
+    if not isinstance(found, _Held):
+        releasable: list[Releasable] = []
+        inner: list[Expr] = []
+        try:
+            _look(expression.operands, releasable, inner)
+            is_useless = False
+        except Exception:  # noqa: BLE001 (a collection of the user raises any)
+            is_useless = True
+        found = vars(expression)[_HELD] = _Held(releasable, inner, is_useless)
+    return found
+
+
+def _look(operands: list[Any], releasable: list[Releasable], inner: list[Expr]) -> None:
+    """Find what may be released in an expression itself, and the expressions in it."""
+    # Held meanwhile: the number of one that is gone would be given again.
+    seen: dict[int, Any] = {}
+    pending = [*operands]
     while pending:
         value = pending.pop()
-        if isinstance(value, Expr):
+        if isinstance(value, (str, int, float, type)) or value is None:
+            continue
+        if isinstance(value, Releases.kinds):
+            value._is_held = True  # (before anybody asks whether it was released)
+            releasable.append(value)
+        elif isinstance(value, Expr):
             inner.append(value)
-        elif isinstance(value, dict):
-            pending += value.values()
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            pending += value
-        elif isinstance(value, Task):
-            pending += [*value.args, *value.kwargs.values()]
-        elif type(value) is partial:
-            pending += [*value.args, *value.keywords.values()]
-        elif is_useless(value):
-            return True, inner
-        elif is_dask_collection(value):
-            pending += value.__dask_graph__().values()
-    return False, inner
+        elif id(value) not in seen:
+            seen[id(value)] = value
+            pending += _parts(value)
+
+
+def _parts(value: Any) -> Any:
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return value
+    if isinstance(value, Task):
+        return [*value.args, *value.kwargs.values()]
+    if isinstance(value, DataNode):
+        return [value.value]
+    if isinstance(value, Mapping):
+        return value.values()
+    if type(value) is partial:
+        return [*value.args, *value.keywords.values()]
+    if hasattr(type(value), "__dask_graph__"):
+        # Not the graph of what has an expression: it would be lowered for it.
+        expression = getattr(value, "expr", None)
+        return [expression if isinstance(expression, Expr) else value.__dask_graph__()]
+    return ()
+
+
+_have_dask_ask()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,8 @@ from dask.dataframe.dask_expr import new_collection
 from dask.tokenize import tokenize
 
 import spanwise
+from spanwise.client import living_expressions
+from spanwise.graph.private_dask import DataNode, Expr
 from spanwise.shared.values import pack_value
 from spanwise.tests.processes import LIMIT_SECONDS
 
@@ -158,6 +160,112 @@ def test_what_comes_back_when_it_was_released(
         time.sleep(pause)  # what nobody holds is let go of
         assert int((found.a + 1).sum().compute()) == VALUES["dataframe"]
         assert int(found_more.sum().compute()) == VALUES["dataframe"]
+
+
+def test_what_is_made_of_a_collection_once_it_was_released() -> None:
+    """And stays there when the same is made of one that came back."""
+    with our_client() as client:
+        kept = frame().persist()
+        get = by_dataset(client, kept)
+        released = spanwise.futures_of(kept)
+        for each in released:
+            each.release()
+        tokenize(get())
+        late = kept.a + 1
+        futures = spanwise.futures_of(get().a + 1)
+        assert len(futures) == len(released) == len(spanwise.futures_of(late))
+        assert not {*map(id, released)} & {*map(id, futures)}
+
+
+class Broken:
+    """A collection that fails when its graph is asked for."""
+
+    def __dask_graph__(self) -> Any:
+        raise ValueError("no graph")
+
+    def __dask_tokenize__(self) -> str:
+        return "broken"
+
+
+class Table(Mapping[str, Any]):
+    """As a graph of layers is: no dict."""
+
+    def __init__(self, **values: Any) -> None:
+        self.values_by_name = values
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values_by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        return len(self.values_by_name)
+
+    def __dask_tokenize__(self) -> Any:
+        return [*self.values_by_name.items()]
+
+
+def first_of(number: Any, *_: Any, **__: Any) -> Any:
+    return number
+
+
+#: What has a value among its operands.
+HOLDING: dict[str, Callable[[Any], Any]] = {
+    "frames": lambda one: dd.from_map(first_of, [one, one], meta=part(0)),
+    "keyword": lambda one: frame().map_partitions(first_of, kw={"x": [one]}, meta=part(0)),
+    "data node": lambda one: dd.from_map(first_of, [DataNode("x", one)], meta=part(0)),
+    "mapping": lambda one: dd.from_map(first_of, [Table(x=one)], meta=part(0)),
+    "broken": lambda one: dd.from_map(first_of, [Broken(), one], meta=part(0)),
+}
+
+
+def test_expressions_among_whose_operands_are_collections() -> None:
+    """No graph of a dataframe is made to look into them, and none that fails is in the way."""
+    with our_client() as client:
+        kept = frame().persist()
+        others = dd.from_map(part, range(4), meta=part(0)).persist().a + 1
+        made = {name: make(kept) for name, make in HOLDING.items()}
+        client.submit(increment, 1).release()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Expr, "__dask_graph__", Broken.__dask_graph__)
+            for name, make in HOLDING.items():
+                assert (make(kept).expr is made[name].expr) == (name != "broken"), name
+            for each in list(kept.expr.operand("layer").values()):
+                each.release()
+            for name, make in HOLDING.items():
+                assert make(kept).expr is not made[name].expr, name
+        tokenize(client.submit(increment, 2))
+        assert int(others.sum().compute()) == VALUES["dataframe"] + 12 + 3
+
+
+def test_releases_cost_no_look_at_what_does_not_hold_the_futures() -> None:
+    """Counted: looks into expressions, and at which of them their futures were released."""
+    looks: list[Any] = []
+
+    def counted(look: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: looks.append(look) or look(*given)  # type: ignore[func-returns-value]
+
+    with our_client() as client, pytest.MonkeyPatch.context() as patch:
+        for name in ("_look", "_are_released"):
+            patch.setattr(living_expressions, name, counted(getattr(living_expressions, name)))
+        kept = frame().persist()
+        more = kept.a + 1
+        for number in range(5):
+            one = by_variable(client, client.submit(increment, number))()
+            tokenize(one)
+            one.release()
+            assert (kept.a + 1).expr is more.expr
+            if not number:
+                first = len(looks)
+        assert first > 0 and len(looks) == first
+        # One that is held has its flags read, and the graph is not looked through again.
+        other = dd.from_map(part, range(4), meta=part(0)).persist()
+        assert (other.a + 1).expr is (held := other.a + 1).expr
+        spanwise.futures_of(other)[0].release()
+        looks.clear()
+        assert (kept.a + 1).expr is more.expr and (other.a + 1).expr is not held.expr
+        assert len(looks) < 3 * first
 
 
 def test_a_future_made_before_another_of_its_key_is_released() -> None:
