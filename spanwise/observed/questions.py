@@ -26,7 +26,7 @@ from spanwise.observed.span_info import SpanInfo, span_filter, span_infos
 from spanwise.observed.span_list import SpanList
 from spanwise.observed.system import system_of
 from spanwise.observed.task_records import TaskRecords
-from spanwise.observed.view_answers import checked_answer, unreadable
+from spanwise.observed.view_answers import checked_answer, text_of, unreadable
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.labels import label_of
 from spanwise.wire.link import Link, dial
@@ -374,10 +374,14 @@ class Questions:
         )
         try:
             entries: dict[FineKey, float] = {
-                (context, name, label_of(activity), entry_unit): float(value)
+                (text_of(context), text_of(name), label_of(activity), text_of(entry_unit)): (
+                    float(value)
+                )
                 for context, name, activity, entry_unit, value in result["entries"]
                 if unit is None or entry_unit == unit
             }
+            for note in result.get("notes", ()):
+                text_of(note)
         except (TypeError, ValueError) as error:
             raise unreadable("fine-metrics", error) from error
         return FineMetrics(entries, result, unit)
