@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Protocol
+
+from dask.highlevelgraph import HighLevelGraph, Layer
 
 from spanwise.graph.private_dask import DataNode, Expr, SingletonExpr, Task
 
@@ -45,7 +46,6 @@ class _Here(threading.local):
 _HERE = _Here()
 #: Where an expression keeps its `_Held`: with it, that goes as well.
 _HELD = "_spanwise_held"
-_MAKING = threading.Lock()
 
 
 class _Held:
@@ -82,15 +82,16 @@ class _OfEachClass:
     """Gives a class its dictionary, as `SingletonExpr` would."""
 
     def __get__(self, instance: SingletonExpr | None, owner: type[SingletonExpr]) -> _Living:
-        with _MAKING:
-            found = vars(owner).get("_instances")
-            if not isinstance(found, _Living):
-                found = owner._instances = _Living()
-            return found
+        found = vars(owner).get("_instances")
+        if not isinstance(found, _Living):
+            found = owner._instances = _Living()
+        return found
 
 
 def _have_dask_ask() -> None:
     """Have all dictionaries of living expressions be ours, also those that are there."""
+    if "_instances" not in vars(SingletonExpr):
+        SingletonExpr._instances = _OfEachClass()  # type: ignore[assignment]
     seen: set[type] = set()
     pending: list[type] = [SingletonExpr]
     while pending:
@@ -98,10 +99,9 @@ def _have_dask_ask() -> None:
         if kind not in seen:
             seen.add(kind)
             pending += kind.__subclasses__()
-            if "_instances" in vars(kind):
-                vars(kind)["_instances"].__class__ = _Living
-    if "_instances" not in vars(SingletonExpr):
-        SingletonExpr._instances = _OfEachClass()  # type: ignore[assignment]
+            living = vars(kind).get("_instances")
+            if type(living) is weakref.WeakValueDictionary:
+                living.__class__ = _Living
 
 
 def _is_useless(expression: Expr) -> bool:
@@ -123,7 +123,8 @@ def _is_useless(expression: Expr) -> bool:
                 if unknown:
                     pending += unknown
                     continue
-            held.is_useless = any(each.is_useless for each in inner) or _are_released(held)
+            if any(each.is_useless for each in inner) or _are_released(held):
+                held.is_useless = True  # (never back: another thread may have looked later)
             held.checked = last
         pending.pop()
     return _held(expression).is_useless
@@ -144,7 +145,9 @@ def _held(expression: Expr) -> _Held:
             is_useless = False
         except Exception:  # noqa: BLE001 (a collection of the user raises any)
             is_useless = True
-        found = vars(expression)[_HELD] = _Held(releasable, inner, is_useless)
+        # (one for all threads)
+        held: _Held = vars(expression).setdefault(_HELD, _Held(releasable, inner, is_useless))
+        return held
     return found
 
 
@@ -174,14 +177,15 @@ def _parts(value: Any) -> Any:
         return [*value.args, *value.kwargs.values()]
     if isinstance(value, DataNode):
         return [value.value]
-    if isinstance(value, Mapping):
-        return value.values()
     if type(value) is partial:
         return [*value.args, *value.keywords.values()]
     if hasattr(type(value), "__dask_graph__"):
         # Not the graph of what has an expression: it would be lowered for it.
         expression = getattr(value, "expr", None)
         return [expression if isinstance(expression, Expr) else value.__dask_graph__()]
+    # No other mapping: its values may be all files of a bucket.
+    if isinstance(value, (dict, HighLevelGraph, Layer)):
+        return value.values()
     return ()
 
 

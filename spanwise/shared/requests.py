@@ -15,6 +15,8 @@ from spanwise.wire.frame import Message
 
 #: How long an answer may take beyond the wait that was asked for: the scheduler may be busy.
 ANSWER_SECONDS = 60.0
+#: How long the end of a link waits for the thread that tells what is left.
+_REST_SECONDS = 5.0
 
 
 class Hold(int):
@@ -234,6 +236,13 @@ class SharedRequests:
         with self._lock:
             for finish in list(self._putting_back):
                 finish()
+            teller = self._teller
+        if teller is not None and teller is not threading.current_thread() and teller.is_alive():
+            # It tells, and nobody beside it, or the order would be lost.
+            told = threading.Event()
+            self._later.put(told.set)
+            if told.wait(_REST_SECONDS):
+                return
         while True:
             try:
                 tell = self._later.get_nowait()

@@ -14,6 +14,7 @@ import distributed
 import pandas as pd
 import pytest
 from dask.dataframe.dask_expr import new_collection
+from dask.highlevelgraph import HighLevelGraph
 from dask.tokenize import tokenize
 
 import spanwise
@@ -187,23 +188,31 @@ class Broken:
         return "broken"
 
 
-class Table(Mapping[str, Any]):
-    """As a graph of layers is: no dict."""
+class Table(HighLevelGraph):
+    """A graph of layers: no dict."""
 
     def __init__(self, **values: Any) -> None:
+        super().__init__({"values": values}, {"values": set()})
         self.values_by_name = values
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values_by_name[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.values_by_name)
-
-    def __len__(self) -> int:
-        return len(self.values_by_name)
 
     def __dask_tokenize__(self) -> Any:
         return [*self.values_by_name.items()]
+
+
+class Bucket(Mapping[str, Any]):
+    """Whose values are files, which nobody has asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        raise AssertionError("read")
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("read")
+
+    def __len__(self) -> int:
+        return 1
+
+    def __dask_tokenize__(self) -> str:
+        return "bucket"
 
 
 def first_of(number: Any, *_: Any, **__: Any) -> Any:
@@ -235,6 +244,8 @@ def test_expressions_among_whose_operands_are_collections() -> None:
                 each.release()
             for name, make in HOLDING.items():
                 assert make(kept).expr is not made[name].expr, name
+            bucket = dd.from_map(first_of, [Bucket()], meta=part(0))
+            assert dd.from_map(first_of, [Bucket()], meta=part(0)).expr is bucket.expr
         tokenize(client.submit(increment, 2))
         assert int(others.sum().compute()) == VALUES["dataframe"] + 12 + 3
 

@@ -699,6 +699,23 @@ def test_items_are_put_back_before_their_client_leaves() -> None:
     assert told_of(wire, 5) == [("count", None), *PUT_BACK, ("giveUp", None)]
 
 
+class SlowWire(Wire):
+    """Its thread holds the first item for a moment, in which another would overtake it."""
+
+    def send(self, kind: str, fields: Any, tables: Any, blobs: list[Any]) -> None:
+        if blobs == [b"2"]:
+            time.sleep(0.2)
+        super().send(kind, fields, tables, blobs)
+
+
+def test_what_is_left_is_told_by_one_thread_alone() -> None:
+    wire = SlowWire()
+    queue = Queue("q")
+    wire.shared.put_back(taken(wire), queue._undo, queue._call("count"))
+    wire.shared.give_up_all()
+    assert told_of(wire, 5) == [("count", None), *PUT_BACK, ("giveUp", None)]
+
+
 def test_items_are_put_back_before_the_link_of_their_client_is_closed() -> None:
     with LocalCluster(n_workers=1, threads_per_worker=1) as cluster:
         stays, leaves = (Client(cluster.scheduler_address, set_as_default=False) for _ in "12")
