@@ -2,7 +2,7 @@ import type { Trans } from '../../base/trans';
 import { placeInCode } from '../format';
 
 /** What went wrong, and where: of the text of an error, which is a traceback as Python prints it or what an observed Node program recorded. */
-type ErrorHead = {
+export type ErrorHead = {
   /** Type and message. */
   readonly message: string;
   /** The innermost line of the user’s own code, else the innermost of all; '': the text names none. */

@@ -3,6 +3,7 @@ import * as React from 'react';
 import type { Trans } from '../../base/trans';
 import { FloatingCard } from '../floating-card';
 import { errorHead } from './error-head';
+import { ErrorHeadText } from './error-head-text';
 import type { Hovered, LanePointer } from './pointer';
 import { cardOf } from './rows';
 
@@ -60,10 +61,7 @@ export function HoverCard(props: {
         ))}
       </dl>
       {error !== null && (
-        <pre className="sw-card-error">
-          <strong>{error.message}</strong>
-          {error.where === '' ? '' : `\n${error.where}`}
-        </pre>
+        <ErrorHeadText head={error} className="sw-card-error" />
       )}
       <div className="sw-card-hint">{card.hint}</div>
     </FloatingCard>

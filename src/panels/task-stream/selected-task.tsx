@@ -11,6 +11,7 @@ import type { PanelContext } from '../panel-context';
 import { type Mark, markOf, Swatch } from '../mark';
 import { ToolButton } from '../toolbar';
 import { errorHead } from './error-head';
+import { ErrorHeadText } from './error-head-text';
 import { passesFilter } from './task-query';
 import type { TaskStreamModel } from './model';
 import {
@@ -191,10 +192,7 @@ function RunFacts(props: {
           <code>{run.key}</code>
         </div>
         {head !== null && (
-          <pre className="sw-drawer-error">
-            <strong>{head.message}</strong>
-            {head.where === '' ? '' : `\n${head.where}`}
-          </pre>
+          <ErrorHeadText head={head} className="sw-drawer-error" />
         )}
         <div className="sw-drawer-where">
           {[
