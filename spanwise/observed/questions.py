@@ -26,9 +26,9 @@ from spanwise.observed.span_info import SpanInfo, span_filter, span_infos
 from spanwise.observed.span_list import SpanList
 from spanwise.observed.system import system_of
 from spanwise.observed.task_records import TaskRecords
-from spanwise.observed.view_answers import checked_answer, text_of, unreadable
+from spanwise.observed.view_answers import checked_answer, unreadable
 from spanwise.wire.errors import LinkClosed, LinkError
-from spanwise.wire.labels import label_of
+from spanwise.wire.labels import checked_text, label_of
 from spanwise.wire.link import Link, dial
 
 #: Longest wait for the measurements made so far, and for an answer.
@@ -374,14 +374,17 @@ class Questions:
         )
         try:
             entries: dict[FineKey, float] = {
-                (text_of(context), text_of(name), label_of(activity), text_of(entry_unit)): (
-                    float(value)
-                )
+                (
+                    checked_text(context),
+                    checked_text(name),
+                    label_of(activity),
+                    checked_text(entry_unit),
+                ): float(value)
                 for context, name, activity, entry_unit, value in result["entries"]
                 if unit is None or entry_unit == unit
             }
             for note in result.get("notes", ()):
-                text_of(note)
+                checked_text(note)
         except (TypeError, ValueError) as error:
             raise unreadable("fine-metrics", error) from error
         return FineMetrics(entries, result, unit)

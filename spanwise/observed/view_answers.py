@@ -138,19 +138,6 @@ def checked_answer(view: str, result: dict[str, Any]) -> dict[str, Any]:
         raise unreadable(view, error) from error
 
 
-def text_of(value: object) -> str:
-    """What should be a text.
-
-    Raises
-    ------
-    TypeError
-        It is none.
-    """
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is no text")
-    return value
-
-
 def unreadable(view: str, error: BaseException) -> ClusterError:
     """The error for the caller."""
     return ClusterError(

@@ -35,6 +35,19 @@ def text_of(label: Any) -> str:
         return f"<{type(label).__name__}>"
 
 
+def checked_text(value: object) -> str:
+    """What should be a text.
+
+    Raises
+    ------
+    TypeError
+        It is none.
+    """
+    if type(value) is not str:
+        raise TypeError(f"{type(value).__name__} is no text")
+    return value
+
+
 def label_of(text: str) -> Hashable:
     """The label for which a text stands; what is no literal stays a text.
 
@@ -43,9 +56,7 @@ def label_of(text: str) -> Hashable:
     TypeError
         It is no text.
     """
-    if type(text) is not str:
-        raise TypeError(f"{type(text).__name__} is no text")
-    if not text.startswith(MARK):
+    if not checked_text(text).startswith(MARK):
         return text
     said = text[len(MARK) :]
     try:
