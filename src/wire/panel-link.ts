@@ -265,6 +265,11 @@ export type ClusterInfo = {
   readonly threads: number;
   readonly running: number;
   readonly tasks: number;
+  /**
+   * Hashes of the names of the functions that ran, the smallest 32: those of two runs with functions in common have some in common. Left out:
+   * none ran; or by an observer of before.
+   */
+  readonly functions?: readonly number[];
   readonly capabilities: Readonly<Record<string, boolean>>;
   /** e.g. "1.25 M tasks before 4.10 s are kept only as totals." */
   readonly dropped?: string;

@@ -12,6 +12,7 @@ import { FineSums } from './fine-sums';
 import { IdIndex } from './id-index';
 import { InferredTime } from './inferred-time';
 import { type MeterFigure, MeterSums } from './meter-sums';
+import { NameSketch } from './name-sketch';
 import { RetiredCells } from './retired-cells';
 import type { PartFigures } from './run-book';
 import { SpanFigures } from './span-figures';
@@ -124,12 +125,18 @@ export class LogStore {
   /** Colours of functions, and of the files of profile frames. */
   readonly slots = new FunctionSlots();
   readonly fileSlots = new FileSlots();
+  /** Of the names of functions that ran. */
+  readonly functionSketch = new NameSketch();
   readonly figures = new SpanFigures();
   /** Of clusters that assign spans themselves (`hasGivenSpans`). */
   readonly inferredTime = new InferredTime();
   /** Time that held threads; never forgets a run, so totals stay exact when rows are dropped. */
   readonly held = new ActivityCells((_span, fn) => {
-    this.slots.meet(this.name(fn));
+    const name = this.name(fn);
+    this.slots.meet(name);
+    if (fn !== NONE_U32) {
+      this.functionSketch.add(name);
+    }
   });
   /** Time of parts behind other work. */
   readonly background = new ActivityCells();

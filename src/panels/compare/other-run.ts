@@ -7,8 +7,8 @@ import { runsOf } from './model';
 const NAME_OF_NO_FILE = 'python';
 
 /**
- * Of runs of the same notebook or program the last that began before the panel's own, else the next; else the last proposal, or the newest run.
- * Runs without tasks are left out.
+ * Of runs that ran some of its functions those of the same notebook or program, the last that began before the panel's own, else the next;
+ * else the last proposal, or the newest of them. Where none ran any of them, the same of all runs. Runs without tasks are left out.
  *
  * @param last - what was proposed to this own run; also while it is not listed: a new observer lists runs one by one.
  * @param isFirst - whether the own run stands before the other: then the next is preferred to the last.
@@ -24,15 +24,32 @@ export function proposedRun(
   const runs = runsOf(
     last === null || clusters.some(isLast) ? clusters : [...clusters, last]
   ).filter(({ cluster, tasks }) => cluster !== own.cluster && tasks > 0);
-  const alike = runs.filter(run => isOfSameProgram(run, own, notebookOf));
-  const before = alike.find(({ startedAt }) => startedAt < own.startedAt);
-  const after = alike.findLast(({ startedAt }) => startedAt >= own.startedAt);
+  const isAlike = (run: ClusterInfo) => isOfSameProgram(run, own, notebookOf);
+  const ofOwn = new Set(own.functions);
+  const common = runs.filter(run => run.functions?.some(fn => ofOwn.has(fn)));
   return (
-    (isFirst ? (after ?? before) : (before ?? after)) ??
+    nextTo(own, common.filter(isAlike), isFirst) ??
+    common.find(isLast) ??
+    common[0] ??
+    nextTo(own, runs.filter(isAlike), isFirst) ??
     runs.find(isLast) ??
     runs[0] ??
     null
   );
+}
+
+/**
+ * @param runs - newest first.
+ * @param isFirst - whether the own run stands before the other.
+ */
+function nextTo(
+  own: ClusterInfo,
+  runs: readonly ClusterInfo[],
+  isFirst: boolean
+): ClusterInfo | undefined {
+  const before = runs.find(({ startedAt }) => startedAt < own.startedAt);
+  const after = runs.findLast(({ startedAt }) => startedAt >= own.startedAt);
+  return isFirst ? (after ?? before) : (before ?? after);
 }
 
 /** Folders may have notebooks of one name, so names tell only where a path is not known. */

@@ -525,6 +525,13 @@ function isAutomatic({ origin }: SpanRow): boolean {
 
 // ---------------------------------------------------------------- as text
 
+/** Who is compared, and how long each was: the run as a whole, or the thread time of the selection. */
+type Lengths = {
+  readonly names: readonly [string, string];
+  readonly seconds: readonly [number, number];
+  readonly isFiltered: boolean;
+};
+
 /**
  * "survey is 1.20 s faster: 3.40 s instead of 4.60 s (−26 %)"; of a selection, by the time that it held threads. '': it is not known yet.
  * Who has not done the work, or still does it, is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 task runs of survey failed".
@@ -536,6 +543,33 @@ export function headline(
   isFiltered: boolean,
   trans: Trans
 ): string {
+  const lengths = lengthsOf(sides, isFiltered, trans);
+  if (lengths === null) {
+    return '';
+  }
+  const faults = each(sides, (side, i) =>
+    faultsOf(side, lengths.names[i], isFiltered, trans)
+  );
+  const said = faults.flatMap(({ texts }) => texts).join(', ');
+  if (
+    sides.some((_side, i) => isUndone(sides, faults, i as 0 | 1, isFiltered))
+  ) {
+    return bothText(lengths, said, trans);
+  }
+  const verdict = haveNothingInCommon(sides)
+    ? trans.__('%1 and %2 have nothing in common', ...lengths.names)
+    : verdictText(lengths, trans);
+  return said === '' || verdict === ''
+    ? verdict
+    : trans.__('%1; %2', verdict, said);
+}
+
+/** Null: not known yet, or both are of no length. */
+function lengthsOf(
+  sides: Sides,
+  isFiltered: boolean,
+  trans: Trans
+): Lengths | null {
   const [before, after] = each(sides, ({ metrics }) =>
     metrics === null
       ? null
@@ -543,65 +577,76 @@ export function headline(
         ? metrics.attributedNanoseconds / 1e9
         : metrics.wallSeconds
   );
-  if (before === null || after === null || !(before > 0 || after > 0)) {
+  const isKnown = isFiltered || sides.every(({ spans }) => spans !== null);
+  return isKnown &&
+    before !== null &&
+    after !== null &&
+    (before > 0 || after > 0)
+    ? {
+        names: columnNames(sides, trans),
+        seconds: [before, after],
+        isFiltered
+      }
+    : null;
+}
+
+/** Whether a run lacks some of the work: it says so itself, or something came to nothing in it and the other one has done more. */
+function isUndone(
+  sides: Sides,
+  faults: readonly [Faults, Faults],
+  i: 0 | 1,
+  isFiltered: boolean
+): boolean {
+  return (
+    faults[i].isUndone ||
+    (!isFiltered &&
+      faults[i].texts.length > 0 &&
+      !haveNothingInCommon(sides) &&
+      goodRuns(sides[i]) < goodRuns(sides[i === 0 ? 1 : 0]))
+  );
+}
+
+/** Both without a verdict, and why there is none. */
+function bothText(
+  { names: [first, second], seconds: [before, after], isFiltered }: Lengths,
+  why: string,
+  trans: Trans
+): string {
+  const [then, now] = [formatDuration(before), formatDuration(after)];
+  const texts = [second, now, first, then, why] as const;
+  return isFiltered
+    ? trans.__('%1 held threads for %2, %3 for %4: %5', ...texts)
+    : trans.__('%1 took %2, %3 took %4: %5', ...texts);
+}
+
+/** The second against the first; '': there is nothing to compare it with. */
+function verdictText(lengths: Lengths, trans: Trans): string {
+  const {
+    names: [first, second],
+    seconds: [before, after],
+    isFiltered
+  } = lengths;
+  if (!(before > 0)) {
     return '';
   }
-  const [first, second] = columnNames(sides, trans) as [string, string];
+  const [then, now] = [formatDuration(before), formatDuration(after)];
+  if (then === now) {
+    return isFiltered
+      ? trans.__('%1 and %2 held threads equally long: %3', first, second, now)
+      : trans.__('%1 takes as long as %2: %3', second, first, now);
+  }
   const difference = after - before;
   const size = formatDuration(Math.abs(difference));
-  const [then, now] = [formatDuration(before), formatDuration(after)];
-  if (!isFiltered && sides.some(({ spans }) => spans === null)) {
-    return '';
-  }
-  const faults = each(sides, (side, i) =>
-    faultsOf(side, [first, second][i]!, isFiltered, trans)
-  );
-  const said = faults.flatMap(({ texts }) => texts).join(', ');
-  const isUnlike = haveNothingInCommon(sides);
-  const isUndone = sides.some(
-    (side, i) =>
-      faults[i]!.isUndone ||
-      (!isFiltered &&
-        !isUnlike &&
-        faults[i]!.texts.length > 0 &&
-        goodRuns(side) < goodRuns(sides[1 - i]!))
-  );
-  if (isUndone) {
-    const texts = [second, now, first, then, said] as const;
-    return isFiltered
-      ? trans.__('%1 held threads for %2, %3 for %4: %5', ...texts)
-      : trans.__('%1 took %2, %3 took %4: %5', ...texts);
-  }
-  if (!isUnlike && !(before > 0)) {
-    return '';
-  }
-  const inWords = (): string => {
-    if (isUnlike) {
-      return trans.__('%1 and %2 have nothing in common', first, second);
-    }
-    const change = formatChange(difference, before);
-    if (then === now) {
-      return isFiltered
-        ? trans.__(
-            '%1 and %2 held threads equally long: %3',
-            first,
-            second,
-            now
-          )
-        : trans.__('%1 takes as long as %2: %3', second, first, now);
-    }
-    const texts = [second, size, now, then, change] as const;
-    if (isFiltered) {
-      return difference < 0
-        ? trans.__('%1 held threads %2 less: %3 instead of %4 (%5)', ...texts)
-        : trans.__('%1 held threads %2 more: %3 instead of %4 (%5)', ...texts);
-    }
+  const change = formatChange(difference, before);
+  const texts = [second, size, now, then, change] as const;
+  if (isFiltered) {
     return difference < 0
-      ? trans.__('%1 is %2 faster: %3 instead of %4 (%5)', ...texts)
-      : trans.__('%1 is %2 slower: %3 instead of %4 (%5)', ...texts);
-  };
-  const verdict = inWords();
-  return said === '' ? verdict : trans.__('%1; %2', verdict, said);
+      ? trans.__('%1 held threads %2 less: %3 instead of %4 (%5)', ...texts)
+      : trans.__('%1 held threads %2 more: %3 instead of %4 (%5)', ...texts);
+  }
+  return difference < 0
+    ? trans.__('%1 is %2 faster: %3 instead of %4 (%5)', ...texts)
+    : trans.__('%1 is %2 slower: %3 instead of %4 (%5)', ...texts);
 }
 
 /** Both ran functions, and none of them in both, as far as all are known. */
@@ -633,41 +678,64 @@ function failedRuns(spans: Side['spans']): number {
 }
 
 /** What came to nothing in a run, "2 of 4 task runs of survey failed", and whether that leaves it undone, whatever the other one did. */
+type Faults = { readonly isUndone: boolean; readonly texts: readonly string[] };
+
 function faultsOf(
+  side: Side,
+  name: string,
+  isFiltered: boolean,
+  trans: Trans
+): Faults {
+  const { metrics, spans } = side;
+  if ((metrics?.runningSeconds ?? 0) > 0) {
+    return { isUndone: true, texts: [trans.__('%1 still runs', name)] };
+  }
+  const texts = inVainTexts(side, name, isFiltered, trans);
+  // (Dask's own sums may come later than the tasks)
+  const hasHeldThreads =
+    metrics?.attributedNanoseconds !== 0 ||
+    (!isFiltered && (spans?.totalThreadSeconds ?? 0) > 0);
+  if (hasHeldThreads) {
+    return { isUndone: false, texts };
+  }
+  if (isFiltered) {
+    const text = trans.__('%1 has run nothing of the selection', name);
+    return { isUndone: true, texts: [text] };
+  }
+  // (what was cancelled before it began is told of, and held no thread)
+  const text =
+    (spans?.totalTasks ?? 0) === 0
+      ? trans.__('no task of %1 has ended', name)
+      : trans.__('no task of %1 has held a thread', name);
+  return { isUndone: true, texts: texts.length > 0 ? texts : [text] };
+}
+
+/** "2 of 4 task runs of survey failed"; none: nothing came to nothing, as far as is known. */
+function inVainTexts(
   { metrics, spans }: Side,
   name: string,
   isFiltered: boolean,
   trans: Trans
-): { isUndone: boolean; texts: readonly string[] } {
-  const ran = spans?.totalTasks ?? 0;
-  if ((metrics?.runningSeconds ?? 0) > 0) {
-    return { isUndone: true, texts: [trans.__('%1 still runs', name)] };
-  }
-  if (metrics?.attributedNanoseconds === 0 && (isFiltered || ran === 0)) {
-    const text = isFiltered
-      ? trans.__('%1 has run nothing of the selection', name)
-      : trans.__('no task of %1 has ended', name);
-    return { isUndone: true, texts: [text] };
-  }
+): readonly string[] {
   // (of the whole run: rows of spans are not filtered)
   const failed = isFiltered ? 0 : failedRuns(spans);
-  const inVain = secondsOf(metrics, IN_VAIN, []) ?? 0;
   if (failed > 0) {
     const text = trans._n(
       '%2 of %1 task run of %3 failed',
       '%2 of %1 task runs of %3 failed',
-      ran,
+      spans?.totalTasks ?? 0,
       formatCount(failed),
       name
     );
-    return { isUndone: false, texts: [text] };
+    return [text];
   }
+  const inVain = secondsOf(metrics, IN_VAIN, []) ?? 0;
   const text = trans.__(
     '%1 of thread time of %2 went into failed, cancelled or lost tasks',
     formatDuration(inVain),
     name
   );
-  return { isUndone: false, texts: inVain > 0 ? [text] : [] };
+  return inVain > 0 ? [text] : [];
 }
 
 /** "5 of 6 functions ran in both · 4 and 8 threads" */
@@ -816,7 +884,10 @@ export function tableOf(
 }
 
 /** Names of the two runs, which may be of one name. */
-export function columnNames([first, second]: Sides, trans: Trans): string[] {
+export function columnNames(
+  [first, second]: Sides,
+  trans: Trans
+): readonly [string, string] {
   return first.name === second.name
     ? [trans.__('%1 (first)', first.name), trans.__('%1 (second)', second.name)]
     : [first.name, second.name];

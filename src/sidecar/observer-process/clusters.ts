@@ -21,7 +21,7 @@ const TELL_AFTER_MILLISECONDS = 150;
 const LATER_LOOK_MILLISECONDS = 250;
 /** Indices, totals and caches beside the tables, as a share of them (measured with a million runs). */
 const OVERHEAD = 1.6;
-/** Ended clusters with their history: panels are sent the list of all, half a kilobyte each, in one message. */
+/** Ended clusters with their history: panels are sent the list of all, two thirds of a kilobyte each, in one message. */
 const MOST_ENDED = 200;
 /** Clusters whose history was dropped are still listed: at most this many. */
 const FORGOTTEN_LISTED = 20;

@@ -253,6 +253,7 @@ export class ObservedCluster {
       threads: shape.threads,
       running: this.ended ? 0 : shape.running.size,
       tasks: Math.max(store.nodes.endRow, store.runCount),
+      ...this._functions(),
       capabilities: this._open.capabilities,
       ...(this._why === undefined ? {} : { why: this._why }),
       ...(this._endedAt === undefined ? {} : { endedAt: this._endedAt }),
@@ -265,6 +266,12 @@ export class ObservedCluster {
       ...this._clock(),
       ...this._dropped()
     };
+  }
+
+  private _functions(): { readonly functions?: readonly number[] } {
+    const { hashes } = this.store.functionSketch;
+    // (a copy: the list of clusters is kept when the log is dropped)
+    return hashes.length > 0 ? { functions: [...hashes] } : {};
   }
 
   private _client(row: ClientRow): ClusterClient {

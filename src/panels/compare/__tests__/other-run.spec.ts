@@ -114,6 +114,44 @@ describe('what is proposed', () => {
     );
   });
 
+  it('is a run of the same functions, of the same notebook if there is one', () => {
+    const fit = { functions: [1, 5, 9] };
+    const plot = { functions: [2, 3] };
+    const tried = { functions: [5, 7] };
+    // The last that began before, with a function in common; the next one of those.
+    expect(
+      proposed(3, [
+        { ...one, ...fit },
+        { ...one, ...plot },
+        { ...two, ...fit },
+        { ...one, ...tried }
+      ])
+    ).toBe('a');
+    expect(
+      proposed(1, [
+        { ...one, ...plot },
+        { ...one, ...fit },
+        { ...two, ...fit },
+        { ...one, ...plot },
+        { ...one, ...tried }
+      ])
+    ).toBe('e');
+    // None of the notebook has one: the newest that has.
+    const unlike = [
+      { ...one, ...plot },
+      { ...two, ...tried },
+      { ...two, ...fit },
+      { ...two, ...plot },
+      { ...one, ...fit }
+    ];
+    expect(proposed(4, unlike)).toBe('c');
+    // Nobody has: as where it is not known.
+    expect(
+      proposed(4, [...unlike.slice(0, 4), { ...one, functions: [4] }])
+    ).toBe('a');
+    expect(proposed(4, [...unlike.slice(0, 4), one])).toBe('a');
+  });
+
   it('is no other program whose file is not known either', () => {
     const unnamed = { name: 'python' };
     const used = { clients: [client('python')] };
@@ -245,6 +283,14 @@ describe('in the panel', () => {
     expect(shown()).toEqual(['a', 'b']);
     feed.setClusters(...begun({}, {}, {}));
     expect(shown()).toEqual(['a', 'b']);
+  });
+
+  it('a proposal of the same functions stays when a newer run of them comes', () => {
+    const fit = { functions: [1, 5] };
+    const { feed } = open([{}, fit, {}, fit], { own: 3 });
+    expect(shown()).toEqual(['b', 'd']);
+    feed.setClusters(...begun({}, fit, {}, fit, fit, {}));
+    expect(shown()).toEqual(['b', 'd']);
   });
 
   it('a proposal stays while a new observer lists other runs again', () => {

@@ -1,7 +1,9 @@
 /** Two drawn runs of one piece of work: a cluster that knows the CPU, and one that does not. */
 import { ask } from '../../../observer/__tests__/ask';
-import type { LogStore } from '../../../observer/store/log-store';
+import { ingestBlock } from '../../../observer/store/ingest';
+import { LogStore } from '../../../observer/store/log-store';
 import { PartKind, RunStatus } from '../../../records/enumerations';
+import { rowsToBlock } from '../../../testing/rows-to-block';
 import { drawRuns } from '../../../testing/run-from-text';
 import { english } from '../../../testing/translators';
 import type { Filter } from '../../../wire/panel-link';
@@ -344,7 +346,7 @@ describe('two runs', () => {
         byActivity: [],
         byFunction: []
       },
-      spans: { ...ok.spans!, rows: [], totalTasks: 0 }
+      spans: { ...ok.spans!, rows: [], totalTasks: 0, totalThreadSeconds: 0 }
     };
     expect(said([first, none])).toBe(
       'survey took 0 s, first-look took 7.00 s: no task of survey has ended'
@@ -354,6 +356,52 @@ describe('two runs', () => {
     );
     expect(said([none, first], true)).toBe(
       'first-look held threads for 11.0 s, survey for 0 s: survey has run nothing of the selection'
+    );
+  });
+
+  it('are not called faster where all tasks were cancelled before one began', () => {
+    const begun = {
+      start: 1,
+      duration: 2,
+      waitThread: 0,
+      status: RunStatus.Ok
+    };
+    const never = {
+      start: 1,
+      duration: 0,
+      waitThread: NaN,
+      status: RunStatus.Cancelled
+    };
+    const of = (...runs: (typeof begun)[]): Side => {
+      const log = new LogStore('run');
+      [
+        rowsToBlock(1, 'names', [{ id: 1, text: 'load' }]),
+        rowsToBlock(
+          2,
+          'runs',
+          runs.map((run, i) => ({ ...run, run: i, function: 1, cpu: NaN }))
+        )
+      ].forEach(block => ingestBlock(log, block));
+      return side(log, runs.includes(begun) ? 'done' : 'given up', 'embedded');
+    };
+    const [done, givenUp] = [of(begun, begun), of(never, never)];
+    expect(givenUp.spans!.totalTasks).toBe(2);
+    expect(plain(headline([done, givenUp], false, english))).toBe(
+      'given up took 0 s, done took 2.00 s: no task of given up has held a thread'
+    );
+    expect(plain(headline([givenUp, done], false, english))).toBe(
+      'done took 2.00 s, given up took 0 s: no task of given up has held a thread'
+    );
+    // Of a Dask cluster whose own sums have not come yet the tasks tell it.
+    const { metrics } = done;
+    const early: Side = {
+      ...done,
+      name: 'early',
+      kind: 'dask',
+      metrics: { ...metrics!, attributedNanoseconds: 0, byActivity: [] }
+    };
+    expect(plain(headline([done, early], false, english))).toBe(
+      'early takes as long as done: 2.00 s'
     );
   });
 
