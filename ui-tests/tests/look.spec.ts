@@ -187,6 +187,45 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
     });
   });
 
+  await test.step('words of activities and their figures are whole, each in a line', async () => {
+    const panel = lab.panel('Fine Performance Metrics', CLUSTER);
+    for (const width of [340, 400, 520, 640, 800, 1000, 1300]) {
+      await panel.inSize({ width }, async () => {
+        expect
+          .soft(
+            await panel.region.evaluate(cutOrBroken),
+            `in a panel of ${width} pixels`
+          )
+          .toEqual([]);
+      });
+    }
+  });
+
+  await test.step('beside an open drawer a low Task Stream keeps lanes, that of its task among them', async () => {
+    const panel = lab.panel('Task Stream', CLUSTER);
+    const lanes = panel.region.locator('.sw-TaskStream-lanes');
+    const drawer = panel.region.getByRole('region', { name: 'Selected task' });
+    await panel.inSize({ width: 560, height: 440 }, async () => {
+      // The last lane of all.
+      await lanes.focus();
+      for (let lane = 0; lane < 4; lane += 1) {
+        await lab.page.keyboard.press('ArrowDown');
+      }
+      await expect(drawer).toContainText('worker 1, thread 2');
+    });
+    for (const height of [290, 260, 200]) {
+      await panel.inSize({ width: 560, height }, async () => {
+        await expect
+          .poll(() => lanes.evaluate(laneInSight), {
+            message: `in a panel ${height} pixels high`
+          })
+          .toEqual({ isHigh: true, isLastInSight: true });
+        await expect(drawer).toBeInViewport();
+      });
+    }
+    await drawer.getByRole('button', { name: 'Close' }).click();
+  });
+
   const light = await lab.panel('Task Stream', CLUSTER).colours();
   await takePicture(lab.page, info.outputPath('light.png'));
   expect(await violations(lab)).toEqual([]);
@@ -264,6 +303,45 @@ function cellsBeyond(card: Element): (string | null)[] {
         cell.scrollWidth > cell.clientWidth
     )
     .map(cell => cell.textContent);
+}
+
+/** Of lists of words: names that are cut, and rows that are higher than they need be. */
+function cutOrBroken(panel: Element): (string | null)[] {
+  const lists = '.sw-metricList[data-names="long"]';
+  // The longest ones.
+  const name = panel.querySelector(`${lists} .sw-metric-name`)!;
+  const figure = panel.querySelector(`${lists} .sw-metric-figure`)!;
+  const said = [name.textContent, figure.textContent];
+  name.textContent = 'blocked (I/O, sleep, other tasks)';
+  figure.textContent = '149\u00a0ms ±23.7\u00a0ms';
+  const { width } = panel.querySelector(lists)!.getBoundingClientRect();
+  // In a narrow list a bar is below its name, which in a very narrow one has two lines.
+  const highest = width >= 460 ? 24 : width >= 340 ? 34 : 52;
+  const found = [
+    ...[...panel.querySelectorAll<HTMLElement>(`${lists} .sw-metric-name`)]
+      .filter(each => each.scrollWidth > each.clientWidth)
+      .map(each => each.textContent),
+    ...[...panel.querySelectorAll<HTMLElement>(`${lists} .sw-metric`)]
+      .filter(each => each.clientHeight > highest)
+      .map(each => each.textContent)
+  ];
+  [name.textContent = null, figure.textContent = null] = said;
+  return found;
+}
+
+/** Whether the head of a worker and two lanes have room, and whether the last lane is in it. */
+function laneInSight(lanes: HTMLElement): {
+  isHigh: boolean;
+  isLastInSight: boolean;
+} {
+  const view = lanes.getBoundingClientRect();
+  const last = [...lanes.querySelectorAll('.sw-TaskStream-laneName')]
+    .at(-1)!
+    .getBoundingClientRect();
+  return {
+    isHigh: view.height >= 46,
+    isLastInSight: last.top >= view.top && last.bottom <= view.bottom + 1
+  };
 }
 
 /** As with larger letters in JupyterLab's settings. */

@@ -10,15 +10,15 @@ import type { Trans } from '../../base/trans';
 import type { LaneIndex } from '../../records/ids';
 import type { TileRows } from '../../feed/feed-types';
 import type { TaskStreamResult } from '../../wire/panel-link';
-import {
-  formatCount,
-  formatShare,
-  processesText,
-  shareOf,
-  workerLabel
-} from '../format';
+import { formatCount, processesText, workerLabel } from '../format';
 import type { Lane } from './lane-layout';
-import { runningSeconds, threadsText, type WorkerHeader } from './rows';
+import {
+  busySentence,
+  busyText,
+  runningSeconds,
+  threadsText,
+  type WorkerHeader
+} from './rows';
 
 /** So many workers have lanes side by side: some 3,000 pixels of them, where each has two threads. */
 const MOST_WORKERS = 64;
@@ -161,8 +161,9 @@ export function groupHeaders(
     const sum = (of: (worker: (typeof workers)[number]) => number) =>
       workers.reduce((all, worker) => all + of(worker), 0);
     const capacity = sum(worker => worker.capacity);
-    const seconds = sum(
-      worker => worker.busy + (running.get(worker.worker) ?? 0)
+    const seconds = Math.min(
+      sum(worker => worker.busy + (running.get(worker.worker) ?? 0)),
+      capacity
     );
     const left = workers.filter(worker => worker.left !== null).length;
     const parts = [
@@ -179,14 +180,17 @@ export function groupHeaders(
         sum(worker => worker.threads),
         trans
       ),
-      trans.__(
-        'busy %1',
-        formatShare(shareOf(Math.min(seconds, capacity), capacity))
-      )
+      busyText(seconds, capacity, trans)
     ];
     if (left > 0) {
       parts.push(trans._n('%2 left', '%2 left', left, formatCount(left)));
     }
-    return { worker: group, name, text: parts.join(' · '), standing: '' };
+    return {
+      worker: group,
+      name,
+      text: parts.join(' · '),
+      explanation: busySentence(seconds, capacity, trans),
+      standing: ''
+    };
   });
 }

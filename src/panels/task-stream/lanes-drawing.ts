@@ -10,10 +10,15 @@ import { contextOf } from '../../charts/sized-canvas';
 import type { SelectionModel } from '../../feed/selection';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import type { ITheme } from '../panel-context';
-import { AGGREGATE_RUN, boxAt, type FoundBox } from './box-search';
+import { AGGREGATE_RUN, boxAt, boxOfRun, type FoundBox } from './box-search';
 import { axisTicks, bandShapes } from './figure';
 import { BAND_HEIGHT, paintAxis, paintBands } from './frame-painter';
-import { laneAt, type LaneLayout, layOutLanes } from './lane-layout';
+import {
+  HEADER_HEIGHT,
+  laneAt,
+  type LaneLayout,
+  layOutLanes
+} from './lane-layout';
 import { LanePainter } from './lane-painter';
 import type { LaneScene } from './lane-scene';
 import type { TaskStreamModel } from './model';
@@ -235,13 +240,36 @@ export class LanesDrawing implements IDisposable {
   /** Sizes are read here and not in each frame: after a move of the whole-run window, reading them makes the browser recompute styles. */
   private _onResize(): void {
     const scroller = this._canvases?.scroller;
+    const distance = this._beyondSight();
     if (scroller !== undefined) {
       this._gutter = gutterOf(scroller);
       this._width = Math.max(0, scroller.clientWidth - this._gutter);
       this._height = scroller.clientHeight;
     }
     this._layOut();
+    if (distance === 0 && scroller !== undefined) {
+      scroller.scrollTop += this._beyondSight() ?? 0;
+    }
     this._onMoved();
+  }
+
+  /** How far the lanes must scroll for that of the selected task, which its drawer would push out of sight; null: it is on none. */
+  private _beyondSight(): number | null {
+    const { workers, laneHeight } = this._layout;
+    const run = this._selection.selectedRun;
+    const box =
+      run === null ? null : boxOfRun(this._model.tilesHere(this._tiles), run);
+    const lane = workers
+      .flatMap(worker => worker.lanes)
+      .find(({ laneIndex }) => laneIndex === box?.tile.laneIndex[box.row]);
+    if (lane === undefined) {
+      return null;
+    }
+    const { scrollTop = 0 } = this._canvases?.scroller ?? {};
+    // (the head of its worker lies over the first)
+    const above = lane.top - HEADER_HEIGHT - scrollTop;
+    const below = lane.top + laneHeight - scrollTop - this._height;
+    return above < 0 ? above : Math.max(0, Math.min(above, below));
   }
 
   private _layOut(): void {

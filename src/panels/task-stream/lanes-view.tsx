@@ -184,7 +184,10 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                       {header.standing}
                     </span>
                   )}
-                  <span className="sw-TaskStream-workerText">
+                  <span
+                    className="sw-TaskStream-workerText"
+                    title={header?.explanation}
+                  >
                     {header?.text}
                   </span>
                 </div>

@@ -38,6 +38,8 @@ export type WorkerHeader = {
   readonly name: string;
   /** "2 threads · busy 89 % · 4.00 GiB" */
   readonly text: string;
+  /** Of what its share is. */
+  readonly explanation: string;
   /** Why it begins no task, in a few words; '' if it does. */
   readonly standing: string;
 };
@@ -51,11 +53,13 @@ export function workerHeaders(
   return result.workers.map(worker => {
     const { capacity } = worker;
     // Running tasks count too; a task may reach slightly beyond the end of the known run.
-    const seconds = worker.busy + (running.get(worker.worker) ?? 0);
-    const busy = shareOf(Math.min(seconds, capacity), capacity);
+    const seconds = Math.min(
+      worker.busy + (running.get(worker.worker) ?? 0),
+      capacity
+    );
     const parts = [
       threadsText(worker.threads, trans),
-      trans.__('busy %1', formatShare(busy))
+      busyText(seconds, capacity, trans)
     ];
     // The last memory and the limit of a worker that left no longer count.
     if (worker.memoryLimit > 0 && worker.left === null) {
@@ -76,9 +80,31 @@ export function workerHeaders(
       worker: worker.worker,
       name: workerLabel(worker.name, trans),
       text: parts.join(' · '),
+      explanation: busySentence(seconds, capacity, trans),
       standing: standings.get(worker.worker) ?? ''
     };
   });
+}
+
+export function busyText(
+  seconds: number,
+  capacity: number,
+  trans: Trans
+): string {
+  return trans.__('busy %1', formatShare(shareOf(seconds, capacity)));
+}
+
+/** What the share of `busyText` is one of. */
+export function busySentence(
+  seconds: number,
+  capacity: number,
+  trans: Trans
+): string {
+  return trans.__(
+    'Busy: of the %2 that its threads had, the tasks that the filter leaves held them for %1. Threads have the time while their worker is there and some task is unfinished, of the whole run: two threads have 2 s of each second.',
+    formatDuration(seconds),
+    formatDuration(capacity)
+  );
 }
 
 /** Those of the lanes that are of no thread. */

@@ -111,6 +111,12 @@ describe('the header of a worker', () => {
     ]);
   });
 
+  it('says of what its share is one', () => {
+    expect(plain(workerHeaders(result, english)[1]!.explanation)).toMatch(
+      /^Busy: of the 30\.0 s that its threads had, .* held them for 8\.00 s\./
+    );
+  });
+
   it('counts nothing of a task that begins later than all that is known', () => {
     expect(texts({ ...result, now: 5 })[1]).toContain('busy 13 %');
   });
