@@ -64,7 +64,8 @@ class TaskStreamMethods:
                 As the user made it.
             ``worker``, ``thread``
                 The worker's address and the operating system's number of the thread;
-                ``worker_name`` and ``lane`` are what the panels call both.
+                ``worker_name`` and ``lane`` are what the panels call both; ``beside`` is None,
+                or of a lane that is of no thread what it is called there: ``("seceded", 1)``.
             ``status``
                 ``"OK"``, ``"error"``, or ``"lost"``: the run ended with its worker, or the task
                 failed without a run; ``reason`` says why. Without a `count`, what is not known

@@ -191,7 +191,8 @@ def task_stream(
     if len(shown) < len(drawn):
         seconds_left = sum(map(_held_seconds, drawn)) - sum(map(_held_seconds, shown))
         left = {"left": {"of": len(drawn), "seconds": seconds_left}}
-    lanes = sorted({(each["worker_name"], each["lane"]) for each in shown})
+    beside = {(each["worker_name"], each["lane"]): each["beside"] for each in shown}
+    lanes = sorted(beside)
     lane_of = {lane: number for number, lane in enumerate(lanes)}
     names: dict[str, int] = {}
     boxes: dict[str, list[Any]] = {
@@ -215,7 +216,11 @@ def task_stream(
         **left,
         "seconds": duration,
         "actions": list(ACTIONS),
-        "lanes": [{"worker": worker, "thread": lane} for worker, lane in lanes],
+        "lanes": [
+            {"worker": worker, "thread": lane}
+            | ({"beside": beside[worker, lane]} if beside[worker, lane] else {})
+            for worker, lane in lanes
+        ],
         "functions": [
             {"name": name, "slot": slot, "round": dozen}
             for name, (slot, dozen) in ((name, slots.get(name, _OTHER)) for name in names)

@@ -74,6 +74,8 @@ class TaskRecords:
                 "thread": None if lane["ident"] is None else int(lane["ident"]),
                 "worker_name": lane["worker"],
                 "lane": lane["thread"],
+                # (absent of a thread's, and where an observer of before answers)
+                "beside": tuple(lane["beside"]) if lane.get("beside") else None,
             }
             for lane in page["lanes"]
         ]
@@ -165,6 +167,7 @@ class TaskRecords:
             "thread": None,
             "worker_name": None,
             "lane": None,
+            "beside": None,
             "status": "lost",
             "attempt": None,
             "span": span,

@@ -54,6 +54,7 @@ _LANE = {
     "address": "text",
     "why": "text",
     "thread": _COUNT,
+    "beside": {"optional": {"list": "any"}, "default": []},
     "ident": _UNKNOWN,
 }
 

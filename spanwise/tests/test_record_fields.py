@@ -243,7 +243,8 @@ def parts_of(records: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [
         (
             str(each["key"]),
-            {"worker": each["worker_name"], "thread": each["lane"]},
+            {"worker": each["worker_name"], "thread": each["lane"]}
+            | ({} if each["beside"] is None else {"beside": list(each["beside"])}),
             each["name"],
             part["action"],
             part["held"],

@@ -351,6 +351,7 @@ def record(number: int, seconds: float, lane: int | None = 0) -> dict[str, Any]:
         "name": part["function"],
         "worker_name": f"worker-{number % 4}",
         "lane": lane,
+        "beside": None,
         "status": "OK",
         "startstops": [part],
     }
@@ -433,6 +434,7 @@ def test_of_a_picture_each_box_is_where_it_belongs() -> None:
             "name": parts[-1][3],
             "worker_name": worker,
             "lane": lane,
+            "beside": ("seceded", 1) if worker == "b" else None,
             "status": status,
             "startstops": [
                 {
@@ -455,7 +457,10 @@ def test_of_a_picture_each_box_is_where_it_belongs() -> None:
     section = report_page.task_stream(records, 100.0, 9.0, {"f": (4, 2)})
     assert "left" not in section
     assert section["seconds"] == 9.0 and section["missing"] == section["note"] == ""
-    assert section["lanes"] == [{"worker": "a", "thread": 7}, {"worker": "b", "thread": 1}]
+    assert section["lanes"] == [
+        {"worker": "a", "thread": 7},
+        {"worker": "b", "thread": 1, "beside": ("seceded", 1)},
+    ]
     assert section["functions"] == [
         {"name": "g", "slot": -1, "round": 0},
         {"name": "f", "slot": 4, "round": 2},

@@ -266,6 +266,8 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
             "why": f"why {number}",
             "thread": 10 + number,
             "ident": 2.0**47 + number,
+            # (absent of a thread's lane)
+            **({"beside": ["seceded", number]} if number else {}),
         }
         for number in range(3)
     ]
@@ -328,6 +330,7 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
             "thread": int(run["lane"]["ident"]),
             "worker_name": run["lane"]["worker"],
             "lane": run["lane"]["thread"],
+            "beside": tuple(run["lane"]["beside"]) if "beside" in run["lane"] else None,
             "attempt": run["attempt"],
             "span": tuple(run["span"]),
             "nbytes": run["nbytes"],
@@ -345,6 +348,7 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
             "thread": None,
             "worker_name": None,
             "lane": None,
+            "beside": None,
             "status": "lost",
             "attempt": None,
             "span": tuple(path),

@@ -266,13 +266,15 @@ def test_what_a_task_submits_is_of_its_span(cluster: Client) -> None:
 def test_no_lane_has_two_runs_at_a_time(cluster: Client) -> None:
     cluster.gather(cluster.map(sum_of_squares, range(30, 42)))
     lanes: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    (threads,) = set(cluster.nthreads().values())
     # (what ended without a run was on none)
     for row in [each for each in cluster.get_task_stream() if each["lane"] is not None]:
         # (inputs of others may come while a thread is busy)
         own = [each for each in row["startstops"] if each["action"] != "transfer"]
         start, stop = min(each["start"] for each in own), max(each["stop"] for each in own)
         lanes.setdefault((row["worker"], row["lane"]), []).append((start, stop))
-    (threads,) = set(cluster.nthreads().values())
+        place = row["lane"] - threads + 1
+        assert row["beside"] == (("seceded", place) if place > 0 else None)
     beside = {thread for _, thread in lanes if thread >= threads}
     assert beside, "some have seceded"
     for runs in lanes.values():

@@ -2,7 +2,7 @@
  * What a page holds, as JSON: written by Python (`spanwise/observed/page_file.py` and who uses it), read by the program in the page. All texts are
  * users' or from users' code and are shown as text.
  */
-import type { ProfileResult } from '../wire/panel-link';
+import type { ProfileResult, RecordsResult } from '../wire/panel-link';
 
 export type PageContent = {
   readonly title: string;
@@ -82,10 +82,10 @@ export type TaskStreamSection = SectionHead & {
   readonly left?: { readonly of: number; readonly seconds: number };
   readonly actions: readonly string[];
   /** Threads are counted from 0. */
-  readonly lanes: readonly {
-    readonly worker: string;
-    readonly thread: number;
-  }[];
+  readonly lanes: readonly Pick<
+    RecordsResult['lanes'][number],
+    'worker' | 'thread' | 'beside'
+  >[];
   /** slot: its colour, 0…11; -1: that of all others; round: its dozen. */
   readonly functions: readonly {
     readonly name: string;

@@ -7,6 +7,7 @@
  */
 import * as v from 'valibot';
 import { u16Of } from '../base/typed-arrays';
+import type { BesideLane } from '../records/beside-lanes';
 import type { Row } from '../records/block';
 import {
   FILTERED_STATUSES,
@@ -409,6 +410,8 @@ export type TaskStreamResult = {
     readonly laneIndex: LaneIndex;
     readonly worker: number;
     readonly thread: number;
+    /** Absent: it is a thread's, or that is not known. */
+    readonly beside?: BesideLane;
   }[];
   readonly workers: readonly {
     readonly worker: number;
@@ -504,6 +507,8 @@ export type RunDetail = Pick<
     readonly origin: WordOf<typeof TaskOrigin>;
     readonly worker: string;
     readonly thread: number;
+    /** As of the lanes of `task-stream`. */
+    readonly beside?: BesideLane;
     readonly status: WordOf<typeof RunStatus> | 'running';
     readonly error?: string;
     readonly parts: readonly PartDetail[];
@@ -546,6 +551,8 @@ export type RecordsResult = {
     /** Why the worker left; empty: it lives. */
     readonly why: string;
     readonly thread: number;
+    /** As of `task-stream`. */
+    readonly beside?: BesideLane;
     /** The operating system's number of that thread; null: not known. */
     readonly ident: number | null;
   }[];

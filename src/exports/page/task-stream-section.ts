@@ -149,7 +149,6 @@ class LanesView {
   /** The panel's hover card in one line. */
   private _wordsOf(box: DrawnBox): string {
     const { functions, lanes, records } = this._section;
-    const { worker, thread } = lanes[box.lane]!;
     const card = cardOf(
       {
         run: null,
@@ -159,8 +158,7 @@ class LanesView {
         tasks: 1,
         from: box.from,
         to: box.to,
-        worker,
-        thread,
+        ...lanes[box.lane]!,
         running: false,
         key: records.key[box.record] ?? ''
       },

@@ -309,7 +309,9 @@ class RecordsPage {
     const key = `${lane} ${ident}`;
     let index = this._lanes.get(key);
     if (index === undefined) {
-      const { worker, thread } = shape.lanes[shape.laneIndex(lane)]!;
+      const row = shape.lanes[shape.laneIndex(lane)]!;
+      const { worker, thread } = row;
+      const beside = this._log.besideOf(row);
       const { address = '', why = '' } = shape.workers.get(worker) ?? {};
       const name = workerName(this._log, worker);
       index =
@@ -318,6 +320,7 @@ class RecordsPage {
           address,
           why,
           thread,
+          ...(beside !== undefined && { beside }),
           ident: known(ident)
         }) - 1;
       this._lanes.set(key, index);

@@ -47,6 +47,7 @@ export function runDetail(
   const status = STATUSES[columns.status[i]!] ?? 'ok';
   const error = status === 'failed' ? errorOf(log, run, inShort) : undefined;
   const client = ownerOf(columns.span[i]!);
+  const beside = log.besideOf(lane);
   const measured = inShort ? [] : measuredBy(log, run);
   const mostParts = inShort ? SHORT_PARTS : MOST_PARTS;
   return {
@@ -58,6 +59,7 @@ export function runDetail(
     origin: ORIGINS[origin ?? TaskOrigin.Default] ?? 'default',
     worker: workerName(log, lane.worker),
     thread: lane.thread,
+    ...(beside !== undefined && { beside }),
     status,
     attempt: columns.attempt[i]!,
     start: columns.start[i]!,

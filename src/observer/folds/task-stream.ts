@@ -87,11 +87,16 @@ export function* foldTaskStream(
       // Infinity is no JSON number: everything is settled before the end of the run.
       settledBefore: Number.isFinite(settledBefore) ? settledBefore : to + 1,
       lateSeq,
-      lanes: log.shape.lanes.map(({ lane, worker, thread }) => ({
-        laneIndex: log.shape.laneIndex(lane),
-        worker,
-        thread
-      })),
+      lanes: log.shape.lanes.map(lane => {
+        const { worker, thread } = lane;
+        const beside = log.besideOf(lane);
+        return {
+          laneIndex: log.shape.laneIndex(lane.lane),
+          worker,
+          thread,
+          ...(beside !== undefined && { beside })
+        };
+      }),
       workers: workers.map(worker => ({
         ...worker,
         busy: scan.busy.get(worker.worker) ?? 0

@@ -21,6 +21,7 @@ import { SpanTree } from './span-tree';
 import type { StoreBounds } from './store-bounds';
 import { FileSlots } from '../file-slots';
 import { FunctionSlots } from '../function-slots';
+import { type BesideLane, OVERLAPPING_FROM } from '../../records/beside-lanes';
 import type { Row } from '../../records/block';
 import { TABLES, type TableName } from '../../records/tables';
 
@@ -277,6 +278,29 @@ export class LogStore {
   /** A Dask scheduler may not tell in which spans its tasks are. */
   get knowsSpans(): boolean {
     return this._capabilities?.['spans'] !== false;
+  }
+
+  /**
+   * Of a lane that is of no thread: what it is, and its place. Our own workers number lanes of tasks that have seceded after their threads. Of a
+   * Dask cluster which lanes these are is not known: a worker there starts another thread in place of one that was given away.
+   */
+  besideOf({
+    worker,
+    thread
+  }: {
+    readonly worker: number;
+    readonly thread: number;
+  }): BesideLane | undefined {
+    if (this.header['kind'] === 'embedded') {
+      const threads = this.shape.workers.get(worker)?.threads ?? Infinity;
+      return thread < threads ? undefined : ['seceded', thread - threads + 1];
+    }
+    const overlaps =
+      this._capabilities?.['overlapping'] === true &&
+      thread >= OVERLAPPING_FROM;
+    return overlaps
+      ? ['overlapping', thread - OVERLAPPING_FROM + 1]
+      : undefined;
   }
 
   private get _capabilities():

@@ -1,6 +1,6 @@
 /**
- * Lanes beside a worker's threads: of tasks that have given theirs away (`secede`) and go on. A worker that waited for eight such tasks
- * once has eight of them for good, so they are shown only while something of them is in view:
+ * Lanes beside a worker's threads: of tasks that have given theirs away (`secede`) and go on, and of promises that overlap. A worker that
+ * waited for eight such tasks once has eight of them for good, so they are shown only while something of them is in view:
  *
  *     view                [            ]            shown: it has a box there
  *     seceded 1  ▆▆▆▆▆▆▆▆▆▆▆                        ...
@@ -23,13 +23,13 @@ export class BesideLanes {
   /** Those that are shown, and where of them something was in view last. */
   private readonly _shown = new Map<LaneIndex, Extent>();
 
-  /** How many there are, shown or not. */
-  get count(): number {
-    return this._beside.size;
-  }
-
-  setLanes(beside: ReadonlySet<LaneIndex>): void {
-    this._beside = beside;
+  /** @param lanes - all that there are. */
+  setLanes(lanes: TaskStreamResult['lanes']): void {
+    this._beside = new Set(
+      lanes
+        .filter(({ beside }) => beside !== undefined)
+        .map(({ laneIndex }) => laneIndex)
+    );
   }
 
   forget(): void {

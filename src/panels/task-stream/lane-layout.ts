@@ -10,17 +10,14 @@
  *   └ worker 1 ▸ (collapsed)           ┘
  */
 import { rowsInLane } from '../../charts/lane-fills';
+import type { BesideLane } from '../../records/beside-lanes';
 import type { LaneIndex } from '../../records/ids';
 
 export const HEADER_HEIGHT = 18;
 const SHORTEST_LANE = 14;
 const TALLEST_LANE = 43;
 
-type LaneRow = {
-  readonly laneIndex: LaneIndex;
-  readonly thread: number;
-  readonly top: number;
-};
+type LaneRow = Omit<Lane, 'worker'> & { readonly top: number };
 type WorkerRow = {
   readonly worker: number;
   readonly top: number;
@@ -38,6 +35,8 @@ export type Lane = {
   readonly laneIndex: LaneIndex;
   readonly worker: number;
   readonly thread: number;
+  /** It is of no thread. */
+  readonly beside?: BesideLane;
 };
 
 /** Lanes fill `available` pixels between 14 and 43 px each; beyond that the chart scrolls. */
@@ -73,9 +72,8 @@ export function layOutLanes(
       ? []
       : [...list]
           .sort((a, b) => a.thread - b.thread)
-          .map(({ laneIndex, thread }, index) => ({
-            laneIndex,
-            thread,
+          .map(({ worker: _, ...lane }, index) => ({
+            ...lane,
             top: top + HEADER_HEIGHT + index * laneHeight
           }));
     const height = HEADER_HEIGHT + laneRows.length * laneHeight;

@@ -152,7 +152,7 @@ export class LanesDrawing implements IDisposable {
     const common = {
       worker,
       thread: place.lane.thread,
-      threads: this._model.threadsOf(place.worker),
+      ...(place.lane.beside !== undefined && { beside: place.lane.beside }),
       ...(this._model.showsGroups && { group: place.worker }),
       isExecution:
         functions !== undefined ||

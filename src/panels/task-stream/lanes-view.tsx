@@ -199,11 +199,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                   >
                     {showsGroups
                       ? trans.__('all threads')
-                      : laneText(
-                          lane.thread,
-                          model.threadsOf(worker.worker),
-                          trans
-                        )}
+                      : laneText(lane, trans)}
                   </div>
                 ))}
               </div>

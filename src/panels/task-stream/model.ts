@@ -11,13 +11,7 @@ import type { IWatch, TileData } from '../../feed/feed-types';
 import type { Filter, TaskStreamResult } from '../../wire/panel-link';
 import { BesideLanes } from './beside-lanes';
 import { type Shown, shownLanes } from './lane-groups';
-import {
-  BAND_LEVELS,
-  type BandRow,
-  lanesBeside,
-  placedBands,
-  slotsByName
-} from './rows';
+import { BAND_LEVELS, type BandRow, placedBands, slotsByName } from './rows';
 import { levelFor, tilesFor, type TileRange } from './tile-plan';
 import {
   around,
@@ -80,7 +74,6 @@ export class TaskStreamModel extends Disposing {
   private _opened: number | null = null;
   private _shown: Shown = { rows: undefined, lanes: [], workers: [] };
   private readonly _beside = new BesideLanes();
-  private _hasBeside = false;
   private _besideOf: string | null = null;
   private readonly _changed = new Signal<this, void>(this);
   private readonly _moved = new Signal<this, void>(this);
@@ -200,25 +193,17 @@ export class TaskStreamModel extends Disposing {
 
   /**
    * @param filter - what the answer is of.
-   * @param hasBeside - lanes from the number of threads on are beside these. Our own workers place tasks that have seceded so. A worker of
-   *   Dask starts another thread in place of one that was given away, and which is which its log does not say; an observation may hear of
-   *   a lane before it hears of the thread.
    */
-  setResult(
-    result: TaskStreamResult,
-    filter: Filter = {},
-    hasBeside = false
-  ): void {
+  setResult(result: TaskStreamResult, filter: Filter = {}): void {
     if (result === this._result) {
       return;
     }
-    this._hasBeside = hasBeside;
     const isFirst = this._result === null;
     this._result = result;
     this._setNewestFrom(result, filter);
     this._arrivedAt = this._clock();
     this._setBands(result);
-    this._beside.setLanes(hasBeside ? lanesBeside(result) : new Set());
+    this._beside.setLanes(result.lanes);
     this._setShown(result);
     const slots = slotsByName(result.functions);
     const isSame =
@@ -239,19 +224,6 @@ export class TaskStreamModel extends Disposing {
     this._follow();
     this._changed.emit();
     this._moved.emit();
-  }
-
-  /** How many lanes are of no thread. */
-  get lanesBeside(): number {
-    return this._beside.count;
-  }
-
-  /** From which lane of a worker on they are beside its threads; 0: none is. */
-  threadsOf(worker: number): number {
-    return this._hasBeside
-      ? (this._result?.workers.find(each => each.worker === worker)?.threads ??
-          0)
-      : 0;
   }
 
   setWatch(watch: IWatch | null): void {

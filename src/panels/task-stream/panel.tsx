@@ -94,11 +94,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     this._logId = snapshot.logId;
     this._model.setWatch(this.watch);
     if (snapshot.result.view === 'task-stream') {
-      this._model.setResult(
-        snapshot.result,
-        this.answered.filter,
-        this.cluster?.kind === 'embedded'
-      );
+      this._model.setResult(snapshot.result, this.answered.filter);
       if (isOtherLog) {
         // The next run of the same notebook, or another cluster.
         this._model.beginAnew();
@@ -249,7 +245,6 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         <SelectedTask
           context={this.context}
           slots={this._model.slots}
-          threadsOf={this._threadsOf}
           trans={this.trans}
           onShow={run => this._show(run, ZOOM_ROOM)}
         />
@@ -263,7 +258,6 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         context={this.context}
         label={this.accessibleName}
         search={this._search}
-        threadsOf={this._threadsOf}
       />
     );
   }
@@ -428,11 +422,6 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     );
     return named?.find(({ left }) => left === null) ?? named?.at(-1);
   }
-
-  private readonly _threadsOf = (name: string): number => {
-    const worker = this._workerNamed(name);
-    return worker === undefined ? 0 : this._model.threadsOf(worker.worker);
-  };
 
   private _show(run: RunDetail, room = JUMP_ROOM): void {
     this.context.selection.select({ kind: 'run', run: run.run });

@@ -4,9 +4,9 @@
  * pixels, no colours.
  */
 import type { Trans } from '../../base/trans';
+import type { BesideLane } from '../../records/beside-lanes';
 import { BOX_OF_PART_WORD, BOX_OF_RUN_WORD } from '../../records/box-kinds';
 import { BoxKind, type WordOf, wordsOf } from '../../records/enumerations';
-import type { LaneIndex } from '../../records/ids';
 import type {
   FunctionSlot,
   RunDetail,
@@ -105,27 +105,6 @@ export function busySentence(
     formatDuration(seconds),
     formatDuration(capacity)
   );
-}
-
-/** Those of the lanes that are of no thread. */
-export function lanesBeside(
-  result: Pick<TaskStreamResult, 'lanes' | 'workers'>
-): ReadonlySet<LaneIndex> {
-  const threads = new Map(
-    result.workers.map(each => [each.worker, each.threads])
-  );
-  return new Set(
-    result.lanes
-      .filter(({ worker, thread }) =>
-        isBeside(thread, threads.get(worker) ?? 0)
-      )
-      .map(({ laneIndex }) => laneIndex)
-  );
-}
-
-/** @param threads - of the worker; 0: not known, or the source says of no lane that it is beside them. */
-function isBeside(thread: number, threads: number): boolean {
-  return threads > 0 && thread >= threads;
 }
 
 export function threadsText(count: number, trans: Trans): string {
@@ -266,15 +245,13 @@ export type StripBar = {
   readonly failed: number;
 };
 
-/**
- * Bars of the whole-run strip; a bar as high as the strip is all threads busy.
- *
- * @param beside - how many of the lanes are of no thread.
- */
-export function stripBars(result: TaskStreamResult, beside = 0): StripBar[] {
+/** Bars of the whole-run strip; a bar as high as the strip is all threads busy. */
+export function stripBars(result: TaskStreamResult): StripBar[] {
   const { compute, transfer, disk, other, failed } = result.strip;
   const seconds = (result.to - result.from) / Math.max(1, compute.length);
-  const threads = result.lanes.length - beside;
+  const threads = result.lanes.filter(
+    ({ beside }) => beside === undefined
+  ).length;
   const capacity = seconds * Math.max(1, threads);
   const share = (value: number | undefined) =>
     capacity > 0 ? Math.min(1, (value ?? 0) / capacity) : 0;
@@ -436,8 +413,8 @@ export type HoveredBox = {
   readonly to: number;
   readonly worker: string;
   readonly thread: number;
-  /** How many the worker has; 0: not known, or nothing is beside them. */
-  readonly threads?: number;
+  /** The lane is of no thread. */
+  readonly beside?: BesideLane;
   /** In place of both: the group of workers, where groups have rows. */
   readonly group?: number;
   readonly running: boolean;
@@ -649,32 +626,30 @@ export function attemptText(
   return trans.__('%1, attempt %2', legendWord(status, trans), attempt);
 }
 
+type LanePlace = {
+  readonly thread: number;
+  /** Of a lane that is of no thread. */
+  readonly beside?: BesideLane | undefined;
+};
+
 /** "worker 2, thread 1", "worker 2, seceded 1". */
 export function threadText(
-  at: {
-    readonly worker: string;
-    readonly thread: number;
-    readonly threads?: number;
-  },
+  lane: LanePlace & { readonly worker: string },
   trans: Trans
 ): string {
-  const lane = laneText(at.thread, at.threads ?? 0, trans);
-  return trans.__('%1, %2', workerLabel(at.worker, trans), lane);
+  const worker = workerLabel(lane.worker, trans);
+  return trans.__('%1, %2', worker, laneText(lane, trans));
 }
 
-/**
- * "thread 1": they are counted from 1; "seceded 1": the first lane beside the threads.
- *
- * @param threads - of the worker; 0: not known, or the source says of no lane that it is beside them.
- */
-export function laneText(
-  thread: number,
-  threads: number,
-  trans: Trans
-): string {
-  return isBeside(thread, threads)
-    ? trans.__('seceded %1', thread - threads + 1)
-    : trans.__('thread %1', thread + 1);
+/** "thread 1": they are counted from 1; of a lane beside the threads what it is, "seceded 1", "overlapping 1". */
+export function laneText({ thread, beside }: LanePlace, trans: Trans): string {
+  if (beside === undefined) {
+    return trans.__('thread %1', thread + 1);
+  }
+  const [word, place] = beside;
+  return word === 'seceded'
+    ? trans.__('seceded %1', place)
+    : trans.__('overlapping %1', place);
 }
 
 function rangeText(from: number, to: number): string {
@@ -839,12 +814,7 @@ export function columnOrder(
     : places;
 }
 
-/** @param threads - of the worker, as of `laneText`. */
-export function taskRow(
-  run: RunDetail,
-  trans: Trans,
-  threads = 0
-): readonly TableCell[] {
+export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
   const { text, seconds, bytes } = cellOf;
   const waits = [run.waitReady, run.waitInputs, run.waitThread];
   const waited = waits.every(wait => wait === null)
@@ -857,9 +827,10 @@ export function taskRow(
     text(workerLabel(run.worker, trans)),
     {
       // The column says that it is a thread, where it is one.
-      text: isBeside(run.thread, threads)
-        ? laneText(run.thread, threads, trans)
-        : String(run.thread + 1),
+      text:
+        run.beside === undefined
+          ? String(run.thread + 1)
+          : laneText(run, trans),
       value: run.thread + 1
     },
     text(

@@ -38,8 +38,6 @@ export function SelectedTask(props: {
   /** The colours of functions. */
   readonly slots: Slots;
   readonly trans: TranslationBundle;
-  /** From which lane of a worker of this name on they are beside its threads; 0: none is. */
-  threadsOf(worker: string): number;
   onShow(run: RunDetail): void;
 }): JSX.Element | null {
   const { context, trans } = props;
@@ -92,7 +90,6 @@ export function SelectedTask(props: {
         <RunFacts
           run={answer.run}
           slots={props.slots}
-          threads={props.threadsOf(answer.run.worker)}
           trans={trans}
           onShow={() => props.onShow(answer.run)}
           onFilter={() => selection.toggleFunction(answer.run.function)}
@@ -162,7 +159,6 @@ function useShownRun(context: PanelContext): number | null {
 function RunFacts(props: {
   readonly run: RunDetail;
   readonly slots: Slots;
-  readonly threads: number;
   readonly trans: TranslationBundle;
   onShow(): void;
   onFilter(): void;
@@ -197,7 +193,7 @@ function RunFacts(props: {
         <div className="sw-drawer-where">
           {[
             placeText(run, trans),
-            threadText({ ...run, threads: props.threads }, trans),
+            threadText(run, trans),
             run.status === 'ok' ? '' : attemptText(run, trans),
             run.nbytes === null ? '' : formatBytes(run.nbytes)
           ]

@@ -16,10 +16,8 @@ export function TaskTable(props: {
   readonly context: PanelContext;
   readonly label: string;
   readonly search: string;
-  /** From which lane of a worker of this name on they are beside its threads; 0: none is. */
-  readonly threadsOf: (worker: string) => number;
 }): JSX.Element {
-  const { context, label, search, threadsOf } = props;
+  const { context, label, search } = props;
   const trans = context.translator.load('spanwise');
   const box = React.useRef<HTMLDivElement>(null);
   const { width } = useSize(box);
@@ -44,8 +42,8 @@ export function TaskTable(props: {
   const result =
     snapshot?.result.view === 'tasks' ? (snapshot.result as TasksResult) : null;
   const data = React.useMemo(
-    () => tasksAsTable(result, order, trans, offset, threadsOf),
-    [result, order, trans, offset, threadsOf]
+    () => tasksAsTable(result, order, trans, offset),
+    [result, order, trans, offset]
   );
   if (result === null) {
     return (
@@ -108,8 +106,7 @@ function tasksAsTable(
   result: TasksResult | null,
   order: readonly number[],
   trans: Trans,
-  offset: number,
-  threadsOf: (worker: string) => number
+  offset: number
 ): TableData {
   const columns = taskColumns(trans);
   const rows = result?.rows ?? [];
@@ -120,7 +117,7 @@ function tasksAsTable(
       return { name, numeric };
     }),
     rows: rows.map(run => {
-      const cells = taskRow(run, trans, threadsOf(run.worker));
+      const cells = taskRow(run, trans);
       return order.map(place => cells[place]!);
     }),
     note:

@@ -43,7 +43,7 @@ export function WholeRun(props: {
         const context = contextOf(canvas.current, width, HEIGHT, ratio);
         const left = xOf(whole, width, result.from);
         const right = xOf(whole, width, result.to);
-        const bars = stripBars(result, model.lanesBeside);
+        const bars = stripBars(result);
         const shapes = stripShapes(bars, right - left).map(shape => ({
           ...shape,
           x: shape.x + left

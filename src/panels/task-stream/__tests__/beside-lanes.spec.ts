@@ -1,7 +1,4 @@
 import { Signal } from '@lumino/signaling';
-import { Widget } from '@lumino/widgets';
-import { clusterInfo } from '../../../feed/__tests__/fake-feed';
-import { labContext } from '../../../lab/__tests__/lab-context';
 import { ask } from '../../../observer/__tests__/ask';
 import type { IWatch, TileData } from '../../../feed/feed-types';
 import { runDetail } from '../../../observer/folds/run-detail';
@@ -11,10 +8,12 @@ import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { drawRuns } from '../../../testing/run-from-text';
 import { english as trans } from '../../../testing/translators';
-import type { Filter, TaskStreamResult } from '../../../wire/panel-link';
-import { taskStreamPanel } from '..';
+import type {
+  Filter,
+  RunDetail,
+  TaskStreamResult
+} from '../../../wire/panel-link';
 import { TaskStreamModel } from '../model';
-import type { TaskStreamPanel } from '../panel';
 import { laneText, stripBars, taskRow, threadText } from '../rows';
 import { cellSeconds } from '../tile-plan';
 
@@ -35,7 +34,8 @@ const result: TaskStreamResult = {
   lanes: [0, 1, 2, 3].map(thread => ({
     laneIndex: thread as LaneIndex,
     worker: 0,
-    thread
+    thread,
+    ...(thread >= 2 && { beside: ['seceded', thread - 1] as const })
   }))
 };
 const tile = drawnTile(
@@ -63,10 +63,10 @@ function shownIn(tileOf: () => TileData | null = () => tile) {
     dispose: () => undefined
   };
   const model = new TaskStreamModel();
-  model.setResult(result, {}, true);
+  model.setResult(result, {});
   model.setWatch(watch);
   const at = (from: number, to: number, filter: Filter = {}): number[] => {
-    model.setResult({ ...model.result! }, filter, true);
+    model.setResult({ ...model.result! }, filter);
     model.setView({ from: from * CELL, to: to * CELL });
     model.settleLanes({ level: LEVEL, first: 0, count: 1 });
     return model.shown.lanes.map(({ thread }) => thread);
@@ -118,12 +118,11 @@ describe('lanes beside the threads of a worker', () => {
           }
         ]
       },
-      {},
-      true
+      {}
     );
     expect(at(400, 480)).toEqual([0, 1, 3]);
     here = { ...tile, settled: false };
-    model.setResult(result, {}, true);
+    model.setResult(result, {});
     expect(at(400, 480)).toEqual([0, 1, 3]);
     here = tile;
     expect(at(400, 480)).toEqual([0, 1]);
@@ -138,82 +137,33 @@ describe('lanes beside the threads of a worker', () => {
   });
 
   it('are named so, and are no threads', () => {
-    expect([0, 1, 2, 3].map(thread => laneText(thread, 2, trans))).toEqual([
+    const overlapping = { thread: 32_769, beside: ['overlapping', 2] } as const;
+    expect(
+      [...result.lanes, overlapping].map(lane => laneText(lane, trans))
+    ).toEqual([
       'thread 1',
       'thread 2',
       'seceded 1',
-      'seceded 2'
+      'seceded 2',
+      'overlapping 2'
     ]);
-    expect(threadText({ worker: '0', thread: 3, threads: 2 }, trans)).toBe(
+    expect(threadText({ ...result.lanes[3]!, worker: '0' }, trans)).toBe(
       'worker 0, seceded 2'
     );
-    expect(threadText({ worker: '0', thread: 3 }, trans)).toBe(
-      'worker 0, thread 4'
-    );
     const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
-    const cellOf = (thread: number, threads?: number) =>
-      taskRow({ ...run, thread }, trans, threads)[4];
-    expect(cellOf(1, 2)).toEqual({ text: '2', value: 2 });
-    expect(cellOf(3, 2)).toEqual({ text: 'seceded 2', value: 4 });
-    expect(cellOf(3)).toEqual({ text: '4', value: 4 });
+    const cellOf = (lane: Pick<RunDetail, 'thread' | 'beside'>) =>
+      taskRow({ ...run, ...lane }, trans)[4];
+    expect(cellOf({ thread: 1 })).toEqual({ text: '2', value: 2 });
+    expect(cellOf({ thread: 3, beside: ['seceded', 2] })).toEqual({
+      text: 'seceded 2',
+      value: 4
+    });
     // A bar as high as the strip is both threads busy.
     const seconds = result.to / result.strip.compute.length;
     const full = result.strip.compute.map(() => 2 * seconds);
     const none = full.map(() => 0);
     const strip = { ...result.strip, compute: full, other: none };
-    const bars = stripBars({ ...result, strip }, shownIn().model.lanesBeside);
+    const bars = stripBars({ ...result, strip });
     expect(bars[0]?.compute).toBeCloseTo(1, 9);
   });
-});
-
-it.each([
-  ['embedded', [0, 1], 2],
-  // Its worker has another thread in place of one that was given away: which of its lanes have seceded its log does not say.
-  ['dask', [0, 1, 2, 3], 0],
-  ['local', [0, 1, 2, 3], 0]
-] as const)(
-  'what is beside the threads is told by the source: %s',
-  (kind, shown, threads) => {
-    const { feed, contexts } = labContext();
-    feed.setClusters(clusterInfo({ cluster: 'a', name: 'first-look', kind }));
-    const panel = taskStreamPanel.create({
-      context: contexts.get({ name: 'first-look' }),
-      state: undefined
-    }) as TaskStreamPanel;
-    Widget.attach(panel, document.body);
-    const { model } = panel;
-    feed.running[0]!.answer(result);
-    expect(model.shown.lanes.map(({ thread }) => thread)).toEqual(shown);
-    expect(model.threadsOf(0)).toBe(threads);
-    expect(model.lanesBeside).toBe(4 - shown.length);
-    panel.dispose();
-  }
-);
-
-it('of workers of one name the one that is there counts, else the newest', () => {
-  const { feed, contexts } = labContext();
-  feed.setClusters(clusterInfo({ cluster: 'a', name: 'first-look' }));
-  const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
-  const panel = taskStreamPanel.create({
-    context: contexts.get({ name: 'first-look' }),
-    state: undefined
-  }) as TaskStreamPanel;
-  Widget.attach(panel, document.body);
-  const threadsOf = (lefts: readonly (number | null)[]) => {
-    feed.running[0]!.answer({
-      ...result,
-      workers: lefts.map((left, worker) => ({
-        ...result.workers[0]!,
-        worker,
-        name: run.worker,
-        threads: worker + 1,
-        left
-      }))
-    });
-    return panel['_threadsOf'](run.worker);
-  };
-  expect(threadsOf([1, null, 2])).toBe(2);
-  expect(threadsOf([1, 2, 3])).toBe(3);
-  expect(threadsOf([])).toBe(0);
-  panel.dispose();
 });

@@ -53,7 +53,6 @@ async function shown(
         <SelectedTask
           context={context}
           slots={slots}
-          threadsOf={() => 2}
           trans={nullTranslator.load('spanwise')}
           onShow={() => undefined}
         />

@@ -53,14 +53,7 @@ it('shows the duration beside the key where there is no room for all', async () 
     [...page.querySelectorAll(selector)].map(({ textContent }) => textContent);
   // The size is followed from before the first answer on.
   await act(async () =>
-    root.render(
-      <TaskTable
-        context={context}
-        label="tasks"
-        search=""
-        threadsOf={() => 0}
-      />
-    )
+    root.render(<TaskTable context={context} label="tasks" search="" />)
   );
   expect(texts('th')).toEqual([]);
   const watch = feed.watches[0]!;
