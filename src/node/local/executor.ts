@@ -37,8 +37,6 @@ export type Executor = {
   readonly numWorkers: number;
   /** Whether answers come in the async context of `submit`, as those of promises do; those of sockets and threads do not. */
   readonly answersInContext?: boolean;
-  /** The slot whose task is being called, for executors that run several at a time in this thread: its number is the worker id. */
-  readonly callingSlot?: number | undefined;
   /**
    * How many tasks it wants to hold at a time, if it keeps a queue of its own: asked again at each hand-out. Up to that many ready tasks
    * come in one `submit` and are answered in parts; otherwise batches of `chunkSize` come, one per worker. So a worker need not wait for

@@ -132,8 +132,6 @@ class PromiseSlots implements Executor {
   private _nextTurn: Promise<void> | null = null;
   private _stopped = false;
   private _isStamped = false;
-  /** Read while a task is called. */
-  callingSlot = 0;
 
   constructor(readonly numWorkers: number) {
     this._free = Array.from(
@@ -166,7 +164,7 @@ class PromiseSlots implements Executor {
     while (this._free.length > 0 && this._waiting.length > 0) {
       const slot = this._free.pop()!;
       const job = this._waiting.shift()!;
-      const pending = this._proceed(job, slot);
+      const pending = this._proceed(job);
       if (pending === null) {
         this._answer(job, slot);
         this._free.push(slot);
@@ -200,7 +198,7 @@ class PromiseSlots implements Executor {
           job.fail(error);
         }
       }
-      pending = this._proceed(job, slot);
+      pending = this._proceed(job);
       if (pending !== null) {
         this._fill();
       } else {
@@ -216,7 +214,7 @@ class PromiseSlots implements Executor {
   }
 
   /** Calls a job's tasks up to its end (null), or up to something to wait for: a task's promise, or the next turn. */
-  private _proceed(job: Job, slot: number): PromiseLike<unknown> | null {
+  private _proceed(job: Job): PromiseLike<unknown> | null {
     while (!job.isDone && !this._stopped) {
       const now = performance.now();
       if (now - this._turnStart >= TURN_MS) {
@@ -226,7 +224,6 @@ class PromiseSlots implements Executor {
         job.startMs = now;
       }
       const call = job.batch[job.count]!;
-      this.callingSlot = slot;
       try {
         const value = callNode(call.node, call.inputs);
         if (isThenable(value)) {

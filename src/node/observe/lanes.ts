@@ -3,10 +3,14 @@
  * lanes, so that a program of a hundred computations still shows four; computations at the same time stand side by side:
  *
  * ```
- *   1: pool of 4           2: getSync        3: pool of 4     │ 4, beside 3: getAsync with 2
- *   lanes 0 1 2 3          lane 0            lanes 0 1 2 3    │ lanes 4 5
+ *   1: pool of 4           2: getSync        3: pool of 4     │ 4, beside 3: getAsync
+ *   lanes 0 1 2 3          lane 0            lanes 0 1 2 3    │ lane 4, and overlapping 1 2 … while promises wait
  * ```
+ *
+ * This thread computes one task at a time, so it has one lane, however many tasks are under way in it.
  */
+import { RankedHeap } from '../../base/ranked-heap';
+import { OVERLAPPING_FROM } from '../../records/beside-lanes';
 
 /** Lanes next to each other. */
 export class LaneRange {
@@ -15,7 +19,10 @@ export class LaneRange {
   /** Computations that use it now. */
   users = 0;
   private readonly _holders: { workerId: number; lastStop: number }[] = [];
-  private readonly _isTaken: boolean[] = [];
+  /** Of this thread's tasks, places that had been taken and are free: 0 is the thread's own lane, the others are of what overlaps. */
+  private readonly _free = new RankedHeap();
+  /** All places from here on are free too. */
+  private _untaken = 0;
 
   /** Lanes that the computations which use it may fill together. */
   wanted = 0;
@@ -52,21 +59,15 @@ export class LaneRange {
     return place === -1 ? null : this.base + place;
   }
 
-  /** A lane for a task of this thread: the one that is wanted, else, or if that is taken, the first that is free. */
-  take(wanted?: number): number {
-    let place = wanted ?? -1;
-    if (place === -1 || this._isTaken[place] === true) {
-      place = this._isTaken.findIndex(isTaken => isTaken !== true);
-    }
-    if (place === -1) {
-      place = this._isTaken.length;
-    }
-    this._isTaken[place] = true;
-    return this.base + place;
+  /** A lane for a task of this thread: the thread's own one, or, while that is taken, the first free one of those that overlap. */
+  take(): number {
+    const place = this._free.length === 0 ? this._untaken++ : this._free.pop();
+    return place === 0 ? this.base : OVERLAPPING_FROM + place - 1;
   }
 
   give(lane: number): void {
-    this._isTaken[lane - this.base] = false;
+    const place = lane === this.base ? 0 : lane - OVERLAPPING_FROM + 1;
+    this._free.push(place, place);
   }
 
   private _longestIdle(

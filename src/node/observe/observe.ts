@@ -105,7 +105,7 @@ export class Observation implements AsyncDisposable {
       () => this._abandon(),
       worker => this._following?.processEnded(worker)
     );
-    const live = new LiveLog(this.name, sink);
+    const live = new LiveLog(this.name, sink, { overlapping: true });
     this._live = live;
     this._following = new ObservedComputations(
       live,

@@ -53,7 +53,7 @@ export interface IFollowing {
   harmless(write: () => void): void;
   /** Lanes for a computation that begins. */
   takeLanes(executor: Executor): LaneRange | ProcessSlot[];
-  giveLanes(place: LaneRange | ProcessSlot[], numWorkers: number): void;
+  giveLanes(place: LaneRange | ProcessSlot[], executor: Executor): void;
   /** The lane of a process. */
   laneOfProcess(pool: object, pid: number): LaneId;
 }
@@ -119,7 +119,7 @@ export class ObservedComputation implements FollowedComputation {
 
   private _leaveIfQuiet(): void {
     if (this._hasEnded && this._openCount === 0) {
-      this._following.giveLanes(this._place, this._inner.numWorkers);
+      this._following.giveLanes(this._place, this._inner);
     }
   }
 
@@ -163,9 +163,6 @@ export class ObservedComputation implements FollowedComputation {
         ? {}
         : { answersInContext: inner.answersInContext }),
       remote: inner.remote,
-      get callingSlot() {
-        return inner.callingSlot;
-      },
       get slots() {
         return inner.slots;
       },
@@ -230,8 +227,7 @@ export class ObservedComputation implements FollowedComputation {
   ): unknown {
     const { now } = this._live;
     const cpuOfThread = this._following.cpuOfThread;
-    // A slot keeps its lane, whichever others are free by now.
-    const place = (this._place as LaneRange).take(this._inner.callingSlot);
+    const place = (this._place as LaneRange).take();
     const lane = this._live.laneId(HOME, place);
     this._openCount++;
     const cpuStart = cpuOfThread();

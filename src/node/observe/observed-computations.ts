@@ -77,9 +77,10 @@ export class ObservedComputations
   /** Lanes for a computation that begins. */
   takeLanes(executor: Executor): LaneRange | ProcessSlot[] {
     const { live, lanes, slots } = this;
-    const { remote, numWorkers } = executor;
+    const { remote } = executor;
+    const size = tasksAtATime(executor);
     if (remote?.kind === 'processes') {
-      const taken = slots.acquire(remote.pool, numWorkers, remote.size);
+      const taken = slots.acquire(remote.pool, size, remote.size);
       for (const { worker, pid } of taken) {
         if (pid === null) {
           live.worker(worker, 0, 1, `process ${worker}`);
@@ -88,16 +89,13 @@ export class ObservedComputations
       }
       return taken;
     }
-    // Promises of a failed computation may still be under way: each computation has lanes of its own.
-    const owner =
-      remote?.pool ??
-      (executor.answersInContext === true ? {} : this._thisThread);
-    const range = lanes.acquire(owner, numWorkers, remote?.size);
+    const owner = remote?.pool ?? this._thisThread;
+    const range = lanes.acquire(owner, size, remote?.size);
     live.capacity(HOME, lanes.count);
     return range;
   }
 
-  giveLanes(place: LaneRange | ProcessSlot[], numWorkers: number): void {
+  giveLanes(place: LaneRange | ProcessSlot[], executor: Executor): void {
     if (Array.isArray(place)) {
       this.slots.release(place);
       for (const { worker, users } of place) {
@@ -106,7 +104,7 @@ export class ObservedComputations
         }
       }
     } else {
-      this.lanes.release(place, numWorkers);
+      this.lanes.release(place, tasksAtATime(executor));
       this.live.capacity(HOME, this.lanes.count);
     }
   }
@@ -130,4 +128,9 @@ export class ObservedComputations
       this.live.commit();
     }
   }
+}
+
+/** This thread computes one task at a time, however many of its promises wait. */
+function tasksAtATime({ remote, numWorkers }: Executor): number {
+  return remote === undefined ? 1 : numWorkers;
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { OVERLAPPING_FROM } from '../../../records/beside-lanes';
 import { HomeLanes, LaneRange } from '../lanes';
 import { ProcessSlots } from '../process-slots';
 
@@ -107,11 +108,37 @@ describe('lanes', () => {
     expect(busy).toEqual([0, 1, 2, 3]);
   });
 
-  it('are given to tasks of this thread from the first on', () => {
-    const range = new LaneRange(2);
-    const lanes = [range.take(), range.take()];
-    range.give(lanes[0]!);
-    expect([...lanes, range.take()]).toEqual([0, 1, 0]);
+  it('of tasks of this thread are its own one, else the first free one of those that overlap', () => {
+    fc.assert(
+      fc.property(
+        // Which of the taken ones is given back, if one is.
+        fc.array(fc.option(fc.nat(), { freq: 3 }), { maxLength: 60 }),
+        fc.integer({ min: 0, max: 5 }),
+        (steps, size) => {
+          const home = new HomeLanes();
+          // Beside a pool.
+          home.acquire({}, size);
+          const range = home.acquire({}, 1);
+          const taken: number[] = [];
+          for (const given of steps) {
+            if (given === null || taken.length === 0) {
+              const all = [
+                size,
+                ...taken.map((_, at) => OVERLAPPING_FROM + at)
+              ];
+              const lane = range.take();
+              expect(lane).toBe(all.find(each => !taken.includes(each)));
+              taken.push(lane);
+            } else {
+              range.give(taken.splice(given % taken.length, 1)[0]!);
+            }
+          }
+          // What overlaps is nothing that could be idle.
+          expect(home.count).toBe(size + 1);
+        }
+      ),
+      { numRuns: 300 }
+    );
   });
 });
 

@@ -211,7 +211,13 @@ describe('observe', () => {
     const cluster = await ended('overlapping');
     const rows = await rowsOf(cluster.cluster);
     expectLanesTrue(rows);
-    expect(new Set(rows.map(({ thread }) => thread)).size).toBe(5);
+    expect(rows.map(({ beside }) => beside?.join(' ') ?? '').sort()).toEqual([
+      '',
+      'overlapping 1',
+      'overlapping 2',
+      'overlapping 3',
+      'overlapping 4'
+    ]);
     expect(rows.every(({ cpu }) => cpu === null)).toBe(true);
     const fine = await jupyter.ask(cluster.cluster, 'fine-metrics', {
       unit: 'seconds',
@@ -221,6 +227,45 @@ describe('observe', () => {
     expect(activities.map(({ activity }) => activity)).not.toContain(
       'thread-cpu'
     );
+  });
+
+  it('takes getAsync for one thread, which is what the process computes with', async () => {
+    const graph = Object.fromEntries(
+      Array.from({ length: 30 }, (_, i) => [`spin-${i}`, task(spin, 8)])
+    );
+    const usedBefore = process.cpuUsage();
+    const began = performance.now();
+    await observe(() => getAsync(graph, Object.keys(graph)), { name: 'one' });
+    const wall = (performance.now() - began) / 1000;
+    const { user, system } = process.cpuUsage(usedBefore);
+    const used = (user + system) / 1e6;
+    const cluster = await ended('one');
+    const { lanes, workers } = await jupyter.ask(
+      cluster.cluster,
+      'task-stream'
+    );
+    expect(lanes.map(({ thread }) => thread)).toEqual([0]);
+    expect(workers).toMatchObject([{ threads: 1 }]);
+    const fine = await jupyter.ask(cluster.cluster, 'fine-metrics', {
+      unit: 'seconds',
+      top: 12
+    });
+    const of = (...activities: string[]) =>
+      fine.byActivity
+        .filter(({ activity }) => activities.includes(activity))
+        .reduce((sum, { value }) => sum + value, 0);
+    // Of the process's account one thread was the tasks'; no more could have been idle than the clock has seconds.
+    const computed = of('thread-cpu', 'compute');
+    expect(computed).toBeGreaterThan(0);
+    expect(of('thread-cpu')).toBeLessThanOrEqual(used);
+    const idle = fine.idle.reduce((sum, { seconds }) => sum + seconds, 0);
+    const held = fine.byActivity
+      .filter(({ activity }) => !activity.startsWith('idle'))
+      .reduce((sum, { value }) => sum + value, 0);
+    expect(held).toBeGreaterThanOrEqual(30 * 0.008 - 1e-4);
+    expect(held + idle).toBeLessThanOrEqual(wall);
+    expect(fine.capacitySeconds).toBeLessThanOrEqual(wall);
+    expect(fine.capacitySeconds).toBeGreaterThanOrEqual(held);
   });
 
   it('shows what ran before an abort, and rejects with its reason', async () => {

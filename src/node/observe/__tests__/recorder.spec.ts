@@ -1,6 +1,6 @@
 /** What a recorder writes, read from a sink that keeps it. */
 import { decodeBlock, type Block } from '../../../records/block';
-import { getAsync } from '../../local/get-async';
+import type { Executor } from '../../local/executor';
 import { ref, task } from '../../graph/nodes';
 import { getSync } from '../../local/get-sync';
 import { ObservedComputations } from '../observed-computations';
@@ -129,8 +129,8 @@ describe('runs of very many tasks', () => {
   });
 });
 
-describe('runs of very many slots', () => {
-  it('say that they have 65,535', async () => {
+describe('very many threads', () => {
+  it('are said to be 65,535', async () => {
     const sink = memory();
     const live = new LiveLog('wide', sink);
     const following = new ObservedComputations(
@@ -138,8 +138,20 @@ describe('runs of very many slots', () => {
       new RunningBoard(),
       () => undefined
     );
-    const graph = { a: task(() => Promise.resolve(1)) };
-    await following.run(() => getAsync(graph, 'a', { numWorkers: 100_000 }));
+    const ofPool: Executor = {
+      numWorkers: 100_000,
+      remote: {
+        kind: 'threads',
+        pool: {},
+        size: 100_000,
+        measure: () => undefined,
+        lives: () => true,
+        running: () => []
+      },
+      submit: () => undefined,
+      stop: () => Promise.resolve()
+    };
+    following.giveLanes(following.takeLanes(ofPool), ofPool);
     await live.end('closed');
     // A column of 16 bits would have made 34,464 of them.
     expect(capacities(sink.blocks)).toEqual([0, 65_535, 0]);
