@@ -22,6 +22,11 @@ export type SelectionState = {
 
 export type SpanMatch = 'any' | 'all' | 'not';
 
+/** One pass of a path: one entry of a `with` block, one run of a cell. */
+type PassTerm = Extract<SpanTerm, { path: SpanPath }> & {
+  readonly id: string;
+};
+
 /** One condition of the filter; the chip row shows each as a chip. */
 export type Condition =
   | {
@@ -281,7 +286,10 @@ export class SelectionModel implements IDisposable {
   }
 }
 
-/** A term by its names: one span by its path, every span of a tag, or all that a notebook computes; the notebook's name comes first. */
+/**
+ * A term by its names: one span by its path, one pass of it by what it was called, every span of a tag, or all that a notebook computes; the
+ * notebook's name comes first.
+ */
 export function termWords(term: SpanTerm): {
   readonly value: string;
   readonly within?: string;
@@ -291,7 +299,12 @@ export function termWords(term: SpanTerm): {
   if ('tag' in term && client.length === 0) {
     return { value: term.tag, isTag: true };
   }
-  const names = [...client, ...('tag' in term ? [term.tag] : term.path)];
+  const pass = 'tag' in term ? undefined : (term.pass ?? term.id);
+  const names = [
+    ...client,
+    ...('tag' in term ? [term.tag] : term.path),
+    ...(pass === undefined ? [] : [pass])
+  ];
   const within = names
     .slice(0, -1)
     .map(tag => `${tag} › `)
@@ -332,24 +345,37 @@ export function selectionFromJSON(value: unknown): SelectionState {
   };
 }
 
-/** What means the same in any log: names do; the number of a run or worker and the seconds of a range are of one log. */
+/** What means the same in any log: names do; passes, the number of a run or worker and the seconds of a range are of one log. */
 export function forNextLog({
   filter,
   time,
   selected
 }: SelectionState): SelectionState {
+  const spans = Object.fromEntries(
+    SPAN_MATCHES.map(match => [
+      match,
+      filter.spans?.[match]?.filter(term => !isPass(term))
+    ])
+  );
   return {
-    filter: tidy({ ...filter, workers: undefined }),
+    filter: tidy({ ...filter, spans, workers: undefined }),
     time: time !== 'all' && 'from' in time ? 'all' : time,
     selected: selected?.kind === 'run' ? null : selected
   };
 }
 
+/** Whether it is one pass of its path: what it was called when it was chosen makes no difference. */
+function isPass(term: SpanTerm): term is PassTerm {
+  return 'path' in term && term.id !== undefined;
+}
+
 function termKey(term: SpanTerm): string {
   const key = 'tag' in term ? ['tag', term.tag] : term.path;
-  return JSON.stringify(
-    term.client === undefined ? key : [{ client: term.client }, ...key]
-  );
+  return JSON.stringify([
+    ...(term.client === undefined ? [] : [{ client: term.client }]),
+    ...(isPass(term) ? [{ id: term.id }] : []),
+    ...key
+  ]);
 }
 
 const SPAN_MATCHES = ['any', 'all', 'not'] as const;
@@ -464,7 +490,9 @@ const isStatus = (item: unknown): item is FilteredStatus =>
   item === 'ok' || item === 'failed' || item === 'lost' || item === 'cancelled';
 const isTerm = (item: unknown): item is SpanTerm =>
   isRecord(item) &&
-  (item.client === undefined || isText(item.client)) &&
+  [item.client, item.id, item.pass].every(
+    each => each === undefined || isText(each)
+  ) &&
   (isText(item.tag) || (Array.isArray(item.path) && item.path.every(isText)));
 
 function readFilter(value: unknown): Filter {

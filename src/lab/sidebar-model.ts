@@ -39,7 +39,7 @@ export class SidebarModel extends Disposing {
   private _isVisible = false;
   private _arrange: Arrange = 'path';
   private _search = '';
-  private _collapsed: ReadonlySet<string> = new Set();
+  private _turned: ReadonlySet<string> = new Set();
   private readonly _changed = new Signal<this, void>(this);
 
   constructor(private readonly _options: SidebarModel.IOptions) {
@@ -136,20 +136,21 @@ export class SidebarModel extends Disposing {
     this._changed.emit();
   }
 
-  get collapsed(): ReadonlySet<string> {
-    return this._collapsed;
+  /** Rows of the tree that are collapsed, or expanded if they are folded at first. */
+  get turned(): ReadonlySet<string> {
+    return this._turned;
   }
 
-  setCollapsed(keys: readonly string[], isCollapsed: boolean): void {
-    const next = new Set(this._collapsed);
+  setTurned(keys: readonly string[], isTurned: boolean): void {
+    const next = new Set(this._turned);
     for (const key of keys) {
-      if (isCollapsed) {
+      if (isTurned) {
         next.add(key);
       } else {
         next.delete(key);
       }
     }
-    this._collapsed = next;
+    this._turned = next;
     this._changed.emit();
   }
 

@@ -58,6 +58,11 @@ export function treeAction(
       };
     case 'Enter':
     case ' ':
+      if (row.node.term === null) {
+        return row.isExpanded === null
+          ? null
+          : { do: row.isExpanded ? 'collapse' : 'expand', keys: [focused] };
+      }
       return {
         do: 'match',
         match: event.altKey ? 'not' : event.shiftKey ? 'all' : 'any'

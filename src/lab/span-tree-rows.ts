@@ -4,6 +4,8 @@
  * If several notebooks have computed on the cluster, each is a row above its spans; else there is no such level, but in the arrangement by
  * cell, where a notebook and its cells are spans as others are. Else what they have alone is of the default.
  *
+ * What ran more than once is one row; its passes are below it, folded, the newest first.
+ *
  *   rows: flow 0 · load 1 (parent flow) · fit 2 (parent flow)     by path  flow → load, fit     by tag  flow, load, fit
  *         a.ipynb 0 · # run 1 (parent a.ipynb) · load 2 (parent # run)     by cell  a.ipynb → # run → load     by path  load, default
  */
@@ -11,6 +13,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { pathEnds } from '../base/path-ends';
 import type { SelectionModel } from '../feed/selection';
 import { formatCount } from '../panels/format';
+import { type PassName, type Passes, passesOf } from '../panels/passes';
 import type {
   SpanPath,
   SpanRow,
@@ -24,13 +27,36 @@ const ROOT = '';
 /** Of what is in no span. */
 const DEFAULT_TAG = 'default';
 
+/** Passes of one path that are shown at once; those before them are folded. */
+const NEWEST_PASSES = 10;
+
 export type Arrange = 'path' | 'tag' | 'cell';
+
+/** What a row below its span stands for: one pass, all of them, or some that it counts. */
+type PassNode =
+  | (PassName & {
+      readonly kind: 'one';
+      readonly id: string;
+      /** How long it was open, seconds; null: it still is. */
+      readonly seconds: number | null;
+    })
+  | {
+      readonly kind: 'all' | 'earlier' | 'together';
+      readonly count: number;
+    };
 
 export type SpanNode = {
   /** Unique in the tree. */
   readonly key: string;
-  readonly term: SpanTerm;
+  /** Null: no filter has just this. */
+  readonly term: SpanTerm | null;
   readonly tag: string;
+  /** Null: it is a span, with all its passes. */
+  readonly pass: PassNode | null;
+  /** How often it ran, as far as that is known. */
+  readonly passes: number;
+  /** What is inside is shown only when one opens it. */
+  readonly isFolded: boolean;
   /** All that filters may call it, or a part of it. */
   readonly paths: readonly SpanPath[];
   /** Whose it is, as filters call it; undefined: nobody's. */
@@ -112,6 +138,7 @@ export function spanTree(
       key: `client ${client}`,
       term: { path: [], client },
       tag: names.get(client)!,
+      ...ONCE,
       paths: [[]],
       client,
       isClient: true,
@@ -119,6 +146,8 @@ export function spanTree(
     };
   });
 }
+
+const ONCE = { pass: null, passes: 1, isFolded: false } as const;
 
 function asItIs(row: SpanRow): TreeRow {
   return { ...row, paths: [row.path] };
@@ -195,6 +224,7 @@ function withoutNotebook(
     rows.filter(row => row.origin === 'notebook').map(row => row.tag)
   );
   return nodes.flatMap(node =>
+    node.term !== null &&
     'path' in node.term &&
     node.term.path.length === 1 &&
     notebooks.has(node.tag)
@@ -255,22 +285,111 @@ function byPath(
   const build = (key: string): SpanNode[] => {
     const rows = rowsOf.get(key) ?? [];
     const [first] = rows;
-    return first === undefined
-      ? []
-      : [
-          {
-            ...figures(rows, result),
-            key: keyOf(key, owner),
-            term: termOf({ path: first.path }, owner),
-            tag: first.tag,
-            paths: pathsOf(rows),
-            client: owner.client,
-            isClient: false,
-            children: (childrenOf.get(key) ?? []).flatMap(build)
-          }
-        ];
+    if (first === undefined) {
+      return [];
+    }
+    const inside = (childrenOf.get(key) ?? []).flatMap(build);
+    const node: SpanNode = {
+      ...figures(rows, result),
+      key: keyOf(key, owner),
+      term: termOf({ path: first.path }, owner),
+      tag: first.tag,
+      ...ONCE,
+      paths: pathsOf(rows),
+      client: owner.client,
+      isClient: false,
+      children: inside
+    };
+    // What is in no span is written in many places, and runs again and again.
+    return [
+      first.origin === 'default'
+        ? node
+        : withPasses(node, passesOf(rows), result)
+    ];
   };
   return (childrenOf.get(ROOT) ?? []).flatMap(build);
+}
+
+/**
+ *   fit ×12                  flow ×2
+ *   ├ [14] · 10:07:31        ├ 2 passes
+ *   ├ …                      │ ├ 2 of 2 · 10:07:31
+ *   └ 2 earlier              │ └ 1 of 2 · 10:02:11
+ *                            └ load
+ */
+function withPasses(
+  node: SpanNode,
+  { count, apart, together }: Passes<TreeRow>,
+  result: SpansResult
+): SpanNode {
+  const below = (
+    key: string,
+    pass: PassNode,
+    rows: readonly SpanRow[],
+    children: readonly SpanNode[] = []
+  ): SpanNode => ({
+    ...node,
+    ...figures(rows, result),
+    ...ONCE,
+    key: `${node.key} ${key}`,
+    term: null,
+    pass,
+    isFolded: children.length > 0,
+    children
+  });
+  if (count === 1 || apart.length === 0) {
+    return { ...node, passes: count };
+  }
+  const each = apart.map(({ id, rows, opened, execution, place }) => {
+    const closed = rows.map(row => row.closed);
+    const last = closed.includes(null)
+      ? null
+      : Math.max(...closed.map(time => time ?? 0));
+    const pass = {
+      kind: 'one',
+      id,
+      opened,
+      execution,
+      place,
+      seconds: last === null ? null : last - opened
+    } as const;
+    const term =
+      node.term !== null && 'path' in node.term ? { ...node.term, id } : null;
+    return { ...below(`pass ${id}`, pass, rows), term };
+  });
+  const earlier = each.slice(NEWEST_PASSES);
+  const list = [
+    ...each.slice(0, NEWEST_PASSES),
+    ...(earlier.length === 0
+      ? []
+      : [
+          below(
+            'earlier',
+            { kind: 'earlier', count: earlier.length },
+            apart.slice(NEWEST_PASSES).flatMap(({ rows }) => rows),
+            earlier
+          )
+        ]),
+    ...(together.count === 0
+      ? []
+      : [
+          below(
+            'together',
+            { kind: 'together', count: together.count },
+            together.rows
+          )
+        ])
+  ];
+  const all = [...apart, together].flatMap(({ rows }) => rows);
+  return {
+    ...node,
+    passes: count,
+    isFolded: node.children.length === 0,
+    children:
+      node.children.length === 0
+        ? list
+        : [below('passes', { kind: 'all', count }, all, list), ...node.children]
+  };
 }
 
 /** Each tag once. A span inside another of the same tag is not added again: the outer one includes it. */
@@ -290,6 +409,7 @@ function byTag(
     key: keyOf(`tag ${tag}`, owner),
     term: termOf({ tag }, owner),
     tag,
+    ...ONCE,
     paths: [[tag]],
     client: owner.client,
     isClient: false,
@@ -342,15 +462,21 @@ export function workText(
     : trans._n('%2\u00a0task', '%2\u00a0tasks', tasks, formatCount(tasks));
 }
 
-/** The rows that are shown: not in a collapsed one; with a search, those found and the way to them, all expanded. */
+/**
+ * The rows that are shown: not in a collapsed one; with a search, those found and the way to them, all expanded.
+ *
+ * @param turned - keys of rows that are collapsed, or expanded if they are folded otherwise.
+ */
 export function visibleSpans(
   roots: readonly SpanNode[],
-  collapsed: ReadonlySet<string>,
+  turned: ReadonlySet<string>,
   search: string
 ): readonly VisibleSpan[] {
   const wanted = search.trim().toLocaleLowerCase();
   const isFound = (node: SpanNode) =>
-    wanted !== '' && node.tag.toLocaleLowerCase().includes(wanted);
+    wanted !== '' &&
+    node.pass === null &&
+    node.tag.toLocaleLowerCase().includes(wanted);
   const hasFound = (node: SpanNode): boolean =>
     isFound(node) || node.children.some(hasFound);
   const shown: VisibleSpan[] = [];
@@ -364,7 +490,8 @@ export function visibleSpans(
         continue;
       }
       const isLeaf = node.children.length === 0;
-      const isExpanded = wanted !== '' || !collapsed.has(node.key);
+      const isExpanded =
+        wanted !== '' || turned.has(node.key) === node.isFolded;
       shown.push({
         node,
         level,
@@ -382,7 +509,11 @@ export function visibleSpans(
 }
 
 export function countSpans(roots: readonly SpanNode[]): number {
-  return roots.reduce((sum, node) => sum + 1 + countSpans(node.children), 0);
+  return roots.reduce(
+    (sum, node) =>
+      sum + (node.pass === null ? 1 + countSpans(node.children) : 0),
+    0
+  );
 }
 
 /** How the filter touches a row: left out by a `not`, or outside every `any`, or neither. */
@@ -404,6 +535,9 @@ function covers(term: SpanTerm, node: SpanNode): boolean {
   if (term.client !== undefined && term.client !== node.client) {
     return false;
   }
+  if ('path' in term && term.id !== undefined) {
+    return node.pass?.kind === 'one' && node.pass.id === term.id;
+  }
   return node.paths.some(path =>
     'tag' in term ? path.includes(term.tag) : beginsWith(path, term.path)
   );
@@ -420,9 +554,17 @@ function touches(term: SpanTerm, node: SpanNode): boolean {
   return (
     covers(term, node) ||
     ('path' in term &&
+      node.pass?.kind !== 'one' &&
+      node.term !== null &&
       'path' in node.term &&
       (term.client ?? node.client) === node.client &&
-      node.paths.some(path => beginsWith(term.path, path))) ||
+      node.paths.some(
+        path =>
+          beginsWith(term.path, path) ||
+          // (a span within is in some pass)
+          (term.id !== undefined && beginsWith(path, term.path))
+      )) ||
+    (node.term === null && node.children.some(child => touches(term, child))) ||
     ('tag' in term && node.children.some(child => touches(term, child)))
   );
 }

@@ -4,6 +4,8 @@ import { caretDownEmptyIcon, notebookIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { SelectionModel, SpanMatch } from '../feed/selection';
 import { formatCount, formatDuration, formatShare } from '../panels/format';
+import { passText } from '../panels/passes';
+import type { SpanTerm } from '../wire/panel-link';
 import { treeAction } from './span-tree-keys';
 import {
   sharedBeginnings,
@@ -17,6 +19,8 @@ type SpanTreeProps = {
   readonly rows: readonly VisibleSpan[];
   readonly search: string;
   readonly selection: SelectionModel;
+  /** Of the cluster, by the wall clock, seconds. */
+  readonly startedAt: number;
   readonly trans: TranslationBundle;
   setCollapsed(keys: readonly string[], isCollapsed: boolean): void;
 };
@@ -54,8 +58,9 @@ export function SpanTree(props: SpanTreeProps): JSX.Element {
       focus(action.key);
     } else if (action.do === 'match') {
       const row = rows.find(({ node }) => node.key === key);
-      if (row) {
-        selection.toggleSpan(row.node.term, action.match);
+      const term = row && termOf(row.node, props);
+      if (term) {
+        selection.toggleSpan(term, action.match);
       }
     } else {
       props.setCollapsed(action.keys, action.do === 'collapse');
@@ -64,12 +69,14 @@ export function SpanTree(props: SpanTreeProps): JSX.Element {
 
   const branch = (parentKey: string | null): React.ReactNode => {
     const siblings = rows.filter(row => row.parentKey === parentKey);
-    const shared = sharedBeginnings(siblings.map(({ node }) => node.tag));
+    const shared = sharedBeginnings(
+      siblings.flatMap(({ node }) => (node.pass === null ? [node.tag] : []))
+    );
     return siblings.map(row => (
       <TreeItem
         key={row.node.key}
         row={row}
-        shared={shared.get(row.node.tag) ?? 0}
+        shared={row.node.pass === null ? (shared.get(row.node.tag) ?? 0) : 0}
         isTabStop={row.node.key === tabKey}
         inside={rowsInside(rows, row)}
         onFocus={() => setFocused(row.node.key)}
@@ -110,26 +117,35 @@ function TreeItem(
 ): JSX.Element {
   const { row, selection, trans } = props;
   const { node } = row;
-  const match = selection.matchOf(node.term);
+  const name = nameOf(node, props);
+  const term = termOf(node, props);
+  const match = term === null ? null : selection.matchOf(term);
   const where = standing(node, selection.filter);
+  const turn = () => {
+    if (row.isExpanded !== null) {
+      props.setCollapsed([node.key], row.isExpanded);
+    }
+  };
   const onClick = (event: React.MouseEvent<HTMLElement>) => {
     // The chips of the first click moved the rows: the second of a double click would hit another one.
     if (event.detail > 1) {
       return;
     }
     event.currentTarget.parentElement?.focus();
-    if (event.altKey) {
-      selection.toggleSpan(node.term, 'not');
+    if (term === null) {
+      turn();
+    } else if (event.altKey) {
+      selection.toggleSpan(term, 'not');
     } else if (event.shiftKey || event.ctrlKey || event.metaKey) {
-      selection.toggleSpan(node.term, 'any');
+      selection.toggleSpan(term, 'any');
     } else {
-      selection.pickSpan(node.term);
+      selection.pickSpan(term);
     }
   };
   return (
     <li
       role="treeitem"
-      aria-label={node.tag}
+      aria-label={name}
       aria-description={description(node, trans)}
       aria-level={row.level + 1}
       aria-expanded={row.isExpanded ?? undefined}
@@ -146,7 +162,7 @@ function TreeItem(
       <div
         className={`sw-span-tree-row${where === 'outside' ? ' sw-is-dimmed' : ''}${where === 'excluded' ? ' sw-is-excluded' : ''}`}
         style={{ '--sw-level': row.level } as React.CSSProperties}
-        title={`${node.isClient ? node.client : node.tag}\n${description(node, trans)}`}
+        title={`${node.isClient ? node.client : name}\n${description(node, trans)}`}
         onClick={onClick}
       >
         <span
@@ -155,7 +171,7 @@ function TreeItem(
           onClick={event => {
             if (row.isExpanded !== null) {
               event.stopPropagation();
-              props.setCollapsed([node.key], row.isExpanded);
+              turn();
             }
           }}
         >
@@ -168,9 +184,11 @@ function TreeItem(
             aria-hidden="true"
           />
         )}
-        <span className="sw-span-tree-tag">
+        <span
+          className={`sw-span-tree-tag${node.pass === null ? '' : ' sw-span-tree-pass'}`}
+        >
           {row.isFound || props.shared === 0 ? (
-            <Marked text={node.tag} search={row.isFound ? props.search : ''} />
+            <Marked text={name} search={row.isFound ? props.search : ''} />
           ) : (
             <>
               <span className="sw-span-tree-shared">
@@ -182,6 +200,11 @@ function TreeItem(
             </>
           )}
         </span>
+        {node.passes > 1 && (
+          <span className="sw-span-tree-passes" aria-hidden="true">
+            ×{formatCount(node.passes)}
+          </span>
+        )}
         {node.running > 0 && (
           // (its words are in the row's description)
           <span className="sw-span-tree-running" aria-hidden="true" />
@@ -191,7 +214,9 @@ function TreeItem(
             {match}
           </span>
         )}
-        <MatchButtons {...props} match={match} />
+        {term !== null && (
+          <MatchButtons {...props} name={name} term={term} match={match} />
+        )}
         <span className="sw-span-tree-share" aria-hidden="true">
           <span style={{ width: `${Math.min(100, 100 * node.share)}%` }} />
         </span>
@@ -233,16 +258,16 @@ function Work(props: {
 
 function MatchButtons(
   props: SpanTreeProps & {
-    readonly row: VisibleSpan;
+    readonly name: string;
+    readonly term: SpanTerm;
     readonly match: SpanMatch | null;
   }
 ): JSX.Element {
-  const { node } = props.row;
   return (
     <span
       className="sw-span-tree-buttons"
       role="group"
-      aria-label={props.trans.__('Match %1', node.tag)}
+      aria-label={props.trans.__('Match %1', props.name)}
     >
       {(['any', 'all', 'not'] as const).map(match => (
         <button
@@ -252,7 +277,7 @@ function MatchButtons(
           aria-pressed={props.match === match}
           onClick={event => {
             event.stopPropagation();
-            props.selection.toggleSpan(node.term, match);
+            props.selection.toggleSpan(props.term, match);
           }}
         >
           {match}
@@ -260,6 +285,46 @@ function MatchButtons(
       ))}
     </span>
   );
+}
+
+type Naming = Pick<SpanTreeProps, 'startedAt' | 'trans'>;
+
+function nameOf(node: SpanNode, { startedAt, trans }: Naming): string {
+  const { pass } = node;
+  switch (pass?.kind) {
+    case undefined:
+      return node.tag;
+    case 'one':
+      return passText(pass, startedAt, trans);
+    case 'all':
+      return passesText(pass.count, trans);
+    case 'earlier':
+      return trans._n(
+        '%2\u00a0earlier pass',
+        '%2\u00a0earlier passes',
+        pass.count,
+        formatCount(pass.count)
+      );
+    case 'together':
+      return trans._n(
+        '%2\u00a0pass, not told apart',
+        '%2\u00a0passes, counted together',
+        pass.count,
+        formatCount(pass.count)
+      );
+  }
+}
+
+/** What a filter is called is what its row was called. */
+function termOf(node: SpanNode, naming: Naming): SpanTerm | null {
+  const { term, pass } = node;
+  return term !== null && 'path' in term && pass !== null
+    ? { ...term, pass: nameOf(node, naming) }
+    : term;
+}
+
+function passesText(count: number, trans: TranslationBundle): string {
+  return trans._n('%2\u00a0pass', '%2\u00a0passes', count, formatCount(count));
 }
 
 /** Rows follow one another depth first: those inside are the deeper ones right after it. */
@@ -301,6 +366,17 @@ function description(node: SpanNode, trans: TranslationBundle): string {
     ),
     workText(node, trans)
   ];
+  if (node.passes > 1) {
+    parts.push(passesText(node.passes, trans));
+  }
+  if (node.pass?.kind === 'one') {
+    const { seconds } = node.pass;
+    parts.push(
+      seconds === null
+        ? trans.__('still open')
+        : trans.__('open for %1', formatDuration(seconds))
+    );
+  }
   if (node.running > 0) {
     parts.push(trans.__('%1 running', formatCount(node.running)));
   }

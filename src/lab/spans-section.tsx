@@ -23,15 +23,15 @@ export function SpansSection(props: {
 }): JSX.Element {
   const { model, trans } = props;
   const { selection } = model.context;
-  const { spans, arrange, search, collapsed } = model;
+  const { spans, arrange, search, turned } = model;
   const tree = React.useMemo(
     () => (spans === null ? [] : spanTree(spans, arrange)),
     [spans, arrange]
   );
   const byCell = spans !== null && hasCells(spans);
   const rows = React.useMemo(
-    () => visibleSpans(tree, collapsed, search),
-    [tree, collapsed, search]
+    () => visibleSpans(tree, turned, search),
+    [tree, turned, search]
   );
   const box = React.useRef<HTMLDivElement>(null);
   // The chip that was clicked goes, and the focus stays here: Ctrl Z brings it back.
@@ -89,10 +89,21 @@ export function SpansSection(props: {
             rows={rows}
             search={search}
             selection={selection}
+            startedAt={model.cluster?.startedAt ?? 0}
             trans={trans}
-            setCollapsed={(keys, isCollapsed) =>
-              model.setCollapsed(keys, isCollapsed)
-            }
+            setCollapsed={(keys, isCollapsed) => {
+              const folded = new Set(
+                rows.flatMap(({ node }) => (node.isFolded ? [node.key] : []))
+              );
+              model.setTurned(
+                keys.filter(key => folded.has(key)),
+                !isCollapsed
+              );
+              model.setTurned(
+                keys.filter(key => !folded.has(key)),
+                isCollapsed
+              );
+            }}
           />
         )}
         <div className={rows.length > 0 ? 'sw-spans-foot' : 'sw-spans-note'}>

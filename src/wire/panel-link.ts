@@ -38,10 +38,12 @@ import {
 const path = v.array(text);
 /** Whose: the path of a notebook, or the name of another program; left out: anybody's. With it the path may be empty: all that is its. */
 const client = v.optional(text);
-/** Only the span of this id: what `with span(…) as id` gave a program, or the `id` of a row. Panels do not use it. */
+/** Only the span of this id: what `with span(…) as id` gave a program, or the `id` of a row. Ids are of one log. */
 const id = v.optional(text);
+/** What panels call the span of that id among those of its path, as "[7] · 14:03:12". The observer makes nothing of it. */
+const pass = v.optional(text);
 const term = v.union([
-  v.object({ path, client, id }),
+  v.object({ path, client, id, pass }),
   v.object({ tag: text, client })
 ]);
 const terms = v.optional(v.array(term));
@@ -366,6 +368,16 @@ export type SpanRow = {
   readonly closed: number | null;
   readonly firstStart: number | null;
   readonly lastStop: number | null;
+  /** Results that were asked for in the subtree, and had been computed, or submitted, before. Left out: none, or by an observer of before. */
+  readonly reused?: number;
+  /** Of the pass: a filter by it has this pass alone. Left out: nobody opened the span by name, or an older program did. */
+  readonly id?: string;
+  /** How many other passes of its path are counted in the row, because there are many, without `all`. Left out: none. */
+  readonly others?: number;
+  /** Of a cell: the number that Jupyter showed beside it as it ran. Left out: it is not known, or the row has several. */
+  readonly execution?: number;
+  /** Of a cell: its id in the notebook, which it keeps when it is edited. Left out: it is not known. */
+  readonly cell?: string;
 };
 /** Figures of the subtree, unless they begin with `own`. */
 export type FullSpanRow = SpanRow & {

@@ -41,6 +41,42 @@ with span("sea"):
     await takePicture(lab.page, info.outputPath('by-cell.png'));
   });
 
+  await test.step('each run of a cell is told apart, and chosen by itself', async () => {
+    const passes = lab.sidebar.tree.getByRole('treeitem', {
+      name: /^\[\d+\] · \d\d:\d\d:\d\d$/u
+    });
+    await expect(span('# the rowers')).toContainText('×2');
+    await expect(passes).toHaveCount(0);
+    await span('# the rowers').press('ArrowRight');
+    await expect(passes).toHaveCount(2);
+    const numbers = await passes.evaluateAll(items =>
+      items.map(item => Number.parseInt(item.ariaLabel!.slice(1)))
+    );
+    // Beside the cell stands [4]: the runs were [1] to [4], the second and the last of this cell.
+    const prompt = notebook.cell(1).locator('.jp-InputPrompt').first();
+    await expect(prompt).toHaveText('[4]:');
+    expect(numbers).toEqual([4, 2]);
+    const newest = passes.first();
+    await newest.locator('.sw-span-tree-tag').click();
+    await expect(newest).toHaveAttribute('aria-selected', 'true');
+    await expect(passes.last()).toHaveAttribute('aria-selected', 'false');
+    await lab.sidebar.item('Task Stream').click();
+    const stream = lab.panel('Task Stream', CLUSTER);
+    await expect(stream.chips).toContainText('# the rowers › [4] · ');
+    await expect(stream.region.locator('.sw-chips-honoured')).toHaveText(
+      'exact'
+    );
+    await expect(
+      stream.region.getByRole('list', { name: 'Legend' })
+    ).toHaveText(/row/u);
+    await takePicture(lab.page, info.outputPath('passes-light.png'));
+    await lab.setTheme('JupyterLab Dark');
+    await takePicture(lab.page, info.outputPath('passes-dark.png'));
+    await lab.setTheme('JupyterLab Light');
+    await newest.locator('.sw-span-tree-tag').click();
+    await expect(newest).toHaveAttribute('aria-selected', 'false');
+  });
+
   await test.step('as wide as JupyterLab opens it, words are whole and buttons in one line', async () => {
     const { root } = lab.sidebar;
     for (const width of [250, 279, 288]) {

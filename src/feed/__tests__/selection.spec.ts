@@ -170,7 +170,12 @@ describe('SelectionModel', () => {
   const terms = fc.uniqueArray(
     fc.oneof(
       fc.record({ tag: fc.string() }),
-      fc.record({ path: fc.array(fc.string(), { maxLength: 3 }) })
+      fc.record({ path: fc.array(fc.string(), { maxLength: 3 }) }),
+      fc.record({
+        path: fc.array(fc.string(), { maxLength: 3 }),
+        id: fc.uuid(),
+        pass: fc.string()
+      })
     ),
     { minLength: 1, maxLength: 3, selector: term => JSON.stringify(term) }
   );

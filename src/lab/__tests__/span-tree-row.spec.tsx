@@ -27,6 +27,7 @@ it('keeps its number whole beside what it counts, and has the full name in its t
         rows={visibleSpans(spanTree(spans, 'path'), new Set(), '')}
         search=""
         selection={new SelectionModel()}
+        startedAt={0}
         trans={nullTranslator.load('spanwise')}
         setCollapsed={() => undefined}
       />

@@ -69,6 +69,7 @@ describe('while a task of a span runs', () => {
           rows={visibleSpans(spanTree(after(20), 'path'), new Set(), '')}
           search=""
           selection={new SelectionModel()}
+          startedAt={0}
           trans={nullTranslator.load('spanwise')}
           setCollapsed={() => undefined}
         />

@@ -106,12 +106,12 @@ describe('the span tree', () => {
     expect(loads.map(({ term }) => term)).toEqual(
       clients.map(client => ({ path: ['load'], client }))
     );
-    const byBob = { spans: { any: [ofBob.term] } };
+    const byBob = { spans: { any: [ofBob.term!] } };
     expect(loads.map(node => standing(node, byBob))).toEqual([
       'outside',
       'inside'
     ]);
-    const byLoad = { spans: { any: [loads[1]!.term] } };
+    const byLoad = { spans: { any: [loads[1]!.term!] } };
     expect(tree.map(node => standing(node, byLoad))).toEqual([
       'outside',
       'inside'
@@ -216,7 +216,7 @@ describe('the span tree', () => {
         spanTree(notebook(0), 'path'),
         spanTree(notebook(0), 'cell')
       ];
-      const fit = { spans: { any: [find(byCell, 'a.ipynb', '# fit').term] } };
+      const fit = { spans: { any: [find(byCell, 'a.ipynb', '# fit').term!] } };
       expect(byPath.map(node => standing(node, fit))).toEqual([
         'inside',
         'inside',

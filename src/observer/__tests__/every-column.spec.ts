@@ -431,7 +431,13 @@ function expectedSpans(facts: ClusterFacts, isFull = false): Fields[] {
         joined: 0
       };
     };
+    const reused = sum(
+      ids,
+      id => all.find(each => each.id === id)?.reused ?? 0
+    );
     return {
+      ...(!isFull && span.uuid !== '' && { id: span.uuid }),
+      ...(reused > 0 && { reused }),
       ...(isFull && full()),
       span: span.id,
       // In the order of the rows that name them; nobody is client 0.

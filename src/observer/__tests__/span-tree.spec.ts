@@ -25,7 +25,8 @@ const walked = (tree: SpanTree, id: number): number[] => {
 describe('the tree of spans', () => {
   it('keeps every fact of a row', () => {
     const tree = new SpanTree();
-    tree.set(rowOf(1, 0));
+    const code = JSON.stringify([{ filename: 'In [7]', cell: 'c0ffee' }]);
+    tree.set({ ...rowOf(1, 0), code });
     expect(tree.get(span(1))).toEqual({
       span: 1,
       number: 1,
@@ -39,7 +40,8 @@ describe('the tree of spans', () => {
       closed: NaN,
       uuid: '',
       reused: 0,
-      joined: 0
+      joined: 0,
+      cellRun: { execution: 7, cell: 'c0ffee' }
     });
     tree.set({ ...rowOf(1, 0), origin: 99, closed: 20 });
     expect(tree.get(span(1))).toMatchObject({ origin: 'user', closed: 20 });

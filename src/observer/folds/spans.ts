@@ -203,6 +203,8 @@ type SpanAccount = {
   readonly numbers: ReadonlyMap<SpanId, number>;
   readonly own: ReadonlyMap<SpanId, SpanSums>;
   readonly total: ReadonlyMap<SpanId, SpanSums>;
+  /** How many other passes are in a span's sums because they are not shown. */
+  readonly others?: ReadonlyMap<SpanId, number>;
 };
 
 type PagedAccount = SpanAccount & {
@@ -318,7 +320,10 @@ export function* spanRows(
       rows.push(defaultRow(moment, ownDefault));
     }
     for (const span of shown.order) {
-      rows.push(describedRow(span, shown, clients));
+      rows.push({
+        ...describedRow(span, shown, clients),
+        ...passOf(span, shown.others?.get(span.span) ?? 0)
+      });
     }
   } else {
     const { order } = account;
@@ -396,12 +401,12 @@ function ownSums(
       sums.inferred = log.figures.inferred(span);
       sums.firstStart = log.figures.firstStart(span);
       sums.lastStop = log.figures.lastStop(span);
+      sums.reused = log.spans.reusedOf(span);
       if (isFull) {
         sums.enqueued = log.figures.enqueued(span);
         sums.nbytes = log.figures.nbytes(span);
         sums.submitted = log.figures.tasks(span);
         sums.joined = log.spans.get(span)?.joined ?? 0;
-        sums.reused = log.spans.reusedOf(span);
       }
       own.set(span, sums);
     }
@@ -497,13 +502,15 @@ function shownSpans(account: SpanAccount): SpanAccount {
   }
   const place = new Map<SpanId, SpanId>();
   const sums = new Map<SpanId, SpanSums>();
+  const others = new Map<SpanId, number>();
   for (const span of order) {
     const above =
       span.parent === null ? null : (place.get(span.parent) ?? null);
-    const at = shown.has(span)
-      ? span.span
-      : (firstOf.get(called(span, above)) ?? above ?? DEFAULT_SPAN);
-    place.set(span.span, at);
+    const twin = shown.has(span) ? span.span : firstOf.get(called(span, above));
+    if (twin !== undefined && twin !== span.span) {
+      others.set(twin, (others.get(twin) ?? 0) + 1 + span.joined);
+    }
+    place.set(span.span, twin ?? above ?? DEFAULT_SPAN);
   }
   for (const [span, mine] of own) {
     const at = place.get(span) ?? span;
@@ -511,10 +518,26 @@ function shownSpans(account: SpanAccount): SpanAccount {
     into.add(mine);
     sums.set(at, into);
   }
-  return accountOf(
-    order.filter(span => shown.has(span)),
-    sums
-  );
+  const rows = order.filter(span => shown.has(span));
+  return { ...accountOf(rows, sums), others };
+}
+
+/**
+ * What tells a row from others of its path.
+ *
+ * @param unshown - how many other passes are counted in it beside those that have been folded.
+ */
+function passOf(
+  { uuid, joined, cellRun: { execution, cell } }: Span,
+  unshown: number
+): Pick<SpanRow, 'id' | 'others' | 'execution' | 'cell'> {
+  const others = joined + unshown;
+  return {
+    ...(uuid !== '' && { id: uuid }),
+    ...(others > 0 && { others }),
+    ...(execution > 0 && others === 0 && { execution }),
+    ...(cell !== '' && { cell })
+  };
 }
 
 function describedRow(
@@ -602,7 +625,15 @@ function figures(
   own: SpanSums
 ): Omit<
   SpanRow,
-  'span' | 'client' | 'parent' | 'path' | 'tag' | 'origin' | 'opened' | 'closed'
+  | 'span'
+  | 'client'
+  | 'parent'
+  | 'path'
+  | 'tag'
+  | 'origin'
+  | 'opened'
+  | 'closed'
+  | keyof ReturnType<typeof passOf>
 > {
   const allUnknown = total.unknownNanoseconds > 0 && total.cpuNanoseconds === 0;
   return {
@@ -620,6 +651,7 @@ function figures(
     exact: total.exact,
     inferred: total.inferred,
     firstStart: Number.isFinite(total.firstStart) ? total.firstStart : null,
-    lastStop: Number.isFinite(total.lastStop) ? total.lastStop : null
+    lastStop: Number.isFinite(total.lastStop) ? total.lastStop : null,
+    ...(total.reused > 0 && { reused: total.reused })
   };
 }

@@ -2,6 +2,7 @@ import { NumberSet } from '../../base/number-set';
 import { SpanOrigin, type WordOf, wordsOf } from '../../records/enumerations';
 import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
 import type { SpanPath } from '../../wire/panel-link';
+import { type CellRun, NO_CELL, readCellRun } from './cell-run';
 
 const ORIGINS = wordsOf(SpanOrigin);
 
@@ -30,6 +31,8 @@ export type Span = {
   readonly reused: number;
   /** How many other spans are counted in it: later ones that have joined it, and finished ones that were folded into it. */
   readonly joined: number;
+  /** Of a cell: which one it is, and what Jupyter counted as it ran. */
+  readonly cellRun: CellRun;
 };
 
 /** Characters of the callers' code that are kept, of one span and of all. */
@@ -187,7 +190,11 @@ export class SpanTree {
       closed: row.closed,
       uuid,
       reused: Math.max(row.reused ?? 0, before?.reused ?? 0),
-      joined: (before?.joined ?? 0) + (isJoined ? 1 : 0)
+      joined: (before?.joined ?? 0) + (isJoined ? 1 : 0),
+      cellRun:
+        origin === 'cell' && row.code
+          ? readCellRun(row.code)
+          : (before?.cellRun ?? NO_CELL)
     });
     this._keepCode(row.span, row.code ?? '');
     this._version++;
