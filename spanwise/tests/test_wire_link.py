@@ -11,7 +11,7 @@ from spanwise.tests.processes import wait_until
 from spanwise.wire import addresses
 from spanwise.wire import link as wire_link
 from spanwise.wire.door import listen
-from spanwise.wire.errors import HandshakeRefused, LinkClosed, RefusedThere
+from spanwise.wire.errors import HandshakeRefused, LinkClosed, RefusedHere, RefusedThere
 from spanwise.wire.frame import Message
 from spanwise.wire.handshake import new_secret
 from spanwise.wire.link import Link, dial
@@ -233,6 +233,25 @@ def test_who_does_not_read_is_refused_all_the_same(door, monkeypatch):
     calling.refuse("unlucky", "Not you.")
     writing.join(LIMIT)
     assert calling.closed and ended == ["Not you."]
+
+
+def test_who_writes_to_one_that_was_refused_and_has_closed_is_told_why(ends, monkeypatch):
+    """A worker ends with its first thread that fails: one told of no refusal ended it as usual."""
+    down, up = ends
+    told = []
+
+    def write_meanwhile():
+        with pytest.raises(RefusedThere, match="Not you"):
+            down.read()
+        assert down.closed
+        with pytest.raises(LinkClosed) as ended:
+            up.send("get", {"request": 1}, {"ids": []})
+        told.append((type(ended.value), str(ended.value)))
+
+    monkeypatch.setattr(up, "_wait_for_the_writer", write_meanwhile)
+    up.refuse("unlucky", "Not you.")
+    assert up.closed
+    assert told == [(RefusedHere, "Not you.")]
 
 
 def test_wrong_secret_is_refused_by_the_caller_first(door):

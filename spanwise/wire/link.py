@@ -442,13 +442,14 @@ class Link:
 
     def refuse(self, code: str, sentence: str) -> None:
         """Say why, and close."""
+        # First: the other side may close as soon as it has read this, and who writes then is told.
+        self._refusal = sentence
         try:
             self._write(encode(self._outgoing["refused"], {"code": code, "sentence": sentence}))
             self._wait_for_the_writer()
         except LinkClosed:
             return  # nobody is left to be told
         finally:
-            self._refusal = sentence
             self.close()
 
     def _wait_for_the_writer(self) -> None:
