@@ -137,6 +137,8 @@ class LiedToWorker:
         self.link.close()
         self.thread.join(LIMIT_SECONDS)
         assert not self.thread.is_alive()
+        # A worker's process takes it along when it ends; here each is one of thousands.
+        self.worker._process.close()
 
 
 def frames_to_worker(chance: Random) -> DrawnFrames:
