@@ -9,6 +9,9 @@ import, and most tests need neither for much longer::
 
 It waits because one that has ended is no process any more, of which the test could have a handle.
 
+Nobody ends them when the tests are killed: they end with the template, and that with the process of
+the tests, however it ends.
+
 A program's arguments, folder, variables and output are its own, as if an interpreter had started
 it; what the template had read of its variables is read again. What an interpreter reads when it
 begins is the template's: texts hash alike in all its programs.
@@ -63,7 +66,10 @@ def become(asked):
     sys.argv = asked["arguments"]
     runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
 """
+#: Linux ends a fork with the template (prctl's PR_SET_PDEATHSIG).
 _SERVE = """
+import ctypes
+template = os.getpid()
 for line in sys.stdin.buffer:
     asked = json.loads(line)
     assert threading.active_count() == 1, threading.enumerate()
@@ -76,8 +82,11 @@ for line in sys.stdin.buffer:
         os.close(goes_on)
         continue
     os.close(goes_on)
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     os.read(waits, 1)
     os.close(waits)
+    if os.getppid() != template:
+        break
     out = os.open(asked["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     os.dup2(out, 1)
     os.dup2(out, 2)

@@ -49,6 +49,14 @@ def pids_of(client: Any) -> list[int]:
     return [row["pid"] for row in client.scheduler_info()["workers"].values()]
 
 
+def is_gone(process: psutil.Process) -> bool:
+    """Whether it has ended, were it that nobody has asked for its exit code yet."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
 def wait_until(what: str, condition: Callable[[], T], limit: float = LIMIT_SECONDS) -> T:
     """Wait until ``condition`` gives something true, and return that.
 

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from spanwise.tests import forked_kernels
-from spanwise.tests.processes import wait_until
+from spanwise.tests.processes import is_gone, wait_until
 
 pytest.importorskip("ipykernel")
 
@@ -30,13 +30,6 @@ kernel = forked_kernels._forked(["-f", sys.argv[1]], dict(os.environ), None)
 print(json.dumps([forked_kernels._template.pid, kernel.pid]), flush=True)
 time.sleep(600)
 """
-
-
-def _is_gone(process: psutil.Process) -> bool:
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 @pytest.fixture
@@ -61,10 +54,10 @@ def test_template_and_kernels_end_when_killed(tmp_path: Path, killed: str) -> No
             wait_until("the kernel has begun", connection.exists)
             if killed == "the tests":
                 holder.kill()
-                wait_until("the template ends", lambda: _is_gone(template))
+                wait_until("the template ends", lambda: is_gone(template))
             else:
                 template.kill()
-            wait_until("the kernel ends", lambda: _is_gone(kernel))
+            wait_until("the kernel ends", lambda: is_gone(kernel))
             for each in (template, kernel):
                 with suppress(ChildProcessError):
                     os.waitpid(each.pid, os.WNOHANG)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from spanwise.tests.forked_programs import Template
-from spanwise.tests.processes import wait_until
+from spanwise.tests.processes import is_gone, wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
@@ -67,6 +70,39 @@ def test_a_start_that_is_interrupted_leaves_no_template(
         patch.setattr("select.select", interrupted)
         template.start("json.tool", out=tmp_path / "out", folder=tmp_path, variables={})
     assert not template.lives
+
+
+_HOLDER = """
+import sys, time
+from pathlib import Path
+from spanwise.tests.forked_programs import Template
+folder = Path(sys.argv[1])
+template = Template(sys.executable, "json")
+program = template.start("rests", out=folder / "out", folder=folder, variables={})
+print(template._process.pid, program.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("killed", ["the tests", "the template"])
+def test_template_and_programs_end_when_killed(tmp_path: Path, killed: str) -> None:
+    (tmp_path / "rests.py").write_text("import time\nprint('begun', flush=True)\ntime.sleep(600)\n")
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        template, program = (psutil.Process(int(pid)) for pid in holder.stdout.readline().split())
+        try:
+            wait_until("it has begun", lambda: _line(tmp_path / "out") == "begun")
+            (holder if killed == "the tests" else template).kill()
+            wait_until("the program ends", lambda: is_gone(program))
+            wait_until("the template ends", lambda: is_gone(template))
+        finally:
+            holder.kill()
+            with suppress(psutil.NoSuchProcess):
+                program.kill()
 
 
 def test_what_programs_have_of_jupyter_waits_for_no_grammar_of_addresses(tmp_path: Path) -> None:
