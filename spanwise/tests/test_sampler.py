@@ -371,6 +371,44 @@ def test_what_has_no_frame_is_seen_at_each_look(monkeypatch, code):
     assert found == {"abs": 4, "worked": 2}
 
 
+def test_a_stack_is_looked_up_only_where_it_is_another_than_before(monkeypatch):
+    """Another one may consist of equal code: of a module that was copied."""
+    executor = FakeExecutor((A, None))
+    sampler = sampler_of(executor)
+    executor.busy_since = executor.began = 100.0
+    here, copied, inner = (
+        compile(text, file, "exec")
+        for text, file in (("x = 1", "here.py"), ("x = 1", "copied.py"), ("y = 2", "inner.py"))
+    )
+    assert here == copied and here is not copied
+    looked_up: list[int] = []
+    stack_of = sampler.stacks.stack_of
+    monkeypatch.setattr(
+        sampler.stacks, "stack_of", lambda *args: looked_up.append(1) or stack_of(*args)
+    )
+    ident = threading.get_ident()
+    stacks = [[here], [here], [copied], [copied], [here], [inner, here], [here]]
+    for number, codes in enumerate(stacks):
+        frame = None
+        for code in reversed(codes):
+            frame = SimpleNamespace(f_code=code, f_back=frame)
+        monkeypatch.setattr(sys, "_current_frames", lambda frame=frame: {ident: frame})
+        # (a thread that has run is seen anew)
+        sampler._lanes[0].clock = SimpleNamespace(read=lambda number=number: number * INTERVAL)
+        look(sampler, 100.0 + (number + 1) * INTERVAL, INTERVAL)
+    rows = sampler.rows()
+    told, frames = sampler.stacks.rows()
+    names = executor.names.announcement()["names"]
+    file_of = {number: names[file & ~OWN] for number, _, file, _ in frames}
+    of_stack = {stack: (parent, file_of[frame]) for stack, parent, frame in told}
+    found: Counter[tuple[bool, str]] = Counter()
+    for *_, stack, _, n in rows:
+        parent, file = of_stack[stack]
+        found[parent == NONE_U32, file] += n
+    assert found == {(True, "here.py"): 4, (True, "copied.py"): 2, (False, "inner.py"): 1}
+    assert len(looked_up) == 5
+
+
 def worked() -> None:
     """What a task called."""
 
