@@ -154,7 +154,7 @@ PARTS = {
     "metered": Part(
         "blocks and tasks that measure themselves, against distributed's context_meter",
         "benchmarks.metered",
-        ("--blocks", "2000", "--tasks", "500", "--rounds", "1"),
+        ("--blocks", "2000", "--tasks", "500", "--rounds", "1", "--pairs", "1"),
         limits=2,
     ),
     "beside-distributed": Part(
