@@ -6,11 +6,15 @@ const ROUNDS = 3;
 const FIRST_COME = 24;
 /** From this share of all thread time a function matters: below it, its bar is a line. */
 const NOTABLE_SHARE = 0.005;
+/** A late function takes the slot of one that is lighter by this factor, so that two of about one weight do not take it from each other in turns. */
+const HEAVIER = 2;
+/** Late functions whose weight is known. */
+const MOST_LATE = 4096;
 /** 5 and 12 have no common divisor: stepping by 5 visits every slot. */
 export const STEP = 5;
 
-export type Slot = { readonly slot: number; readonly round: number };
-/** From the 37th function on: grey, with the label "other". */
+type Slot = { readonly slot: number; readonly round: number };
+/** Of all others: grey, with the label "other". */
 export const OTHER_SLOT: Slot = { slot: -1, round: 0 };
 
 const encoder = new TextEncoder();
@@ -30,9 +34,16 @@ export function fnv1a32(text: string): number {
  *
  *     "inc" → 7           slot 7, round 0
  *     "add" → 7 (taken)   slot 0, round 0        (7 + 5) mod 12
+ *
+ * Late functions get the third dozen by their seconds: the first that have a notable share of the thread time, each until one needs it that
+ * has much more. That, too, depends on the log alone, and not on when or what somebody asked.
  */
 export class FunctionSlots {
   private readonly _slots = new Map<string, Slot>();
+  /** Seconds of late functions, in any unit; of no more than {@link MOST_LATE}. */
+  private readonly _weights = new Map<string, number>();
+  /** Whether slots of the third dozen have been given: then only who has got heavier may get one. */
+  private _hasGiven = false;
 
   /** The slot of a name; a name that is new takes one. */
   assign(name: string): Slot {
@@ -61,34 +72,77 @@ export class FunctionSlots {
 
   /** A name appears in the log: it takes a slot while there are slots for first comers. */
   meet(name: string): void {
-    if (this._slots.size < FIRST_COME) {
+    if (!this.hasLateOnes) {
       this.assign(name);
     }
   }
 
-  has(name: string): boolean {
-    return this._slots.has(name);
-  }
-
-  /** The slots of first comers are taken, and late ones may get one of the others. */
+  /** The slots of first comers are taken: whoever comes is late. */
   get hasLateOnes(): boolean {
-    const { size } = this._slots;
-    return size >= FIRST_COME && size < ROUNDS * SLOTS;
+    return this._slots.size >= FIRST_COME;
   }
 
   /**
-   * Late functions with a notable share of the thread time take a slot of the third dozen now, the largest first, and keep it: many small
-   * functions must not turn the one that matters grey.
+   * Functions ran for longer.
+   *
+   * @param more - by name: by how much; those of first comers do not count.
+   * @param whole - the thread time of all functions, in the same unit.
    */
-  meetLate(shares: ReadonlyMap<string, number>): void {
-    [...shares]
-      .filter(([, share]) => share >= NOTABLE_SHARE)
-      .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
-      .forEach(([name]) => this.assign(name));
+  weigh(more: ReadonlyMap<string, number>, whole: number): void {
+    const late = [...more.keys()].filter(name => !this._isFirstComer(name));
+    for (const name of late) {
+      this._weights.set(name, this._weight(name) + more.get(name)!);
+    }
+    if (this.hasLateOnes) {
+      // The largest first: many small functions must not turn the one that matters grey.
+      const waiting = this._hasGiven ? late : [...this._weights.keys()];
+      this._hasGiven = true;
+      waiting
+        .filter(name => this._weight(name) >= NOTABLE_SHARE * whole)
+        .sort((a, b) => this._weight(b) - this._weight(a) || (a < b ? -1 : 1))
+        .forEach(name => this._give(name));
+    }
+    if (this._weights.size > MOST_LATE) {
+      this._forgetLightest();
+    }
   }
 
   /** The slot of a name, else "other". */
   of(name: string): Slot {
     return this._slots.get(name) ?? OTHER_SLOT;
+  }
+
+  private _weight(name: string): number {
+    return this._weights.get(name) ?? 0;
+  }
+
+  private _isFirstComer(name: string): boolean {
+    const slot = this._slots.get(name);
+    return slot !== undefined && slot.round < FIRST_COME / SLOTS;
+  }
+
+  private _give(name: string): void {
+    if (this._slots.has(name)) {
+      return;
+    }
+    if (this._slots.size === ROUNDS * SLOTS) {
+      const lightest = [...this._slots.keys()]
+        .slice(FIRST_COME)
+        .reduce((a, b) => (this._weight(b) < this._weight(a) ? b : a));
+      if (this._weight(lightest) > this._weight(name) / HEAVIER) {
+        return;
+      }
+      this._slots.delete(lightest);
+    }
+    this.assign(name);
+  }
+
+  private _forgetLightest(): void {
+    const without = [...this._weights.keys()]
+      .filter(name => !this._slots.has(name))
+      .sort((a, b) => this._weight(a) - this._weight(b));
+    for (const name of without.slice(0, MOST_LATE / 2)) {
+      this._weights.delete(name);
+    }
   }
 }

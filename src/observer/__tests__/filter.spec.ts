@@ -258,32 +258,72 @@ describe('function slots', () => {
     expect(slots.assign('f3')).toEqual(given[3]);
   });
 
-  it('keep a dozen for late comers that matter', () => {
+  const weigh = (
+    slots: FunctionSlots,
+    more: Readonly<Record<string, number>>,
+    whole = 1
+  ): void => slots.weigh(new Map(Object.entries(more)), whole);
+  const full = (): FunctionSlots => {
     const slots = new FunctionSlots();
     for (let i = 0; i < 50; i++) {
       slots.meet(`small${i}`);
     }
-    expect(slots.of('small30')).toEqual(OTHER_SLOT);
-    slots.meetLate(new Map([['large', 0.001]]));
+    return slots;
+  };
+
+  it('keep a dozen for late comers that matter', () => {
+    const slots = full();
+    expect(slots.of('small23').round).toBe(1);
+    expect(slots.of('small24')).toEqual(OTHER_SLOT);
+    weigh(slots, { large: 0.001, small3: 0.4 });
     expect(slots.of('large')).toEqual(OTHER_SLOT);
-    slots.meetLate(
-      new Map([
-        ['second', 0.2],
-        ['large', 0.4]
-      ])
-    );
+    weigh(slots, { second: 0.2, large: 0.4 });
     // The largest first.
     const alone = fnv1a32('large') % 12;
     expect(slots.of('large')).toEqual({ slot: alone, round: 2 });
     expect(slots.of('second').round).toBe(2);
-    // It keeps its colour when others have more.
-    slots.meetLate(new Map([['large', 0]]));
-    expect(slots.of('large').slot).toBe(alone);
-    expect(slots.hasLateOnes).toBe(true);
-    slots.meetLate(
-      new Map(Array.from({ length: 20 }, (_, i) => [`late${i}`, 0.1]))
-    );
-    expect(slots.hasLateOnes).toBe(false);
+    // What it has had counts, too.
+    weigh(slots, { slow: 0.003 });
+    expect(slots.of('slow')).toEqual(OTHER_SLOT);
+    weigh(slots, { slow: 0.003 });
+    expect(slots.of('slow').round).toBe(2);
+  });
+
+  it('of late comers are those of the heaviest', () => {
+    const slots = full();
+    const slotted = (): string[] =>
+      [...Array(12).keys()]
+        .map(i => `late${i}`)
+        .filter(name => slots.of(name).round === 2);
+    for (let i = 0; i < 12; i++) {
+      weigh(slots, { [`late${i}`]: 10 + i }, 1000);
+    }
+    expect(slotted()).toHaveLength(12);
+    const { slot } = slots.of('late0');
+    weigh(slots, { heavy: 19 }, 1000);
+    expect(slots.of('heavy')).toEqual(OTHER_SLOT);
+    weigh(slots, { heavy: 1 }, 1000);
+    expect(slots.of('heavy')).toEqual({ slot, round: 2 });
+    expect(slots.of('late0')).toEqual(OTHER_SLOT);
+    expect(slotted()).toHaveLength(11);
+    // It comes back when it is much heavier than another.
+    weigh(slots, { late0: 12 }, 1000);
+    expect(slots.of('late0').round).toBe(2);
+    expect(slots.of('late1')).toEqual(OTHER_SLOT);
+    // Who came first keeps its slot.
+    weigh(slots, { small0: 1e-9 }, 1000);
+    expect(slots.of('small0').round).toBe(0);
+  });
+
+  it('are given to whoever was heavy before the first dozens were full', () => {
+    const slots = new FunctionSlots();
+    weigh(slots, { early: 0.5 });
+    expect(slots.of('early')).toEqual(OTHER_SLOT);
+    for (let i = 0; i < 24; i++) {
+      slots.meet(`f${i}`);
+    }
+    weigh(slots, { f1: 0.1 });
+    expect(slots.of('early').round).toBe(2);
   });
 
   it('give the first to come the slot of its hash, and the next one the fifth from there', () => {

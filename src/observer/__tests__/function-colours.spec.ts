@@ -1,4 +1,4 @@
-/** Colours of functions beyond the first two dozen: of those that matter in the whole run, whichever selection is looked at first. */
+/** Colours of functions beyond the first two dozen: of those that matter in the whole run, whatever is looked at, and when. */
 import { rowsToBlock } from '../../testing/rows-to-block';
 import type { Filter, TimeRange } from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
@@ -98,6 +98,53 @@ describe('the colours of functions', () => {
       }
       expect(colours(log)).toBe(expected);
     }
+  });
+
+  it('are the same whenever somebody looked before', () => {
+    const COUNT = 60;
+    const blocks = Array.from({ length: 90 }, (_, b) =>
+      // Each block has more seconds than those before, so that early ones become light.
+      rowsToBlock(
+        2 + b,
+        'runs',
+        Array.from({ length: 3 }, (_each, i) => ({
+          run: 3 * b + i,
+          function: 1 + ((b * 7 + i * 5) % COUNT),
+          start: 10 * b,
+          duration: (b + 1) * (i + 1),
+          cpu: NaN
+        }))
+      )
+    );
+    const grown = (looksAt: (b: number) => boolean): LogStore => {
+      const log = new LogStore('grown');
+      const names = Array.from({ length: COUNT }, (_, i) => ({
+        id: i + 1,
+        text: `f${i}`
+      }));
+      ingestBlock(log, rowsToBlock(1, 'names', names));
+      blocks.forEach((block, b) => {
+        ingestBlock(log, block);
+        if (looksAt(b)) {
+          ask(log, 'task-stream');
+          ask(log, 'fine-metrics');
+        }
+      });
+      return log;
+    };
+    const late = colours(grown(() => false));
+    expect(late.match(/,2\]/g)).toHaveLength(12);
+    expect(colours(grown(() => true))).toBe(late);
+    expect(colours(grown(b => b === 40))).toBe(late);
+  });
+
+  it('are asked for without adding up the cells again', () => {
+    const log = logOfMany();
+    const looks = jest.spyOn(log.held, 'function');
+    ask(log, 'task-stream');
+    // Of each whether it is selected, and whose seconds it has.
+    expect(looks.mock.calls).toHaveLength(2 * log.held.length);
+    looks.mockRestore();
   });
 
   it('of a cluster that adds up itself go by its sums', () => {

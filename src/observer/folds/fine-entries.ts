@@ -1,6 +1,6 @@
 import { NONE_U32 } from '../../records/enumerations';
 import { passesFineRow } from '../filter';
-import type { FineSums } from '../store/fine-sums';
+import { type FineSums, IN_TASKS } from '../store/fine-sums';
 import type { LogStore } from '../store/log-store';
 import type { FoldContext } from './context';
 import {
@@ -8,7 +8,7 @@ import {
   FIGURE_CHARACTERS,
   OTHER_LABELS
 } from './function-sums';
-import { IN_TASKS, isLockWait } from './lock-waits';
+import { isLockWait } from './lock-waits';
 
 /** What Dask calls the function and the activity of idle time. */
 export const IDLE_ENTRY = ['N/A', 'idle or other spans'] as const;

@@ -21,7 +21,6 @@ import { backgroundOf } from './background';
 import { cellPasses, fineCells, type FineCells } from './fine-cells';
 import { EntryBook, fineEntries, IDLE_ENTRY, TOO_MANY } from './fine-entries';
 import { fineSums } from './fine-rows';
-import { coloursOf } from './function-colours';
 import {
   activityRows,
   addTo,
@@ -104,7 +103,6 @@ export function* foldFineMetrics(
     unit === 'seconds'
       ? idle.capacitySeconds
       : totalOf(byFunction.map(({ total }) => total));
-  const colourOf = coloursOf(log);
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;
   return {
@@ -119,7 +117,7 @@ export function* foldFineMetrics(
       ],
       byFunction: byFunction
         .slice(0, top)
-        .map(sum => functionRow(colourOf, sum, share)),
+        .map(sum => functionRow(log.slots, sum, share)),
       others: othersOf(byFunction.slice(top)),
       background: [...background, ...outside],
       wholeSeconds,

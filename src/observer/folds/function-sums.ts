@@ -1,6 +1,6 @@
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
 import { ACTIVITIES } from '../store/activity-cells';
-import type { Slot } from '../function-slots';
+import type { FunctionSlots } from '../function-slots';
 
 /**
  * A task may make up a label of each of its inputs, and an answer must fit in one message of the panel link: so many labels and units are
@@ -123,13 +123,13 @@ function named({
 }
 
 export function functionRow(
-  colourOf: (name: string) => Slot,
+  slots: FunctionSlots,
   sum: FunctionSum,
   share: (value: number) => number | null
 ): FineMetricsResult['byFunction'][number] {
   return {
     function: sum.name,
-    ...colourOf(sum.name),
+    ...slots.of(sum.name),
     executions: sum.executions,
     total: sum.total,
     share: share(sum.total),

@@ -1,7 +1,8 @@
 import { NONE_U32 } from '../../records/enumerations';
 import type { ViewName } from '../../wire/panel-link';
 import { EXACT, type FoldContext, type Honoured } from './context';
-import { IN_TASKS, isLockWait } from './lock-waits';
+import { IN_TASKS } from '../store/fine-sums';
+import { isLockWait } from './lock-waits';
 
 /** What a selection may be narrowed by. */
 export const CONDITIONS = [

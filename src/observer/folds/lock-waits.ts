@@ -7,8 +7,6 @@ import { cellPasses } from './fine-cells';
 
 /** Context of the rows of `fine` that divide what tasks spent off their core. */
 const NONCPU = 'noncpu';
-/** Context of the rows of `fine` that count inputs of tasks. */
-export const IN_TASKS = 'execute';
 const ESTIMATE = 'gil';
 const ERROR = 'gil-error';
 

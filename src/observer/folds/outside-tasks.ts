@@ -1,8 +1,8 @@
 import type { FineMetricsResult } from '../../wire/panel-link';
 import { passesFineRow } from '../filter';
-import type { FineSums } from '../store/fine-sums';
+import { type FineSums, IN_TASKS } from '../store/fine-sums';
 import type { FoldContext } from './context';
-import { IN_TASKS, isLockWait } from './lock-waits';
+import { isLockWait } from './lock-waits';
 
 /** Transfers once more, by request, where parts have them by task; and what tasks did. */
 const NOT_OUTSIDE: readonly string[] = ['gather-dep', IN_TASKS];

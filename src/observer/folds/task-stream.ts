@@ -15,7 +15,6 @@ import {
 } from './context';
 import { Coverage } from './coverage';
 import { cellPasses, fineCells } from './fine-cells';
-import { coloursOf } from './function-colours';
 import { honouredBy } from './honoured';
 import { ownersOf } from './owners';
 import { firstRunning } from './idle';
@@ -414,12 +413,11 @@ function functionsOf(
       sums.set(name, { seconds: 0, executions: 0 });
     }
   }
-  const colourOf = coloursOf(log);
   return [...sums]
     .sort(([a, x], [b, y]) => y.seconds - x.seconds || (a < b ? -1 : 1))
     .map(([name, sum]) => ({
       name,
-      ...colourOf(name),
+      ...log.slots.of(name),
       ...sum,
       ...(first.has(name) ? { isFirst: true as const } : {})
     }));

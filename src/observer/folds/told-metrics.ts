@@ -2,7 +2,7 @@ import type { FineMetricsResult } from '../../wire/panel-link';
 import type { ParamsOf } from '../../wire/question';
 import { passesFineRow } from '../filter';
 import { ACTIVITIES } from '../store/activity-cells';
-import type { FineSums } from '../store/fine-sums';
+import { type FineSums, IN_TASKS } from '../store/fine-sums';
 import { backgroundOf } from './background';
 import {
   resolveRange,
@@ -13,7 +13,6 @@ import {
 import { cellPasses, fineCells, type FineCells } from './fine-cells';
 import { EntryBook, fineEntries, IDLE_ENTRY, TOO_MANY } from './fine-entries';
 import { fineSums } from './fine-rows';
-import { coloursOf } from './function-colours';
 import {
   activityRows,
   addTo,
@@ -30,7 +29,6 @@ import {
 import { honouredBy, whyNotKnown } from './honoured';
 import { accountIdle, IDLE_CAUSES, type IdleAccount } from './idle';
 import { idleFigures } from './idle-figures';
-import { IN_TASKS } from './lock-waits';
 import { notesOf } from './missing-notes';
 import { outsideTasks } from './outside-tasks';
 
@@ -89,7 +87,6 @@ export function* foldToldMetrics(
       ? allSeconds
       : totalOf(byFunction.map(({ total }) => total));
   const idle = yield* idling;
-  const colourOf = coloursOf(log);
   const share = (value: number): number | null =>
     whole > 0 ? value / whole : null;
   return {
@@ -103,7 +100,7 @@ export function* foldToldMetrics(
       byActivity: activityRows(byFunction, share),
       byFunction: byFunction
         .slice(0, top)
-        .map(sum => functionRow(colourOf, sum, share)),
+        .map(sum => functionRow(log.slots, sum, share)),
       others: othersOf(byFunction.slice(top)),
       background: [...background, ...outside],
       wholeSeconds: seconds,

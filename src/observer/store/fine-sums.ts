@@ -1,6 +1,8 @@
 import type { SpanId } from '../../records/ids';
 import { OTHER_FUNCTION } from './activity-cells';
 
+/** Context of the rows of `fine` that are of tasks: their inputs, and of a Dask cluster all that they did. */
+export const IN_TASKS = 'execute';
 /** Bounds of the sums; beyond them rows are added up under {@link OTHER_FUNCTION} of span 0. */
 const MOST_SUMS = 200_000;
 /** A key is span × 2^32 + function. */

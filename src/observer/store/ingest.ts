@@ -18,7 +18,8 @@ import {
   type ColumnTable
 } from './column-table';
 import { implausible, ImplausibleBlock } from './block-bounds';
-import { ACTIVITY_OF_PART, OTHER, type ActivityCells } from './activity-cells';
+import { ACTIVITY_OF_PART, OTHER } from './activity-cells';
+import { IN_TASKS } from './fine-sums';
 import { foldSpans } from './fold-spans';
 import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
 import type { IdIndex } from './id-index';
@@ -249,6 +250,22 @@ function ingestFine(log: LogStore, block: RowsOf<'fine'>): void {
       value[i]!
     );
   }
+  if (log.hasTaskSums) {
+    noteTold(log, block);
+    settleLate(log);
+  }
+}
+
+/** The seconds of tasks as the cluster itself adds them up. */
+function noteTold(log: LogStore, block: RowsOf<'fine'>): void {
+  const { context, unit, function: fn, value } = columnsOf(block);
+  const isOf = (id: number, name: string): boolean => log.name(id) === name;
+  for (let i = 0; i < block.rows; i++) {
+    if (isOf(unit[i]!, 'seconds') && isOf(context[i]!, IN_TASKS)) {
+      log.toldSeconds += value[i]!;
+      log.lateFunctions.addAny(fn[i]!, value[i]!);
+    }
+  }
 }
 
 function ingestMeters(log: LogStore, block: RowsOf<'meters'>): void {
@@ -344,7 +361,7 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
   const { nbytes, node } = columnsOf(block);
   const isGiven = log.hasGivenSpans;
   const plain = log.parts.endRow === 0;
-  const sink = sinkInto(log.held);
+  const sink = heldSink(log);
   const { wholeFrom } = log;
   const { running } = log.shape;
   // Many runs of one lane follow each other: a worker's, or a thread's.
@@ -405,6 +422,7 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
       // As below: of most runs.
       log.held.addExecutions(cell, 1);
       bookUndivided(log.held, cell, length, cpu[i]!);
+      noteLate(log, fn[i]!, nanoseconds(length));
       continue;
     }
     log.held.addExecutions(cell, undividedExecutions(status[i]!, parts));
@@ -423,6 +441,7 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
       sink
     );
   }
+  settleLate(log);
   dropOverdueRuns(log);
 }
 
@@ -467,6 +486,7 @@ function ingestParts(log: LogStore, block: RowsOf<'parts'>): void {
       attachPart(log, first + i, runRow, columns.start[runRow & CHUNK_MASK]!);
     }
   }
+  settleLate(log);
   dropOverdueParts(log);
 }
 
@@ -567,7 +587,7 @@ function rebook(
     parts,
     null,
     sign,
-    sinkInto(log.held)
+    heldSink(log)
   );
 }
 
@@ -606,9 +626,26 @@ function countRun(
   log.runCount += sign;
 }
 
-function sinkInto(cells: ActivityCells): NanosecondSink {
-  return (span, fn, activity, ns) =>
-    cells.addNanoseconds(cells.cell(span, fn), activity, ns);
+/** Books what held threads. */
+function heldSink(log: LogStore): NanosecondSink {
+  return (span, fn, activity, ns) => {
+    log.held.addNanoseconds(log.held.cell(span, fn), activity, ns);
+    noteLate(log, fn, ns);
+  };
+}
+
+function noteLate(log: LogStore, fn: number, ns: Nanoseconds): void {
+  // (else rows of `fine` say it, also of tasks that ran before anybody watched)
+  if (!log.hasTaskSums) {
+    log.lateFunctions.add(fn, ns);
+  }
+}
+
+function settleLate(log: LogStore): void {
+  log.lateFunctions.settle(
+    fn => log.name(fn),
+    log.hasTaskSums ? log.toldSeconds : log.totalNanoseconds
+  );
 }
 
 /** A microsecond and the rounding of float32 durations: runs that merely touch are in order. */

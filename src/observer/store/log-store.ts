@@ -11,6 +11,7 @@ import { DurationClasses, ZonedRows } from './duration-classes';
 import { FineSums } from './fine-sums';
 import { IdIndex } from './id-index';
 import { InferredTime } from './inferred-time';
+import { LateFunctions } from './late-functions';
 import { type MeterFigure, MeterSums } from './meter-sums';
 import { NameSketch } from './name-sketch';
 import { RetiredCells } from './retired-cells';
@@ -125,6 +126,7 @@ export class LogStore {
 
   /** Colours of functions, and of the files of profile frames. */
   readonly slots = new FunctionSlots();
+  readonly lateFunctions = new LateFunctions(this.slots);
   readonly fileSlots = new FileSlots();
   /** Of the names of functions that ran. */
   readonly functionSketch = new NameSketch();
@@ -147,6 +149,8 @@ export class LogStore {
   readonly meterSums = new MeterSums();
   /** Σ of all runs' durations in whole nanoseconds, added up apart from `held`. */
   totalNanoseconds = 0;
+  /** Σ of the seconds of tasks that the cluster itself tells (`hasTaskSums`). */
+  toldSeconds = 0;
   /** Of that, what lies before {@link wholeFrom}. */
   earlyNanoseconds = 0;
   runCount = 0;
