@@ -28,7 +28,9 @@ from spanwise.measure.scopes import (
     Heard,
     Scope,
     Sum,
+    digest,
     root_here,
+    tell,
 )
 
 __all__ = ["context_meter", "monotonic", "process_time", "thread_time", "time"]
@@ -37,15 +39,6 @@ __all__ = ["context_meter", "monotonic", "process_time", "thread_time", "time"]
 _FLOOR = 0.0
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def _tell(scope: Scope, label: Hashable, value: float, unit: str) -> None:
-    """Tell those who hear what is said in `scope`."""
-    heard = scope.heard
-    if heard is not None:
-        heard.add((label, value, unit))
-    for callback in scope.callbacks:
-        callback(label, value, unit)
 
 
 class _Decorates:
@@ -147,7 +140,7 @@ class _Meter(_Decorates):
         elif self._floor is not False and delta < self._floor:
             delta = self._floor
         self.delta = delta
-        _tell(outer, self._label, delta, self._unit)
+        tell(outer, self._label, delta, self._unit)
 
 
 class _TaskMeter(_Decorates):
@@ -395,10 +388,7 @@ class ContextMeter:
 
     def digest_metric(self, label: Hashable, value: float, unit: str) -> None:
         """Tell a figure of any unit."""
-        scope = SCOPE.get()
-        if unit == SECONDS and scope is not NOWHERE:
-            scope.inner += value
-        _tell(scope, label, value, unit)
+        digest(label, value, unit)
 
     @contextmanager
     def add_callback(

@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -296,12 +297,13 @@ class Surroundings:
         executor: Any = threading.current_thread()
         if getattr(executor, "row", None) is None or not hasattr(executor, "seceded"):
             return waiter.wait(timeout)
+        since = perf_counter()
         short = _SHORT_SECONDS if timeout is None else min(timeout, _SHORT_SECONDS)
-        if waiter.wait(short):
-            return True
         left = None if timeout is None else timeout - short
-        if left is not None and left <= 0:
-            return False
+        has_come = waiter.wait(short)
+        if has_come or (left is not None and left <= 0):
+            executor.waited(since)
+            return has_come
         lanes = executor.worker.lanes
         leaves = not executor.seceded
         if leaves:
@@ -311,6 +313,7 @@ class Surroundings:
             return waiter.wait(left)
         finally:
             executor.waits = False
+            executor.waited(since)
             if leaves:
                 lanes.rejoin(executor)
 

@@ -308,6 +308,23 @@ def listen(heard: Heard) -> None:
     HERE.root = root
 
 
+def tell(scope: Scope, label: Hashable, value: float, unit: str) -> None:
+    """Tell those who hear what is said in `scope`."""
+    heard = scope.heard
+    if heard is not None:
+        heard.add((label, value, unit))
+    for callback in scope.callbacks:
+        callback(label, value, unit)
+
+
+def digest(label: Hashable, value: float, unit: str) -> None:
+    """Tell a figure of any unit; seconds are taken off what is measured around them."""
+    scope = SCOPE.get()
+    if unit == SECONDS and scope is not NOWHERE:
+        scope.inner += value
+    tell(scope, label, value, unit)
+
+
 def _added_up(events: Iterable[Event]) -> list[Event]:
     """One event for each label and unit, in the order of the first ones.
 

@@ -94,6 +94,9 @@ ITEM_TOGETHER: Final = 3
 # TransferStatus: log `transfers.status`, `measured.transfers.status`
 TRANSFER_OK: Final = 0
 
+#: The label of seconds for which a run has waited for other tasks.
+OTHER_TASKS: Final = "other-tasks"
+
 MEMORY_MEASURES: Final = (
     "process",
     "managed",

@@ -83,3 +83,30 @@ def rest_between(begun: Path, go: Path, ended: Path) -> None:
     begun.touch()
     rest_until(go)
     ended.touch()
+
+
+def waits_for_children(how: str, seconds: float) -> tuple[float, float]:
+    """Have two tasks sleep one after the other, then sleep itself: how long each took here."""
+    from dask import delayed
+
+    from spanwise import get_client, worker_client
+
+    begin = time.perf_counter()
+    if how == "client":
+        client = get_client()
+        first = client.submit(rest, seconds, 0, pure=False)
+        client.submit(rest_after, first, seconds, pure=False).result()
+    elif how == "compute":
+        get_client()
+        delayed(rest_after)(delayed(rest)(seconds, 1), seconds).compute()
+    else:
+        with worker_client(separate_thread=how == "worker_client") as client:
+            first = client.submit(rest, seconds, 2, pure=False)
+            client.gather(client.submit(rest_after, first, seconds, pure=False))
+    waited = time.perf_counter()
+    rest(seconds, 0)
+    return waited - begin, time.perf_counter() - waited
+
+
+def rest_after(_: Any, seconds: float) -> None:
+    time.sleep(seconds)

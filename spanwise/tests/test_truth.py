@@ -21,7 +21,7 @@ from spanwise import Client, span, wait
 from spanwise.metrics import context_meter
 from spanwise.tests.disturbance import Disturbance, stolen
 from spanwise.tests.looks import look_as_asked
-from spanwise.tests.observed_tasks import rest, spin
+from spanwise.tests.observed_tasks import rest, spin, waits_for_children
 from spanwise.tests.processes import pids_of, wait_until
 from spanwise.tests.stamped_tasks import Stamp, spin_in_queue, stamped
 from spanwise.tests.their_client import their_client
@@ -448,6 +448,26 @@ def test_what_sleeps_beside_what_computes_is_blocked(one_process: Client) -> Non
     # lock, at most a switch interval or two, unless who has the lock has no core.
     assert slept - 0.1 * slept - lost <= parts["blocked"] <= 1.02 * slept + lost
     assert parts["gil"] <= 0.05 * slept + lost
+
+
+@pytest.mark.parametrize("how", ["client", "compute", "worker_client", "same thread"])
+def test_waits_for_other_tasks_are_told_from_what_blocks(one_process: Client, how: str) -> None:
+    with Disturbance(*pids_of(one_process)) as disturbance:
+        with span(f"waits {how}"):
+            future = one_process.submit(waits_for_children, how, 0.3, pure=False)
+        waited, slept = future.result()
+        lost = disturbance.seconds
+    metrics = one_process.fine_metrics(span=f"waits {how}", unit="seconds")
+    of = dict.fromkeys(("other-tasks", "blocked"), 0.0)
+    for (_, function, activity, _), value in metrics.items():
+        if function == "waits_for_children" and activity in of:
+            of[activity] += value
+    # Both children were waited for, and nothing that was before or after.
+    assert 0.6 <= of["other-tasks"] <= waited
+    assert of["other-tasks"] >= waited - 0.2 - lost
+    assert of["blocked"] <= (waited - of["other-tasks"]) + slept + 0.01
+    assert of["blocked"] >= slept - 0.1 * slept - lost
+    off_core(one_process, f"waits {how}")
 
 
 def test_waiting_for_the_lock_is_told_from_the_rest(one_process: Client) -> None:

@@ -29,7 +29,7 @@ from spanwise.measure.looks import Plan
 from spanwise.measure.meters import Metered, MeteredValues, take_metered, without_seconds
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
-from spanwise.measure.scopes import Heard, listen
+from spanwise.measure.scopes import SECONDS, Heard, digest, listen
 from spanwise.measure.steps import (
     LONG_SECONDS,
     MOST_ENDS,
@@ -47,6 +47,7 @@ from spanwise.records.enumerations import (
     KIND_DISK_WRITE,
     KIND_SERIALIZE,
     NONE_U32,
+    OTHER_TASKS,
     RUN_FAILED,
     RUN_OK,
     RUN_RESCHEDULED,
@@ -247,6 +248,10 @@ class Executor(threading.Thread):
             self.clock = min(self.clock, max(idle_since, first))
         self._wake_watch()
         return entry
+
+    def waited(self, since: float) -> None:
+        """The run has waited for other tasks until now; in this thread."""
+        digest(OTHER_TASKS, perf_counter() - since, SECONDS)
 
     def _tell_reads(self) -> None:
         if not self._reads:

@@ -146,7 +146,9 @@ class Lanes:
                 self._hand_over(other, executor)
                 other.wakeup.release()  # which sees that it has no place any more
         if waits:
+            since = perf_counter()
             executor.wakeup.acquire()
+            executor.waited(since)
         self._tell(row, executor, True)
 
     def _tell(self, row: Any, executor: Lane, back: bool) -> None:

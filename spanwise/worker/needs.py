@@ -52,6 +52,8 @@ class Lane(Sampled, Protocol):
 
     def run(self) -> None: ...
 
+    def waited(self, since: float) -> None: ...
+
 
 class Places(Protocol):
     """Which threads are at work, as these see it; the lock is held."""

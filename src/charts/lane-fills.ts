@@ -7,7 +7,7 @@ import { functionColour, type Slot, topLines } from './theme';
 /** Kinds that lanes have boxes of. */
 type BoxKindWord = Exclude<
   Kind,
-  'cpu' | 'core' | 'gil' | 'blocked' | 'noncpu' | 'other'
+  'cpu' | 'core' | 'gil' | 'blocked' | 'tasks' | 'noncpu' | 'other'
 >;
 
 const STRIP_SHARE = 0.26;

@@ -16,6 +16,8 @@ export const KIND_PATTERNS = {
   core: 'vertical',
   gil: 'backslash',
   blocked: 'dots',
+  /** For other tasks. */
+  tasks: 'slash',
   /** Off its core for one of the three reasons above; which one is not known. */
   noncpu: 'dots',
   other: 'horizontal',
@@ -86,6 +88,7 @@ const ROLES = {
   'kind-core': ['#22324a', '#8090a8'],
   'kind-gil': ['#6f2c78', '#8468ac'],
   'kind-blocked': ['#3aa0ad', '#7fe0dc'],
+  'kind-tasks': ['#198250', '#87d2ff'],
   'kind-noncpu': ['#5a3200', '#aa8200'],
   'kind-other': ['#4e4e4e', '#7e7e7e'],
   'label-1': ['#c369ff', '#8769ff'],

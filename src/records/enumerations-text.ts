@@ -4,6 +4,7 @@ import {
   LARGEST_U16,
   LARGEST_U32,
   MEMORY_MEASURES,
+  OTHER_TASKS,
   membersOf
 } from './enumerations';
 
@@ -46,6 +47,9 @@ export function enumerationsForPython(): string {
     }
   }
   lines.push(
+    '',
+    '#: The label of seconds for which a run has waited for other tasks.',
+    `OTHER_TASKS: Final = "${OTHER_TASKS}"`,
     '',
     'MEMORY_MEASURES: Final = (',
     ...MEMORY_MEASURES.map(word => `    "${word}",`),

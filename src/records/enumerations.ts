@@ -102,6 +102,12 @@ export enum ClockChange {
   Stepped = 2
 }
 
+/**
+ * The label under which a run tells the seconds for which it has waited for other tasks, as it tells what it measures itself: an activity of
+ * its thread, which without it would be `blocked`.
+ */
+export const OTHER_TASKS = 'other-tasks';
+
 /** Which of a worker's bytes are asked for; memory-measures.ts says what each is. These words stand in fields, never in a column. */
 export const MEMORY_MEASURES = [
   'process',

@@ -1,6 +1,6 @@
 /** What tasks measured themselves, in the figures of Fine Performance Metrics: worked out a second time from drawn rows. */
 import fc from 'fast-check';
-import { PartKind, RunStatus } from '../../records/enumerations';
+import { OTHER_TASKS, PartKind, RunStatus } from '../../records/enumerations';
 import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
 import { idOf as idOfSpan } from '../../testing/ids';
 import { rowsToBlock, type Row } from '../../testing/rows-to-block';
@@ -392,6 +392,33 @@ describe('the answer, if a task makes up labels', () => {
 });
 
 describe('the account of a thread', () => {
+  it('takes waits for other tasks off what was blocked, whatever else it waited for', () => {
+    const log = new LogStore('waits');
+    const cell = log.held.cell(DEFAULT_SPAN, 7);
+    const of = (activity: (typeof ACTIVITIES)[number]) =>
+      ACTIVITIES.indexOf(activity);
+    log.held.addNanoseconds(cell, of('core'), 10);
+    log.held.addNanoseconds(cell, of('blocked'), 10);
+    const sums = new MeterSums();
+    const row = { unit: 0, span: log.held.span(cell), function: 7, cpu: 0 };
+    sums.add({ ...row, label: 0, value: 8e-9 });
+    sums.add({ ...row, label: 1, value: 4e-9 });
+    const account = new ThreadAccount(
+      log.held,
+      new LockWaits(log, new FineSums()),
+      sums,
+      label => (label === 0 ? OTHER_TASKS : 'decode')
+    );
+    // Of what is left of both the other label has its share of each.
+    expect(
+      [of('core'), of('blocked')].map(each => account.nanoseconds(cell, each))
+    ).toEqual([7, 1]);
+    expect([...account.labels(cell)]).toEqual([
+      [0, 8],
+      [1, 4]
+    ]);
+  });
+
   const anyCell = fc.record({
     ns: fc.array(fc.nat(50), {
       minLength: ACTIVITIES.length,
@@ -422,7 +449,8 @@ describe('the account of a thread', () => {
         const account = new ThreadAccount(
           log.held,
           new LockWaits(log, new FineSums()),
-          sums
+          sums,
+          label => (label === 0 ? OTHER_TASKS : `label ${label}`)
         );
         const left = ACTIVITIES.map((_, i) => account.nanoseconds(cell, i));
         const taken = [...account.labels(cell).values()];
@@ -435,6 +463,13 @@ describe('the account of a thread', () => {
         const asked = meters.reduce(
           (sum, { onCore, offCore }) => sum + onCore + offCore,
           0
+        );
+        const forTasks = meters
+          .filter(({ label }) => label === 0)
+          .reduce((sum, { offCore }) => sum + offCore, 0);
+        const blocked = ACTIVITIES.indexOf('blocked');
+        expect(left[blocked]).toBeLessThanOrEqual(
+          Math.max(0, ns[blocked]! - forTasks)
         );
         const there = [
           'thread-cpu',

@@ -68,7 +68,9 @@ export function* foldFineMetrics(
   // Workers report waits for the GIL for all runs together: the share of one status is not known, so under a filter by status blocked time
   // is not divided.
   const waits = filter.byStatus ? new LockWaits(log, new FineSums()) : known;
-  const account = new ThreadAccount(cells.held, waits, cells.meters);
+  const account = new ThreadAccount(cells.held, waits, cells.meters, name =>
+    log.name(name)
+  );
   const byFunction = sumByFunction(context, cells, account, unit);
   let attributedNanoseconds = 0;
   let gilErrorNanoseconds = 0;

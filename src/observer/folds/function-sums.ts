@@ -1,4 +1,5 @@
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
+import { OTHER_TASKS } from '../../records/enumerations';
 import { ACTIVITIES } from '../store/activity-cells';
 import type { FunctionSlots } from '../function-slots';
 
@@ -88,12 +89,22 @@ export function poolLabels(
     byLabel.forEach((value, label) => addTo(sizes, label, Math.abs(value)));
   }
   const shown = new Set<string>();
+  if (sizes.has(OTHER_TASKS)) {
+    // (an activity of threads, whatever else is told)
+    shown.add(OTHER_TASKS);
+  }
   // (rows of functions, that of the others, and that of all)
   let room = LABEL_CHARACTERS / (top + 2);
   for (const [label] of [...sizes].sort(([, a], [, b]) => b - a)) {
     const needed = label.length + FIGURE_CHARACTERS;
     // (no message may have __proto__ for a key)
-    if (shown.size < MOST_LABELS && needed <= room && label !== '__proto__') {
+    if (shown.has(label)) {
+      room -= needed;
+    } else if (
+      shown.size < MOST_LABELS &&
+      needed <= room &&
+      label !== '__proto__'
+    ) {
       shown.add(label);
       room -= needed;
     }

@@ -1,4 +1,5 @@
 import type { Nanoseconds } from '../../base/brand';
+import { OTHER_TASKS } from '../../records/enumerations';
 import {
   ACTIVITIES,
   BLOCKED,
@@ -20,6 +21,8 @@ type Asked = {
   readonly labels: Map<number, Nanoseconds>;
   onCore: Nanoseconds;
   offCore: Nanoseconds;
+  /** Off a core, for other tasks. */
+  forTasks: Nanoseconds;
 };
 type Taken = {
   readonly byActivity: Float64Array;
@@ -33,6 +36,7 @@ const nothing: Taken = {
 /**
  * Nanoseconds of each cell: its activities as the runs tell them, with the waits for the interpreter lock taken out of `blocked`, and with what
  * tasks measured themselves taken out of their computing. Each is taken from where there is something, so a cell's sum stays what it was.
+ * Who waits for other tasks is blocked, and waits for no core and no lock: that is taken from there first.
  *
  *     cell      thread-cpu 5 │ core 1 │ gil 3 │ blocked 1
  *     told      decode 2 (0.5 on a core), save 1 (none)
@@ -45,7 +49,8 @@ export class ThreadAccount {
   constructor(
     private readonly _cells: ActivityCells,
     private readonly _waits: LockWaits,
-    meters: MeterSums
+    meters: MeterSums,
+    labelOf: (name: number) => string
   ) {
     for (const sum of meters.all()) {
       const total = sum.onCore + sum.offCore;
@@ -55,13 +60,17 @@ export class ThreadAccount {
       const key = sum.span * SPAN + sum.function;
       let asked = this._asked.get(key);
       if (asked === undefined) {
-        asked = { labels: new Map(), onCore: 0, offCore: 0 };
+        asked = { labels: new Map(), onCore: 0, offCore: 0, forTasks: 0 };
         this._asked.set(key, asked);
       }
       const { labels } = asked;
       labels.set(sum.label, (labels.get(sum.label) ?? 0) + total);
       asked.onCore += sum.onCore;
-      asked.offCore += sum.offCore;
+      if (labelOf(sum.label) === OTHER_TASKS) {
+        asked.forTasks += sum.offCore;
+      } else {
+        asked.offCore += sum.offCore;
+      }
     }
   }
 
@@ -94,9 +103,10 @@ export class ThreadAccount {
     );
     const byActivity = new Float64Array(ACTIVITIES.length);
     // (both kinds from elsewhere, if there is not enough where they were)
+    const notBlocked = takeFrom(left, byActivity, [BLOCKED], asked.forTasks);
     const rest =
       takeFrom(left, byActivity, [THREAD_CPU], asked.onCore) +
-      takeFrom(left, byActivity, OFF_CORE, asked.offCore);
+      takeFrom(left, byActivity, OFF_CORE, asked.offCore + notBlocked);
     const over = takeFrom(
       left,
       byActivity,

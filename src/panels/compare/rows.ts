@@ -8,6 +8,7 @@
  *
  * What a source does not tell is null, and said: it never counts as 0.
  */
+import { OTHER_TASKS } from '../../records/enumerations';
 import type { Trans } from '../../base/trans';
 import type {
   ClusterInfo,
@@ -288,7 +289,9 @@ function secondsOf(
 function isDivided(metrics: FineMetricsResult | null): boolean {
   const has = (names: readonly string[]) =>
     (secondsOf(metrics, names, []) ?? 0) > 0;
-  return has(['core', 'gil', 'blocked']) || !has(['thread-noncpu']);
+  return (
+    has(['core', 'gil', 'blocked', OTHER_TASKS]) || !has(['thread-noncpu'])
+  );
 }
 
 function behindOf(metrics: FineMetricsResult | null) {

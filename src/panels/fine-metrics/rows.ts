@@ -6,6 +6,7 @@
  *   |—— CPU ——|— not on CPU —|— data —|other|——— idle ———|
  *    thread-cpu core gil…     transfer…
  */
+import { OTHER_TASKS } from '../../records/enumerations';
 import type { Trans } from '../../base/trans';
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
 import {
@@ -31,6 +32,7 @@ type ActivityRole =
   | 'core'
   | 'gil'
   | 'blocked'
+  | 'tasks'
   | 'noncpu'
   | 'transfer'
   | 'disk'
@@ -150,8 +152,14 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   },
   blocked: {
     id: 'blocked',
-    label: 'blocked (I/O, sleep, other tasks)',
+    label: 'blocked (I/O, sleep)',
     kind: 'blocked',
+    group: 'not on CPU'
+  },
+  [OTHER_TASKS]: {
+    id: 'tasks',
+    label: 'waiting for other tasks',
+    kind: 'tasks',
     group: 'not on CPU'
   },
   transfer: {
@@ -225,6 +233,7 @@ const DRAWING_ORDER = [
   'core',
   'gil',
   'blocked',
+  'tasks',
   'noncpu',
   'transfer',
   'disk',
@@ -469,7 +478,11 @@ function remarkById(
           );
     case 'blocked':
       return trans.__(
-        'While computing: neither on a core nor waiting for one or for the GIL (sleep, I/O, waiting for the results of other tasks). Waits for transfers, the disk or another thread’s import are listed under those names; the Profile counts such waits as blocked.'
+        'While computing: neither on a core nor waiting for one or for the GIL (sleep, I/O). Waits for other tasks, transfers, the disk or another thread’s import are listed under those names; the Profile counts such waits as blocked.'
+      );
+    case 'tasks':
+      return trans.__(
+        'The task waited for results of tasks that it had submitted or was given as futures. Others may have had its thread meanwhile.'
       );
     case 'import':
       return trans.__(

@@ -19,6 +19,8 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
     'blocked (I/O, sleep, other tasks)',
     trans => trans.__('blocked (I/O, sleep, other tasks)')
   ],
+  ['blocked (I/O, sleep)', trans => trans.__('blocked (I/O, sleep)')],
+  ['waiting for other tasks', trans => trans.__('waiting for other tasks')],
   [
     'CPU or waiting, not told which',
     trans => trans.__('CPU or waiting, not told which')

@@ -252,7 +252,7 @@ export function remarkOnState(
 ): string {
   return state === 'blocked'
     ? trans.__(
-        'Blocked: neither on a core nor waiting for one or for the GIL, of all the time that tasks held their threads. Waits for transfers, the disk or another thread’s import are in it, which Fine Performance Metrics lists under those names.'
+        'Blocked: neither on a core nor waiting for one or for the GIL, of all the time that tasks held their threads. Waits for other tasks, transfers, the disk or another thread’s import are in it, which Fine Performance Metrics lists under those names.'
       )
     : '';
 }

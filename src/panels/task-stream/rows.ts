@@ -6,7 +6,12 @@
 import type { Trans } from '../../base/trans';
 import type { BesideLane } from '../../records/beside-lanes';
 import { BOX_OF_PART_WORD, BOX_OF_RUN_WORD } from '../../records/box-kinds';
-import { BoxKind, type WordOf, wordsOf } from '../../records/enumerations';
+import {
+  BoxKind,
+  OTHER_TASKS,
+  type WordOf,
+  wordsOf
+} from '../../records/enumerations';
 import type {
   FunctionSlot,
   RunDetail,
@@ -868,9 +873,16 @@ const PART_KINDS: Readonly<Record<string, PartRow['kind']>> = {
 };
 
 /** What the task measured itself: "decode 1.20 s, rows 1,000"; '' for most. */
-export function measuredText({ measured = [] }: RunDetail): string {
+export function measuredText(
+  { measured = [] }: RunDetail,
+  trans: Trans
+): string {
   return measured
-    .map(({ label, unit, value }) => {
+    .map(({ label: name, unit, value }) => {
+      const label =
+        name === OTHER_TASKS
+          ? legendWord('waiting for other tasks', trans)
+          : name;
       switch (unit) {
         case 'seconds':
           return `${label} ${formatDuration(value)}`;

@@ -169,7 +169,7 @@ function RunFacts(props: {
   const total = held.reduce((sum, part) => sum + part.seconds, 0) || 1;
   const waits = waitText(run, trans);
   const fused = fusedWith(run);
-  const measured = measuredText(run);
+  const measured = measuredText(run, trans);
   const duration = formatDuration(run.duration);
   // First of all: a drawer of usual height has no room for a traceback below the rest.
   const head = run.error === undefined ? null : errorHead(run.error, trans);

@@ -11,6 +11,7 @@ import {
   properties,
   rgb
 } from '../../../testing/seen-colours';
+import { OTHER_TASKS } from '../../../records/enumerations';
 import type { FineMetricsResult } from '../../../wire/panel-link';
 import { markOf } from '../../mark';
 import { headlineOf } from '../rows';
@@ -26,8 +27,9 @@ const LABEL = '--sw-label-';
 
 const everything = {
   unit: 'seconds',
-  wholeSeconds: 2 * (ACTIVITIES.length + LABELS.length + IDLE_CAUSES.length),
-  byActivity: [...ACTIVITIES, ...LABELS].map(activity => ({
+  wholeSeconds:
+    2 * (1 + ACTIVITIES.length + LABELS.length + IDLE_CAUSES.length),
+  byActivity: [...ACTIVITIES, OTHER_TASKS, ...LABELS].map(activity => ({
     activity,
     value: 1,
     share: null
@@ -74,7 +76,8 @@ it('has all there can be', () => {
   expect(looks().map(({ label }) => label)).toEqual(
     expect.arrayContaining([
       'not on CPU, cause not known',
-      'blocked (I/O, sleep, other tasks)',
+      'blocked (I/O, sleep)',
+      'waiting for other tasks',
       'still running',
       'not accounted for',
       'cause not known',

@@ -110,13 +110,7 @@ describe('the bar', () => {
     expect(said(headlineOf(result).parts)).toEqual([
       ['cpu', 'CPU', 'CPU', '60.0 s', '15 %'],
       ['gil', 'waiting for the GIL', 'not on CPU', '40.0 s ±3.00 s', '10 %'],
-      [
-        'blocked',
-        'blocked (I/O, sleep, other tasks)',
-        'not on CPU',
-        '10.0 s',
-        '2.5 %'
-      ],
+      ['blocked', 'blocked (I/O, sleep)', 'not on CPU', '10.0 s', '2.5 %'],
       ['transfer', 'transfer, waited for', 'data', '20.0 s', '5.0 %'],
       ['import', 'importing modules', 'data', '13.0 s', '3.3 %'],
       ['other', 'rest of the task', 'rest of the task', '8.00 s', '2.0 %'],
@@ -366,9 +360,7 @@ describe('the bar', () => {
         .groups.slice(0, 2)
         .map(group => groupWord(group, english));
     expect(words(2, 1)[0]).toBe('not on CPU, mostly waiting for the GIL');
-    expect(words(1, 2)[0]).toBe(
-      'not on CPU, mostly blocked (I/O, sleep, other tasks)'
-    );
+    expect(words(1, 2)[0]).toBe('not on CPU, mostly blocked (I/O, sleep)');
     expect(words(1.99, 1)[0]).toBe('not on CPU');
     expect(words(1, 1, 3)).toEqual(['not on CPU', 'transfer']);
     expect(words(3, 0)[0]).toBe('waiting for the GIL');
@@ -654,7 +646,7 @@ describe('functions', () => {
         parts: [
           'cpu CPU CPU 20.0 s 25 %',
           'gil waiting for the GIL not on CPU 40.0 s 50 %',
-          'blocked blocked (I/O, sleep, other tasks) not on CPU 10.0 s 13 %',
+          'blocked blocked (I/O, sleep) not on CPU 10.0 s 13 %',
           'lost failed, cancelled or lost failed, cancelled or lost 10.0 s 13 %'
         ]
       },

@@ -88,7 +88,8 @@ describe('the bar over everything', () => {
       byActivity: [
         { activity: 'core', value: 2, share: null },
         { activity: 'gil', value: 1, share: null },
-        { activity: 'blocked', value: 4, share: null }
+        { activity: 'blocked', value: 4, share: null },
+        { activity: 'other-tasks', value: 5, share: null }
       ],
       gilErrorSeconds: 0.25
     };
@@ -98,7 +99,8 @@ describe('the bar over everything', () => {
       ).toEqual({
         'waiting for a core': '2.00 s',
         'waiting for the GIL': '1.00 s ±250 ms',
-        'blocked (I/O, sleep, other tasks)': '4.00 s'
+        'blocked (I/O, sleep)': '4.00 s',
+        'waiting for other tasks': '5.00 s'
       });
     }
     expect(headlineOf(one).groups).toMatchObject([{ group: 'not on CPU' }]);
@@ -167,9 +169,11 @@ describe('the bar over everything', () => {
       'not on CPU, mostly waiting for a core'
     ]);
     expect(words({ core: 6, gil: 2, blocked: 2 })).toEqual(['not on CPU']);
-    expect(words({ blocked: 3 })).toEqual([
-      'blocked (I/O, sleep, other tasks)'
+    expect(words({ 'other-tasks': 3 })).toEqual(['waiting for other tasks']);
+    expect(words({ 'other-tasks': 8, blocked: 1 })).toEqual([
+      'not on CPU, mostly waiting for other tasks'
     ]);
+    expect(words({ blocked: 3 })).toEqual(['blocked (I/O, sleep)']);
     expect(
       words({ transfer: 1, import: 8, 'thread-noncpu': 9, gil: 1 })
     ).toEqual(['not on CPU', 'data, mostly importing modules']);
@@ -270,7 +274,7 @@ describe('the lists', () => {
         CPU: expect.closeTo(seconds * onCore, 3),
         'waiting for a core': expect.closeTo(off * 0.5, 3),
         'waiting for the GIL': expect.closeTo(off * 0.2, 3),
-        'blocked (I/O, sleep, other tasks)': expect.closeTo(off * 0.3, 3),
+        'blocked (I/O, sleep)': expect.closeTo(off * 0.3, 3),
         ...Object.fromEntries(
           data
             .map(([label, kind]) => [label, drawn(name, [kind])] as const)

@@ -262,11 +262,7 @@ describe('Fine Performance Metrics', () => {
     ]);
     // At its name, which may be cut off, the row's own shows.
     expect(rows.map(titled)).toEqual([
-      [
-        expect.stringMatching(
-          /^blocked \(I\/O, sleep, other tasks\)\n.*as blocked\.$/
-        )
-      ],
+      [expect.stringMatching(/^blocked \(I\/O, sleep\)\n.*as blocked\.$/)],
       []
     ]);
     const name = rows[1]!.querySelector<HTMLElement>('.sw-metric-name')!;
