@@ -725,7 +725,7 @@ export function footText(result: FineMetricsResult, trans: Trans): string {
     ...(beyond > 0
       ? [
           trans.__(
-            'beyond it %1, by tasks that had left their threads to others',
+            'tasks and idle time are %1 more',
             formatDuration(beyond)
           )
         ]

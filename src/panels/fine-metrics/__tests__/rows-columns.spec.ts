@@ -301,12 +301,12 @@ describe('the bar', () => {
       12
     );
     expect(plain(footText(more, english))).toBe(
-      'capacity 4 min 00 s = wall 48.0 s × 5 threads · beyond it 10.0 s, by tasks that had left their threads to others · wall leaves out pauses'
+      'capacity 4 min 00 s = wall 48.0 s × 5 threads · tasks and idle time are 10.0 s more · wall leaves out pauses'
     );
     // Of rounding nothing is said.
     const rounded = { ...more, capacitySeconds: 249.9, wholeSeconds: 249.9 };
     expect(headlineOf(rounded)).toMatchObject({ total: 250, length: 250 });
-    expect(footText(rounded, english)).not.toContain('beyond');
+    expect(footText(rounded, english)).not.toContain('more');
   });
 
   it('shows what is left over from half a tenth of a percent on', () => {
