@@ -723,12 +723,7 @@ export function footText(result: FineMetricsResult, trans: Trans): string {
         )
       : trans.__('capacity %1', capacity),
     ...(beyond > 0
-      ? [
-          trans.__(
-            'tasks and idle time are %1 more',
-            formatDuration(beyond)
-          )
-        ]
+      ? [trans.__('tasks and idle time are %1 more', formatDuration(beyond))]
       : []),
     trans.__('wall leaves out pauses')
   ].join(' · ');
