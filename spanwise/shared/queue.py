@@ -121,11 +121,14 @@ class Queue:
     def _get_many(self, count: int) -> Steps[list[Any]]:
         answers: list[Answer] = []
         taken: list[bytes] = []
+        # One for all answers: there may be one for each item, and the scheduler keeps 10,000 holds.
+        hold = 0
         place = find_place("Queue", self._client)
         try:
             while len(taken) < count:
-                answer = yield from self._take(count - len(taken), None)
+                answer = yield from self._take(count - len(taken), None, hold)
                 answers.append(answer)
+                hold = int(answer.hold) or hold
                 taken += answer.values
         except BaseException:
             if answers:
@@ -141,9 +144,10 @@ class Queue:
     def _open(self, answer: Answer) -> list[Any]:
         return open_values(answer.values, self._client, [answer.hold])
 
-    def _take(self, most: int, seconds: float | None) -> Steps[Answer]:
+    def _take(self, most: int, seconds: float | None, hold: int = 0) -> Steps[Answer]:
         call = self._call("get", seconds)._replace(undo=self._undo)
-        answer = yield from checked(call._replace(fields={**call.fields, "count": most}))
+        fields = {**call.fields, "count": most, "hold": hold}
+        answer = yield from checked(call._replace(fields=fields))
         if answer.outcome != "done":
             raise TimeoutError(f"Nothing came into queue {self.name!r} in {seconds:g} s")
         return answer

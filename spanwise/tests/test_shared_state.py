@@ -616,6 +616,8 @@ async def test_items_are_put_back_in_their_order_also_behind_one_on_its_way() ->
         await until("the second is asked for", lambda: len(wire.sent) == 3)
         wire.answer(2, "done", b"2")
         await until("the third is asked for", lambda: len(wire.sent) == 4)
+        # They are to be held together: of 10,000 holds the scheduler lets go of the oldest.
+        assert [fields["hold"] for _, fields, _ in wire.sent[1:4]] == [0, 7, 7]
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -623,20 +625,20 @@ async def test_items_are_put_back_in_their_order_also_behind_one_on_its_way() ->
         ("giveUp", None),
         ("share", "count"),
     ]
-    wire.answer(3, "done", b"3", hold=8)
+    wire.answer(3, "done", b"3", hold=7)
     wire.answer(4, "done")
     wait_until("all is told", lambda: len(wire.sent) >= 11)
     wire.shared.end(lambda: SchedulerLost("gone"))
     wire.shared._teller.join(LIMIT_SECONDS)  # type: ignore[union-attr]
     assert [
-        (fields.get("what", kind), fields.get("hold"), *blobs)
+        (fields.get("what", kind), fields["request"], fields.get("hold"), *blobs)
         for kind, fields, blobs in wire.sent[6:]
     ] == [
-        ("putBack", 8, b"3"),
-        ("giveUp", 8),
-        ("putBack", 0, b"2"),
-        ("putBack", 7, b"1"),
-        ("giveUp", 7),
+        ("putBack", 0, 7, b"3"),
+        ("giveUp", 3, 7),
+        ("putBack", 0, 0, b"2"),
+        ("putBack", 0, 7, b"1"),
+        ("giveUp", 1, 7),
     ]
 
 

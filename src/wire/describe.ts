@@ -135,7 +135,10 @@ export const SHARING = {
         count: v.optional(count, 1),
         /** Set only if this is the version that is there, 0: if there is none. */
         version: v.optional(v.nullable(count), null),
-        /** Of a value that is put back: the number under which the futures in it are held (`shared.hold`), 0: there are none. */
+        /**
+         * The number under which futures are held (`shared.hold`), 0: there are none. Of a value that is put back: those in it. Of a further
+         * `get`: those of the answers before it, under which those of its own are to be held, too.
+         */
         hold: v.optional(u32, 0)
       },
       /** The futures in the value: whose client's, and by which of its ids. Their tasks are wanted as long as the value is there. */
@@ -143,7 +146,7 @@ export const SHARING = {
     ),
     /**
      * What this request waits for is not wanted any more; 0: all requests are given up, and all leases end. What has waited is answered
-     * `late`. hold: what its answer held is let go.
+     * `late`. hold: what its answer held under that number is let go.
      */
     giveUp: message({ request: u32, hold: v.optional(u32, 0) })
   },

@@ -35,7 +35,14 @@ type Futures = {
   readonly client: Uint16Array;
   readonly id: ArrayOf<Uint32Array, ClientTaskId>;
 };
-type Grant = { readonly owner: object; readonly values: Uint8Array[] };
+/** What is on its way to one owner, by the requests that it answers. */
+type Grant = {
+  readonly owner: object;
+  readonly parts: {
+    readonly request: number;
+    readonly values: Uint8Array[];
+  }[];
+};
 type Want = 'clientWants' | 'clientReleases';
 
 export class Holds {
@@ -91,15 +98,32 @@ export class Holds {
     this._add(this._futures.get(value), -1);
   }
 
-  /** Holds what is in values on their way to somebody. @returns the number that lets it go; 0: nothing is in them. */
-  grant(owner: object, values: readonly Uint8Array[]): number {
+  /**
+   * Holds what is in values on their way to somebody.
+   *
+   * @param request - what they answer.
+   * @param earlier - a grant of the same owner that is to hold them too: one that asks for many items gets as many answers as there were puts.
+   * @returns the number that lets it go; 0: nothing is in them.
+   */
+  grant(
+    owner: object,
+    values: readonly Uint8Array[],
+    request: number,
+    earlier = 0
+  ): number {
     const held = values.filter(value => this._futures.has(value));
     if (held.length === 0) {
       return 0;
     }
     held.forEach(value => this.took(value));
+    const part = { request, values: held };
+    const known = this._grants.get(earlier);
+    if (known?.owner === owner) {
+      known.parts.push(part);
+      return earlier;
+    }
     this._lastGrant = (this._lastGrant % NONE_U32) + 1;
-    this._grants.set(this._lastGrant, { owner, values: held });
+    this._grants.set(this._lastGrant, { owner, parts: [part] });
     if (this._grants.size > MOST_GRANTS) {
       this.letGo([this._grants.keys().next().value!]);
     }
@@ -111,14 +135,24 @@ export class Holds {
     for (const number of grants) {
       const grant = this._grants.get(number);
       this._grants.delete(number);
-      grant?.values.forEach(value => this.gave(value));
+      for (const { values } of grant?.parts ?? []) {
+        values.forEach(value => this.gave(value));
+      }
     }
   }
 
-  /** An owner says that nobody took what was granted to it. */
-  giveUp(number: number, owner: object): void {
-    if (this._grants.get(number)?.owner === owner) {
-      this.letGo([number]);
+  /** An owner says that nobody took what was granted to it with the answer to a request. */
+  giveUp(number: number, owner: object, request: number): void {
+    const grant = this._grants.get(number);
+    if (grant?.owner !== owner) {
+      return;
+    }
+    // The last one first: so they come back.
+    const at = grant.parts.findLastIndex(part => part.request === request);
+    const [part] = at < 0 ? [] : grant.parts.splice(at, 1);
+    part?.values.forEach(value => this.gave(value));
+    if (grant.parts.length === 0) {
+      this._grants.delete(number);
     }
   }
 
@@ -129,14 +163,18 @@ export class Holds {
    */
   takeBack(number: number, content: Uint8Array, owner: object): Uint8Array {
     const grant = this._grants.get(number);
-    const given = grant?.owner === owner ? grant.values : [];
+    const parts = grant?.owner === owner ? grant.parts : [];
     // The last one first: so they come back.
-    const index = given.findLastIndex(value => isEqual(value, content));
-    const [value] = index < 0 ? [] : given.splice(index, 1);
-    if (value !== undefined) {
-      this.gave(value);
+    for (let i = parts.length - 1; i >= 0; i--) {
+      const { values } = parts[i]!;
+      const at = values.findLastIndex(value => isEqual(value, content));
+      if (at >= 0) {
+        const [value] = values.splice(at, 1);
+        this.gave(value!);
+        return value!;
+      }
     }
-    return value ?? content;
+    return content;
   }
 
   /** Somebody has gone: what was on its way to it is not any more. */

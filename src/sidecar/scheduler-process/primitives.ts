@@ -54,7 +54,7 @@ type Wait<Owner> = {
 
 type Answering<Owner> = (
   owner: Owner,
-  request: number,
+  call: SharedCall,
   answer: SharedAnswer
 ) => void;
 
@@ -129,7 +129,7 @@ export class Primitives<Owner extends object> {
       this._wait(call, owner, at);
       return;
     }
-    this._say(owner, call.request, answer);
+    this._say(owner, call, answer);
     if (kind === 'semaphore' && what === 'close') {
       this._endLine(lineOf(kind, 'acquire', name), {
         outcome: 'unknown',
@@ -146,7 +146,7 @@ export class Primitives<Owner extends object> {
       const waits = this._waits.get(owner)?.values() ?? [];
       for (const wait of [...waits]) {
         this._end(wait);
-        this._say(owner, wait.call.request, { outcome: 'late' });
+        this._say(owner, wait.call, { outcome: 'late' });
       }
       this._freeAll(owner, at);
       return;
@@ -154,7 +154,7 @@ export class Primitives<Owner extends object> {
     const wait = this._waits.get(owner)?.get(request);
     if (wait !== undefined) {
       this._end(wait);
-      this._say(owner, request, { outcome: 'late' });
+      this._say(owner, wait.call, { outcome: 'late' });
     }
   }
 
@@ -186,8 +186,7 @@ export class Primitives<Owner extends object> {
 
   private _wait(call: SharedCall, owner: Owner, at: number): void {
     const { request, kind, what, name, until, value } = call;
-    const say = (answer: SharedAnswer): void =>
-      this._say(owner, request, answer);
+    const say = (answer: SharedAnswer): void => this._say(owner, call, answer);
     if (until <= at) {
       return say({ outcome: 'late' });
     }
@@ -242,7 +241,7 @@ export class Primitives<Owner extends object> {
             break;
           }
           this._end(wait);
-          this._say(wait.owner, wait.call.request, answer);
+          this._say(wait.owner, wait.call, answer);
           moved = true;
         }
       }
@@ -252,7 +251,7 @@ export class Primitives<Owner extends object> {
   private _endLine(key: string, answer: SharedAnswer): void {
     for (const wait of [...(this._lines.get(key) ?? [])]) {
       this._end(wait);
-      this._say(wait.owner, wait.call.request, answer);
+      this._say(wait.owner, wait.call, answer);
     }
   }
 
@@ -292,9 +291,9 @@ export class Primitives<Owner extends object> {
     return due;
   }
 
-  private _say(owner: Owner, request: number, answer: SharedAnswer): void {
-    if (request !== 0) {
-      this._answer(owner, request, answer);
+  private _say(owner: Owner, call: SharedCall, answer: SharedAnswer): void {
+    if (call.request !== 0) {
+      this._answer(owner, call, answer);
     }
   }
 }

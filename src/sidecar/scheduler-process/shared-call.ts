@@ -7,7 +7,7 @@ type Share = Fields<'client', 'up', 'share'>;
 export type SharedKind = Share['kind'];
 type SharedOutcome = Fields<'client', 'down', 'shared'>['outcome'];
 
-export type SharedCall = Omit<Share, 'seconds' | 'hold'> & {
+export type SharedCall = Omit<Share, 'seconds'> & {
   /** The time at which its wait ends; Infinity: never. */
   readonly until: number;
   readonly value: Uint8Array;

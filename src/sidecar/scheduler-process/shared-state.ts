@@ -8,7 +8,11 @@ import type { Message } from '../../wire/schema';
 import { Plugins } from './plugins';
 import { Primitives } from './primitives';
 import type { Holds } from './holds';
-import { SHARED_LIMITS, type SharedAnswer } from './shared-call';
+import {
+  SHARED_LIMITS,
+  type SharedAnswer,
+  type SharedCall
+} from './shared-call';
 import { type IUnpacked, MOST_NAME, packedOf, Topics } from './topics';
 import type { WorkerRequests } from './worker-requests';
 import type { WorkerSession } from './worker-session';
@@ -40,7 +44,7 @@ export class SharedState {
   /** Hears of all events of clients and workers; the content is msgpack. */
   onEvent: ((topic: string, content: Uint8Array) => void) | null = null;
   private readonly _primitives = new Primitives<Sharer>(
-    (sharer, request, answer) => this._answer(sharer, request, answer),
+    (sharer, call, answer) => this._answer(sharer, call, answer),
     SHARED_LIMITS,
     {
       took: value => this._holds?.took(value),
@@ -99,9 +103,9 @@ export class SharedState {
         'giveUp'
       >['fields'];
       this._primitives.giveUp(request, sharer, at);
-      this._holds?.giveUp(hold, sharer);
+      this._holds?.giveUp(hold, sharer, request);
     } else {
-      const { seconds, hold, ...call } = message.fields as Message<
+      const { seconds, ...call } = message.fields as Message<
         'client',
         'up',
         'share'
@@ -111,13 +115,13 @@ export class SharedState {
       const copy = message.blobs[0]?.slice() ?? nothing;
       const value =
         call.what === 'putBack'
-          ? (this._holds?.takeBack(hold, copy, sharer) ?? copy)
+          ? (this._holds?.takeBack(call.hold, copy, sharer) ?? copy)
           : copy;
       const why = this._attach(value, message);
       if (why === '') {
         this._primitives.take({ ...call, until, value }, sharer, at);
       } else {
-        this._answer(sharer, call.request, { outcome: 'refused', why });
+        this._answer(sharer, call, { outcome: 'refused', why });
       }
     }
     this._setTimer();
@@ -134,11 +138,24 @@ export class SharedState {
       : this._holds.attach(value, futures);
   }
 
-  private _answer(sharer: Sharer, request: number, answer: SharedAnswer): void {
+  private _answer(
+    sharer: Sharer,
+    {
+      request,
+      what,
+      hold: earlier
+    }: Pick<SharedCall, 'request' | 'what' | 'hold'>,
+    answer: SharedAnswer
+  ): void {
     const hold =
       request === 0
         ? 0
-        : (this._holds?.grant(sharer, answer.values ?? []) ?? 0);
+        : (this._holds?.grant(
+            sharer,
+            answer.values ?? [],
+            request,
+            what === 'get' ? earlier : 0
+          ) ?? 0);
     answerTo(sharer, request, answer, hold);
   }
 

@@ -104,7 +104,7 @@ describe('what the scheduler wants itself', () => {
               f.holds.gave(at.value);
               at.kept--;
             } else if (what === 'grant') {
-              const number = f.holds.grant(owners[owner]!, [at.value]);
+              const number = f.holds.grant(owners[owner]!, [at.value], 1);
               expect(number > 0).toBe(true);
               grants.set(number, { which, owner });
             } else if (what === 'take back') {
@@ -183,15 +183,15 @@ describe('what the scheduler wants itself', () => {
     const fixture = new Fixture();
     const value = fixture.value([2], 5);
     const [owner, other] = [{}, {}];
-    const grant = fixture.holds.grant(owner, [value]);
+    const grant = fixture.holds.grant(owner, [value], 1);
     const content = Uint8Array.of(5);
     expect(fixture.holds.takeBack(grant, content, other)).toBe(content);
-    fixture.holds.giveUp(grant, other);
+    fixture.holds.giveUp(grant, other, 1);
     fixture.turn();
     expect([...fixture.wanted]).toEqual([fixture.tasks[2]]);
     expect(fixture.holds.takeBack(grant, content, owner)).toBe(value);
     fixture.holds.took(value);
-    fixture.holds.giveUp(grant, owner);
+    fixture.holds.giveUp(grant, owner, 1);
     fixture.holds.gave(value);
     fixture.turn();
     expect(fixture.wanted.size).toBe(0);
@@ -226,11 +226,56 @@ describe('a client that has gone', () => {
     expect(f.rows.resolve(3, 2 as ClientTaskId)).toBe(-1);
   });
 
+  it('is held for one who asks for many items, in however many answers they come', () => {
+    const fixture = new Fixture();
+    const [owner, other] = [{}, {}];
+    const wanted = (): number[] => {
+      fixture.turn();
+      return [...fixture.wanted].sort((a, b) => a - b);
+    };
+    const first = fixture.holds.grant(owner, [fixture.value([0])], 1);
+    for (let request = 2; request <= 10_050; request++) {
+      const value = fixture.value([request % 4], request % 4);
+      expect(fixture.holds.grant(owner, [value], request, first)).toBe(first);
+    }
+    // Another's are its own, and so are those of a number that is not known any more.
+    const own = fixture.holds.grant(other, [fixture.value([4])], 2, first);
+    expect(own).not.toBe(first);
+    expect(wanted()).toEqual([0, 1, 2, 3, 4].map(i => fixture.tasks[i]));
+    fixture.holds.letGo([first]);
+    expect(wanted()).toEqual([fixture.tasks[4]]);
+    const anew = fixture.holds.grant(owner, [fixture.value([0])], 1, first);
+    expect([first, own]).not.toContain(anew);
+    expect(wanted()).toEqual([0, 4].map(i => fixture.tasks[i]));
+  });
+
+  it('is let go, and comes back, answer by answer, the last first', () => {
+    const fixture = new Fixture();
+    const owner = {};
+    const values = [0, 1, 2].map(id => fixture.value([id], id));
+    const grant = values.reduce(
+      (number, value, i) => fixture.holds.grant(owner, [value], i + 1, number),
+      0
+    );
+    for (const i of [2, 1]) {
+      const back = fixture.holds.takeBack(grant, Uint8Array.of(i), owner);
+      expect(back).toBe(values[i]);
+      fixture.holds.took(back);
+      fixture.holds.giveUp(grant, owner, i + 1);
+    }
+    fixture.holds.giveUp(grant, owner, 9);
+    fixture.turn();
+    expect(fixture.wanted).toEqual(new Set(fixture.tasks.slice(0, 3)));
+    fixture.holds.giveUp(grant, owner, 1);
+    fixture.turn();
+    expect(fixture.wanted).toEqual(new Set(fixture.tasks.slice(1, 3)));
+  });
+
   it('is not let go when items come back, with those that are not known', () => {
     const fixture = new Fixture();
     const values = [0, 1, 1].map(id => fixture.value([id], id));
     const owner = {};
-    const grant = fixture.holds.grant(owner, values);
+    const grant = fixture.holds.grant(owner, values, 1);
     const back = [1, 1, 1, 7].map(content =>
       fixture.holds.takeBack(grant, Uint8Array.of(content), owner)
     );
@@ -249,7 +294,7 @@ describe('a client that has gone', () => {
     // A queue gives what is taken from it, and the answer is held on its way; the core would forget what nobody wants at once.
     const deleted = jest.spyOn(fixture.wanted, 'delete');
     values.forEach(value => fixture.holds.gave(value));
-    const grant = fixture.holds.grant({}, values);
+    const grant = fixture.holds.grant({}, values, 1);
     fixture.turn();
     expect(deleted).not.toHaveBeenCalled();
     fixture.holds.letGo([grant]);

@@ -24,7 +24,7 @@ class Kept {
 
   constructor(limits: Partial<typeof SHARED_LIMITS> = {}) {
     this.primitives = new Primitives<Owner>(
-      (owner, request, answer) =>
+      (owner, { request }, answer) =>
         this.said.push({ ...answer, owner: owner.name, request }),
       { ...SHARED_LIMITS, ...limits }
     );
@@ -45,6 +45,7 @@ class Kept {
       isKnown: false,
       count: 1,
       version: null,
+      hold: 0,
       ...given,
       value: Uint8Array.from(given.value === undefined ? [] : [given.value])
     };
@@ -629,6 +630,7 @@ function callOf(name: number): SharedCall {
     isKnown: false,
     count: 1,
     version: null,
+    hold: 0,
     value: new Uint8Array(0)
   };
 }

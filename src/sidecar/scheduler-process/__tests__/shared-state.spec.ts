@@ -2,6 +2,7 @@ import type { Seconds } from '../../../base/brand';
 import type { AcceptedLink } from '../../../link/door';
 import type { Message } from '../../../wire/schema';
 import { ClusterState } from '../cluster-state';
+import type { Holds } from '../holds';
 import { SharedState, type SharedMessage } from '../shared-state';
 import { takeWorkerMessage } from '../worker-messages';
 import { WorkerRequests } from '../worker-requests';
@@ -88,6 +89,40 @@ describe('what the scheduler keeps for its clients', () => {
     shared.take(log, client.link);
     shared.take(log, client.link);
     expect(client.got.map(({ fields }) => fields['lost'])).toEqual([2, 0]);
+  });
+
+  it('holds what further answers bring where the earlier ones are held', () => {
+    const granted: unknown[][] = [];
+    const holds = {
+      took: () => undefined,
+      gave: () => undefined,
+      grant: (...given: unknown[]) => granted.push(given.slice(2)) && 7
+    } as unknown as Holds;
+    const shared = new SharedState(
+      () => 0,
+      new Map(),
+      new WorkerRequests(),
+      act => act(),
+      holds
+    );
+    const client = new KeepingClient();
+    const ask = (what: string, fields: object): void => {
+      const share = { ...SHARE, kind: 'queue', what, ...fields } as never;
+      const asked = message('share', share);
+      const tables = { futures: { rows: 0 } };
+      shared.take({ ...asked, tables } as never, client.link);
+    };
+    ask('get', { request: 1, seconds: null });
+    ask('put', {});
+    ask('get', { request: 2, seconds: null, hold: 7 });
+    ask('put', {});
+    ask('put', { hold: 7 });
+    ask('get', { request: 3, hold: 7 });
+    expect(granted).toEqual([
+      [1, 0],
+      [2, 7],
+      [3, 7]
+    ]);
   });
 
   it('ends waits by their time, and what a worker holds with its link', () => {
