@@ -1,6 +1,11 @@
+/** What knows how wide a text is: a canvas's context, or what stands for one. */
+export type TextMeasure = {
+  measureText(text: string): { readonly width: number };
+};
+
 /** `text` in the context's font, or as much of it as fits `room` with an ellipsis, or nothing below three letters. */
 export function elided(
-  context: CanvasRenderingContext2D,
+  context: TextMeasure,
   text: string,
   room: number
 ): string {

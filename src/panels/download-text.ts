@@ -1,10 +1,14 @@
-/** Saves text as a file of the user's, through the browser's own download. */
+/** Saves what the page has made as a file of the user's, through the browser's own download. */
 export function downloadText(
   name: string,
   mediaType: string,
   text: string
 ): void {
-  const url = URL.createObjectURL(new Blob([text], { type: mediaType }));
+  downloadBlob(name, new Blob([text], { type: mediaType }));
+}
+
+export function downloadBlob(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;
   link.download = name.replace(/[/\\:*?"<>|]/g, '_');

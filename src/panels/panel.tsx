@@ -246,6 +246,21 @@ export abstract class SpanwisePanel<
   /** The chart's figures, for the table twin and the export. */
   protected abstract tableData(result: R): TableData;
 
+  /** What *Export* calls the table that `tableData` holds. */
+  protected get tableLabel(): string {
+    return this.trans.__('Export table as CSV');
+  }
+
+  /** Entries of *Export* before the common ones. */
+  protected exportItems(_disabledBecause?: string): readonly MenuItem[] {
+    return [];
+  }
+
+  /** The name of a file for the user, without what it ends with. */
+  protected get fileName(): string {
+    return `${this.face.name} ${this.clusterName ?? ''}`.trim();
+  }
+
   /** The figures of the export as JSON. */
   protected exported(result: R): unknown {
     return result;
@@ -599,10 +614,11 @@ export abstract class SpanwisePanel<
     const result = this.result;
     const disabledBecause =
       result === null ? this.trans.__('there are no figures yet') : undefined;
-    const file = `${this.face.name} ${this.clusterName ?? ''}`.trim();
+    const file = this.fileName;
     return [
+      ...this.exportItems(disabledBecause),
       {
-        label: this.trans.__('Export table as CSV'),
+        label: this.tableLabel,
         disabledBecause,
         run: () => {
           if (result !== null) {

@@ -1,5 +1,5 @@
 /** Draws the frame around the lanes: time axis, span bands, whole-run strip. Runs in the browser. */
-import { elided } from '../../charts/elided-text';
+import { elided, type TextMeasure } from '../../charts/elided-text';
 import { type Palette, PatternFills } from '../../charts/theme';
 import type { BandShape, StripShape, Tick } from './figure';
 
@@ -17,27 +17,38 @@ export function paintAxis(
   context.font = `11px ${palette.uiFont}`;
   context.textBaseline = 'middle';
   context.fillStyle = palette.secondaryText;
+  for (const { text, x } of placedLabels(context, ticks, size.width)) {
+    context.fillText(text, x, size.height / 2 + 1);
+  }
+}
+
+/** Where labels begin that stand at their ticks and not over each other; ticks without room have none. */
+export function placedLabels(
+  context: TextMeasure,
+  ticks: readonly Tick[],
+  size: number
+): { readonly text: string; readonly x: number }[] {
   const labels = ticks.map(tick => {
     const width = context.measureText(tick.text).width;
     const left = tick.x - width / 2;
     // A tick at the border keeps its whole label in view, if it can.
-    const x = Math.min(size.width - width - 2, Math.max(2, left));
+    const x = Math.min(size - width - 2, Math.max(2, left));
     return { text: tick.text, width, x, moved: Math.abs(x - left) };
   });
-  const drawn: { readonly x: number; readonly width: number }[] = [];
+  const placed: typeof labels = [];
   // Those that stand at their tick come first: a label that was moved gives way to its neighbour.
   labels.sort((a, b) => Math.sign(a.moved) - Math.sign(b.moved));
   for (const label of labels) {
-    const isFree = drawn.every(
+    const isFree = placed.every(
       other =>
         label.x >= other.x + other.width + LABEL_GAP ||
         other.x >= label.x + label.width + LABEL_GAP
     );
     if (label.moved < label.width / 2 && isFree) {
-      context.fillText(label.text, label.x, size.height / 2 + 1);
-      drawn.push(label);
+      placed.push(label);
     }
   }
+  return placed;
 }
 
 export function paintBands(
@@ -86,9 +97,7 @@ export function paintStrip(
         ? patterns.kind('disk', size.width)
         : shape.role === 'kind-transfer'
           ? patterns.kind('transfer', size.width)
-          : palette.shade === 'light'
-            ? '#9aa5b1'
-            : '#7d8792';
+          : stripColour(palette);
     context.fillRect(
       shape.x,
       top + shape.top * height,
@@ -96,6 +105,11 @@ export function paintStrip(
       shape.height * height
     );
   }
+}
+
+/** Of threads that compute, whatever. */
+export function stripColour({ shade }: Palette): string {
+  return shade === 'light' ? '#9aa5b1' : '#7d8792';
 }
 
 function paintCross(

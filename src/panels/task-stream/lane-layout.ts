@@ -39,12 +39,13 @@ export type Lane = {
   readonly beside?: BesideLane;
 };
 
-/** Lanes fill `available` pixels between 14 and 43 px each; beyond that the chart scrolls. */
+/** Lanes fill `available` pixels between 14 and 43 px each, or `tallest`; beyond that the chart scrolls. */
 export function layOutLanes(
   lanes: readonly Lane[],
   workers: readonly number[],
   collapsed: ReadonlySet<number>,
-  available: number
+  available: number,
+  tallest = TALLEST_LANE
 ): LaneLayout {
   const lanesOf = new Map<number, Lane[]>(workers.map(worker => [worker, []]));
   for (const lane of lanes) {
@@ -61,7 +62,7 @@ export function layOutLanes(
   }
   const room = available - lanesOf.size * HEADER_HEIGHT;
   const laneHeight = Math.min(
-    TALLEST_LANE,
+    tallest,
     Math.max(SHORTEST_LANE, Math.floor(shown > 0 ? room / shown : 0))
   );
   const rows: WorkerRow[] = [];

@@ -8,7 +8,7 @@ import { markFailed } from '../../charts/lane-fills';
 import { runningFill, textOn } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
 import { formatDuration } from '../format';
-import { AGGREGATE_RUN } from './box-search';
+import { LABEL_FROM, LABEL_PADDING, type Note, notesOf } from './lane-notes';
 import {
   boxPixels,
   cellPixels,
@@ -18,13 +18,6 @@ import {
   type LaneScene,
   pixelX
 } from './lane-scene';
-
-/** A box this wide (CSS px) may carry a label; 11 px text needs some room. */
-const LABEL_FROM = 24;
-const LABEL_PADDING = 5;
-
-/** A box that may carry a label; `from`, `to`: the cells that the label may use. */
-type Note = { readonly row: number; from: number; to: number };
 
 export class LaneOverlay {
   private readonly _notes = new WeakMap<TileData, readonly Note[]>();
@@ -236,57 +229,10 @@ export class LaneOverlay {
     );
   }
 
-  /**
-   * What may carry a label or a mark: failed boxes as a whole, and compute boxes
-   * that are wide enough, without what parts cover at their beginning and end:
-   *
-   *   run   |▒transfer▒| fit_fold            |▒write▒|
-   *                     from ··············· to
-   */
   private _notable(tile: TileData): readonly Note[] {
-    const known = this._notes.get(tile);
-    if (known !== undefined) {
-      return known;
-    }
-    // A cell is at most 1.42 device pixels unless the level is 0.
-    const cells = tile.level === 0 ? 0 : LABEL_FROM / 1.42;
-    const notes: Note[] = [];
-    const byRun = new Map<number, Note>();
-    for (let row = 0; row < tile.laneIndex.length; row += 1) {
-      const from = tile.from[row] as number;
-      const to = tile.to[row] as number;
-      const run = tile.run[row] as number;
-      const kind = tile.kind[row] as number;
-      if (tile.strip[row] === 1 || run === AGGREGATE_RUN) {
-        continue;
-      }
-      const whole = byRun.get(run);
-      if (
-        tile.tasks[row] === 0 &&
-        whole !== undefined &&
-        tile.kind[whole.row] !== BoxKind.Failed
-      ) {
-        // Parts come after the box of their run, in order of time.
-        if (from <= whole.from + 0.5) {
-          whole.from = Math.max(whole.from, to);
-        } else {
-          whole.to = Math.min(whole.to, from);
-        }
-      }
-      const isWide =
-        kind === BoxKind.Compute &&
-        tile.cover[row] === 255 &&
-        to - from >= cells;
-      if (kind === BoxKind.Failed || isWide) {
-        const note = { row, from, to };
-        notes.push(note);
-        if (tile.tasks[row] !== 0) {
-          byRun.set(run, note);
-        }
-      }
-    }
-    this._notes.set(tile, notes);
-    return notes;
+    const known = this._notes.get(tile) ?? notesOf(tile);
+    this._notes.set(tile, known);
+    return known;
   }
 
   private _textWidth(

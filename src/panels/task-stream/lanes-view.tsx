@@ -26,6 +26,7 @@ import {
   summaryText,
   workerHeaders
 } from './rows';
+import { standingTexts } from './standing-texts';
 import { WholeRun } from './whole-run';
 
 type LanesViewProps = {
@@ -217,19 +218,6 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         trans={trans}
       />
     </div>
-  );
-}
-
-function standingTexts(
-  standings: ReadonlyMap<number, Standing>,
-  trans: TranslationBundle
-): ReadonlyMap<number, string> {
-  const texts: Readonly<Record<Standing, string>> = {
-    paused: trans.__('paused: memory full'),
-    stopped: trans.__('stopped')
-  };
-  return new Map(
-    [...standings].map(([worker, standing]) => [worker, texts[standing]])
   );
 }
 

@@ -4,10 +4,7 @@ import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import { Swatch } from '../mark';
 import type { TaskStreamModel } from './model';
-import { legendItems } from './rows';
-
-/** Functions shown at first; the rest takes a click. */
-const SHOWN_FUNCTIONS = 12;
+import { foldedItems, legendItems } from './rows';
 
 export function Legend(props: {
   readonly model: TaskStreamModel;
@@ -32,16 +29,7 @@ export function Legend(props: {
   }
   const { functions } = selection.filter;
   const items = legendItems(result, model.colourBy, trans);
-  // Those of which no run has ended are the last, and always shown: their boxes are being drawn.
-  let place = 0;
-  const more = new Set(
-    items.filter(
-      item =>
-        item.kind === 'function' &&
-        (place += 1) > SHOWN_FUNCTIONS &&
-        !item.isRunning
-    )
-  );
+  const more = foldedItems(items);
   const shown = isOpen ? items : items.filter(item => !more.has(item));
   return (
     <ul className="sw-legend" aria-label={trans.__('Legend')}>

@@ -301,6 +301,44 @@ export class TaskStreamModel extends Disposing {
   }
 
   /**
+   * The tiles of the view when all are here.
+   *
+   * @returns null: they have not come in `limitMs`.
+   */
+  async wholeTiles(
+    devicePixels: number,
+    limitMs: number
+  ): Promise<{ readonly range: TileRange; readonly tiles: TileData[] } | null> {
+    let isOver = false;
+    let wake = () => {};
+    const onMoved = () => wake();
+    const timer = setTimeout(() => {
+      isOver = true;
+      wake();
+    }, limitMs);
+    this._moved.connect(onMoved);
+    try {
+      for (;;) {
+        const woken = new Promise<void>(resolve => {
+          wake = resolve;
+        });
+        const range = this.wantTiles(devicePixels);
+        const tiles = this.tilesHere(range);
+        if (tiles.length === range.count) {
+          return { range, tiles };
+        }
+        if (isOver || this.isDisposed) {
+          return null;
+        }
+        await woken;
+      }
+    } finally {
+      clearTimeout(timer);
+      this._moved.disconnect(onMoved);
+    }
+  }
+
+  /**
    * Lanes beside the threads come and go with what is in view; with another filter they begin anew.
    *
    * @returns whether other lanes are shown than before.

@@ -22,6 +22,7 @@ import {
   zoomInIcon,
   zoomOutIcon
 } from './icons';
+import { exportItems } from './exports';
 import { LanesView, nowText } from './lanes-view';
 import { laneGroups } from './lane-groups';
 import { Legend } from './legend';
@@ -262,7 +263,27 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     );
   }
 
-  /** For the export: the legend, which is what the answer holds; the tasks themselves are the table's. */
+  protected override exportItems(disabledBecause?: string) {
+    return exportItems(
+      {
+        model: this._model,
+        context: this.context,
+        trans: this.trans,
+        answered: this.answered,
+        title: this.accessibleName,
+        fileName: this.fileName,
+        width: this.node.clientWidth,
+        threadsOf: this._threadsOf
+      },
+      disabledBecause
+    );
+  }
+
+  protected override get tableLabel(): string {
+    return this.trans.__('Export legend as CSV');
+  }
+
+  /** For the export: the legend, which is what the answer holds; the tasks themselves are an entry of their own. */
   protected tableData(result: TaskStreamResult): TableData {
     const { trans } = this;
     return {

@@ -268,7 +268,7 @@ export function stripBars(result: TaskStreamResult): StripBar[] {
   }));
 }
 
-type LegendItem =
+export type LegendItem =
   | {
       readonly kind: 'function';
       readonly name: string;
@@ -356,6 +356,24 @@ export function legendItems(
     }
   }
   return items;
+}
+
+/** Functions of the legend at first; the rest takes a click. */
+const SHOWN_FUNCTIONS = 12;
+
+/** The items that are left out at first. Functions of which no run has ended are the last, and always shown: their boxes are being drawn. */
+export function foldedItems(
+  items: readonly LegendItem[]
+): ReadonlySet<LegendItem> {
+  let place = 0;
+  return new Set(
+    items.filter(
+      item =>
+        item.kind === 'function' &&
+        (place += 1) > SHOWN_FUNCTIONS &&
+        !item.isRunning
+    )
+  );
 }
 
 /** The legend as a table, for the export: figures only. */

@@ -1,6 +1,7 @@
 /** One question to view `tasks` (find a key, the longest task, the next failed one), answered once. */
 import type { RunDetail, TasksResult } from '../../wire/panel-link';
 import type { PanelContext } from '../panel-context';
+import type { Asked } from '../panel-watch';
 
 const LIMIT_MS = 10_000;
 
@@ -10,18 +11,29 @@ export type TaskQuestion = {
   readonly limit: number;
   readonly search?: string;
   readonly failedOnly?: boolean;
+  /** Left out: from the first on. */
+  readonly offset?: number;
 };
 
 /** Rejects after 10 s, or with the observer's sentence. */
-export function askTasks(
+export async function askTasks(
   context: PanelContext,
   question: TaskQuestion
 ): Promise<readonly RunDetail[]> {
+  const { rows } = await askTasksPage(context, context.selection, question);
+  return rows;
+}
+
+/** Those of a selection, and how many it has. */
+export function askTasksPage(
+  context: PanelContext,
+  { filter, time }: Asked,
+  question: TaskQuestion
+): Promise<TasksResult> {
   const cluster = context.cluster.current;
   if (cluster === null) {
-    return Promise.resolve([]);
+    return Promise.resolve({ view: 'tasks', total: 0, rows: [] });
   }
-  const { filter, time } = context.selection;
   const trans = context.translator.load('spanwise');
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -39,7 +51,7 @@ export function askTasks(
         params: {
           sort: question.sort ?? 'start',
           descending: question.descending ?? false,
-          offset: 0,
+          offset: question.offset ?? 0,
           limit: question.limit,
           search: question.search ?? ''
         },
@@ -58,7 +70,7 @@ export function askTasks(
             )
           );
         } else {
-          resolve((result as TasksResult).rows);
+          resolve(result as TasksResult);
         }
       }
     );

@@ -1,0 +1,413 @@
+/** What *Export* of the Task Stream gives: against the log that the panel shows, and read as other programs read it. */
+import { Notification } from '@jupyterlab/apputils';
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { act } from 'react';
+import { clusterInfo } from '../../../feed/__tests__/fake-feed';
+import type { TileData } from '../../../feed/feed-types';
+import { labContext } from '../../../lab/__tests__/lab-context';
+import { ask, tile } from '../../../observer/__tests__/ask';
+import { runDetail } from '../../../observer/folds/run-detail';
+import { PartKind } from '../../../records/enumerations';
+import { drawRuns } from '../../../testing/run-from-text';
+import { waitFor } from '../../../testing/wait-for';
+import type { Filter, TasksResult, TimeRange } from '../../../wire/panel-link';
+import { taskStreamPanel } from '..';
+import { allTasks, MOST_TASKS, TooManyTasks } from '../all-tasks';
+import type { TaskStreamPanel } from '../panel';
+import { traceOf } from '../trace';
+
+class ResizeObserverStub {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+}
+
+const NASTY = '<img src="x" onerror="alert(1)">&amp;\u0000\ud800]]>';
+
+const log = drawRuns(
+  `
+  0/0  aaaa..bbbb
+  0/1  ..cccc..dd
+  1/0  eeeeeeeeee
+  `,
+  {
+    tasks: {
+      a: { span: 'first/load', function: 'load' },
+      b: {
+        span: 'first',
+        function: 'fit',
+        parts: [
+          { kind: PartKind.Transfer, offset: 0, duration: 1 },
+          { kind: PartKind.Compute, offset: 1, duration: 3 }
+        ]
+      },
+      c: { status: 1, function: 'fail' },
+      d: { function: NASTY },
+      e: { function: 'load' }
+    }
+  }
+);
+const tasksOf = (
+  params: Readonly<Record<string, unknown>>,
+  asked: { filter?: Filter; time?: TimeRange } = {}
+) => ask(log, 'tasks', { ...asked, params, ended: true }) as TasksResult;
+
+let panel: TaskStreamPanel;
+let feed: ReturnType<typeof labContext>['feed'];
+let saved: { name: string; text: string }[];
+let errors: string[];
+const choose = async (label: string) => {
+  const { exportItems } = panel as unknown as {
+    exportItems(): readonly { label: string; run(): void }[];
+  };
+  await act(async () => {
+    exportItems
+      .call(panel)
+      .find(item => item.label === label)!
+      .run();
+    await Promise.resolve();
+  });
+};
+
+beforeEach(async () => {
+  Object.assign(globalThis, {
+    IS_REACT_ACT_ENVIRONMENT: true,
+    ResizeObserver: ResizeObserverStub
+  });
+  saved = [];
+  errors = [];
+  jest.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+  const blobs: Blob[] = [];
+  Object.assign(URL, {
+    createObjectURL: (blob: Blob) => `blob:${blobs.push(blob) - 1}`,
+    revokeObjectURL: () => {}
+  });
+  jest.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (
+    this: HTMLAnchorElement
+  ) {
+    const blob = blobs[Number(this.href.replace('blob:', ''))]!;
+    const reader = new FileReader();
+    reader.onload = () =>
+      saved.push({ name: this.download, text: String(reader.result) });
+    reader.readAsText(blob);
+  });
+  jest.spyOn(Notification, 'error').mockImplementation(text => {
+    errors.push(text);
+    return '';
+  });
+  const lab = labContext();
+  feed = lab.feed;
+  feed.setClusters(clusterInfo({ state: 'ended' }));
+  panel = taskStreamPanel.create({
+    context: lab.contexts.get({ name: 'first-look' }),
+    state: undefined
+  }) as TaskStreamPanel;
+  await act(async () => {
+    Widget.attach(panel, document.body);
+    const watch = feed.running[0]!;
+    Object.assign(watch, {
+      tile: (level: number, index: number): TileData => {
+        const { columns, ...header } = tile(log, level, index);
+        return { ...header, ...columns, logSeq: 1 };
+      }
+    });
+    watch.answer(ask(log, 'task-stream', { ended: true }));
+    MessageLoop.flush();
+  });
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await act(async () => panel.dispose());
+});
+
+/** Answers each page that is asked for from the log. */
+async function answerTasks(over: Partial<TasksResult> = {}): Promise<void> {
+  for (;;) {
+    const watch = feed.running.find(
+      ({ spec, snapshot }) => spec.view === 'tasks' && snapshot === null
+    );
+    if (watch === undefined) {
+      return;
+    }
+    await act(async () => {
+      const { params, filter, time } = watch.spec;
+      watch.answer({ ...tasksOf(params, { filter, time }), ...over });
+      await Promise.resolve();
+      await Promise.resolve();
+    });
+  }
+}
+
+describe('a picture', () => {
+  const picture = async () => {
+    await choose('Export picture as SVG');
+    await waitFor('a file', () => saved.length > 0);
+    const [file] = saved;
+    expect(file!.name).toBe('task-stream first-look.svg');
+    const read = new DOMParser().parseFromString(file!.text, 'image/svg+xml');
+    expect(read.querySelector('parsererror')).toBeNull();
+    return read;
+  };
+
+  it('has each task where it ran, from its start to its stop', async () => {
+    const read = await picture();
+    const { from, to } = panel.model.view;
+    const lanes = read.querySelector('[clip-path]')!;
+    const rects = [...lanes.querySelectorAll('rect')].map(rect => ({
+      x: Number(rect.getAttribute('x')),
+      y: Number(rect.getAttribute('y')),
+      width: Number(rect.getAttribute('width')),
+      fill: rect.getAttribute('fill')
+    }));
+    const clip = read.querySelector('clipPath rect')!;
+    const scale = Number(clip.getAttribute('width')) / (to - from);
+    const runs = tasksOf({ limit: 500 }).rows;
+    const a = runs.find(run => run.function === 'load' && run.duration === 4);
+    const b = runs.find(run => run.function === 'fit');
+    for (const run of [a!, b!]) {
+      const x = (run.start - from) * scale;
+      const end = x + run.duration * scale;
+      const first = rects.find(
+        rect => Math.abs(rect.x - x) < 3 && rect.width > 8
+      )!;
+      // In the colour of its function, a box of each tile that it lies in.
+      const own = rects.filter(
+        ({ fill, y, x: left }) =>
+          fill === first.fill && y === first.y && left >= first.x && left < end
+      );
+      const covered = own.reduce((sum, { width }) => sum + width, 0);
+      expect(Math.abs(covered - (end - x))).toBeLessThan(6);
+    }
+    // Part of `fit` is a transfer, with its pattern.
+    const pattern = rects.find(
+      ({ fill }) => fill === 'url(#sw-transfer-in-lanes)'
+    )!;
+    expect(pattern.x).toBeCloseTo((b!.start - from) * scale, -1);
+    expect(pattern.width).toBeCloseTo(1 * scale, -1);
+    expect(read.querySelector('pattern#sw-transfer-in-lanes')).not.toBeNull();
+  });
+
+  it('says what it is of, with the workers, spans and functions', async () => {
+    const texts = [...(await picture()).querySelectorAll('text')].map(
+      ({ textContent }) => textContent
+    );
+    expect(texts).toEqual(
+      expect.arrayContaining([
+        'Task Stream, first-look',
+        'worker 0',
+        'thread 2',
+        'first',
+        'load',
+        'fit',
+        'failed'
+      ])
+    );
+  });
+
+  it('has names of users as text and as nothing else', async () => {
+    const read = await picture();
+    expect(read.querySelector('img')).toBeNull();
+    expect(
+      [...read.querySelectorAll('text')].map(({ textContent }) => textContent)
+    ).toContain(NASTY.replace('\u0000', '\ufffd').replace('\ud800', '\ufffd'));
+  });
+
+  it('says so if what is shown does not come', async () => {
+    jest.useFakeTimers();
+    try {
+      Object.assign(feed.running[0]!, { tile: () => null });
+      await choose('Export picture as SVG');
+      await act(async () => jest.advanceTimersByTimeAsync(10_000));
+      expect(errors).toEqual([
+        'Nothing was exported: the observer did not send what is shown.'
+      ]);
+      expect(saved).toEqual([]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});
+
+type TraceEvent = {
+  readonly ph: string;
+  readonly name: string;
+  readonly cat?: string;
+  readonly ts: number;
+  readonly dur: number;
+  readonly pid: number;
+  readonly tid: number;
+  readonly args: Record<string, unknown>;
+};
+
+describe('a trace', () => {
+  const trace = async () => {
+    await choose('Export trace for Perfetto or Chrome');
+    await answerTasks();
+    await waitFor('a file', () => saved.length > 0);
+    expect(saved[0]!.name).toBe('task-stream first-look.trace.json');
+    return (JSON.parse(saved[0]!.text) as { traceEvents: TraceEvent[] })
+      .traceEvents;
+  };
+
+  it('has a slice of each task, on the track of its thread', async () => {
+    const events = await trace();
+    const nameOf = (ph: string, pid: number, tid: number) =>
+      events.find(
+        each =>
+          each.ph === 'M' &&
+          each.name === ph &&
+          each.pid === pid &&
+          each.tid === tid
+      )?.args.name;
+    const slices = events
+      .filter(({ cat }) => cat === 'task')
+      .map(({ name, ts, dur, pid, tid, args }) => [
+        nameOf('process_name', pid, 0),
+        nameOf('thread_name', pid, tid),
+        name,
+        ts / 1e6,
+        dur / 1e6,
+        args.key
+      ]);
+    const runs = tasksOf({ limit: 500 }).rows;
+    expect(runs).toHaveLength(5);
+    expect(slices).toEqual(
+      runs.map(run => [
+        `worker ${run.worker.replace('worker-', '')}`.replace(
+          /^worker worker /,
+          'worker '
+        ),
+        `thread ${run.thread + 1}`,
+        run.function,
+        run.start,
+        run.duration,
+        run.key
+      ])
+    );
+  });
+
+  it('has what held the thread in its task, and spans beside all', async () => {
+    const events = await trace();
+    const fit = events.find(
+      ({ cat, name }) => cat === 'task' && name === 'fit'
+    )!;
+    const parts = events.filter(
+      ({ ph, cat, tid, pid, ts }) =>
+        ph === 'X' &&
+        cat !== 'task' &&
+        tid === fit.tid &&
+        pid === fit.pid &&
+        ts >= fit.ts
+    );
+    expect(parts.map(({ cat, ts, dur }) => [cat, ts - fit.ts, dur])).toEqual([
+      ['transfer', 0, 1e6],
+      ['compute', 1e6, 3e6]
+    ]);
+    const spans = events.filter(({ cat, ph }) => cat === 'span' && ph === 'b');
+    expect(spans.map(({ name }) => name)).toEqual(['first', 'load']);
+  });
+
+  it('draws no task in the one before it for a difference of rounding', () => {
+    const one = runDetail(log, tasksOf({ limit: 1 }).rows[0]!.run)!;
+    const { traceEvents } = JSON.parse(
+      traceOf(
+        {
+          runs: [
+            { ...one, run: 1, start: 1, duration: 4.000_000_3, parts: [] },
+            { ...one, run: 2, start: 5, duration: 1, parts: [] }
+          ],
+          bands: [],
+          threadsOf: () => 2,
+          about: {}
+        },
+        { __: (text: string) => text } as never
+      )
+    ) as { traceEvents: TraceEvent[] };
+    const [first, second] = traceEvents.filter(({ ph }) => ph === 'X');
+    expect(first!.ts + first!.dur).toBe(second!.ts);
+  });
+
+  it('is not made of more tasks than viewers open, and says what to do', async () => {
+    await choose('Export trace for Perfetto or Chrome');
+    await answerTasks({ total: 1_250_000 });
+    await waitFor('an error', () => errors.length > 0);
+    expect(errors[0]!.replaceAll('\u00a0', ' ')).toBe(
+      'Nothing was exported: the selection has 1.25 M tasks, and a file 50,000 at most. Choose less of the time (Shift-drag) or filter, and export that.'
+    );
+    expect(saved).toEqual([]);
+  });
+});
+
+it('the table of tasks has those of the selection', async () => {
+  const { context } = panel as unknown as {
+    context: { selection: { setFilter(filter: Filter): void } };
+  };
+  await act(async () => {
+    context.selection.setFilter({ functions: ['load'] });
+    feed.running[0]!.answer(
+      ask(log, 'task-stream', {
+        filter: { functions: ['load'] },
+        ended: true
+      })
+    );
+  });
+  await choose('Export tasks as CSV');
+  await answerTasks();
+  await waitFor('a file', () => saved.length > 0);
+  expect(saved[0]!.name).toBe('task-stream first-look tasks.csv');
+  const lines = saved[0]!.text.split('\r\n');
+  expect(lines[0]).toMatch(/^Key,Function,Span,/);
+  expect(lines.slice(1).map(line => line.split(',')[1])).toEqual([
+    'load',
+    'load'
+  ]);
+});
+
+describe('all tasks of a selection', () => {
+  const rows = tasksOf({ limit: 500 }).rows;
+  const row = (run: number, start: number, duration = 1) => ({
+    ...rows[0]!,
+    run,
+    start,
+    duration
+  });
+
+  it('are each there once, although tasks end while they are read', async () => {
+    const known = Array.from({ length: 1200 }, (_, run) => row(run, run));
+    let late = 10_000;
+    const found = await allTasks(
+      ({ offset, limit }) => {
+        const page = known.slice(offset, offset + limit);
+        const { length } = known;
+        // They began early and late, and end now.
+        known.splice(3, 0, row(late++, 2.5, 5000));
+        known.splice(-1, 0, row(late++, 1198.5, 5000));
+        return Promise.resolve({ view: 'tasks', total: length, rows: page });
+      },
+      2000,
+      () => {}
+    );
+    expect(found.map(({ run }) => run)).toEqual(
+      Array.from({ length: 1200 }, (_, run) => run)
+    );
+  });
+
+  it('are not read beyond what a file holds', async () => {
+    const asked: number[] = [];
+    const reading = allTasks(
+      ({ offset }) => {
+        asked.push(offset);
+        return Promise.resolve({
+          view: 'tasks',
+          total: MOST_TASKS + 1,
+          rows: [row(1, 1)]
+        });
+      },
+      Infinity,
+      () => {}
+    );
+    await expect(reading).rejects.toBeInstanceOf(TooManyTasks);
+    expect(asked).toEqual([0]);
+  });
+});

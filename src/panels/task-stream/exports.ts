@@ -1,0 +1,339 @@
+/** What *Export* of the Task Stream offers beside the legend: pictures of what is shown, a trace and a table of the selection's tasks. */
+import { Notification } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { ClusterInfo, RunDetail } from '../../wire/panel-link';
+import { conditionsOf } from '../../feed/selection';
+import { conditionText } from '../chip-row';
+import { downloadText } from '../download-text';
+import { formatCount, formatDuration, formatTimeRange } from '../format';
+import type { PanelContext } from '../panel-context';
+import type { MenuItem } from '../panel-menu';
+import type { Asked } from '../panel-watch';
+import { downloadPng, downloadSvg } from '../picture-file';
+import { tableAsCsv } from '../table-twin';
+import { standings } from '../worker-standing';
+import { allTasks, MOST_TASKS, TooManyTasks } from './all-tasks';
+import { groupHeaders } from './lane-groups';
+import { HEADER_HEIGHT, layOutLanes } from './lane-layout';
+import type { LaneScene } from './lane-scene';
+import type { TaskStreamModel } from './model';
+import { type Picture, pictureOf } from './picture';
+import { boxesIn } from './picture-lanes';
+import {
+  foldedItems,
+  laneText,
+  legendItems,
+  stripBars,
+  taskColumns,
+  taskRow,
+  workerHeaders
+} from './rows';
+import { standingTexts } from './standing-texts';
+import { askTasksPage } from './task-query';
+import { traceOf } from './trace';
+
+/** What they are taken from, as it is when an entry is chosen. */
+interface IExportSource {
+  readonly model: TaskStreamModel;
+  readonly context: PanelContext;
+  readonly trans: TranslationBundle;
+  /** What the panel's answer is to. */
+  readonly answered: Asked;
+  /** "Task Stream, first-look" */
+  readonly title: string;
+  readonly fileName: string;
+  /** Of the panel, in pixels. */
+  readonly width: number;
+  threadsOf(worker: string): number;
+}
+
+/** Device pixels a pixel: boxes have the edges that they have on a sharp screen. */
+const PIXEL_RATIO = 2;
+const GUTTER = 112;
+/** A picture for a page, however narrow the panel is. */
+const NARROWEST = 640;
+const LANE_HEIGHT = 24;
+/** From so many lanes on they have half of the height. */
+const MANY_LANES = 64;
+/** Beyond it a picture takes programs minutes to open. */
+const MOST_BOXES = 100_000;
+const TILES_LIMIT_MS = 10_000;
+
+export function exportItems(
+  source: IExportSource,
+  disabledBecause?: string
+): readonly MenuItem[] {
+  const { trans } = source;
+  const item = (label: string, act: () => Promise<void>): MenuItem => ({
+    label,
+    disabledBecause,
+    run: () => void told(act, trans)
+  });
+  return [
+    item(trans.__('Export picture as PNG'), async () =>
+      downloadPng(source.fileName, await pictureFrom(source))
+    ),
+    item(trans.__('Export picture as SVG'), async () =>
+      downloadSvg(source.fileName, await pictureFrom(source))
+    ),
+    item(trans.__('Export trace for Perfetto or Chrome'), () =>
+      exportTrace(source)
+    ),
+    item(trans.__('Export tasks as CSV'), () => exportTasks(source))
+  ];
+}
+
+/** Says why there is no file. */
+async function told(
+  act: () => Promise<void>,
+  trans: TranslationBundle
+): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    Notification.error(trans.__('Nothing was exported: %1', said), {
+      autoClose: 10_000
+    });
+  }
+}
+
+// ------------------------------------------------------------------- pictures
+
+async function pictureFrom(source: IExportSource): Promise<Picture> {
+  const { model, context, trans, answered } = source;
+  const width = Math.max(NARROWEST, Math.floor(source.width) - GUTTER - 24);
+  const found = await model.wholeTiles(width * PIXEL_RATIO, TILES_LIMIT_MS);
+  const { result } = model;
+  if (found === null || result === null) {
+    throw new Error(trans.__('the observer did not send what is shown.'));
+  }
+  const { showsGroups, view, whole } = model;
+  const { lanes, workers } = model.shown;
+  const collapsed = showsGroups ? new Set<number>() : model.collapsed;
+  const isHigh = lanes.length <= MANY_LANES;
+  const layout = layOutLanes(
+    lanes,
+    workers,
+    collapsed,
+    isHigh ? workers.length * HEADER_HEIGHT + lanes.length * LANE_HEIGHT : 0,
+    LANE_HEIGHT
+  );
+  const { time } = answered;
+  const scene: LaneScene = {
+    view,
+    width,
+    height: layout.height,
+    scrollTop: 0,
+    pixelRatio: PIXEL_RATIO,
+    layout,
+    tiles: found.range,
+    tileOf: (level, index) => model.tileOf(level, index),
+    slots: model.slots,
+    slotsVersion: model.slotsVersion,
+    colourBy: model.colourBy,
+    palette: context.theme.palette,
+    running: showsGroups ? [] : result.running,
+    now: model.isLive ? model.now : null,
+    selectedRun: context.selection.selectedRun,
+    range: time !== 'all' && 'from' in time ? time : null
+  };
+  const boxes = boxesIn(scene, found.tiles);
+  if (boxes > MOST_BOXES) {
+    throw new Error(
+      trans.__(
+        'the picture would have %1 boxes, and %2 at most. Zoom in, or fold workers.',
+        formatCount(boxes),
+        formatCount(MOST_BOXES)
+      )
+    );
+  }
+  const items = legendItems(result, model.colourBy, trans);
+  const folded = foldedItems(items);
+  const isLocal = context.cluster.current?.kind === 'local';
+  const heads = showsGroups
+    ? groupHeaders(result, trans, isLocal)
+    : workerHeaders(
+        result,
+        trans,
+        standingTexts(standings(context.cluster.current), trans)
+      );
+  return pictureOf({
+    title: source.title,
+    subtitle: [
+      formatTimeRange(Math.max(0, view.from), Math.max(0, view.to)),
+      startText(context.cluster.current, trans),
+      ...conditionsOf(answered).map(each => conditionText(each, trans))
+    ]
+      .filter(text => text !== '')
+      .join(' · '),
+    scene,
+    tiles: found.tiles,
+    gutter: GUTTER,
+    whole: {
+      label: [
+        trans.__('whole run'),
+        formatDuration(result.to - result.from),
+        trans.__('with pauses')
+      ],
+      view: whole,
+      from: result.from,
+      to: result.to,
+      bars: stripBars(result, model.lanesBeside)
+    },
+    axisLabel: trans.__('since start'),
+    bandsLabel: trans.__('spans'),
+    bands: model.bands,
+    heads: new Map(heads.map(head => [head.worker, head])),
+    laneName: (worker, thread) =>
+      showsGroups
+        ? trans.__('all threads')
+        : laneText(thread, model.threadsOf(worker), trans),
+    legend: [
+      ...items.filter(item => !folded.has(item)),
+      ...(folded.size > 0
+        ? [
+            {
+              kind: 'function' as const,
+              name: trans.__('%1 other functions', folded.size),
+              slot: -1,
+              round: 0,
+              seconds: 0,
+              isRunning: false,
+              text: '',
+              title: ''
+            }
+          ]
+        : [])
+    ],
+    textWidth: textWidthOf(context.theme.palette.uiFont)
+  });
+}
+
+/** "started 28 Nov 2026, 11:04": a picture outlives the page that it is of. */
+function startText(
+  cluster: ClusterInfo | null,
+  trans: TranslationBundle
+): string {
+  return cluster === null
+    ? ''
+    : trans.__(
+        'started %1',
+        new Date(cluster.startedAt * 1000).toLocaleString(undefined, {
+          dateStyle: 'medium',
+          timeStyle: 'short'
+        })
+      );
+}
+
+function textWidthOf(font: string): (text: string) => number {
+  const context = document.createElement('canvas').getContext('2d');
+  if (context !== null) {
+    context.font = `11px ${font}`;
+  }
+  return text => context?.measureText(text).width ?? text.length * 6;
+}
+
+// ---------------------------------------------------------------------- tasks
+
+async function exportTrace(source: IExportSource): Promise<void> {
+  const { model, context, trans, answered } = source;
+  const { time } = answered;
+  const bands = model.result?.bands ?? [];
+  const cluster = context.cluster.current;
+  const runs = await collected(source);
+  downloadText(
+    `${source.fileName}.trace.json`,
+    'application/json',
+    traceOf(
+      {
+        runs,
+        bands:
+          time !== 'all' && 'from' in time
+            ? bands.filter(({ from, to }) => to >= time.from && from < time.to)
+            : bands,
+        threadsOf: worker => source.threadsOf(worker),
+        about: {
+          cluster: cluster?.name ?? '',
+          started:
+            cluster === null
+              ? ''
+              : new Date(cluster.startedAt * 1000).toISOString(),
+          selection: conditionsOf(answered)
+            .map(each => conditionText(each, trans))
+            .join(', ')
+        }
+      },
+      trans
+    )
+  );
+}
+
+async function exportTasks(source: IExportSource): Promise<void> {
+  const { trans } = source;
+  const runs = await collected(source);
+  downloadText(
+    `${source.fileName} tasks.csv`,
+    'text/csv',
+    tableAsCsv({
+      columns: taskColumns(trans),
+      rows: runs.map(run => taskRow(run, trans, source.threadsOf(run.worker)))
+    })
+  );
+}
+
+/** The tasks of the selection that have ended by now. Says how far it is, with a button that gives it up. */
+async function collected(source: IExportSource): Promise<RunDetail[]> {
+  const { model, context, trans, answered } = source;
+  const cluster = context.cluster.current?.cluster;
+  let notice = '';
+  let isGivenUp = false;
+  const onPage = (share: number) => {
+    if (isGivenUp) {
+      throw new Error(trans.__('it was given up.'));
+    }
+    if (context.cluster.current?.cluster !== cluster) {
+      throw new Error(trans.__('the panel shows another cluster by now.'));
+    }
+    if (share >= 1) {
+      return;
+    }
+    if (notice === '') {
+      notice = Notification.emit(trans.__('Collecting tasks…'), 'in-progress', {
+        autoClose: false,
+        progress: share,
+        actions: [
+          {
+            label: trans.__('Give up'),
+            callback: () => {
+              isGivenUp = true;
+            }
+          }
+        ]
+      });
+    } else {
+      Notification.update({ id: notice, progress: share });
+    }
+  };
+  try {
+    return await allTasks(
+      page => askTasksPage(context, answered, page),
+      model.isLive ? model.now : Infinity,
+      onPage
+    );
+  } catch (error) {
+    throw error instanceof TooManyTasks
+      ? new Error(
+          trans.__(
+            'the selection has %1 tasks, and a file %2 at most. Choose less of the time (Shift-drag) or filter, and export that.',
+            formatCount(error.total),
+            formatCount(MOST_TASKS)
+          )
+        )
+      : error;
+  } finally {
+    if (notice !== '') {
+      Notification.dismiss(notice);
+    }
+  }
+}

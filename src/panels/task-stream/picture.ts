@@ -1,0 +1,473 @@
+/**
+ * What the Task Stream shows as an SVG file: the part of the run in view, of all workers, also of those to which one had to scroll. Pure: the
+ * PNG is made of the same text.
+ *
+ *     Task Stream, first-look                      title, and what is shown
+ *     whole run   ▁▃█████▇▇███▅▁██████
+ *     since start       10 s      20 s
+ *     spans       data load | Model training
+ *     worker 0    2 threads · busy 89 %
+ *     thread 1    ████ ██████ ▒▒███ ████
+ *     ■ load 54.1 s  ■ fit 18.8 s                  legend
+ */
+import { elided } from '../../charts/elided-text';
+import { KIND_PATTERNS, type Pattern } from '../../charts/palette';
+import {
+  fillOf,
+  joined,
+  solidColour,
+  type Svg,
+  type SvgAttributes,
+  svgElement,
+  svgFile,
+  textNode
+} from '../../charts/svg';
+import { functionColour, type Palette, topLines } from '../../charts/theme';
+import type { TileData } from '../../feed/feed-types';
+import { axisTicks, bandShapes, stripShapes } from './figure';
+import { BAND_HEIGHT, placedLabels, stripColour } from './frame-painter';
+import { HEADER_HEIGHT } from './lane-layout';
+import type { LaneScene } from './lane-scene';
+import {
+  crossSvg,
+  lanesSvg,
+  patternName,
+  type TextWidth
+} from './picture-lanes';
+import {
+  bandLevels,
+  type BandRow,
+  type LegendItem,
+  type StripBar,
+  type WorkerHeader
+} from './rows';
+import { type Viewport, xOf } from './viewport';
+
+type PictureParts = {
+  readonly title: string;
+  /** What of the run is shown, and under which filter. */
+  readonly subtitle: string;
+  readonly scene: LaneScene;
+  /** Those in view, in order. */
+  readonly tiles: readonly TileData[];
+  /** Pixels of the labels at the left. */
+  readonly gutter: number;
+  readonly whole: {
+    readonly label: readonly string[];
+    readonly view: Viewport;
+    readonly from: number;
+    readonly to: number;
+    readonly bars: readonly StripBar[];
+  };
+  readonly axisLabel: string;
+  readonly bandsLabel: string;
+  readonly bands: readonly BandRow[];
+  readonly heads: ReadonlyMap<number, WorkerHeader>;
+  laneName(worker: number, thread: number): string;
+  readonly legend: readonly LegendItem[];
+  readonly textWidth: TextWidth;
+};
+
+const PADDING = 12;
+const STRIP_HEIGHT = 36;
+const AXIS_HEIGHT = 20;
+const LEGEND_LINE = 18;
+const SWATCH = 10;
+/** As the period of the canvas's fills. */
+const PERIOD = 6;
+
+export type Picture = {
+  readonly width: number;
+  readonly height: number;
+  readonly svg: string;
+};
+
+export function pictureOf(parts: PictureParts): Picture {
+  const { scene, gutter } = parts;
+  const { palette } = scene;
+  const width = gutter + scene.width + 2 * PADDING;
+  const sections = [
+    titleSection(parts),
+    wholeSection(parts),
+    axisSection(parts),
+    bandsSection(parts),
+    lanesSection(parts),
+    legendSection(parts)
+  ];
+  let y = PADDING;
+  const placed = sections.map(({ height, svg }) => {
+    const group = svgElement(
+      'g',
+      { transform: `translate(${PADDING} ${y})` },
+      svg
+    );
+    y += height;
+    return group;
+  });
+  const height = y + PADDING;
+  const svg = svgFile(
+    { width, height },
+    parts.title,
+    svgElement(
+      'defs',
+      {},
+      ...patternsOf(palette),
+      ...patternsOf(palette, scene.pixelRatio),
+      clipOf(scene)
+    ),
+    svgElement('rect', {
+      width,
+      height,
+      fill: solidColour(palette.background, '#ffffff')
+    }),
+    svgElement(
+      'g',
+      { 'font-family': palette.uiFont, 'font-size': 11 },
+      ...placed
+    )
+  );
+  return { width, height, svg };
+}
+
+type Section = { readonly height: number; readonly svg: Svg };
+
+function titleSection({ title, subtitle, scene }: PictureParts): Section {
+  const { palette } = scene;
+  return {
+    height: 40,
+    svg: joined([
+      write(title, 0, 12, palette.text, palette, {
+        'font-size': 13,
+        'font-weight': 600
+      }),
+      write(subtitle, 0, 28, palette.secondaryText, palette)
+    ])
+  };
+}
+
+function wholeSection(parts: PictureParts): Section {
+  const { scene, gutter } = parts;
+  const { palette, width } = scene;
+  const { label, view, from, to, bars } = parts.whole;
+  const left = xOf(view, width, from);
+  const shapes = stripShapes(bars, xOf(view, width, to) - left);
+  const top = 4;
+  const height = STRIP_HEIGHT - top;
+  const [begin, end] = [scene.view.from, scene.view.to].map(seconds =>
+    Math.min(width, Math.max(0, xOf(view, width, seconds)))
+  ) as [number, number];
+  return {
+    height: STRIP_HEIGHT,
+    svg: joined([
+      ...label.map((text, line) =>
+        write(text, 0, 10 + 12 * line, palette.secondaryText, palette)
+      ),
+      svgElement(
+        'g',
+        { transform: `translate(${gutter} 0)` },
+        ...shapes.map(shape =>
+          shape.role === 'failed-mark'
+            ? crossSvg(
+                left + shape.x,
+                top + 3,
+                3,
+                solidColour(palette.text, palette.background),
+                1.6
+              )
+            : svgElement('rect', {
+                x: left + shape.x,
+                y: top + shape.top * height,
+                width: shape.width,
+                height: shape.height * height,
+                fill:
+                  shape.role === 'kind-disk'
+                    ? `url(#${patternName('disk')})`
+                    : shape.role === 'kind-transfer'
+                      ? `url(#${patternName('transfer')})`
+                      : stripColour(palette)
+              })
+        ),
+        svgElement('rect', {
+          x: begin + 1,
+          y: 1,
+          width: Math.max(2, end - begin - 2),
+          height: STRIP_HEIGHT - 2,
+          fill: 'none',
+          stroke: solidColour(palette.brand, palette.background),
+          'stroke-width': 2
+        })
+      )
+    ])
+  };
+}
+
+function axisSection({
+  scene,
+  gutter,
+  axisLabel,
+  textWidth
+}: PictureParts): Section {
+  const { palette, view, width } = scene;
+  const labels = placedLabels(
+    measuring(textWidth),
+    axisTicks(view, width),
+    width
+  );
+  return {
+    height: AXIS_HEIGHT,
+    svg: joined([
+      write(axisLabel, 0, 14, palette.secondaryText, palette),
+      ...labels.map(({ text, x }) =>
+        write(text, gutter + x, 14, palette.secondaryText, palette)
+      )
+    ])
+  };
+}
+
+function bandsSection(parts: PictureParts): Section {
+  const { scene, gutter, bands, textWidth } = parts;
+  const { palette, view, width } = scene;
+  const levels = bandLevels(bands);
+  return {
+    height: levels * BAND_HEIGHT,
+    svg: joined(
+      levels === 0
+        ? []
+        : [
+            write(parts.bandsLabel, 0, 12, palette.secondaryText, palette),
+            svgElement(
+              'g',
+              { transform: `translate(${gutter} 0)` },
+              ...bandShapes(bands, view, width).flatMap(band => {
+                const { fill, line } =
+                  palette.bands[band.tint % palette.bands.length]!;
+                const x = Math.max(0, band.x);
+                const end = Math.min(width, band.x + band.width - 1);
+                const y = band.level * BAND_HEIGHT;
+                const room = end - band.textX - 2;
+                const box = (height: number, colour: string) =>
+                  svgElement('rect', {
+                    x,
+                    y,
+                    width: Math.max(0, end - x),
+                    height,
+                    fill: colour
+                  });
+                return [
+                  box(BAND_HEIGHT - 2, fill),
+                  box(2, line),
+                  write(
+                    elided(measuring(textWidth), band.text, room),
+                    band.textX,
+                    y + 12.5,
+                    palette.text,
+                    palette
+                  )
+                ];
+              })
+            )
+          ]
+    )
+  };
+}
+
+function lanesSection(parts: PictureParts): Section {
+  const { scene, gutter, heads, tiles, textWidth } = parts;
+  const { layout, palette, width, pixelRatio } = scene;
+  const named = layout.workers.flatMap(worker => {
+    const head = heads.get(worker.worker);
+    const text = head === undefined ? String(worker.worker) : head.name;
+    const nameEnd = textWidth(text) * 1.1 + 12;
+    return [
+      svgElement('rect', {
+        x: 0,
+        y: worker.top,
+        width: gutter + width,
+        height: HEADER_HEIGHT,
+        fill: solidColour(palette.headerFill, palette.background)
+      }),
+      write(text, 4, worker.top + 13, palette.text, palette, {
+        'font-weight': 600
+      }),
+      write(
+        [head?.standing, head?.text].filter(Boolean).join(' · '),
+        Math.max(gutter, nameEnd) + 6,
+        worker.top + 13,
+        palette.text,
+        palette
+      ),
+      ...worker.lanes.map(lane =>
+        write(
+          parts.laneName(worker.worker, lane.thread),
+          14,
+          lane.top + layout.laneHeight / 2 + 4,
+          palette.secondaryText,
+          palette
+        )
+      )
+    ];
+  });
+  return {
+    height: layout.height + 8,
+    svg: joined([
+      svgElement(
+        'g',
+        {
+          transform: `translate(${gutter} 0) scale(${1 / pixelRatio})`,
+          'clip-path': `url(#${CLIP})`
+        },
+        lanesSvg(scene, tiles, textWidth)
+      ),
+      ...named
+    ])
+  };
+}
+
+const CLIP = 'sw-lanes';
+
+function clipOf({ width, height, pixelRatio }: LaneScene): Svg {
+  return svgElement(
+    'clipPath',
+    { id: CLIP },
+    svgElement('rect', {
+      width: width * pixelRatio,
+      height: height * pixelRatio
+    })
+  );
+}
+
+function legendSection({
+  scene,
+  gutter,
+  legend,
+  textWidth
+}: PictureParts): Section {
+  const { palette } = scene;
+  const room = gutter + scene.width;
+  let x = 0;
+  let line = 0;
+  const items = legend.flatMap(item => {
+    const name = textWidth(item.name);
+    const figure = item.text === '' ? 0 : textWidth(item.text) + 5;
+    const width = SWATCH + 5 + name + figure;
+    if (x > 0 && x + width > room) {
+      x = 0;
+      line += 1;
+    }
+    const y = line * LEGEND_LINE;
+    const left = x;
+    x += width + 14;
+    return [
+      ...swatchSvg(item, left, y + 4, palette),
+      write(item.name, left + SWATCH + 5, y + 13, palette.text, palette),
+      write(
+        item.text,
+        left + SWATCH + 10 + name,
+        y + 13,
+        palette.secondaryText,
+        palette
+      )
+    ];
+  });
+  return {
+    height: items.length === 0 ? 0 : (line + 1) * LEGEND_LINE,
+    svg: joined(items)
+  };
+}
+
+function swatchSvg(
+  item: LegendItem,
+  x: number,
+  y: number,
+  palette: Palette
+): Svg[] {
+  const place = { x, y, width: SWATCH, height: SWATCH };
+  if (item.kind !== 'function') {
+    const kind = item.kind === 'compute' ? 'cpu' : item.kind;
+    return [
+      svgElement('rect', {
+        ...place,
+        fill:
+          KIND_PATTERNS[kind] === 'plain'
+            ? palette.kinds[kind]
+            : `url(#${patternName(kind)})`
+      })
+    ];
+  }
+  return [
+    svgElement('rect', { ...place, fill: functionColour(palette, item) }),
+    ...Array.from({ length: topLines(item) }, (_, line) =>
+      svgElement('rect', {
+        ...place,
+        y: y + 4 * line,
+        height: 2,
+        ...fillOf(palette.patternLine)
+      })
+    )
+  ];
+}
+
+function write(
+  text: string,
+  x: number,
+  y: number,
+  colour: string,
+  palette: Palette,
+  more: SvgAttributes = {}
+): Svg {
+  return text === ''
+    ? joined([])
+    : svgElement(
+        'text',
+        { x, y, fill: solidColour(colour, palette.background), ...more },
+        textNode(text)
+      );
+}
+
+function measuring(textWidth: TextWidth) {
+  return { measureText: (text: string) => ({ width: textWidth(text) }) };
+}
+
+/**
+ * The patterns of the kinds that lanes have; those without one are filled with their colour.
+ *
+ * @param pixelRatio - of the lanes that they are for; left out: of what is beside them.
+ */
+function patternsOf(palette: Palette, pixelRatio?: number): Svg[] {
+  return (['transfer', 'disk', 'import'] as const).map(kind =>
+    svgElement(
+      'pattern',
+      {
+        id: patternName(kind, pixelRatio !== undefined),
+        width: PERIOD,
+        height: PERIOD,
+        patternUnits: 'userSpaceOnUse',
+        patternTransform:
+          pixelRatio === undefined ? undefined : `scale(${pixelRatio})`
+      },
+      svgElement('rect', {
+        width: PERIOD,
+        height: PERIOD,
+        fill: palette.kinds[kind]
+      }),
+      ...linesOf(
+        KIND_PATTERNS[kind],
+        solidColour(palette.patternLine, palette.kinds[kind])
+      )
+    )
+  );
+}
+
+function linesOf(pattern: Pattern, stroke: string): Svg[] {
+  const line = (d: string, width: number) =>
+    svgElement('path', { d, fill: 'none', stroke, 'stroke-width': width });
+  switch (pattern) {
+    case 'slash':
+      // Its neighbours' corners meet without a gap.
+      return [line('M-3 3L3 -3M0 6L6 0M3 9L9 3', PERIOD / 3.5)];
+    case 'horizontal':
+      return [line('M0 3.75L6 3.75', PERIOD / 4)];
+    default:
+      return [line('M0 0.6L6 0.6M0.6 0L0.6 6', PERIOD / 5)];
+  }
+}
