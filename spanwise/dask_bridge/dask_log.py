@@ -150,6 +150,9 @@ class DaskLog:
         self._workers: dict[str, int] = {}
         #: What was written of each worker, by its number.
         self._rows_of_workers: dict[int, tuple[Any, ...]] = {}
+        #: Of workers that came and were not described yet: when, and how many threads they have;
+        #: -1: that was not told.
+        self._came: dict[int, tuple[float, int]] = {}
         self._capacity: dict[int, tuple[int, int]] = {}
         self._places: dict[int, ThreadPlaces] = {}
         self._lanes: dict[tuple[int, int], int] = {}
@@ -262,6 +265,8 @@ class DaskLog:
                 self._write_spans(states["spans"])
             if "graphs" in rows and "submitted" in rows:
                 self._write_submitted(rows["graphs"], rows["submitted"])
+            if "joined" in rows:
+                self._note_coming(rows["joined"])
             if "done" in rows:
                 self._write_done(rows["done"], rows.get("parts", {}), pulled.live)
             self._write_events(rows)
@@ -329,6 +334,7 @@ class DaskLog:
                 "",
             )
             self._rows_of_workers[number] = row
+            self._came.pop(number, None)
             self._writer.add("workers", *row)
             self._places.setdefault(number, ThreadPlaces()).threads = max(threads, 1)
             self._set_capacity(number, threads, _STATES.get(status or "", CAPACITY_RUNNING))
@@ -346,11 +352,20 @@ class DaskLog:
             why = _LEFT.get(how.get(address, -1), "left")
             self._write_left(number, self.since(when.get(address, self.now)), why)
 
+    def _note_coming(self, said: Columns) -> None:
+        for address, t, threads in _rows(said, ("worker", "t", "threads")):
+            number = self._worker(address)
+            if number != NONE_U16 and number not in self._rows_of_workers:
+                self._came[number] = t, threads
+
     def _write_short_lived(self, left: Columns) -> None:
         """Workers that have left before their description was looked at, and had run tasks."""
         for address, t, expected in _rows(left, ("worker", "t", "expected")):
             number = self._workers.get(address, NONE_U16)
+            self._came.pop(number, None)
             if number in self._rows_of_workers and number not in self._capacity:
+                threads = self._rows_of_workers[number][2]
+                self._set_capacity(number, threads, CAPACITY_RUNNING)
                 self._write_left(number, self.since(t), _LEFT.get(expected, "left"))
 
     def _write_left(self, number: int, at: float, why: str) -> None:
@@ -383,17 +398,22 @@ class DaskLog:
         worker = self._worker(address)
         if worker == NONE_U16:
             return None
+        places = self._places.setdefault(worker, ThreadPlaces())
         if worker not in self._rows_of_workers:
             # It had left before its description was looked at.
-            row = (worker, 0, 1, 0.0, self.since(start), _NAN, address, address, "", "")
+            came, threads = self._came.get(worker, (start, -1))
+            joined = self.since(min(came, start))
+            places.threads = min(max(threads, 1), LARGEST_U16)
+            row = (worker, 0, places.threads, 0.0, joined, _NAN, address, address, "", "")
             self._rows_of_workers[worker] = row
             self._writer.add("workers", *row)
-        places = self._places.setdefault(worker, ThreadPlaces())
         found = places.of(thread, start, stop)
         self._running.ran(worker, key, None if found is None else found[0])
         if found is None:
             return None
         place, is_new = found
+        if place >= places.threads and self._came.get(worker, (0.0, -1))[1] < 0:
+            self._has_more_threads(worker, place + 1)
         lane = self._lanes.get((worker, place))
         if lane is None:
             if len(self._lanes) >= _MOST_LANES:
@@ -404,6 +424,14 @@ class DaskLog:
             since = self.since(start) if thread >= 0 else _NAN
             self._writer.add("lanes", lane, worker, place, ident, since)
         return lane
+
+    def _has_more_threads(self, worker: int, threads: int) -> None:
+        """A worker whose description was not looked at runs so many tasks at a time."""
+        if worker not in self._capacity:
+            self._places[worker].threads = threads
+            number, pid, _, *rest = self._rows_of_workers[worker]
+            row = self._rows_of_workers[worker] = (number, pid, threads, *rest)
+            self._writer.add("workers", *row)
 
     def _write_clients(self, said: Columns, came_and_went: Columns | None) -> None:
         """Those that are there, then who has come or gone: when is told by these rows alone."""

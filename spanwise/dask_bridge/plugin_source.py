@@ -34,7 +34,7 @@ from distributed.metrics import time
 from distributed.utils import key_split_group
 
 #: Raised with each change of columns, of fields, or of what they mean.
-VERSION = 3
+VERSION = 4
 #: The operation that viewers call, and the plugin's name on the scheduler: each version has its
 #: own, so that viewers of several versions watch one scheduler.
 OPERATION = f"spanwise_pull_{VERSION}"
@@ -133,7 +133,7 @@ ROW_COLUMNS = _described(
     ended="n t key group prefix span state why",
     graphs="n t client keys wanted tasks",
     submitted="key group prefix span inferred",
-    joined="n t worker",
+    joined="n t worker threads",
     left="n t worker expected",
     client="n t client joined",
     restart="n t",
@@ -419,7 +419,7 @@ class Told:
                 for column, value in zip(self._columns["submitted"][1:], values):
                     column += [value] * count
         elif kind == JOINED:
-            put("joined", n, t, texts(row[2]))
+            put("joined", n, t, texts(row[2]), row[3])
         elif kind == LEFT:
             put("left", n, t, texts(row[2]), row[3])
         elif kind == CLIENT:
@@ -901,7 +901,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         """A worker has come."""
         now = self._joined[worker] = time()
         self._sections["workers"].due = 0.0
-        self.ring.add((JOINED, now, worker), _ROW_BYTES)
+        described = scheduler.workers.get(worker)
+        threads = whole(getattr(described, "nthreads", None))
+        self.ring.add((JOINED, now, worker, threads), _ROW_BYTES)
 
     def remove_worker(self, scheduler: Any, worker: str, *args: Any, **kwargs: Any) -> None:
         """A worker has gone."""

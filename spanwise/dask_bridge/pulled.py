@@ -15,7 +15,7 @@ from typing import Any
 Columns = Mapping[str, list[Any]]
 
 #: As in the plugin's text.
-VERSION = 3
+VERSION = 4
 #: Of a list of columns, and of all texts of an answer.
 MOST_ROWS = 250_000
 MOST_TEXTS = 1_000_000
@@ -47,7 +47,7 @@ ROWS = _kinds(
     ended="i:n f:t key t:group t:prefix t:span state t:why",
     graphs="i:n f:t client i:keys i:wanted i:tasks",
     submitted="key t:group t:prefix t:span i:inferred",
-    joined="i:n f:t worker",
+    joined="i:n f:t worker i:threads",
     left="i:n f:t worker i:expected",
     client="i:n f:t client i:joined",
     restart="i:n f:t",

@@ -103,7 +103,7 @@ class WithoutCode:
         """Let go of the connection."""
         await self.scheduler.close_rpc()
 
-    async def spanwise_pull_3(self, **request: Any) -> dict[str, Any]:
+    async def spanwise_pull_4(self, **request: Any) -> dict[str, Any]:
         """As the plugin's operation."""
         texts = Texts()
         if request["lease"] == 0:
@@ -193,7 +193,9 @@ class WithoutCode:
         workers = {str(address) for address in identity["workers"]}
         if self._workers is not None:
             for address in sorted(workers - self._workers):
-                self._rows.append((JOINED, self._now(), address))
+                said = identity["workers"].get(address)
+                threads = whole(said.get("nthreads") if isinstance(said, dict) else None)
+                self._rows.append((JOINED, self._now(), address, threads))
             for address in sorted(self._workers - workers):
                 self._rows.append((LEFT, self._now(), address, -1))
         self._workers = workers

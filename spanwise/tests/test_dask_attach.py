@@ -814,3 +814,55 @@ def test_a_worker_that_came_and_went_between_looks_has_gone() -> None:
         each for block in decoded if block.table.name == "workers" for each in block.column("left")
     ]
     assert isnan(lefts[0]) and lefts[1:] == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("told", "threads"),
+    [
+        pytest.param(4, 4, id="told when it came"),
+        pytest.param(-1, 2, id="not told: as many as ran at a time"),
+    ],
+)
+def test_a_worker_that_came_and_went_between_looks_had_its_threads(told: int, threads: int) -> None:
+    head = {"plugin": "p", "scheduler": "s", "address": "a", "python": "3", "distributed": "2"}
+    pulled = Pulled(**head, now=1e9 + 9, attached=1e9, started=1e9, viewers=1)  # type: ignore[arg-type]
+    # Threads 7 and 8 run one task each at the same time, then 7 another one.
+    runs = [(7, 1.0, 3.0), (8, 2.0, 4.0), (7, 3.0, 5.0)]
+    count = len(runs)
+    pulled.rows["done"] = {
+        **{name: [None] * count for name in ("span", "text", "type")},
+        **{name: ["k"] * count for name in ("group", "prefix")},
+        "n": [1, 2, 3],
+        "t": [1e9 + stop for _, _, stop in runs],
+        "key": ["a", "b", "c"],
+        "worker": ["w"] * count,
+        "thread": [thread for thread, _, _ in runs],
+        "erred": [0] * count,
+        "nbytes": [1] * count,
+        "given": [1e9 + start for _, start, _ in runs],
+        "parts": [1] * count,
+    }
+    pulled.rows["parts"] = {
+        "action": ["compute"] * count,
+        "start": [1e9 + start for _, start, _ in runs],
+        "stop": [1e9 + stop for _, _, stop in runs],
+        "source": [None] * count,
+    }
+    pulled.rows["joined"] = {"n": [0], "t": [1e9 + 0.5], "worker": ["w"], "threads": [told]}
+    pulled.rows["left"] = {"n": [4], "t": [1e9 + 6], "worker": ["w"], "expected": [1]}
+    blocks: list[Any] = []
+    log = DaskLog("workers", pulled, lambda block, _: blocks.append(block))
+    log.write(pulled)
+    log.seal()
+    tables: dict[str, list[Any]] = {}
+    for block in (decode_block(each.data) for each in blocks):
+        names = ("t", "worker", "threads") if block.table.name == "capacity" else ()
+        if block.table.name == "workers":
+            names = ("threads", "joined", "left")
+        if names:
+            columns = (block.column(name) for name in names)
+            tables.setdefault(block.table.name, []).extend(zip(*columns, strict=True))
+    assert tables["workers"][-1] == (threads, 0.5, 6.0)
+    # It could run so many while it was there.
+    assert [row for row in tables["capacity"] if row[2] > 0] == [(0.5, 0, threads)]
+    assert log.present() == []

@@ -478,18 +478,23 @@ async def test_a_worker_that_comes_and_goes_is_told(cluster: DaskProcesses) -> N
         known = set((await viewer.pull()).states["workers"]["worker"])
         process = cluster.start_worker()
         joined: list[str] = []
-        described: list[str] = []
+        threads: list[int] = []
+        described: dict[str, int] = {}
         left: list[str] = []
         gone: list[str] = []
 
         async def came() -> bool:
             pulled = await viewer.pull()
-            joined.extend(pulled.rows.get("joined", {}).get("worker", ()))
-            described.extend(pulled.states.get("workers", {}).get("worker", ()))
+            came = pulled.rows.get("joined", {})
+            joined.extend(came.get("worker", ()))
+            threads.extend(came.get("threads", ()))
+            there = pulled.states.get("workers", {"worker": (), "threads": ()})
+            described.update(zip(there["worker"], there["threads"], strict=True))
             return bool(joined) and joined[0] in described
 
         await until("no worker has joined", came)
         assert not {*joined} & known
+        assert threads == [described[joined[0]]]
         process.kill()
 
         async def went() -> bool:
@@ -660,7 +665,7 @@ def test_names_are_those_of_the_text() -> None:
 
 
 #: What stood in the plugin's text before its version was raised.
-FORMER = ("VERSION = 3\n", "VERSION = 2\n")
+FORMER = ("VERSION = 4\n", "VERSION = 3\n")
 
 
 @in_loop
@@ -674,23 +679,23 @@ async def test_viewers_of_two_versions_have_a_plugin_each() -> None:
         before = sorted(dask.plugins), sorted(dask.handlers)
         scheduler = rpc(dask.address, deserialize=False)
         await scheduler.register_scheduler_plugin(
-            plugin=former, name="spanwise-bridge-2", idempotent=True
+            plugin=former, name="spanwise-bridge-3", idempotent=True
         )
         request = Viewer(scheduler).request
-        await scheduler.spanwise_pull_2(**request)
+        await scheduler.spanwise_pull_3(**request)
         await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.pull()
         async with Client(dask.address, asynchronous=True, set_as_default=False):
             pass
-        theirs = await scheduler.spanwise_pull_2(**request)
+        theirs = await scheduler.spanwise_pull_3(**request)
         # Who meets an answer of another version does not read it.
-        with pytest.raises(UnreadableAnswer, match="it is of version 2, this reads 3"):
+        with pytest.raises(UnreadableAnswer, match="it is of version 3, this reads 4"):
             read_answer(theirs)
         ours = await viewer.pull()
         assert ours.rows["client"]["joined"] == theirs["rows"]["client"]["joined"] == [1, 0]
-        await scheduler.spanwise_pull_2(**request | {"lease": 0})
-        assert "spanwise-bridge-2" not in dask.plugins
+        await scheduler.spanwise_pull_3(**request | {"lease": 0})
+        assert "spanwise-bridge-3" not in dask.plugins
         assert (await viewer.pull()).viewers == 1
         await viewer.leave()
         assert (sorted(dask.plugins), sorted(dask.handlers)) == before
