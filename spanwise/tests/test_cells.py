@@ -122,6 +122,42 @@ def test_each_run_of_a_cell_is_a_span_below_its_notebook(kernel: NotebookKernel)
     assert cells[1]["tasks"] == 1
 
 
+def test_runs_of_one_cell_are_apart_by_what_its_tasks_say(kernel: NotebookKernel) -> None:
+    """Each pass has its number and its own seconds, by stamps that its tasks took."""
+    run = """# train
+import json, time
+from spanwise.tests.stamped_tasks import stamped
+begin = time.perf_counter()
+stamps = client.gather(client.map(stamped, [time.sleep] * 4, [{0}] * 4, range(4), pure=False))
+print(json.dumps([len(In) - 1, sum(s.duration for s in stamps), time.perf_counter() - begin]))
+"""
+    # Run, edited, and run again; in between another cell runs.
+    said = [json.loads(kernel(run.format(0.02), "t"))]
+    kernel("# another\nclient.submit(abs, -1).result()", "a")
+    said.append(json.loads(kernel(run.format(0.2), "t")))
+    rows = json.loads(
+        kernel("print(json.dumps(client._observed.query('summary')['spans']))", "told")
+    )
+    passes = [row for row in rows if row["path"][-1] == "# train"]
+    assert [(row["execution"], row["cell"], row["tasks"]) for row in passes] == [
+        (number, "t", 4) for number, *_ in said
+    ]
+    asked = """
+def seconds(span):
+    of = client.fine_metrics(span=span).by_activity("seconds", "execute")
+    return sum(of.values())
+print(json.dumps([seconds(each) for each in [*%r, ("analysis.ipynb", "# train")]]))
+"""
+    *each, both = json.loads(kernel(asked % [row["id"] for row in passes], "told"))
+    for row, (_, least, took), filtered in zip(passes, said, each, strict=True):
+        # Two threads ran them, in the time that the cell took.
+        assert least <= row["threadSeconds"] <= 2 * took
+        assert filtered == pytest.approx(row["threadSeconds"])
+        assert row["opened"] <= row["firstStart"] <= row["lastStop"] <= row["closed"]
+    assert both == pytest.approx(sum(each))
+    assert passes[0]["closed"] <= passes[1]["opened"]
+
+
 def test_what_a_program_asks_by_is_what_it_wrote(kernel: NotebookKernel) -> None:
     kernel("# own\nwith span('a', 'b') as b: client.submit(abs, -1).result()", "x")
     kernel("# other\nprint(client.submit(abs, -2).result(), dask.get_annotations())", "y")

@@ -71,7 +71,8 @@ export class PanelWatch extends Disposing {
   }
 
   get filter(): Filter {
-    return this._frozen?.filter ?? this._asked().filter;
+    const filter = this._frozen?.filter ?? this._asked().filter;
+    return this._options.narrowed?.(filter) ?? filter;
   }
 
   get time(): TimeRange {
@@ -117,6 +118,11 @@ export class PanelWatch extends Disposing {
   /** The panel's own params changed. */
   setParams(params: Readonly<Record<string, unknown>>): void {
     this._watch?.change({ params });
+  }
+
+  /** What it is narrowed to changed. */
+  askAgain(): void {
+    this._onSelection();
   }
 
   protected override end(): void {
@@ -190,6 +196,8 @@ export namespace PanelWatch {
     readonly params: () => Readonly<Record<string, unknown>>;
     /** What of the selection is asked for; all of it if left out. */
     readonly asked?: (selection: SelectionModel) => Asked;
+    /** What is asked for beside the selection, also while the watch is unlinked from it. */
+    readonly narrowed?: (filter: Filter) => Filter;
     readonly maxHz?: number;
   }
 }

@@ -25,6 +25,7 @@ import type { IWatch } from '../feed/feed-types';
 import { conditionsOf, type SelectionModel } from '../feed/selection';
 import type {
   ClusterInfo,
+  Filter,
   Snapshot,
   ViewName,
   ViewResult
@@ -207,6 +208,11 @@ export abstract class SpanwisePanel<
     return { filter, time };
   }
 
+  /** What it asks for beside the selection, in this filter; call `narrowedChanged()` after changing it. */
+  protected narrowed(filter: Filter): Filter {
+    return filter;
+  }
+
   /** Whether the table is in the place of the chart. */
   protected get showsTable(): boolean {
     return this._showsTable;
@@ -367,6 +373,10 @@ export abstract class SpanwisePanel<
     this._watching?.setParams(this.params());
     this._stateChanged.emit();
     this.update();
+  }
+
+  protected narrowedChanged(): void {
+    this._watching?.askAgain();
   }
 
   /** Call after changing a part of `savedState` that is no param. */
@@ -664,6 +674,7 @@ export abstract class SpanwisePanel<
         view: this.view,
         params: () => this.params(),
         asked: selection => this.asked(selection),
+        narrowed: filter => this.narrowed(filter),
         maxHz: this.maxHz
       });
       this._watching.changed.connect(sender => {

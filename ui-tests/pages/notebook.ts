@@ -12,7 +12,10 @@ type OpenNotebook = {
     readonly widgets: readonly {
       readonly model: {
         readonly type: string;
-        readonly sharedModel: { readonly source: string };
+        readonly sharedModel: {
+          readonly source: string;
+          setSource(source: string): void;
+        };
       };
     }[];
   };
@@ -160,6 +163,22 @@ export class Notebook {
       }
       return index;
     }, part);
+  }
+
+  /** As if somebody had typed it. */
+  async edit(index: number, source: string): Promise<void> {
+    await this.activate();
+    await this._page.evaluate(
+      ([number, text]) => {
+        const open = window.jupyterapp.shell
+          .currentWidget as OpenNotebook | null;
+        open?.content?.widgets[number]?.model.sharedModel.setSource(text);
+      },
+      [index, source] as const
+    );
+    await expect(this.cell(index).locator('.cm-content')).toContainText(
+      source.slice(source.lastIndexOf('\n') + 1)
+    );
   }
 
   /** Start a cell, and do not wait for its end. */

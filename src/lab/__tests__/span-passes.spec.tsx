@@ -210,6 +210,10 @@ describe('passes in the span tree', () => {
     expect(selection.conditions).toMatchObject([
       { kind: 'any', value: `a.ipynb › # fit › ${name}` }
     ]);
+    const { path } = term;
+    expect(
+      [term, { path, id: 'id 6' }, { path }].map(one => selection.matchOf(one))
+    ).toEqual(['any', null, null]);
     const at = (node: SpanNode) => standing(node, selection.filter);
     const [group, train] = fit.children as [SpanNode, SpanNode];
     expect(group.children.map(at)).toEqual(['outside', 'inside', 'outside']);

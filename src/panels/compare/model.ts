@@ -29,11 +29,15 @@ export class RunWatch extends Disposing {
   private readonly _watches: ReadonlyMap<ViewName, PanelWatch>;
   private readonly _changed = new Signal<this, void>(this);
 
-  /** @param asked - the filter of both runs. */
+  /**
+   * @param asked - the filter of both runs.
+   * @param narrowed - to what of the run its fine metrics are.
+   */
   constructor(
     readonly context: PanelContext,
     views: readonly ViewName[],
-    asked: () => Filter
+    asked: () => Filter,
+    narrowed: (filter: Filter) => Filter
   ) {
     super();
     this._watches = new Map(
@@ -44,6 +48,7 @@ export class RunWatch extends Disposing {
           view,
           params: () => PARAMS[view] ?? {},
           asked: () => ({ filter: asked(), time: 'all' }),
+          ...(view === 'fine-metrics' && { narrowed }),
           maxHz: 1
         })
       ])
@@ -67,6 +72,16 @@ export class RunWatch extends Disposing {
   /** How far a view honours the filter; null: it is not answered. */
   honoured(view: ViewName): Honoured | null {
     return this._watches.get(view)?.snapshot?.honoured ?? null;
+  }
+
+  /** What a view was last answered to. */
+  answeredTo(view: ViewName): Filter {
+    return this._watches.get(view)?.answered.filter ?? {};
+  }
+
+  /** What it is narrowed to changed. */
+  askAgain(): void {
+    this._watches.get('fine-metrics')?.askAgain();
   }
 
   /** Why one of the questions is not answered; null: all are, or will be. */
@@ -117,13 +132,18 @@ export function leastExact(all: readonly Honoured[]): Honoured {
 
 /**
  * What of a filter two runs can share: spans by their tags, and functions. Paths begin with the notebook and the cell where these are known;
- * workers, times and clients are of one cluster.
+ * passes, workers, times and clients are of one cluster.
  */
 export function commonFilter(filter: Filter): Filter {
   const { spans, functions, notFunctions } = filter;
   const tags = (terms: readonly SpanTerm[] | undefined) =>
     (terms ?? []).flatMap(term => {
-      const tag = 'tag' in term ? term.tag : term.path.at(-1);
+      const tag =
+        'tag' in term
+          ? term.tag
+          : term.id === undefined
+            ? term.path.at(-1)
+            : undefined;
       return tag === undefined ? [] : [{ tag }];
     });
   const byTag = Object.fromEntries(

@@ -38,6 +38,19 @@ export function proposedRun(
   );
 }
 
+/** Whether two runs are of one program, or ran a function in common: what else is proposed is there for want of anything better. */
+export function areAlike(
+  a: ClusterInfo,
+  b: ClusterInfo,
+  notebookOf: NotebookOf
+): boolean {
+  const ofA = new Set(a.functions);
+  return (
+    isOfSameProgram(a, b, notebookOf) ||
+    b.functions?.some(fn => ofA.has(fn)) === true
+  );
+}
+
 /**
  * @param runs - newest first.
  * @param isFirst - whether the own run stands before the other.

@@ -1,13 +1,14 @@
 /**
- * Compare as a panel: two runs, of one cluster or of two, in one table. The own run is that of the panel, the other is proposed or chosen in it.
- * The older one stands first, so that a change is read from before to after, unless the user says otherwise.
+ * Compare as a panel: two runs, of one cluster or of two, or two passes of a cell, in one table. The own run is that of the panel, the other is
+ * proposed or chosen in it. The older one stands first, so that a change is read from before to after, unless the user says otherwise.
  */
-import type { JSONObject } from '@lumino/coreutils';
+import type { JSONObject, JSONValue } from '@lumino/coreutils';
 import * as React from 'react';
 import { ClusterRef } from '../../feed/cluster-ref';
 import type { SelectionModel } from '../../feed/selection';
 import type {
   ClusterInfo,
+  Filter,
   FineMetricsResult,
   Snapshot,
   ViewName
@@ -18,13 +19,26 @@ import type { PanelFace, PanelOptions } from '../panel-context';
 import type { PanelState } from '../state-view';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
 import {
+  type ChosenPass,
+  isWithin,
+  listedName,
+  namesOfBoth,
+  passesToChoose,
+  proposedPasses,
+  readPass,
+  renewed,
+  rowsOfPass,
+  shortName,
+  withinPass
+} from './chosen-pass';
+import {
   commonFilter,
   leastExact,
   METRICS_PARAMS,
   RunWatch,
   runsOf
 } from './model';
-import { proposedRun } from './other-run';
+import { areAlike, proposedRun } from './other-run';
 import {
   BY,
   type By,
@@ -43,6 +57,13 @@ import { CompareView } from './view';
 /** The other run: by its id, and by its name when the page knows the id no more. */
 type Chosen = { readonly cluster: string; readonly name: string };
 
+/** Of the own and the other run; null: all of it. */
+type PassPair = {
+  readonly own: ChosenPass | null;
+  readonly other: ChosenPass | null;
+};
+const WHOLE_RUNS: PassPair = { own: null, other: null };
+
 /** Those of the other run; the panel's own watch has the first of its own run. */
 const VIEWS: readonly ViewName[] = ['fine-metrics', 'spans', 'memory'];
 
@@ -51,6 +72,9 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _figure: Figure;
   /** By the user; null: a run is proposed. */
   private _chosen: Chosen | null;
+  private _passes: PassPair = WHOLE_RUNS;
+  /** By the user; else they are proposed anew. */
+  private _arePassesChosen: boolean;
   /** Whether the own run stands first, by the user; null: if it is the older one. */
   private _isOwnFirst: boolean | null;
   /** The id of the own run that the other was proposed to. */
@@ -60,11 +84,13 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   /** Of the other run, which has the filter of the own: no other panel needs it. */
   private _otherRun: ClusterRef | null = null;
   private _isWatching = false;
+  private _selection: SelectionModel | null = null;
 
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
     // (a layout of before has the other run as the second)
-    const { by, figure, second, other, isOwnFirst } = options.state ?? {};
+    const { by, figure, second, other, isOwnFirst, passes } =
+      options.state ?? {};
     this._by = BY.find(known => known === by) ?? 'function';
     this._figure = FIGURES.find(known => known === figure) ?? 'thread';
     this._chosen = readChosen(other ?? second);
@@ -74,7 +100,10 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         : this._chosen !== null && other === undefined
           ? true
           : null;
+    this._passes = readPasses(passes) ?? WHOLE_RUNS;
+    this._arePassesChosen = readPasses(passes) !== null;
     this.context.feed.clustersChanged.connect(this._choose, this);
+    this._followSelection();
     this._choose();
   }
 
@@ -83,6 +112,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       return;
     }
     this.context.feed.clustersChanged.disconnect(this._choose, this);
+    this._selection?.changed.disconnect(this._choose, this);
     this._endWatches();
     this._otherRun?.dispose();
     super.dispose();
@@ -94,7 +124,13 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       by: this._by,
       figure: this._figure,
       other: this._chosen === null ? null : { ...this._chosen },
-      ...(this._isOwnFirst !== null && { isOwnFirst: this._isOwnFirst })
+      ...(this._isOwnFirst !== null && { isOwnFirst: this._isOwnFirst }),
+      ...(this._arePassesChosen && {
+        passes: {
+          own: savedPass(this._pass.own),
+          other: savedPass(this._pass.other)
+        }
+      })
     };
   }
 
@@ -124,6 +160,10 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     return { filter: commonFilter(filter), time: 'all' } as const;
   }
 
+  protected override narrowed(filter: Filter): Filter {
+    return withinPass(filter, this._pass.own);
+  }
+
   protected override honoured(snapshot: Snapshot): Snapshot['honoured'] {
     const { filter, time } = this.context.selection;
     const asked = commonFilter(filter);
@@ -145,7 +185,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
             {
               how: 'approximate' as const,
               why: this.trans.__(
-                'Both runs are filtered by functions and by the tags of spans: paths, workers and times of one are none of the other.'
+                'Both runs are filtered by functions and by the tags of spans: paths, passes, workers and times of one are none of the other.'
               )
             }
           ]),
@@ -157,15 +197,18 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   protected override get clusterName(): string | undefined {
-    const [first, second] = this._runs();
-    return first === null || second === null
+    const [own, other] = this._ownAndOther();
+    return own === null || other === null
       ? super.clusterName
-      : first.name === second.name
-        ? this.trans.__('%1, %2', this._runText(first), this._runText(second))
-        : this.trans.__('%1, %2', first.name, second.name);
+      : namesOfBoth(
+          this._ordered(this._names()),
+          this._ordered([this._pass.own, this._pass.other]),
+          this.trans
+        );
   }
 
   protected override onTurned(): void {
+    this._followSelection();
     // The chips, of which both runs have the filter, are those of the new own run.
     this._endWatches();
     this._choose();
@@ -184,7 +227,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           icon: this.face.icon,
           title: this.trans.__('There is no other run to compare with.'),
           sentence: this.trans.__(
-            'Run the same work on another cluster, or once more: runs can be chosen here as long as the page knows them.'
+            'Run the same work on another cluster, or once more: runs can be chosen here as long as the page knows them. A cell that you run again is compared with the time before.'
           )
         };
   }
@@ -195,24 +238,36 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   protected override renderTools(): React.ReactNode {
     const { trans } = this;
-    const [first, second] = this._runs();
+    const [own, other] = this._ownAndOther();
+    const [first, second] = this._ordered([
+      { run: own, pass: this._pass.own, watch: this._ownWatch },
+      { run: other, pass: this._pass.other, watch: this._otherWatch }
+    ]);
+    const select = (
+      label: string,
+      { run, pass, watch }: typeof first,
+      place: 0 | 1
+    ) => (
+      <RunSelect
+        label={label}
+        chosen={run}
+        pass={pass}
+        runs={runsOf(this.context.feed.clusters)}
+        passes={
+          run === null
+            ? []
+            : passesToChoose(run.cluster, watch?.result('spans') ?? null)
+        }
+        text={one => this._runText(one)}
+        passText={(one, of) => listedName(one, of.startedAt, trans)}
+        onChoose={(one, of) => this._put(one, of, place)}
+      />
+    );
     return (
       <>
-        <RunSelect
-          label={trans.__('First run')}
-          chosen={first}
-          runs={runsOf(this.context.feed.clusters)}
-          text={run => this._runText(run)}
-          onChoose={run => this._put(run, 0)}
-        />
+        {select(trans.__('First run'), first, 0)}
         <span className="sw-toolbar-note">{trans.__('with')}</span>
-        <RunSelect
-          label={trans.__('Second run')}
-          chosen={second}
-          runs={runsOf(this.context.feed.clusters)}
-          text={run => this._runText(run)}
-          onChoose={run => this._put(run, 1)}
-        />
+        {select(trans.__('Second run'), second, 1)}
         <ToolButton
           label={trans.__('Swap')}
           text={trans.__('Swap')}
@@ -300,10 +355,31 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   private get _standsFirst(): boolean {
     const [own, other] = this._ownAndOther();
+    const begun = (run: ClusterInfo, pass: ChosenPass | null) =>
+      run.startedAt + (pass?.opened ?? 0);
     return (
       this._isOwnFirst ??
-      (own === null || other === null || own.startedAt <= other.startedAt)
+      (own === null ||
+        other === null ||
+        begun(own, this._pass.own) <= begun(other, this._pass.other))
     );
+  }
+
+  /** What is compared of the two, as it is called now: a pass is of one cluster. */
+  private get _pass(): PassPair {
+    const [own, other] = this._ownAndOther();
+    const of = (
+      pass: ChosenPass | null,
+      run: ClusterInfo | null,
+      watch: RunWatch | null
+    ) =>
+      pass === null || pass.cluster !== run?.cluster
+        ? null
+        : renewed(pass, watch?.result('spans') ?? null);
+    return {
+      own: of(this._passes.own, own, this._ownWatch),
+      other: of(this._passes.other, other, this._otherWatch)
+    };
   }
 
   /** From own and other to first and second, or back. */
@@ -316,26 +392,69 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     return this._ordered(this._ownAndOther());
   }
 
+  /** What the own and the other are called, so that they are told apart. */
+  private _names(): readonly [string, string] {
+    const { trans } = this;
+    const [own, other] = this._ownAndOther();
+    const { own: ownPass, other: otherPass } = this._pass;
+    const isOfOneName = own?.name === other?.name;
+    const isOfOneCluster = own?.cluster === other?.cluster;
+    const name = (run: ClusterInfo | null, pass: ChosenPass | null): string => {
+      if (run === null) {
+        return '';
+      }
+      const runName = isOfOneName ? this._runText(run) : run.name;
+      if (pass === null) {
+        return runName;
+      }
+      const passName = shortName(pass, run.startedAt, trans);
+      return isOfOneCluster ? passName : trans.__('%1: %2', runName, passName);
+    };
+    return [name(own, ownPass), name(other, otherPass)];
+  }
+
   private _sides(): Sides {
     const [own, other] = this._ownAndOther();
-    const isOfOneName = own?.name === other?.name;
+    const passes = this._pass;
+    const [ownName, otherName] = this._names();
     const side = (
+      name: string,
       run: ClusterInfo | null,
+      pass: ChosenPass | null,
       watch: RunWatch | null,
-      metrics: FineMetricsResult | null
+      metrics: FineMetricsResult | null,
+      answeredTo: Filter
     ): Side => ({
-      name: run === null ? '' : isOfOneName ? this._runText(run) : run.name,
+      name,
       kind: run?.kind ?? 'embedded',
-      metrics,
+      // (an answer may be of what was chosen before)
+      metrics: isWithin(answeredTo, pass) ? metrics : null,
       spans: watch?.result('spans') ?? null,
-      memory: watch?.result('memory') ?? null
+      memory: watch?.result('memory') ?? null,
+      pass:
+        pass === null
+          ? null
+          : {
+              rows: rowsOfPass(watch?.result('spans') ?? null, pass),
+              isOver: run?.state === 'ended'
+            }
     });
     return this._ordered([
-      side(own, this._ownWatch, this.result),
       side(
+        ownName,
+        own,
+        passes.own,
+        this._ownWatch,
+        this.result,
+        this.answered.filter
+      ),
+      side(
+        otherName,
         other,
+        passes.other,
         this._otherWatch,
-        this._otherWatch?.result('fine-metrics') ?? null
+        this._otherWatch?.result('fine-metrics') ?? null,
+        this._otherWatch?.answeredTo('fine-metrics') ?? {}
       )
     ]);
   }
@@ -348,17 +467,22 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     );
   }
 
-  /** The other run is the chosen one; else the last of its name; else, until one is chosen, what is proposed to the own run. */
+  /**
+   * The other run is the chosen one; else the last of its name; else, until one is chosen, what is proposed to the own run: an earlier run that
+   * is alike, else an earlier pass of the newest cell, else any run.
+   */
   private _choose(): void {
     const runs = runsOf(this.context.feed.clusters);
     const chosen = this._chosen;
+    const proposed = chosen === null ? this._proposed() : null;
+    const passes = this._proposedPasses(proposed);
     const run =
       runs.find(({ cluster }) => cluster === chosen?.cluster) ??
       runs.find(
         ({ cluster, name }) =>
           name === chosen?.name && cluster !== this.cluster?.cluster
       ) ??
-      (chosen === null ? this._proposed() : null);
+      (passes === WHOLE_RUNS ? proposed : this.cluster);
     const other = this._otherRun?.current?.cluster;
     if (run !== null && run.cluster !== other) {
       this._compareWith(run);
@@ -370,6 +494,51 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     ) {
       // What was proposed is the own run now, and nothing else can be.
       this._compareWith(null);
+    }
+    if (!this._arePassesChosen) {
+      this._setPasses(passes);
+    }
+  }
+
+  /** @param run - what is proposed otherwise. */
+  private _proposedPasses(run: ClusterInfo | null): PassPair {
+    const { cluster: own } = this;
+    if (this._chosen !== null || this._arePassesChosen || own === null) {
+      return WHOLE_RUNS;
+    }
+    const { cluster, selection } = this.context;
+    const [picked] = (selection.filter.spans?.any ?? []).flatMap(term =>
+      'path' in term && term.id !== undefined ? [term.id] : []
+    );
+    if (
+      picked === undefined &&
+      run !== null &&
+      areAlike(run, own, cluster.notebookOf)
+    ) {
+      return WHOLE_RUNS;
+    }
+    const spans = this._ownWatch?.result('spans') ?? null;
+    const pair = proposedPasses(own.cluster, spans, picked);
+    return pair === null
+      ? WHOLE_RUNS
+      : this._isOwnFirst === true
+        ? { own: pair.before, other: pair.after }
+        : { own: pair.after, other: pair.before };
+  }
+
+  private _setPasses(passes: PassPair): void {
+    const before = this._pass;
+    this._passes = passes;
+    const { own, other } = this._pass;
+    if (own?.id !== before.own?.id) {
+      this.narrowedChanged();
+    }
+    if (other?.id !== before.other?.id) {
+      this._otherWatch?.askAgain();
+    }
+    if (own?.id !== before.own?.id || other?.id !== before.other?.id) {
+      this.retitle();
+      this.stateHasChanged();
     }
   }
 
@@ -393,21 +562,44 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     );
   }
 
-  /** The user has chosen a run for a place: from now on the places stay. */
-  private _put(run: ClusterInfo, place: 0 | 1): void {
+  /** The user has chosen a run, or a pass of it, for a place: from now on the places stay. */
+  private _put(run: ClusterInfo, pass: ChosenPass | null, place: 0 | 1): void {
     const isFirst = this._standsFirst;
+    const passes = this._pass;
     this._isOwnFirst = isFirst;
+    this._arePassesChosen ||=
+      pass !== null || passes.own !== null || passes.other !== null;
     if (isFirst === (place === 0)) {
-      this.turnTo(this.context.of(run, 'run'));
+      this._keepOther();
+      if (run.cluster !== this.cluster?.cluster) {
+        this.turnTo(this.context.of(run, 'run'));
+      }
+      this._setPasses({ ...passes, own: pass });
     } else {
-      this._take(run);
+      if (run.cluster !== this._otherRun?.current?.cluster) {
+        this._take(run);
+      }
+      this._keepOther();
+      this._setPasses({ ...passes, other: pass });
+    }
+    this.stateHasChanged();
+    this.update();
+  }
+
+  /** Where a pass was chosen, the run of the other one stays. */
+  private _keepOther(): void {
+    const other = this._otherRun?.current ?? null;
+    if (this._arePassesChosen && other !== null) {
+      this._chosen = { cluster: other.cluster, name: other.name };
     }
   }
 
   private _swap(): void {
     const [own, other] = this._ownAndOther();
     if (own !== null && other !== null) {
+      const { own: ownPass, other: otherPass } = this._pass;
       this._isOwnFirst = !this._standsFirst;
+      this._arePassesChosen ||= ownPass !== null || otherPass !== null;
       this._chosen = { cluster: other.cluster, name: other.name };
       this.stateHasChanged();
       this.retitle();
@@ -461,44 +653,101 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   /** Of the filter of the own run, whose chips the panel shows. */
   private _newWatch(cluster: ClusterRef, views: readonly ViewName[]): RunWatch {
     const { selection } = this.context;
-    const watch = new RunWatch({ ...this.context, cluster }, views, () =>
-      commonFilter(selection.filter)
+    const watch = new RunWatch(
+      { ...this.context, cluster },
+      views,
+      () => commonFilter(selection.filter),
+      filter => withinPass(filter, this._pass.other)
     );
-    watch.changed.connect(this.update, this);
+    watch.changed.connect(this._onAnswer, this);
     return watch;
+  }
+
+  private _onAnswer(): void {
+    this._choose();
+    this.update();
+  }
+
+  /** Of the own run: a pass that is chosen there is one of the two. */
+  private _followSelection(): void {
+    this._selection?.changed.disconnect(this._choose, this);
+    this._selection = this.context.selection;
+    this._selection.changed.connect(this._choose, this);
   }
 }
 
+/** The runs, and below the chosen one its passes. */
 function RunSelect(props: {
   readonly label: string;
   readonly chosen: ClusterInfo | null;
+  readonly pass: ChosenPass | null;
   readonly runs: readonly ClusterInfo[];
+  readonly passes: readonly ChosenPass[];
   text(run: ClusterInfo): string;
-  onChoose(run: ClusterInfo): void;
+  passText(pass: ChosenPass, of: ClusterInfo): string;
+  onChoose(run: ClusterInfo, pass: ChosenPass | null): void;
 }): JSX.Element | null {
-  const { chosen, runs, text } = props;
+  const { chosen, pass, runs, text } = props;
   // One that the page was told of and is listed no more stays chosen.
   const listed =
     chosen === null || runs.some(({ cluster }) => cluster === chosen.cluster)
       ? runs
       : [chosen, ...runs];
+  const passes =
+    pass === null || props.passes.some(({ id }) => id === pass.id)
+      ? props.passes
+      : [pass, ...props.passes];
+  const choices = listed.flatMap(run => [
+    { value: run.cluster, label: text(run), run, pass: null },
+    ...(run.cluster === chosen?.cluster
+      ? passes.map(one => ({
+          value: `${run.cluster} ${one.id}`,
+          label: `\u00a0\u00a0${props.passText(one, run)}`,
+          run,
+          pass: one
+        }))
+      : [])
+  ]);
   return (
     <ToolSelect<string>
       label={props.label}
       className="sw-Compare-run"
-      value={chosen?.cluster ?? ''}
+      value={
+        chosen === null
+          ? ''
+          : pass === null
+            ? chosen.cluster
+            : `${chosen.cluster} ${pass.id}`
+      }
       options={[
         ...(chosen === null ? [{ value: '', label: '' }] : []),
-        ...listed.map(run => ({ value: run.cluster, label: text(run) }))
+        ...choices
       ]}
-      onChange={id => {
-        const run = listed.find(({ cluster }) => cluster === id);
-        if (run !== undefined) {
-          props.onChoose(run);
+      onChange={value => {
+        const choice = choices.find(each => each.value === value);
+        if (choice !== undefined) {
+          props.onChoose(choice.run, choice.pass);
         }
       }}
     />
   );
+}
+
+function readPasses(value: JSONValue | undefined): PassPair | null {
+  const { own, other } = (value ?? {}) as Partial<
+    Record<keyof PassPair, JSONValue>
+  >;
+  const pair = { own: readPass(own), other: readPass(other) };
+  return pair.own === null && pair.other === null ? null : pair;
+}
+
+/** Its place is told anew. */
+function savedPass(pass: ChosenPass | null): JSONObject | null {
+  if (pass === null) {
+    return null;
+  }
+  const { cluster, id, path, title, opened, execution } = pass;
+  return { cluster, id, path: [...path], title, opened, execution };
 }
 
 function readChosen(value: unknown): Chosen | null {

@@ -37,6 +37,14 @@ export type Side = {
   readonly metrics: FineMetricsResult | null;
   readonly spans: SpansResult | null;
   readonly memory: MemoryResult | null;
+  /** Of which the metrics are; null or left out: of the whole run. */
+  readonly pass?: PassSide | null;
+};
+type PassSide = {
+  /** The pass's own; none: it is not told apart. */
+  readonly rows: readonly SpanRow[];
+  /** Nothing more will be told of the run. */
+  readonly isOver: boolean;
 };
 export type Sides = readonly [first: Side, second: Side];
 export type Pair = readonly [first: number | null, second: number | null];
@@ -103,6 +111,22 @@ type Reading = {
 
 const READINGS: readonly Reading[] = [
   {
+    id: 'took',
+    unit: 'seconds',
+    of: tookOf,
+    label: trans => trans.__('Time taken'),
+    title: trans =>
+      trans.__(
+        'From when it began until it had ended, and the last of its tasks.'
+      ),
+    why: ({ pass }, trans) =>
+      pass?.rows.length === 0
+        ? trans.__('It is counted together with others.')
+        : pass?.isOver === true
+          ? trans.__('Nobody has told when it ended.')
+          : trans.__('It still runs.')
+  },
+  {
     id: 'wall',
     unit: 'seconds',
     of: ({ metrics }) => metrics?.wallSeconds ?? null,
@@ -113,7 +137,7 @@ const READINGS: readonly Reading[] = [
   {
     id: 'tasks',
     unit: 'count',
-    of: ({ spans }) => spans?.totalTasks ?? null,
+    of: side => tasksOf(side),
     label: trans => trans.__('Tasks'),
     title: trans => trans.__('That ended; a fused task is one.')
   },
@@ -218,31 +242,67 @@ const READINGS: readonly Reading[] = [
   }
 ];
 
-/** What is not of the selection: it is left out under a filter. */
-const OF_WHOLE_RUN: readonly string[] = ['wall', 'tasks', 'peak'];
+/** Two whole runs, a pass of each, or what a filter leaves of them; also a pass beside a whole run. */
+type Scope = 'runs' | 'passes' | 'selection';
+
+/** Figures that are not of every scope. */
+const ONLY_OF: Readonly<Record<string, readonly Scope[]>> = {
+  took: ['passes'],
+  wall: ['runs'],
+  tasks: ['runs', 'passes'],
+  peak: ['runs']
+};
+
+function scopeOf(sides: Sides, isFiltered: boolean): Scope {
+  const [first, second] = each(sides, ({ pass }) => (pass ?? null) !== null);
+  return isFiltered || first !== second
+    ? 'selection'
+    : first
+      ? 'passes'
+      : 'runs';
+}
+
+/** Null: it has not ended, or is not told apart. */
+function tookOf({ pass }: Side): number | null {
+  const rows = pass?.rows ?? [];
+  return rows.length === 0 || isGoingOn(rows)
+    ? null
+    : Math.max(
+        ...rows.flatMap(({ closed, lastStop }) => [closed!, lastStop ?? 0])
+      ) - Math.min(...rows.map(({ opened }) => opened));
+}
+
+function tasksOf({ spans, pass }: Side): number | null {
+  return (pass ?? null) === null
+    ? (spans?.totalTasks ?? null)
+    : pass!.rows.length === 0
+      ? null
+      : pass!.rows.reduce((sum, { tasks }) => sum + tasks, 0);
+}
 
 export function figureRows(
   sides: Sides,
   isFiltered: boolean,
   trans: Trans
 ): readonly FigureRow[] {
-  return READINGS.filter(
-    ({ id }) => !isFiltered || !OF_WHOLE_RUN.includes(id)
-  ).map(reading => {
-    const values = each(sides, reading.of);
-    return {
-      id: reading.id,
-      label: reading.label(trans),
-      title: reading.title(trans),
-      unit: reading.unit,
-      values,
-      why: each(sides, (side, i) =>
-        values[i] !== null || side.metrics === null
-          ? ''
-          : (reading.why?.(side, trans) ?? '')
-      )
-    };
-  });
+  const scope = scopeOf(sides, isFiltered);
+  return READINGS.filter(({ id }) => ONLY_OF[id]?.includes(scope) ?? true).map(
+    reading => {
+      const values = each(sides, reading.of);
+      return {
+        id: reading.id,
+        label: reading.label(trans),
+        title: reading.title(trans),
+        unit: reading.unit,
+        values,
+        why: each(sides, (side, i) =>
+          values[i] !== null || side.metrics === null
+            ? ''
+            : (reading.why?.(side, trans) ?? '')
+        )
+      };
+    }
+  );
 }
 
 /** One sentence per figure and run that is not known, and why. */
@@ -405,7 +465,7 @@ function sumsBy(side: Side, by: By, are: Alike): ReadonlyMap<string, Sums> {
         ])
       );
     case 'span':
-      return spanSums(side.spans);
+      return spanSums(side);
     case 'activity':
       return new Map(
         (side.metrics === null
@@ -432,10 +492,18 @@ type SpanSums = Required<Sums> & {
  * Spans of one path are one row, whoever opened them. The notebook and the cell are no part of the path, as Dask has none: what ran in them
  * and in no span of the program is of the default span.
  */
-function spanSums(spans: SpansResult | null): ReadonlyMap<string, Sums> {
+function spanSums({ spans, pass }: Side): ReadonlyMap<string, Sums> {
   const byNumber = new Map(spans?.rows.map(row => [row.span, row]));
   const sums = new Map<string, SpanSums>();
+  const inPass = new Set(pass?.rows.map(({ span }) => span));
   for (const row of spans?.rows ?? []) {
+    // (parents come first)
+    if (row.parent !== null && inPass.has(row.parent)) {
+      inPass.add(row.span);
+    }
+    if ((pass ?? null) !== null && !inPass.has(row.span)) {
+      continue;
+    }
     if (isAutomatic(row)) {
       if (row.ownTasks > 0 || row.ownNanoseconds > 0) {
         const below = spans!.rows.filter(({ parent }) => parent === row.span);
@@ -528,7 +596,7 @@ function isAutomatic({ origin }: SpanRow): boolean {
 
 // ---------------------------------------------------------------- as text
 
-/** Who is compared, and how long each was: the run as a whole, or the thread time of the selection. */
+/** Who is compared, and how long each was: the run or the pass as a whole, or the thread time of the selection. */
 type Lengths = {
   readonly names: readonly [string, string];
   readonly seconds: readonly [number, number];
@@ -536,26 +604,38 @@ type Lengths = {
 };
 
 /**
- * "survey is 1.20 s faster: 3.40 s instead of 4.60 s (−26 %)"; of a selection, by the time that it held threads. '': it is not known yet.
+ * "survey is 1.20 s faster: 3.40 s instead of 4.60 s (−26 %)", "# fit [7] is …"; of a selection, by the time that it held threads. '': it is not
+ * known yet.
  * Who has not done the work, or still does it, is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 task runs of survey failed".
  * What failed or was lost, and was made up for, stands behind: "… (−26 %); 1 of 5 task runs of survey failed". And who has done other work is
- * neither: "survey and first-look have nothing in common".
+ * neither: "survey and first-look have nothing in common". Of a pass that goes on there is only that: "# fit [7] still runs".
  */
 export function headline(
   sides: Sides,
   isFiltered: boolean,
   trans: Trans
 ): string {
-  const lengths = lengthsOf(sides, isFiltered, trans);
+  const scope = scopeOf(sides, isFiltered);
+  const isOfSelection = scope === 'selection';
+  const names = columnNames(sides, trans);
+  const faults = each(sides, (side, i) =>
+    faultsOf(side, names[i], isOfSelection, trans)
+  );
+  const faultTexts = faults.flatMap(({ texts }) => texts);
+  if (
+    scope === 'passes' &&
+    sides.every(isAnswered) &&
+    sides.some(side => tookOf(side) === null)
+  ) {
+    return faultTexts.join(', ');
+  }
+  const lengths = lengthsOf(sides, scope, trans);
   if (lengths === null) {
     return '';
   }
-  const faults = each(sides, (side, i) =>
-    faultsOf(side, lengths.names[i], isFiltered, trans)
-  );
-  const said = faults.flatMap(({ texts }) => texts).join(', ');
+  const said = [...faultTexts, ...reusedTexts(sides, trans)].join(', ');
   if (
-    sides.some((_side, i) => isUndone(sides, faults, i as 0 | 1, isFiltered))
+    sides.some((_side, i) => isUndone(sides, faults, i as 0 | 1, isOfSelection))
   ) {
     return bothText(lengths, said, trans);
   }
@@ -567,21 +647,23 @@ export function headline(
     : trans.__('%1; %2', verdict, said);
 }
 
+function isAnswered({ metrics, spans }: Side): boolean {
+  return metrics !== null && spans !== null;
+}
+
 /** Null: not known yet, or both are of no length. */
-function lengthsOf(
-  sides: Sides,
-  isFiltered: boolean,
-  trans: Trans
-): Lengths | null {
-  const [before, after] = each(sides, ({ metrics }) =>
-    metrics === null
+function lengthsOf(sides: Sides, scope: Scope, trans: Trans): Lengths | null {
+  const isFiltered = scope === 'selection';
+  const [before, after] = each(sides, side =>
+    side.metrics === null
       ? null
       : isFiltered
-        ? metrics.attributedNanoseconds / 1e9
-        : metrics.wallSeconds
+        ? side.metrics.attributedNanoseconds / 1e9
+        : scope === 'passes'
+          ? tookOf(side)
+          : side.metrics.wallSeconds
   );
-  const isKnown = isFiltered || sides.every(({ spans }) => spans !== null);
-  return isKnown &&
+  return (isFiltered || sides.every(isAnswered)) &&
     before !== null &&
     after !== null &&
     (before > 0 || after > 0)
@@ -669,15 +751,55 @@ function haveNothingInCommon(sides: Sides): boolean {
 /** Activities of work that came to nothing. */
 const IN_VAIN: readonly string[] = ['failed', 'cancelled', 'lost'];
 
-/** Task runs that neither failed nor go on; of the whole run. */
-function goodRuns({ spans }: Side): number {
-  return (spans?.totalTasks ?? 0) - failedRuns(spans);
+/** Task runs that neither failed nor go on; of the whole run, or of the pass. */
+function goodRuns(side: Side): number {
+  return (tasksOf(side) ?? 0) - failedRuns(side);
 }
 
-function failedRuns(spans: Side['spans']): number {
-  return (spans?.rows ?? [])
-    .filter(({ parent }) => parent === null)
-    .reduce((sum, row) => sum + row.failed, 0);
+function failedRuns({ spans, pass }: Side): number {
+  return (
+    pass?.rows ?? (spans?.rows ?? []).filter(({ parent }) => parent === null)
+  ).reduce((sum, row) => sum + row.failed, 0);
+}
+
+/** Why a pass may have had less to do than the other: what it asked for was there. */
+function reusedTexts(sides: Sides, trans: Trans): readonly string[] {
+  const counts = each(sides, ({ pass }) =>
+    (pass?.rows ?? []).reduce((sum, { reused }) => sum + (reused ?? 0), 0)
+  );
+  const names = columnNames(sides, trans);
+  return counts[0] === counts[1]
+    ? []
+    : counts.flatMap((count, i) =>
+        count === 0
+          ? []
+          : trans._n(
+              '%2 result of %3 was there already',
+              '%2 results of %3 were there already',
+              count,
+              formatCount(count),
+              names[i]!
+            )
+      );
+}
+
+/** Why it is not known how long a pass took, as half a sentence; '': it is. */
+function whyNoLength(
+  { rows, isOver }: PassSide,
+  name: string,
+  trans: Trans
+): string {
+  if (rows.length === 0) {
+    return trans.__('%1 is counted together with others', name);
+  }
+  if (isOver && rows.some(({ closed }) => closed === null)) {
+    return trans.__('nobody has told when %1 ended', name);
+  }
+  return isGoingOn(rows) ? trans.__('%1 still runs', name) : '';
+}
+
+function isGoingOn(rows: readonly SpanRow[]): boolean {
+  return rows.some(({ closed, running }) => closed === null || running > 0);
 }
 
 /** What came to nothing in a run, "2 of 4 task runs of survey failed", and whether that leaves it undone, whatever the other one did. */
@@ -689,15 +811,21 @@ function faultsOf(
   isFiltered: boolean,
   trans: Trans
 ): Faults {
-  const { metrics, spans } = side;
-  if ((metrics?.runningSeconds ?? 0) > 0) {
-    return { isUndone: true, texts: [trans.__('%1 still runs', name)] };
+  const { metrics, spans, pass } = side;
+  const why = pass ? whyNoLength(pass, name, trans) : '';
+  if (why !== '' || (metrics?.runningSeconds ?? 0) > 0) {
+    const text = why === '' ? trans.__('%1 still runs', name) : why;
+    return { isUndone: true, texts: [text] };
   }
   const texts = inVainTexts(side, name, isFiltered, trans);
   // (Dask's own sums may come later than the tasks)
   const hasHeldThreads =
     metrics?.attributedNanoseconds !== 0 ||
-    (!isFiltered && (spans?.totalThreadSeconds ?? 0) > 0);
+    (!isFiltered &&
+      (pass?.rows ?? []).reduce(
+        (sum, row) => sum + row.threadSeconds,
+        pass ? 0 : (spans?.totalThreadSeconds ?? 0)
+      ) > 0);
   if (hasHeldThreads) {
     return { isUndone: false, texts };
   }
@@ -707,7 +835,7 @@ function faultsOf(
   }
   // (what was cancelled before it began is told of, and held no thread)
   const text =
-    (spans?.totalTasks ?? 0) === 0
+    (tasksOf(side) ?? 0) === 0
       ? trans.__('no task of %1 has ended', name)
       : trans.__('no task of %1 has held a thread', name);
   return { isUndone: true, texts: texts.length > 0 ? texts : [text] };
@@ -715,24 +843,24 @@ function faultsOf(
 
 /** "2 of 4 task runs of survey failed"; none: nothing came to nothing, as far as is known. */
 function inVainTexts(
-  { metrics, spans }: Side,
+  side: Side,
   name: string,
   isFiltered: boolean,
   trans: Trans
 ): readonly string[] {
   // (of the whole run: rows of spans are not filtered)
-  const failed = isFiltered ? 0 : failedRuns(spans);
+  const failed = isFiltered ? 0 : failedRuns(side);
   if (failed > 0) {
     const text = trans._n(
       '%2 of %1 task run of %3 failed',
       '%2 of %1 task runs of %3 failed',
-      spans?.totalTasks ?? 0,
+      tasksOf(side) ?? 0,
       formatCount(failed),
       name
     );
     return [text];
   }
-  const inVain = secondsOf(metrics, IN_VAIN, []) ?? 0;
+  const inVain = secondsOf(side.metrics, IN_VAIN, []) ?? 0;
   const text = trans.__(
     '%1 of thread time of %2 went into failed, cancelled or lost tasks',
     formatDuration(inVain),
@@ -865,7 +993,15 @@ export function tableOf(
     ],
     rows: [
       ...figures.map(({ label, values, unit }) =>
-        row(trans.__('Run'), trans.__('all'), label, values, unit)
+        row(
+          scopeOf(sides, isFiltered) === 'passes'
+            ? trans.__('Pass')
+            : trans.__('Run'),
+          trans.__('all'),
+          label,
+          values,
+          unit
+        )
       ),
       ...BY.flatMap(by =>
         FIGURES_BY[by].flatMap(figure =>

@@ -1,0 +1,205 @@
+/** The panel of a cluster on which a cell ran again. */
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { clusterInfo } from '../../../feed/__tests__/fake-feed';
+import { drawnSpans } from '../../../lab/__tests__/drawn-spans';
+import { labContext } from '../../../lab/__tests__/lab-context';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawRuns } from '../../../testing/run-from-text';
+import { waitFor } from '../../../testing/wait-for';
+import type {
+  ClusterInfo,
+  Filter,
+  SpanRow,
+  SpansResult
+} from '../../../wire/panel-link';
+import { comparePanel } from '..';
+import { METRICS_PARAMS } from '../model';
+
+class ResizeObserverStub {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+}
+Object.assign(globalThis, { ResizeObserver: ResizeObserverStub });
+
+/** A cell that was run so many times, as [2], [3] … */
+function runs(times: number): SpansResult {
+  const drawn = drawnSpans(
+    ['a.ipynb 9', ...Array.from({ length: times }, () => '  # fit 1')].join(
+      '\n'
+    )
+  );
+  return {
+    ...drawn,
+    rows: drawn.rows.map((row, i): SpanRow => ({
+      ...row,
+      ...(i === 0
+        ? { origin: 'notebook' }
+        : { origin: 'cell', execution: 1 + i, cell: 'c0ffee' }),
+      id: `id ${i}`,
+      opened: 10 * i,
+      closed: 10 * i + i
+    }))
+  };
+}
+
+const idsOf = ({ spans }: Filter) =>
+  (spans?.all ?? []).map(term => ('path' in term ? term.id : undefined));
+
+describe('a cell that ran again', () => {
+  let panel: ReturnType<typeof comparePanel.create>;
+  afterEach(() => panel.dispose());
+
+  function open(infos: readonly ClusterInfo[], state: object = {}) {
+    const { feed, contexts } = labContext();
+    feed.setClusters(...infos);
+    const context = contexts.of(infos[0]!, 'run');
+    panel = comparePanel.create({ context, state: state as never });
+    Widget.attach(panel, document.body);
+    const of = (view: string) =>
+      feed.running.filter(({ spec }) => spec.view === view);
+    return {
+      feed,
+      context,
+      /** What the figures of own and other are asked for. */
+      asked: () => of('fine-metrics').map(({ spec }) => idsOf(spec.filter!)),
+      tell: (spans: SpansResult) => {
+        for (const watch of of('spans')) {
+          watch.answer(spans);
+        }
+        // The other run may be watched since.
+        for (const watch of of('spans')) {
+          watch.answer(spans);
+        }
+        for (const watch of of('fine-metrics')) {
+          watch.answer(
+            ask(drawRuns('0/0 aaa'), 'fine-metrics', { params: METRICS_PARAMS })
+          );
+        }
+      }
+    };
+  }
+  const own = clusterInfo({ cluster: 'a', name: 'a', startedAt: 1000 });
+  const headline = (text: string) =>
+    waitFor(text, () => {
+      MessageLoop.flush();
+      const found = panel.node.querySelector('.sw-Compare-headline');
+      return (
+        found?.textContent?.replaceAll('\u00a0', ' ').startsWith(text) ||
+        undefined
+      );
+    });
+  const select = (side: 'First run' | 'Second run') =>
+    waitFor(side, () => {
+      MessageLoop.flush();
+      return (
+        panel.node.querySelector<HTMLSelectElement>(
+          `select[aria-label="${side}"]`
+        ) ?? undefined
+      );
+    });
+
+  it('is compared with the time before, where there is no other run', async () => {
+    const { asked, tell } = open([own]);
+    expect(asked()).toEqual([[]]);
+    tell(runs(1));
+    expect(asked()).toEqual([[]]);
+    tell(runs(3));
+    expect(asked()).toEqual([['id 3'], ['id 2']]);
+    await headline('# fit [4] is 1.00 s slower: 3.00 s instead of 2.00 s');
+    expect(panel.title.label).toContain('# fit [3], [4]');
+    // It was run once more.
+    tell(runs(4));
+    expect(asked()).toEqual([['id 4'], ['id 3']]);
+    expect(panel.savedState()['passes']).toBeUndefined();
+  });
+
+  it('gives way to a run that is alike, and not to any other', () => {
+    const other = { cluster: 'b', startedAt: 900 };
+    const { tell, asked } = open([
+      own,
+      clusterInfo({ ...other, name: 'another' })
+    ]);
+    expect(panel.clusters.map(info => info?.cluster)).toEqual(['b', 'a']);
+    tell(runs(2));
+    expect(panel.clusters.map(info => info?.cluster)).toEqual(['a', 'a']);
+    expect(asked()).toEqual([['id 2'], ['id 1']]);
+    panel.dispose();
+    const alike = open([own, clusterInfo({ ...other, name: 'a' })]);
+    alike.tell(runs(2));
+    expect(panel.clusters.map(info => info?.cluster)).toEqual(['b', 'a']);
+    expect(alike.asked()).toEqual([[], []]);
+  });
+
+  it('is compared as the pass by which panels are filtered', () => {
+    const { tell, asked, context } = open([own]);
+    tell(runs(4));
+    const path = ['a.ipynb', '# fit'];
+    context.selection.pickSpan({ path, id: 'id 2', pass: '[3]' });
+    expect(asked()).toEqual([['id 2'], ['id 1']]);
+    context.selection.clear();
+    expect(asked()).toEqual([['id 4'], ['id 3']]);
+  });
+
+  it('is chosen pass by pass, and stays so after a reload', async () => {
+    const { tell, asked } = open([own]);
+    tell(runs(4));
+    const first = await select('First run');
+    const options = [...first.options].map(({ text }) => text.trim());
+    expect(options[0]).toMatch(/^a · /u);
+    expect(options.slice(1).map(text => text.slice(0, 12))).toEqual([
+      '[5] # fit · ',
+      '[4] # fit · ',
+      '[3] # fit · ',
+      '[2] # fit · '
+    ]);
+    expect(first.value).toBe('a id 3');
+    first.value = 'a id 1';
+    first.dispatchEvent(new Event('change', { bubbles: true }));
+    expect(asked()).toEqual([['id 4'], ['id 1']]);
+    tell(runs(5));
+    expect(asked()).toEqual([['id 4'], ['id 1']]);
+    await headline('# fit [5] is 3.00 s slower');
+    const state = panel.savedState();
+    panel.dispose();
+    const again = open([own], state);
+    expect(again.asked()).toEqual([['id 4'], ['id 1']]);
+    again.tell(runs(5));
+    await headline('# fit [5] is 3.00 s slower');
+    // The whole run again, in one place.
+    const second = await select('Second run');
+    second.value = 'a';
+    second.dispatchEvent(new Event('change', { bubbles: true }));
+    expect(again.asked()).toEqual([[], ['id 1']]);
+  });
+
+  it('changes places, and stays so', async () => {
+    const { tell, asked } = open([own]);
+    tell(runs(2));
+    await headline('# fit [3] is 1.00 s slower');
+    panel.node.querySelector<HTMLElement>('button[aria-label="Swap"]')!.click();
+    await headline('# fit [2] is 1.00 s faster');
+    tell(runs(3));
+    expect(asked()).toEqual([['id 2'], ['id 1']]);
+  });
+
+  it('shows no figures of the whole run, or of another pass, as those of a pass', async () => {
+    const { tell, asked, feed } = open([own]);
+    tell(runs(2));
+    await headline('# fit [3]');
+    for (const watch of feed.running) {
+      if (watch.spec.view === 'spans') {
+        watch.answer(runs(3));
+      }
+    }
+    expect(asked()).toEqual([['id 3'], ['id 2']]);
+    await waitFor('that they are asked for', () => {
+      MessageLoop.flush();
+      return (
+        /Loading the figures of # fit/u.test(panel.node.textContent ?? '') ||
+        undefined
+      );
+    });
+  });
+});
