@@ -44,7 +44,6 @@ interface IExportSource {
   readonly fileName: string;
   /** Of the panel, in pixels. */
   readonly width: number;
-  threadsOf(worker: string): number;
 }
 
 /** Device pixels a pixel: boxes have the edges that they have on a sharp screen. */
@@ -179,16 +178,14 @@ async function pictureFrom(source: IExportSource): Promise<Picture> {
       view: whole,
       from: result.from,
       to: result.to,
-      bars: stripBars(result, model.lanesBeside)
+      bars: stripBars(result)
     },
     axisLabel: trans.__('since start'),
     bandsLabel: trans.__('spans'),
     bands: model.bands,
     heads: new Map(heads.map(head => [head.worker, head])),
-    laneName: (worker, thread) =>
-      showsGroups
-        ? trans.__('all threads')
-        : laneText(thread, model.threadsOf(worker), trans),
+    laneName: lane =>
+      showsGroups ? trans.__('all threads') : laneText(lane, trans),
     legend: [
       ...items.filter(item => !folded.has(item)),
       ...(folded.size > 0
@@ -252,7 +249,6 @@ async function exportTrace(source: IExportSource): Promise<void> {
           time !== 'all' && 'from' in time
             ? bands.filter(({ from, to }) => to >= time.from && from < time.to)
             : bands,
-        threadsOf: worker => source.threadsOf(worker),
         about: {
           cluster: cluster?.name ?? '',
           started:
@@ -277,7 +273,7 @@ async function exportTasks(source: IExportSource): Promise<void> {
     'text/csv',
     tableAsCsv({
       columns: taskColumns(trans),
-      rows: runs.map(run => taskRow(run, trans, source.threadsOf(run.worker)))
+      rows: runs.map(run => taskRow(run, trans))
     })
   );
 }

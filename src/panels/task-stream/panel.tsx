@@ -272,8 +272,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         answered: this.answered,
         title: this.accessibleName,
         fileName: this.fileName,
-        width: this.node.clientWidth,
-        threadsOf: this._threadsOf
+        width: this.node.clientWidth
       },
       disabledBecause
     );

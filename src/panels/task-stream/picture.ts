@@ -37,6 +37,7 @@ import {
 import {
   bandLevels,
   type BandRow,
+  type LanePlace,
   type LegendItem,
   type StripBar,
   type WorkerHeader
@@ -63,7 +64,7 @@ type PictureParts = {
   readonly bandsLabel: string;
   readonly bands: readonly BandRow[];
   readonly heads: ReadonlyMap<number, WorkerHeader>;
-  laneName(worker: number, thread: number): string;
+  laneName(lane: LanePlace): string;
   readonly legend: readonly LegendItem[];
   readonly textWidth: TextWidth;
 };
@@ -298,7 +299,7 @@ function lanesSection(parts: PictureParts): Section {
       ),
       ...worker.lanes.map(lane =>
         write(
-          parts.laneName(worker.worker, lane.thread),
+          parts.laneName(lane),
           14,
           lane.top + layout.laneHeight / 2 + 4,
           palette.secondaryText,

@@ -649,7 +649,7 @@ export function attemptText(
   return trans.__('%1, attempt %2', legendWord(status, trans), attempt);
 }
 
-type LanePlace = {
+export type LanePlace = {
   readonly thread: number;
   /** Of a lane that is of no thread. */
   readonly beside?: BesideLane | undefined;

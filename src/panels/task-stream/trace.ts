@@ -19,8 +19,6 @@ type TraceEvent = Readonly<Record<string, unknown>>;
 export type TraceParts = {
   readonly runs: readonly RunDetail[];
   readonly bands: TaskStreamResult['bands'];
-  /** From which lane of a worker on they are beside its threads; 0: none is. */
-  threadsOf(worker: string): number;
   /** What is said of the file as a whole. */
   readonly about: Readonly<Record<string, string>>;
 };
@@ -67,7 +65,7 @@ export function traceOf(parts: TraceParts, trans: Trans): string {
       lanes.add(`${pid} ${tid}`);
       events.push(
         metadata('thread_name', pid, tid, {
-          name: laneText(run.thread, parts.threadsOf(run.worker), trans)
+          name: laneText(run, trans)
         }),
         metadata('thread_sort_index', pid, tid, { sort_index: tid })
       );

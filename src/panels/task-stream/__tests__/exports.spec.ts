@@ -318,7 +318,6 @@ describe('a trace', () => {
             { ...one, run: 2, start: 5, duration: 1, parts: [] }
           ],
           bands: [],
-          threadsOf: () => 2,
           about: {}
         },
         { __: (text: string) => text } as never
