@@ -248,6 +248,13 @@ function nameOf(facts: ClusterFacts, id: number): string[] {
   return name.length === 0 ? ['default'] : name;
 }
 
+function cellAround(facts: ClusterFacts, id: number): SpanFact | undefined {
+  const span = facts.spans.find(each => each.id === id);
+  return span === undefined || span.origin === SpanOrigin.Cell
+    ? span
+    : cellAround(facts, span.parent);
+}
+
 function isBegun({ status }: RunFact): boolean {
   return status !== RunStatus.Missing;
 }
@@ -513,17 +520,21 @@ function keyOf({ group, suffix }: ClusterFacts['tasks'][number]): string {
   return group + suffix;
 }
 
+/** @param isRow - of the table. */
 function expectedDetail(
   facts: ClusterFacts,
   run: RunFact,
-  error: string | null
+  error: string | null,
+  isRow = false
 ): Fields {
+  const cell = isRow ? undefined : cellAround(facts, run.task.span);
   const client = facts.spans.find(({ id }) => id === run.task.span)?.client;
   return {
     run: run.run,
     key: keyOf(run.task),
     function: run.task.function,
     span: nameOf(facts, run.task.span),
+    ...(cell !== undefined && { cell: { title: cell.tag } }),
     // (both clients of a drawn cluster have computed)
     ...(client === undefined
       ? {}
@@ -811,7 +822,12 @@ describe('every column of a drawn cluster', () => {
         view: 'tasks',
         total: rows.length,
         rows: rows.map(run =>
-          expectedDetail(facts, run, run.error?.split('\n').at(-1) ?? null)
+          expectedDetail(
+            facts,
+            run,
+            run.error?.split('\n').at(-1) ?? null,
+            true
+          )
         )
       });
       for (const run of facts.runs) {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { TableName } from '../../records/tables';
 import { type Row, rowsToBlock } from '../../testing/rows-to-block';
 import type { SpanRow, SpansResult } from '../../wire/panel-link';
+import { runDetail } from '../folds/run-detail';
 import { readCellRun } from '../store/cell-run';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
@@ -170,10 +171,26 @@ describe('passes', () => {
       [3, 'c0ffee', undefined],
       [7, 'c0ffee', undefined]
     ]);
+    // What was written in a span of it, and what in none.
+    say('spans', [
+      { id: 20, parent: 2, tag: 1, opened: 2, closed: NaN, uuid: 'within' }
+    ]);
+    const written = [2, 20, 0].map((span, run) => ({ run, node: run, span }));
+    say('lanes', [{ lane: 0, worker: 0 }]);
+    say('runs', written);
+    const cells = () =>
+      written.map(({ run }) => runDetail(log, log.runRows.get(run))!.cell);
+    const seventh = { title: '# fit', execution: 7 };
+    expect(cells()).toEqual([seventh, seventh, undefined]);
+    say('spans', [{ id: 20, parent: 2, tag: 1, opened: 2, closed: 3 }]);
     say('spans', [cell(3, 8), cell(4, 9)]);
-    expect(rows()).toEqual([
-      [undefined, 'c0ffee', 1],
-      [8, 'c0ffee', undefined],
+    expect(cells()).toEqual([
+      { title: '# fit' },
+      { title: '# fit' },
+      undefined
+    ]);
+    expect(rows().filter(([, id]) => id !== undefined)).toEqual([
+      [undefined, 'c0ffee', 2],
       [9, 'c0ffee', undefined]
     ]);
   });

@@ -4,6 +4,7 @@ import {
   TaskOrigin,
   wordsOf
 } from '../../records/enumerations';
+import type { SpanId } from '../../records/ids';
 import type { PartDetail, RunDetail } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
@@ -55,6 +56,7 @@ export function runDetail(
     key: log.key(node),
     function: log.name(columns.function[i]!),
     span: log.spans.nameOf(columns.span[i]!),
+    ...(inShort ? {} : cellOf(log, columns.span[i]!)),
     ...(client === '' ? {} : { client }),
     origin: ORIGINS[origin ?? TaskOrigin.Default] ?? 'default',
     worker: workerName(log, lane.worker),
@@ -73,6 +75,16 @@ export function runDetail(
     parts: longestParts(log, run, mostParts).map(part => partDetail(log, part)),
     ...(inShort || measured.length === 0 ? {} : { measured })
   };
+}
+
+function cellOf(log: LogStore, span: SpanId): Pick<RunDetail, 'cell'> {
+  const cell = log.spans.cellOf(span);
+  if (cell === undefined) {
+    return {};
+  }
+  const { execution } = cell.cellRun;
+  const isOne = execution > 0 && cell.joined === 0;
+  return { cell: { title: cell.tag, ...(isOne && { execution }) } };
 }
 
 /** The first labels that it told, each with its sum. */

@@ -385,6 +385,15 @@ export class SpanTree {
     return name.length === 0 ? [DEFAULT_TAG] : name;
   }
 
+  /** The cell that a span is, or is in. */
+  cellOf(span: SpanId): Span | undefined {
+    let at = this.get(span);
+    while (at !== undefined && at.origin !== 'cell') {
+      at = at.parent === null ? undefined : this._spans.get(at.parent);
+    }
+    return at;
+  }
+
   /** Calls `visit` for the span and everything below it, parents first. */
   walk(span: SpanId, visit: (span: SpanId) => void): void {
     visit(span);

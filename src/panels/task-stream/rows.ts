@@ -490,6 +490,10 @@ export function cardOf(
   if (span !== undefined && span !== '') {
     rows.push({ label: trans.__('span'), text: span });
   }
+  const cell = detail === null ? '' : cellText(detail, trans);
+  if (cell !== '') {
+    rows.push({ label: trans.__('cell'), text: cell });
+  }
   rows.push({ label: trans.__('where'), text: where });
   const isPart = box.kind !== 'compute' && box.kind !== 'failed';
   const within = isPart ? null : fusedTaskOf(box, detail);
@@ -692,6 +696,13 @@ export function placeText(detail: RunDetail, trans: Trans): string {
   return [detail.client ?? '', spanText(detail, trans)]
     .filter(text => text !== '')
     .join(' › ');
+}
+
+/** "# fit [7]"; '': it was written in no cell, or that is not known. */
+export function cellText({ cell }: RunDetail, trans: Trans): string {
+  return cell?.execution === undefined
+    ? (cell?.title ?? '')
+    : trans.__('%1 [%2]', cell.title, cell.execution);
 }
 
 function clientLabel(client: string, trans: Trans): string {

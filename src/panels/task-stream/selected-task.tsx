@@ -16,6 +16,7 @@ import { passesFilter } from './task-query';
 import type { TaskStreamModel } from './model';
 import {
   attemptText,
+  cellText,
   fusedWith,
   measuredText,
   type PartRow,
@@ -193,6 +194,7 @@ function RunFacts(props: {
         <div className="sw-drawer-where">
           {[
             placeText(run, trans),
+            cellText(run, trans),
             threadText(run, trans),
             run.status === 'ok' ? '' : attemptText(run, trans),
             run.nbytes === null ? '' : formatBytes(run.nbytes)

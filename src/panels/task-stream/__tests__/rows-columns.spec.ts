@@ -20,6 +20,7 @@ import {
   bandLevels,
   placedBands,
   cardOf,
+  cellText,
   clockText,
   fusedWith,
   type HoveredBox,
@@ -599,6 +600,16 @@ describe('the card of a box', () => {
     ]);
     expect(placeText(ofJob, english)).toBe('job › year › week');
     expect(placeText(detail, english)).toBe('year › week');
+    const ofCell = { ...detail, cell: { title: '# fit', execution: 7 } };
+    expect(lines({}, ofCell).slice(0, 2)).toEqual([
+      'span: year › week',
+      'cell: # fit [7]'
+    ]);
+    // Where it is not known which of its runs it was.
+    expect(cellText({ ...detail, cell: { title: '# fit' } }, english)).toBe(
+      '# fit'
+    );
+    expect(cellText(detail, english)).toBe('');
     expect(cardOf(bare, null, english)).toMatchObject({ key: '' });
     expect(cardOf(bare, null, english).rows[0]!.label).toBe('where');
   });
