@@ -93,7 +93,8 @@ def persist_collections(
             flat = [key for each in keys for key in each]
             entries = iter(session.submit_graph(expression, flat, options, types=_types(group)))
         for place, collection, own in zip(places, group, keys, strict=True):
-            futures = {key: Future(next(entries), client) for key in own}
+            # (collections that are persisted twice hold their parts each by itself)
+            futures = {key: Future.apart(next(entries), client) for key in own}
             rebuild, state = collection.__dask_postpersist__()
             kept[place] = rebuild(futures, *state)
     return kept

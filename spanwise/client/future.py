@@ -53,7 +53,8 @@ class Future(TaskRef):
             # The result may be had again before it is let go of, and is not in the futures that
             # were released.
             first_name = (client._session.number, entry.id, entry.released)
-        #: If it came in a value, or one of its key was released before: see `_named_first`.
+        #: If it came in a value, is told apart from others of its key, or one of these was released
+        #: before: see `_named_first`.
         self._first_name = first_name
         #: The error that it raised, to raise the same object again. The session must not
         #: hold it: see reason.py.
@@ -61,6 +62,15 @@ class Future(TaskRef):
         self.client = client
         #: Whether an expression of Dask is known to hold it: see living_expressions.py.
         self._is_held = False
+
+    @classmethod
+    def apart(cls, entry: Entry, client: Holder) -> Future:
+        """Make one that is told apart in tokens from all others of its key.
+
+        An expression that holds it is none that holds another: who releases the one goes on
+        with the other.
+        """
+        return cls(entry, client, (client._session.number, entry.id, next(_NUMBERS)))
 
     # Unlike references in graphs, futures are told apart by identity.
     def __eq__(self, other: object) -> bool:
@@ -94,7 +104,7 @@ class Future(TaskRef):
         return self.client._session.shared_name(self._alive())
 
     def _named_first(self) -> tuple[int, int, int]:
-        """The `_shared_name` that it was made under, and after which release of its key.
+        """The `_shared_name` that it was made under, and which of its key it is: 0: any.
 
         The same wherever it gets to, and once it is released.
         """

@@ -21,7 +21,7 @@ import spanwise
 from spanwise.client import living_expressions
 from spanwise.graph.private_dask import DataNode, Expr
 from spanwise.shared.values import pack_value
-from spanwise.tests.processes import LIMIT_SECONDS
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 
 ROUNDS = 2
 
@@ -119,6 +119,42 @@ def test_what_is_persisted_again_when_it_was_released(make_client: Callable[[], 
                 assert {each.status for each in futures} <= {"pending", "finished"}
                 assert not {*map(id, released)} & {*map(id, futures)}
                 assert value_of(kept[-1]) == VALUES[name]
+
+
+@pytest.mark.parametrize("make_client", [our_client, their_client])
+def test_what_is_persisted_twice_is_held_twice(make_client: Callable[[], Any]) -> None:
+    """Whichever of the two is released, the other goes on, and what was made of it."""
+    with make_client() as client:
+        package = spanwise if isinstance(client, spanwise.Client) else distributed
+        for name, (make, value_of) in CASES.items():
+            for released, other in [(0, 1), (1, 0)]:
+                source = make()
+                kept = [source.persist(), source.persist()]
+                package.wait(kept, LIMIT_SECONDS)
+                futures = [package.futures_of(each) for each in kept]
+                assert not {*map(id, futures[0])} & {*map(id, futures[1])}, name
+                made = [value_of(each) for each in kept]
+                for each in futures[released]:
+                    each.release()
+                if package is spanwise:  # (theirs stay what they were)
+                    assert {each.status for each in futures[released]} == {"cancelled"}
+                # (what nobody holds is let go of meanwhile)
+                wait_until_released(client)
+                assert {each.status for each in futures[other]} == {"finished"}
+                assert [*made, value_of(kept[other])] == [VALUES[name]] * 3
+
+
+def wait_until_released(client: Any) -> None:
+    """A later task is known to be forgotten: what was released before it is, too."""
+    last = client.submit(increment, 17)
+    last.result(LIMIT_SECONDS)
+    key = last.key
+    last.release()
+
+    def is_forgotten() -> bool:
+        return key not in client.who_has()
+
+    wait_until("the last is let go of", is_forgotten)
 
 
 def by_dataset(client: Any, value: Any) -> Callable[[], Any]:
