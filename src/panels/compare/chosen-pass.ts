@@ -35,13 +35,25 @@ type PassGroup = {
 const MOST_OF_ONE = 5;
 const MOST_LISTED = 30;
 
+/** By an answer, which is of one run: it is looked at again and again. */
+const known = new WeakMap<SpansResult, readonly PassGroup[]>();
+
 function groupsOf(
   cluster: string,
   spans: SpansResult | null
 ): readonly PassGroup[] {
-  const byNumber = new Map(spans?.rows.map(row => [row.span, row]));
+  if (spans === null) {
+    return [];
+  }
+  const groups = known.get(spans) ?? groupsIn(cluster, spans);
+  known.set(spans, groups);
+  return groups;
+}
+
+function groupsIn(cluster: string, spans: SpansResult): readonly PassGroup[] {
+  const byNumber = new Map(spans.rows.map(row => [row.span, row]));
   const groups = new Map<string, SpanRow[]>();
-  for (const row of spans?.rows ?? []) {
+  for (const row of spans.rows) {
     if (row.origin !== 'cell' && row.origin !== 'user') {
       continue;
     }

@@ -117,14 +117,16 @@ const READINGS: readonly Reading[] = [
     label: trans => trans.__('Time taken'),
     title: trans =>
       trans.__(
-        'From when it began until it had ended, and the last of its tasks.'
+        'From when it began until it had ended, if its tasks had ended by then.'
       ),
     why: ({ pass }, trans) =>
       pass?.rows.length === 0
         ? trans.__('It is counted together with others.')
         : pass?.isOver === true
           ? trans.__('Nobody has told when it ended.')
-          : trans.__('It still runs.')
+          : isGoingOn(pass?.rows ?? [])
+            ? trans.__('It still runs.')
+            : trans.__('Some of its tasks ran after it had ended.')
   },
   {
     id: 'wall',
@@ -262,14 +264,23 @@ function scopeOf(sides: Sides, isFiltered: boolean): Scope {
       : 'runs';
 }
 
-/** Null: it has not ended, or is not told apart. */
+/** By so much a task may seem to end after who waited for it: clocks of processes may differ, off Linux. */
+const CLOCK_SLACK_SECONDS = 0.01;
+
+/**
+ * Null: it has not ended, or is not told apart; or tasks of it ran later. Those may be of another cell that computes what was written in this one, an
+ * hour after it, so that nothing can be said but how long its tasks held threads.
+ */
 function tookOf({ pass }: Side): number | null {
   const rows = pass?.rows ?? [];
-  return rows.length === 0 || isGoingOn(rows)
+  if (rows.length === 0 || isGoingOn(rows)) {
+    return null;
+  }
+  const closed = Math.max(...rows.map(row => row.closed!));
+  const lastStop = Math.max(...rows.map(row => row.lastStop ?? 0));
+  return lastStop > closed + CLOCK_SLACK_SECONDS
     ? null
-    : Math.max(
-        ...rows.flatMap(({ closed, lastStop }) => [closed!, lastStop ?? 0])
-      ) - Math.min(...rows.map(({ opened }) => opened));
+    : closed - Math.min(...rows.map(({ opened }) => opened));
 }
 
 function tasksOf({ spans, pass }: Side): number | null {
@@ -596,7 +607,7 @@ function isAutomatic({ origin }: SpanRow): boolean {
 
 // ---------------------------------------------------------------- as text
 
-/** Who is compared, and how long each was: the run or the pass as a whole, or the thread time of the selection. */
+/** Who is compared, and how long each was: the run or the pass as a whole, or the thread time of the selection, or of passes whose tasks ran later. */
 type Lengths = {
   readonly names: readonly [string, string];
   readonly seconds: readonly [number, number];
@@ -625,7 +636,9 @@ export function headline(
   if (
     scope === 'passes' &&
     sides.every(isAnswered) &&
-    sides.some(side => tookOf(side) === null)
+    sides.some(
+      (side, i) => side.pass && whyNoLength(side.pass, names[i]!, trans)
+    )
   ) {
     return faultTexts.join(', ');
   }
@@ -653,7 +666,9 @@ function isAnswered({ metrics, spans }: Side): boolean {
 
 /** Null: not known yet, or both are of no length. */
 function lengthsOf(sides: Sides, scope: Scope, trans: Trans): Lengths | null {
-  const isFiltered = scope === 'selection';
+  const isFiltered =
+    scope === 'selection' ||
+    (scope === 'passes' && sides.some(side => tookOf(side) === null));
   const [before, after] = each(sides, side =>
     side.metrics === null
       ? null
@@ -663,7 +678,7 @@ function lengthsOf(sides: Sides, scope: Scope, trans: Trans): Lengths | null {
           ? tookOf(side)
           : side.metrics.wallSeconds
   );
-  return (isFiltered || sides.every(isAnswered)) &&
+  return (scope === 'selection' || sides.every(isAnswered)) &&
     before !== null &&
     after !== null &&
     (before > 0 || after > 0)
