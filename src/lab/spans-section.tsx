@@ -113,7 +113,12 @@ export function SpansSection(props: {
               ? noSpansSentence(running, trans)
               : rows.length === 0
                 ? trans.__('No span is named “%1”.', search.trim())
-                : totalsText(spans, running, trans)}
+                : selection.conditions.length > 0
+                  ? trans.__(
+                      'Of the whole run: %1',
+                      totalsText(spans, running, trans)
+                    )
+                  : totalsText(spans, running, trans)}
         </div>
         {(spans?.folded ?? 0) > 0 && (
           <div className="sw-spans-note">

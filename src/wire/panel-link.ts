@@ -439,7 +439,7 @@ export type TaskStreamResult = {
     /** By how many seconds its times may be wrong; absent: its clock is the scheduler's. */
     readonly within?: number;
   }[];
-  /** Legend, by time descending, at the end those that run and of which the selection has no run that has ended; slot 0…11, second and third dozen by `round`; slot -1 = other. */
+  /** Legend, by time descending in the range, at the end those of which the selection has no run there, or none that has ended; slot 0…11, second and third dozen by `round`; slot -1 = other. */
   readonly functions: readonly FunctionSlot[];
   readonly running: readonly {
     readonly laneIndex: LaneIndex;
@@ -473,7 +473,7 @@ export type TaskStreamResult = {
   readonly tasks: number;
   readonly hidden: number;
   readonly executions: number;
-  /** How many parts; failed, lost: how many runs. lost: they ended with their worker. */
+  /** In the range, how many parts; failed, lost: how many runs. lost: they ended with their worker. */
   readonly kinds: Readonly<
     Record<
       'transfer' | 'disk' | 'import' | 'serialize' | 'failed' | 'lost',

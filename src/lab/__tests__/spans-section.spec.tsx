@@ -4,7 +4,7 @@ import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
-import type { SpansResult } from '../../wire/panel-link';
+import type { SpansResult, TimeRange } from '../../wire/panel-link';
 import { SidebarModel } from '../sidebar-model';
 import { SpansSection } from '../spans-section';
 import { drawnSpans } from './drawn-spans';
@@ -13,7 +13,8 @@ import { labContext } from './lab-context';
 function textOf(
   result: SpansResult | null,
   running = 0,
-  watch: { spansFailure?: string; isAskingSpans?: boolean } = {}
+  watch: { spansFailure?: string; isAskingSpans?: boolean } = {},
+  time: TimeRange = 'all'
 ): string {
   const { feed, contexts } = labContext();
   const model = new SidebarModel({
@@ -22,6 +23,7 @@ function textOf(
     notebookOf: ({ notebook }) => notebook?.path
   });
   feed.setClusters(clusterInfo({ running }));
+  model.context.selection.setTime(time);
   for (const [name, value] of Object.entries({ spans: result, ...watch })) {
     Object.defineProperty(model, name, { value });
   }
@@ -68,6 +70,13 @@ describe('below the tree', () => {
     expect(said(0, some)).not.toContain('running');
     expect(said(8, { rows: [] })).toContain('8 running. Write “with span(');
     expect(said(0, { rows: [] })).toContain('No tasks yet. Write “with span(');
+  });
+
+  it('is said that figures are of the whole run while a part of it is chosen', () => {
+    const said = (time: TimeRange) =>
+      textOf({ ...spans, totalTasks: 1 }, 0, {}, time);
+    expect(said({ from: 1, to: 2 })).toMatch(/Of the whole run: 1\u00a0task/);
+    expect(said('all')).not.toContain('whole run');
   });
 
   it('is no word of tasks before the first answer', () => {

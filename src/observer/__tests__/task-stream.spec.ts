@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { SpanOrigin } from '../../records/enumerations';
+import { PartKind, SpanOrigin } from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
 import { type Row, rowsToBlock } from '../../testing/rows-to-block';
 import { syntheticLog } from '../../testing/synthetic-log';
@@ -211,6 +211,56 @@ describe('the task stream', () => {
 
 describe('what runs', () => {
   const runs = { lane: 0, node: 0, started: 8 };
+
+  it('counts what is in the chosen range, and names all that the chart shows', () => {
+    const log = drawRuns(
+      `
+      0/0 aaaa..bbbb
+      0/1 ..cc......
+    `,
+      {
+        tasks: {
+          a: {
+            function: 'load',
+            parts: [
+              { kind: PartKind.Transfer, offset: 0, duration: 1 },
+              { kind: PartKind.Compute, offset: 1, duration: 3 }
+            ]
+          },
+          b: { function: 'fit' },
+          c: { function: 'score', status: 1 }
+        }
+      }
+    );
+    for (const [time, load, fit, score, failed, transfer] of [
+      ['all', 4, 4, 2, 1, 1],
+      [{ from: 3, to: 8 }, 1, 2, 1, 1, 0],
+      [{ from: 6, to: 7 }, 0, 1, 0, 0, 0],
+      [{ last: 4 }, 0, 4, 0, 0, 0]
+    ] as const) {
+      const result = ask(log, 'task-stream', { time, ended: true });
+      const seconds = new Map(
+        result.functions.map(each => [each.name, each.seconds])
+      );
+      expect(['load', 'fit', 'score'].map(name => seconds.get(name))).toEqual([
+        load,
+        fit,
+        score
+      ]);
+      expect(result.kinds).toMatchObject({ failed, transfer });
+      // The rest is of the run, which the chart shows whole.
+      expect(result).toMatchObject({
+        from: 0,
+        to: 10,
+        tasks: 3,
+        executions: 3
+      });
+      const fine = ask(log, 'fine-metrics', { time, ended: true });
+      for (const { function: name, total } of fine.byFunction) {
+        expect(seconds.get(name)).toBeCloseTo(total, 9);
+      }
+    }
+  });
 
   it('has the colour of its function before a task of that has ended', () => {
     const log = drawRuns('0/0 aaaa', { tasks: { a: { function: 'load' } } });

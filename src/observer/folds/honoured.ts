@@ -71,7 +71,7 @@ export const HONOURED: Readonly<
   },
   'task-stream': {
     time: approximate(
-      'The chart marks the range; legend and lanes count the whole run.'
+      'The chart marks the range, and the legend counts it; what workers’ heads say is of the whole run.'
     ),
     span: WHOLLY,
     function: WHOLLY,

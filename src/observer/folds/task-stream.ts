@@ -8,6 +8,7 @@ import { isRoot } from '../store/span-tree';
 import type { SpanId } from '../../records/ids';
 import { BOX_OF_PART } from '../../records/box-kinds';
 import {
+  resolveRange,
   ROWS_PER_SLICE,
   type FoldContext,
   type Honoured,
@@ -43,7 +44,10 @@ const STRIP_OF_BOX: Readonly<
 /** For kinds of parts that only newer workers know. */
 const UNKNOWN_PART = ['other', undefined] as const;
 
-/** All of the task stream but the boxes: extent, lanes, legend, what runs now, whole-run strip, span bands. */
+/**
+ * All of the task stream but the boxes: extent, lanes, legend, what runs now, whole-run strip, span bands. A range of time is marked in the
+ * chart, which shows all of the run: the legend counts it, and nothing else does.
+ */
 export function* foldTaskStream(
   context: FoldContext
 ): Slices<{ readonly result: TaskStreamResult; readonly honoured: Honoured }> {
@@ -56,8 +60,13 @@ export function* foldTaskStream(
   const settledBefore = log.settledBefore(ended);
   const newest = stretchFrom(context, Infinity);
   const { lateSeq, runCount } = log;
-  const cells = yield* fineCells({ ...context, time: 'all' });
-  const functions = functionsOf(context, cells.held, running, first);
+  const { held } = yield* fineCells({ ...context, time: 'all' });
+  const whole = sumsOf(context, held);
+  const chosen =
+    context.time === 'all'
+      ? whole
+      : sumsOf(context, (yield* fineCells(context)).held);
+  const functions = functionsOf(log, whole, chosen, running, first);
   const scan = yield* scanStrip(context, from, to);
   const newestStart = running.reduce(
     (newest, { started }) => Math.max(newest, started),
@@ -106,7 +115,7 @@ export function* foldTaskStream(
       strip: scan.strip,
       bands,
       tasks: scan.tasks,
-      executions: functions.reduce(
+      executions: [...whole.values()].reduce(
         (sum, { executions }) => sum + executions,
         0
       ),
@@ -153,6 +162,11 @@ function* scanStrip(
     failed: 0,
     lost: 0
   };
+  const { time } = context;
+  const range =
+    time === 'all' ? { from: -Infinity, to: Infinity } : resolveRange(context);
+  const isInRange = (start: number, stop: number) =>
+    start < range.to && stop >= range.from;
   let tasks = 0;
   let newestStart = -Infinity;
   let firstStart = Infinity;
@@ -176,7 +190,13 @@ function* scanStrip(
       let seconds = own ? stop - start : 0;
       let isShown = own;
       if (log.lastParts.get(run) >= 0) {
-        const parts = addParts(context, run, start, stop, own, covers, kinds);
+        const parts = addParts(
+          context,
+          { run, start, stop, own },
+          covers,
+          kinds,
+          isInRange
+        );
         seconds = parts.seconds;
         isShown ||= parts.anyHeld;
       } else if (own) {
@@ -197,7 +217,9 @@ function* scanStrip(
           columns.status[j] === RunStatus.Failed ||
           columns.status[j] === RunStatus.Lost
         ) {
-          kinds[columns.status[j] === RunStatus.Failed ? 'failed' : 'lost']++;
+          if (isInRange(start, stop)) {
+            kinds[columns.status[j] === RunStatus.Failed ? 'failed' : 'lost']++;
+          }
           const bin = Math.floor(
             ((start - from) / Math.max(1e-9, to - from)) * STRIP_BINS
           );
@@ -256,12 +278,20 @@ function stretchFrom({ log, moment }: FoldContext, t: number): number {
  */
 function addParts(
   context: FoldContext,
-  run: number,
-  start: number,
-  stop: number,
-  own: boolean,
+  {
+    run,
+    start,
+    stop,
+    own
+  }: {
+    readonly run: number;
+    readonly start: number;
+    readonly stop: number;
+    readonly own: boolean;
+  },
   covers: Readonly<Record<'compute' | 'transfer' | 'disk' | 'other', Coverage>>,
-  kinds: KindCounts
+  kinds: KindCounts,
+  isCounted: (from: number, to: number) => boolean
 ): { readonly seconds: number; readonly anyHeld: boolean } {
   let isDivided = false;
   let anyHeld = false;
@@ -274,15 +304,15 @@ function addParts(
     const box = BOX_OF_PART[part.kind];
     const [series, counted] =
       box === undefined ? UNKNOWN_PART : STRIP_OF_BOX[box];
-    if (passes && counted !== undefined) {
+    const from = start + part.offset;
+    const to = from + part.duration;
+    if (passes && counted !== undefined && isCounted(from, to)) {
       kinds[counted]++;
     }
     if (!part.held) {
       continue;
     }
     isDivided = true;
-    const from = start + part.offset;
-    const to = from + part.duration;
     if (passes) {
       anyHeld = true;
       seconds += part.duration;
@@ -389,33 +419,49 @@ export function newestProcessMemory(log: LogStore): Map<number, number> {
   return process;
 }
 
-/** The legend: functions of the selection by time, of the whole run; at its end those of which it has none that has ended. */
-function functionsOf(
-  context: FoldContext,
-  held: ActivityCells,
-  running: TaskStreamResult['running'],
-  first: ReadonlySet<string>
-): TaskStreamResult['functions'] {
-  const { log } = context;
+type FunctionSums = ReadonlyMap<
+  string,
+  { readonly seconds: number; readonly executions: number }
+>;
+
+/** Of the functions of the selection, by name. */
+function sumsOf(context: FoldContext, held: ActivityCells): FunctionSums {
   const sums = new Map<string, { seconds: number; executions: number }>();
   for (let cell = 0; cell < held.length; cell++) {
     if (!cellPasses(context, held, cell)) {
       continue;
     }
-    const name = log.name(held.function(cell));
+    const name = context.log.name(held.function(cell));
     const sum = sums.get(name) ?? { seconds: 0, executions: 0 };
     sums.set(name, sum);
     sum.seconds += held.totalNanoseconds(cell) / 1e9;
     sum.executions += held.executions(cell);
   }
-  for (const { function: name } of running) {
-    if (!sums.has(name)) {
-      sums.set(name, { seconds: 0, executions: 0 });
-    }
-  }
-  return [...sums]
-    .sort(([a, x], [b, y]) => y.seconds - x.seconds || (a < b ? -1 : 1))
-    .map(([name, sum]) => ({
+  return sums;
+}
+
+/**
+ * The legend: functions of the selection by time in the range; at its end those of which it has nothing there, or nothing that has ended. Their
+ * boxes are in the chart, which shows all of the run.
+ */
+function functionsOf(
+  log: LogStore,
+  whole: FunctionSums,
+  chosen: FunctionSums,
+  running: TaskStreamResult['running'],
+  first: ReadonlySet<string>
+): TaskStreamResult['functions'] {
+  const names = new Set([
+    ...whole.keys(),
+    ...running.map(({ function: name }) => name)
+  ]);
+  return [...names]
+    .map(name => ({
+      name,
+      ...(chosen.get(name) ?? { seconds: 0, executions: 0 })
+    }))
+    .sort((a, b) => b.seconds - a.seconds || (a.name < b.name ? -1 : 1))
+    .map(({ name, ...sum }) => ({
       name,
       ...log.slots.of(name),
       ...sum,

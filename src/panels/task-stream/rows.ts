@@ -300,7 +300,8 @@ export function legendItems(
   if (colourBy === 'function') {
     const running = new Set(result.running.map(task => task.function));
     for (const item of result.functions) {
-      const isRunning = item.executions === 0 && running.has(item.name);
+      const isRunning =
+        item.executions === 0 && item.seconds === 0 && running.has(item.name);
       items.push({
         kind: 'function',
         name: item.name,

@@ -16,7 +16,7 @@ import { laneText } from './rows';
 
 type TraceEvent = Readonly<Record<string, unknown>>;
 
-export type TraceParts = {
+type TraceParts = {
   readonly runs: readonly RunDetail[];
   readonly bands: TaskStreamResult['bands'];
   /** What is said of the file as a whole. */
