@@ -16,6 +16,8 @@ import type { LaneIndex } from '../../records/ids';
 export const HEADER_HEIGHT = 18;
 const SHORTEST_LANE = 14;
 const TALLEST_LANE = 43;
+/** Below this height names in boxes, and strips, are hard to read. */
+const ROOMY_LANE = 28;
 
 type LaneRow = Omit<Lane, 'worker'> & { readonly top: number };
 type WorkerRow = {
@@ -82,6 +84,19 @@ export function layOutLanes(
     top += height;
   }
   return { laneHeight, height: top, workers: rows };
+}
+
+/** What is left of a height for other things when lanes are so high that their boxes are read well. */
+export function heightBesideLanes(
+  lanes: readonly Lane[],
+  workers: readonly number[],
+  collapsed: ReadonlySet<number>,
+  height: number
+): number {
+  const shown = lanes.filter(
+    ({ worker, beside }) => beside === undefined && !collapsed.has(worker)
+  );
+  return height - workers.length * HEADER_HEIGHT - shown.length * ROOMY_LANE;
 }
 
 /** The lane at content pixel `y`, and whether that is in its strip. */

@@ -36,7 +36,6 @@ type LanesCanvases = {
 /** Growth of running tasks, in milliseconds between frames. */
 const GROWTH_MS = 33;
 const CALM_GROWTH_MS = 500;
-const NONE_COLLAPSED: ReadonlySet<number> = new Set();
 
 /** What a frame shows: `waiting` if tiles of it are on their way. */
 export type Painted = 'boxes' | 'nothing' | 'waiting';
@@ -245,6 +244,9 @@ export class LanesDrawing implements IDisposable {
       this._gutter = gutterOf(scroller);
       this._width = Math.max(0, scroller.clientWidth - this._gutter);
       this._height = scroller.clientHeight;
+      // As they are on the page, not as they are to be: both together are what they may divide.
+      const { clientHeight = 0 } = this._canvases?.bands.parentElement ?? {};
+      this._model.setRoom(this._height + clientHeight);
     }
     this._layOut();
     if (distance === 0 && scroller !== undefined) {
@@ -282,7 +284,7 @@ export class LanesDrawing implements IDisposable {
     const next = layOutLanes(
       lanes,
       workers,
-      this._model.showsGroups ? NONE_COLLAPSED : this._model.collapsed,
+      this._model.collapsedRows,
       this._height
     );
     const drawn = `${rows?.groupSize} ${rows?.group}`;

@@ -19,13 +19,7 @@ import { LanesDrawing } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import { NoBoxes } from './no-boxes';
 import type { LanePointer } from './pointer';
-import {
-  BAND_LEVELS,
-  bandLevels,
-  laneText,
-  summaryText,
-  workerHeaders
-} from './rows';
+import { bandLevels, laneText, summaryText, workerHeaders } from './rows';
 import { standingTexts } from './standing-texts';
 import { WholeRun } from './whole-run';
 
@@ -114,7 +108,8 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         style={{ height: levels * BAND_HEIGHT }}
       >
         <div className="sw-TaskStream-gutter">
-          {levels > BAND_LEVELS.folded || without.length > 0 ? (
+          {(model.unfoldsBands && levels > model.bandRoom) ||
+          without.length > 0 ? (
             <BandsButton model={model} without={without} trans={trans} />
           ) : (
             levels > 0 && trans.__('spans')

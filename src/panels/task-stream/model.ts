@@ -11,6 +11,8 @@ import type { IWatch, TileData } from '../../feed/feed-types';
 import type { Filter, TaskStreamResult } from '../../wire/panel-link';
 import { BesideLanes } from './beside-lanes';
 import { type Shown, shownLanes } from './lane-groups';
+import { BAND_HEIGHT } from './frame-painter';
+import { heightBesideLanes } from './lane-layout';
 import { BAND_LEVELS, type BandRow, placedBands, slotsByName } from './rows';
 import { levelFor, tilesFor, type TileRange } from './tile-plan';
 import {
@@ -25,6 +27,8 @@ import {
 } from './viewport';
 
 export type ColourBy = 'function' | 'kind';
+
+const NONE_COLLAPSED: ReadonlySet<number> = new Set();
 
 /**
  * What the view shows while it follows: the newest work, which begins after the last long pause; the whole run; or as many seconds as the
@@ -52,6 +56,7 @@ export class TaskStreamModel extends Disposing {
   private _bands: readonly BandRow[] = [];
   private _bandsWithoutRow: readonly string[] = [];
   private _unfoldsBands = false;
+  private _room = 0;
   private _slots: ReadonlyMap<
     string,
     { readonly slot: number; readonly round: number }
@@ -145,7 +150,7 @@ export class TaskStreamModel extends Disposing {
   }
 
   private _setBands(result: TaskStreamResult): void {
-    const levels = BAND_LEVELS[this._unfoldsBands ? 'unfolded' : 'folded'];
+    const levels = this._unfoldsBands ? BAND_LEVELS.unfolded : this.bandRoom;
     const { rows, without } = placedBands(result, levels);
     this._bands = rows;
     this._bandsWithoutRow = without;
@@ -175,6 +180,31 @@ export class TaskStreamModel extends Disposing {
     return this._bandsWithoutRow;
   }
 
+  /** For how many rows of spans there is room, lanes considered. */
+  get bandRoom(): number {
+    const { lanes, workers } = this._shown;
+    const left = heightBesideLanes(
+      lanes,
+      workers,
+      this.collapsedRows,
+      this._room
+    );
+    const { folded, unfolded } = BAND_LEVELS;
+    const rows = Math.floor(left / BAND_HEIGHT);
+    return Math.min(unfolded, Math.max(folded, rows));
+  }
+
+  /** @param height - pixels that lanes and rows of spans have together. */
+  setRoom(height: number): void {
+    const before = this.bandRoom;
+    this._room = height;
+    if (this._result !== null && this.bandRoom !== before) {
+      this._setBands(this._result);
+      this._changed.emit();
+      this._moved.emit();
+    }
+  }
+
   /** Whether more rows of spans are drawn than at first. */
   get unfoldsBands(): boolean {
     return this._unfoldsBands;
@@ -202,9 +232,9 @@ export class TaskStreamModel extends Disposing {
     this._result = result;
     this._setNewestFrom(result, filter);
     this._arrivedAt = this._clock();
-    this._setBands(result);
     this._beside.setLanes(result.lanes);
     this._setShown(result);
+    this._setBands(result);
     const slots = slotsByName(result.functions);
     const isSame =
       slots.size === this._slots.size &&
@@ -524,6 +554,11 @@ export class TaskStreamModel extends Disposing {
     return this._collapsed;
   }
 
+  /** The same of what has rows: of groups none is. */
+  get collapsedRows(): ReadonlySet<number> {
+    return this.showsGroups ? NONE_COLLAPSED : this._collapsed;
+  }
+
   /** What has rows, and which tiles these have. */
   get shown(): Shown {
     return this._shown;
@@ -544,6 +579,7 @@ export class TaskStreamModel extends Disposing {
     this._opened = worker;
     if (this._result !== null) {
       this._setShown(this._result);
+      this._setBands(this._result);
     }
     this._changed.emit();
     this._moved.emit();
@@ -555,6 +591,9 @@ export class TaskStreamModel extends Disposing {
       next.add(worker);
     }
     this._collapsed = next;
+    if (this._result !== null) {
+      this._setBands(this._result);
+    }
     this._changed.emit();
     this._moved.emit();
   }

@@ -164,7 +164,7 @@ export type BandRow = {
   readonly tint: number;
 };
 
-/** Rows of bands at first, and unfolded: beyond that the lanes would have no room. */
+/** Rows of bands at least, if so many are needed, and unfolded or at most: beyond that the lanes would have no room. */
 export const BAND_LEVELS = { folded: 3, unfolded: 12 } as const;
 
 /**
@@ -183,27 +183,36 @@ export function placedBands(
   levels: number = BAND_LEVELS.folded
 ): { readonly rows: BandRow[]; readonly without: readonly string[] } {
   const tints: Map<string, number>[] = [];
-  const ends: number[] = [];
+  const taken: BandRow[][] = [];
   const rows: BandRow[] = [];
   const without: string[] = [];
   for (const band of joinedBands(result)) {
     let level = band.depth;
-    while ((ends[level] ?? -Infinity) > band.from + 1e-9) {
+    // (a row that has a span of less depth later may be free now)
+    while (taken[level]?.some(other => overlap(other, band)) === true) {
       level += 1;
     }
     if (level >= levels) {
       without.push(band.tag);
       continue;
     }
-    ends[level] = Math.max(ends[level] ?? -Infinity, band.to);
     const tintOf = (tints[level] ??= new Map<string, number>());
     const { span, tag, client = '', from, to } = band;
     const name = nameOf(band);
     const tint = tintOf.get(name) ?? (tintOf.size + level) % 6;
     tintOf.set(name, tint);
-    rows.push({ span, tag, client, from, to, level, tint });
+    const row = { span, tag, client, from, to, level, tint };
+    (taken[level] ??= []).push(row);
+    rows.push(row);
   }
   return { rows, without };
+}
+
+type Stretch = { readonly from: number; readonly to: number };
+
+/** Whether both need a row of their own: where one ends another may begin. */
+function overlap(one: Stretch, other: Stretch): boolean {
+  return one.to > other.from + 1e-9 && other.to > one.from + 1e-9;
 }
 
 /** Bands by depth and beginning, those of one name joined. */

@@ -4,6 +4,7 @@ import { ask } from '../../../observer/__tests__/ask';
 import type { IWatch, TileData } from '../../../feed/feed-types';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { HEADER_HEIGHT } from '../lane-layout';
 import { TaskStreamModel } from '../model';
 import { xOf } from '../viewport';
 
@@ -368,6 +369,34 @@ describe('rows of spans', () => {
     model.beginAnew();
     model.setResult({ ...result, bands: overlapping });
     expect(model.bands).toHaveLength(3);
+  });
+
+  it('are as many as are needed, where there is room for them', () => {
+    const { model } = modelWith();
+    const bands = Array.from({ length: 5 }, (_, i) => ({
+      span: i + 1,
+      tag: i === 0 ? 'all' : `part ${i}`,
+      depth: i === 0 ? 0 : 1,
+      from: i / 10,
+      to: result.to
+    }));
+    model.setResult({ ...result, bands });
+    expect(model.bandsWithoutRow).toEqual(['part 3', 'part 4']);
+    const lanes =
+      result.workers.length * HEADER_HEIGHT + result.lanes.length * 28;
+    let changes = 0;
+    model.changed.connect(() => changes++);
+    model.setRoom(lanes + 4 * 16);
+    expect(model.bandsWithoutRow).toEqual(['part 4']);
+    model.setRoom(lanes + 5 * 16 - 1);
+    expect([model.bandsWithoutRow, changes]).toEqual([['part 4'], 1]);
+    model.setRoom(lanes + 20 * 16);
+    expect(model.bandsWithoutRow).toEqual([]);
+    // Room is for lanes that are shown.
+    model.setRoom(lanes + 2 * 16);
+    expect(model.bandsWithoutRow).toEqual(['part 3', 'part 4']);
+    model.toggleWorker(result.workers[0]!.worker);
+    expect(model.bandsWithoutRow).toEqual([]);
   });
 
   it('count a span where it has no row, though it has one elsewhere', () => {

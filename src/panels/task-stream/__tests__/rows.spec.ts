@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { ask } from '../../../observer/__tests__/ask';
 import { runDetail } from '../../../observer/folds/run-detail';
 import { BoxKind, membersOf, PartKind } from '../../../records/enumerations';
@@ -164,6 +165,57 @@ describe('rows of the task stream', () => {
       ['x', 1, 0, 5],
       ['y', 1, 5, 8]
     ]);
+  });
+
+  it('has a row for each span that finds one free, from that of its depth on', () => {
+    const anyBand = fc.record({
+      depth: fc.integer({ min: 0, max: 3 }),
+      from: fc.integer({ min: 0, max: 30 }),
+      length: fc.integer({ min: 1, max: 12 })
+    });
+    fc.assert(
+      fc.property(
+        fc.array(anyBand, { maxLength: 20 }),
+        fc.integer({ min: 1, max: 6 }),
+        (drawn, levels) => {
+          const bands = drawn.map(({ depth, from, length }, span) => ({
+            span,
+            tag: `span ${span}`,
+            depth,
+            from,
+            to: from + length
+          }));
+          const { rows, without } = placedBands({ ...result, bands }, levels);
+          expect([...rows.map(({ tag }) => tag), ...without].sort()).toEqual(
+            bands.map(({ tag }) => tag).sort()
+          );
+          const isTaken = (level: number, from: number, to: number) =>
+            rows.some(
+              row => row.level === level && row.from < to && row.to > from
+            );
+          for (const [at, row] of rows.entries()) {
+            expect(row.level).toBeGreaterThanOrEqual(bands[row.span]!.depth);
+            const others = rows.filter((_, other) => other !== at);
+            expect(
+              others.some(
+                other =>
+                  other.level === row.level &&
+                  other.from < row.to &&
+                  other.to > row.from
+              )
+            ).toBe(false);
+          }
+          for (const { depth, from, to } of bands.filter(({ tag }) =>
+            without.includes(tag)
+          )) {
+            for (let level = depth; level < levels; level++) {
+              expect(isTaken(level, from, to)).toBe(true);
+            }
+          }
+        }
+      ),
+      { numRuns: 200 }
+    );
   });
 
   it('counts what runs now as busy', () => {
