@@ -350,6 +350,65 @@ def test_results_that_the_disk_does_not_give_back_are_made_again() -> None:
         assert [future.result(LIMIT_SECONDS)[0] for future in futures] == list(range(10))
 
 
+def spill_all_and_have_no_room(also_mapped: bool, dask_worker: Any = None) -> int:
+    """From now on there is no memory for what is read from disk; returns the bytes there."""
+    import errno
+    import mmap
+    from math import inf
+
+    from spanwise.wire import raw_memory
+
+    def none(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    worker = dask_worker._worker
+    while worker.spill.spill(worker, inf):
+        pass
+    raw_memory.room = none
+    if also_mapped:
+        mmap.mmap = none  # type: ignore[assignment,misc]
+    return int(worker.spill.disk_bytes)
+
+
+def contents_of(*parts: bytes) -> list[tuple[int, int]]:
+    return [(len(part), sum(part)) for part in parts]
+
+
+def random_bytes(seed: int) -> bytes:
+    import random
+
+    # (of less than is lent as shared memory)
+    return random.Random(seed).randbytes(600_000)
+
+
+@pytest.mark.parametrize("also_mapped", [False, True], ids=["cached", "not even cached"])
+def test_what_was_spilled_reaches_others_though_its_worker_has_no_memory(
+    also_mapped: bool,
+) -> None:
+    """It is read where it lies; else it is made again, if that can be, and nothing beside it."""
+    with cluster(2) as client:
+        holder, other = client.scheduler_info()["workers"]
+        made = [client.submit(random_bytes, seed, workers=[holder]) for seed in range(2)]
+        wait(made, LIMIT_SECONDS)
+        scattered = client.scatter(random_bytes(2), workers=[holder])
+        spilled = client.run(spill_all_and_have_no_room, also_mapped, workers=[holder])
+        assert spilled[holder] > 3 * 600_000
+        small = client.submit(abs, -7, workers=[holder])
+        expected = contents_of(*map(random_bytes, range(3)))
+        there = [*made, *([] if also_mapped else [scattered])]
+        found = client.submit(contents_of, *there, workers=[other]).result(LIMIT_SECONDS)
+        assert found == expected[: len(there)]
+        assert client.submit(abs, small, workers=[other]).result(LIMIT_SECONDS) == 7
+        if also_mapped:
+            # What nobody can make again is lost, in words.
+            with pytest.raises(Exception, match=r"scattered|lost"):
+                client.submit(contents_of, scattered, workers=[other]).result(LIMIT_SECONDS)
+        else:
+            assert {*client.who_has(there)} == {each.key for each in there}
+            holders = client.who_has(there).values()
+            assert all(holder in each for each in holders)
+
+
 def test_what_was_spilled_goes_when_the_scheduler_is_killed() -> None:
     with cluster() as client:
         futures = client.map(filled, range(10), size=20_000_000)

@@ -367,7 +367,7 @@ class Server:
                 elif type(value) is Spilled:
                     reading = perf_counter()
                     try:
-                        content = [value.read()]
+                        content = [value.to_send()]
                     except OSError:
                         worker.lose(task_id, value)
                         answer.missing(task_id)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import mmap
 import os
 import secrets
 import threading
@@ -107,6 +108,23 @@ class SpillFile:
             os.close(descriptor)
         return content
 
+    def mapped(self, index: int) -> memoryview:
+        """Return a payload that takes no memory but the system's cache of the file: to be sent.
+
+        Raises
+        ------
+        OSError
+            It cannot be had like that either.
+        """
+        start, end = self.starts[index], self.starts[index + 1]
+        first = start - start % mmap.ALLOCATIONGRANULARITY
+        with open(self.path, "rb") as file:
+            # (what is not there would end the process when it is looked at)
+            if os.fstat(file.fileno()).st_size < end:
+                raise OSError(f"{self.path} is shorter than it was written")
+            content = mmap.mmap(file.fileno(), end - first, offset=first, access=mmap.ACCESS_READ)
+        return memoryview(content)[start - first :]
+
     def dead(self, index: int) -> None:
         """Mark this piece as never read again. Safe at any moment in any thread."""
         self._files.dead(self, index)
@@ -146,6 +164,19 @@ class Spilled:
             The disk does not give it back.
         """
         return self._file.read(self._index)
+
+    def to_send(self) -> memoryview:
+        """Return the payload for a peer, also where there is no room for it here.
+
+        Raises
+        ------
+        OSError
+            Neither does the disk give it back, nor is there room for it.
+        """
+        try:
+            return self.read()
+        except MemoryError:
+            return self._file.mapped(self._index)
 
     def __del__(self) -> None:
         self._file.dead(self._index)
