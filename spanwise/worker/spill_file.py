@@ -118,7 +118,7 @@ class SpillFile:
         """
         start, end = self.starts[index], self.starts[index + 1]
         first = start - start % mmap.ALLOCATIONGRANULARITY
-        with open(self.path, "rb") as file:
+        with self.path.open("rb") as file:
             # (what is not there would end the process when it is looked at)
             if os.fstat(file.fileno()).st_size < end:
                 raise OSError(f"{self.path} is shorter than it was written")
