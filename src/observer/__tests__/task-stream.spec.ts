@@ -228,11 +228,11 @@ describe('what runs', () => {
             ]
           },
           b: { function: 'fit' },
-          c: { function: 'score', status: 1 }
+          c: { function: 'add', status: 1 }
         }
       }
     );
-    for (const [time, load, fit, score, failed, transfer] of [
+    for (const [time, load, fit, add, failed, transfer] of [
       ['all', 4, 4, 2, 1, 1],
       [{ from: 3, to: 8 }, 1, 2, 1, 1, 0],
       [{ from: 6, to: 7 }, 0, 1, 0, 0, 0],
@@ -242,12 +242,16 @@ describe('what runs', () => {
       const seconds = new Map(
         result.functions.map(each => [each.name, each.seconds])
       );
-      expect(['load', 'fit', 'score'].map(name => seconds.get(name))).toEqual([
+      expect(['load', 'fit', 'add'].map(name => seconds.get(name))).toEqual([
         load,
         fit,
-        score
+        add
       ]);
       expect(result.kinds).toMatchObject({ failed, transfer });
+      // With nothing in the range by what they have in the run.
+      if (load === 0) {
+        expect([...seconds.keys()]).toEqual(['fit', 'load', 'add']);
+      }
       // The rest is of the run, which the chart shows whole.
       expect(result).toMatchObject({
         from: 0,

@@ -455,12 +455,19 @@ function functionsOf(
     ...whole.keys(),
     ...running.map(({ function: name }) => name)
   ]);
+  // Of those with nothing in the range the ones with large boxes come first.
+  const secondsOf = (name: string) => whole.get(name)?.seconds ?? 0;
   return [...names]
     .map(name => ({
       name,
       ...(chosen.get(name) ?? { seconds: 0, executions: 0 })
     }))
-    .sort((a, b) => b.seconds - a.seconds || (a.name < b.name ? -1 : 1))
+    .sort(
+      (a, b) =>
+        b.seconds - a.seconds ||
+        secondsOf(b.name) - secondsOf(a.name) ||
+        (a.name < b.name ? -1 : 1)
+    )
     .map(({ name, ...sum }) => ({
       name,
       ...log.slots.of(name),
