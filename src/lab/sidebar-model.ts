@@ -16,7 +16,7 @@ import type { PanelContext } from '../panels/panel-context';
 import type { ClusterInfo, SpansResult } from '../wire/panel-link';
 import { clusterUsers, type ClusterUsers } from './cluster-users';
 import type { ContextPool } from './context-pool';
-import type { Arrange } from './span-tree-rows';
+import { type Arrange, usualArrange } from './span-tree-rows';
 
 type FrontClosed = ISignal<unknown, void>;
 
@@ -37,7 +37,8 @@ export class SidebarModel extends Disposing {
   private _watchedCluster: string | null = null;
   private _lastSpans: SpansResult | null = null;
   private _isVisible = false;
-  private _arrange: Arrange = 'path';
+  /** By the user; null: as is usual for what there is. */
+  private _arrange: Arrange | null = null;
   private _search = '';
   private _turned: ReadonlySet<string> = new Set();
   private readonly _changed = new Signal<this, void>(this);
@@ -119,7 +120,7 @@ export class SidebarModel extends Disposing {
   }
 
   get arrange(): Arrange {
-    return this._arrange;
+    return this._arrange ?? usualArrange(this.spans);
   }
 
   setArrange(arrange: Arrange): void {

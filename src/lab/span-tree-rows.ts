@@ -94,6 +94,16 @@ export function hasCells(result: SpansResult): boolean {
   return result.rows.some(({ origin }) => origin === 'cell');
 }
 
+/** What nobody has chosen an arrangement for: by cell where there is nothing else to arrange, for then all would be of one row, the default. */
+export function usualArrange(result: SpansResult | null): Arrange {
+  const rows = result?.rows ?? [];
+  const isOwn = ({ origin }: SpanRow) =>
+    origin !== 'cell' && origin !== 'notebook' && origin !== 'default';
+  return rows.some(({ origin }) => origin === 'cell') && !rows.some(isOwn)
+    ? 'cell'
+    : 'path';
+}
+
 export function spanTree(
   result: SpansResult,
   arrange: Arrange

@@ -14,7 +14,8 @@ function textOf(
   result: SpansResult | null,
   running = 0,
   watch: { spansFailure?: string; isAskingSpans?: boolean } = {},
-  time: TimeRange = 'all'
+  time: TimeRange = 'all',
+  before: (model: SidebarModel) => void = () => undefined
 ): string {
   const { feed, contexts } = labContext();
   const model = new SidebarModel({
@@ -27,6 +28,7 @@ function textOf(
   for (const [name, value] of Object.entries({ spans: result, ...watch })) {
     Object.defineProperty(model, name, { value });
   }
+  before(model);
   const host = document.createElement('div');
   const root = createRoot(host);
   flushSync(() =>
@@ -53,6 +55,26 @@ describe('below the tree', () => {
     expect(textOf({ ...spans, folded: 31_268 })).toContain(
       '31,268 more spans are counted in these rows'
     );
+  });
+
+  it('stand cells where there are no spans of the program, until one chooses', () => {
+    const cells = {
+      ...spans,
+      rows: spans.rows.map((row, i) => ({
+        ...row,
+        origin: i === 0 ? ('notebook' as const) : ('cell' as const),
+        parent: i === 0 ? null : 1
+      }))
+    };
+    expect(textOf(cells)).toContain('load');
+    expect(textOf(cells)).not.toContain('default');
+    expect(
+      textOf(cells, 0, {}, 'all', model => model.setArrange('path'))
+    ).toContain('default');
+    const own = drawnSpans('train 1').rows.map(row => ({ ...row, span: 9 }));
+    const both = { ...cells, rows: [...cells.rows, ...own] };
+    expect(textOf(both)).toContain('default');
+    expect(textOf(both)).not.toContain('load');
   });
 
   it('is said what runs, also before the first task has ended', () => {
