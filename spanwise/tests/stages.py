@@ -120,6 +120,7 @@ BY_VALUE = frozenset(
         "test_report",
         "test_resources",
         "test_restrictions",
+        "test_run_again",
         "test_run_functions",
         "test_scatter",
         "test_scheduler_plugins",
