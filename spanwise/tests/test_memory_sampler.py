@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 import sys
+import warnings
 from typing import Any
 
 import distributed.diagnostics
@@ -160,8 +161,16 @@ def test_the_measures_are_distributeds(client: LocalClient) -> None:
     from distributed.scheduler import MemoryState
 
     state = MemoryState(process=100, unmanaged_old=15, managed=68, spilled=12)
-    theirs = {name for name in dir(state) if isinstance(getattr(state, name), int)}
-    assert set(MEMORY_MEASURES) == {name for name in theirs if not name.startswith("_")}
+
+    def is_measure(name: str) -> bool:
+        with warnings.catch_warnings(action="error", category=FutureWarning):
+            try:
+                return isinstance(getattr(state, name), int)
+            except FutureWarning:
+                return False  # an old name, which the oldest release still knows
+
+    theirs = {name for name in dir(state) if not name.startswith("_") and is_measure(name)}
+    assert set(MEMORY_MEASURES) == theirs
     for measure in MEMORY_MEASURES:
         sampler = MemorySampler()
         with sampler.sample("x", measure=measure):

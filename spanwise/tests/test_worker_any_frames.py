@@ -250,10 +250,12 @@ def test_a_worker_that_is_told_nonsense_says_so_and_ends(
         worker = scheduler.start_worker()
         worker.send(kind, fields, tables or None)
         assert worker.process is not None
-        assert worker.process.wait(LIMIT_SECONDS) == 3
+        code = worker.process.wait(LIMIT_SECONDS)
     log.seek(0)
-    assert says in log.read().decode()
+    said = log.read().decode()
     log.close()
+    assert code == 3, said
+    assert says in said
 
 
 def test_addresses_that_are_none_end_no_thread(failures: list[Any], tmp_path: Path) -> None:
