@@ -120,41 +120,72 @@ function useShownRun(context: PanelContext): number | null {
     mayShow() ? selection.selectedRun : null
   );
   React.useEffect(() => {
-    let looks = 0;
+    let isEnded = false;
     let shown: number | null = null;
+    let answers = new PassAnswers(null);
     const show = (next: number | null) => {
       shown = next;
       setRun(next);
     };
     const look = () => {
       const had = selection.selectedRun;
-      const mine = ++looks;
-      if (had === shown) {
-        return;
+      if (had !== answers.run) {
+        answers = new PassAnswers(had);
       }
       if (had === null || mayShow()) {
         show(had);
         return;
       }
-      show(null);
-      const end = (passes: boolean) => {
-        if (mine === looks && passes) {
-          show(had);
+      const under = askedText(selection);
+      const passes = answers.get(under);
+      if (passes !== undefined) {
+        // (also where it has been shown meanwhile, without this filter)
+        show(passes === true ? had : null);
+      } else if (had !== shown) {
+        show(null);
+        ask(had, under, answers);
+      }
+    };
+    const ask = (of: number, under: string, into: PassAnswers) => {
+      into.set(under, 'asked');
+      const end = (passes: boolean, isAnswered: boolean) => {
+        const isStill = into === answers && under === askedText(selection);
+        if (isAnswered && isStill) {
+          into.set(under, passes);
+        } else {
+          into.delete(under);
+        }
+        if (isStill && !isEnded) {
+          show(passes ? of : null);
         }
       };
       // Without an answer the drawer says why there is none.
-      passesFilter(context, had).then(end, () => end(true));
+      passesFilter(context, of).then(
+        passes => end(passes, true),
+        () => end(true, false)
+      );
     };
     selection.changed.connect(look);
     // Between the drawing and this the selection may have changed, and it may be that of another cluster.
     show(mayShow() ? selection.selectedRun : null);
     look();
     return () => {
-      looks += 1;
+      isEnded = true;
       selection.changed.disconnect(look);
     };
   }, [context, selection]);
   return run;
+}
+
+/** Whether a run passes filters, by {@link askedText}: each is asked for once, and goes on to hide the run where it did. */
+class PassAnswers extends Map<string, boolean | 'asked'> {
+  constructor(readonly run: number | null) {
+    super();
+  }
+}
+
+function askedText({ filter, time }: PanelContext['selection']): string {
+  return JSON.stringify([filter, time]);
 }
 
 function RunFacts(props: {

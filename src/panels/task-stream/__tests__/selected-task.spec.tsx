@@ -289,6 +289,45 @@ describe('a task that was selected before the panel came back to its cluster', (
     expect(drawer(page)!.textContent).toContain(run.key);
   });
 
+  it('is hidden again where Ctrl Z goes back to the filter that left it out', async () => {
+    const { page, feed, selection } = await back('check');
+    await tellRows(feed, []);
+    await act(async () => selection.clear());
+    expect(drawer(page)).not.toBeNull();
+    await act(async () => selection.undo());
+    expect(drawer(page)).toBeNull();
+    // A filter that comes when it is shown leaves it there.
+    await act(async () => selection.clear());
+    await act(async () => selection.toggleFunction('sort'));
+    expect(drawer(page)).not.toBeNull();
+  });
+
+  it('is asked for once for each filter that may hide it', async () => {
+    const { page, feed, selection } = await back('check');
+    const asked = jest.spyOn(feed, 'watch');
+    await tellRows(feed, []);
+    for (let i = 0; i < 3; i++) {
+      await act(async () => selection.toggleFunction('sort'));
+      if (i === 0) {
+        await tellRows(feed, []);
+      }
+      expect(drawer(page)).toBeNull();
+      await act(async () => selection.toggleFunction('sort'));
+      expect(drawer(page)).toBeNull();
+    }
+    expect(asked).toHaveBeenCalledTimes(1);
+    // An answer that comes late is of no other filter.
+    await act(async () => selection.toggleFunction('load'));
+    await act(async () => selection.toggleFunction('sort'));
+    for (const rows of [[], [run]]) {
+      await act(async () => {
+        const [watch] = feed.running;
+        watch?.answer({ view: 'tasks', rows, total: rows.length });
+      });
+    }
+    expect(drawer(page)).not.toBeNull();
+  });
+
   it('is shown at once, asking nobody, under the filter under which it was selected', async () => {
     const { page, feed } = await shown(run, undefined, selection => {
       selection.select(null);
