@@ -92,4 +92,4 @@ def test_a_worker_starts_without_what_few_tasks_need() -> None:
     loaded = set(said.stdout.decode().split())
     assert "spanwise.worker.worker" in loaded
     assert not loaded & {"asyncio", "dask", "numpy", "pandas", "spanwise.client.client"}
-    assert not loaded & {"importlib.abc", "importlib.resources", "shutil", "tempfile"}
+    assert not loaded & {"importlib.abc", "importlib.resources", "shutil", "statistics", "tempfile"}
