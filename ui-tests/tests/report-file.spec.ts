@@ -18,7 +18,7 @@ def part(n, action, seconds):
     start = 1000 + n // 2 * 0.01
     return {"action": action, "start": start, "stop": start + seconds, "function": evil, "held": action == "compute"}
 records = [
-    {"key": f"{evil}-{n}", "name": evil, "worker_name": "worker-0", "lane": n % 2, "status": "OK" if n else "error",
+    {"key": f"{evil}-{n}", "name": evil, "worker_name": "worker-0", "lane": n % 2, "beside": None, "status": "OK" if n else "error",
      "startstops": [part(n, "compute", 0.01)] + ([] if n else [part(n, "disk-read", 0.005)])}
     for n in range(100)
 ]

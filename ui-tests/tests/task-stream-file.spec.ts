@@ -52,6 +52,7 @@ const RECORDS = [
       name: compute.function,
       worker_name: `worker-${n % 3}`,
       lane: 0,
+      beside: null,
       status: n === 11 ? 'error' : 'OK',
       startstops: [[fetch, compute], [read, compute], [compute]][n % 3]!
     };
@@ -61,6 +62,7 @@ const RECORDS = [
     name: 'gone',
     worker_name: null,
     lane: null,
+    beside: null,
     status: 'lost',
     startstops: [
       {
