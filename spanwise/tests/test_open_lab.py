@@ -15,7 +15,8 @@ import pytest
 
 from spanwise.tests.processes import wait_until
 
-#: Says what JupyterLab says when it starts, and where it is, as it does; then waits to be ended.
+#: Says what JupyterLab says when it starts, and where it is, as it does; then waits to be ended. It
+#: ends with the tests as well, should they be killed, and the script with it.
 _JUPYTERLAB = """
 import json, os, pathlib, signal, sys, time
 parent = os.getppid()
@@ -32,7 +33,13 @@ told = []
 signal.signal(signal.SIGTERM, lambda *_: told.append(1))
 os.replace(part, place)
 may_end = pathlib.Path(os.environ["MAY_END"])
-while os.getppid() == parent:
+def tests_go_on():
+    try:
+        os.kill(int(os.environ["OWNER"]), 0)
+    except ProcessLookupError:
+        return False
+    return True
+while os.getppid() == parent and tests_go_on():
     if told and ("waits" not in os.environ["HOW"] or may_end.exists()):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # (else one more now might kill it)
         sys.exit(0)
@@ -82,6 +89,7 @@ class Started:
                     "JUPYTER_CONFIG_PATH": str(folder / "the user's"),
                     "JUPYTER_CONFIG_DIR": str(folder / "own"),
                     "HOW": how,
+                    "OWNER": str(os.getpid()),
                     "MAY_END": str(self.may_end),
                 },
             )
