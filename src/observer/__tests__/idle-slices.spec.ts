@@ -51,38 +51,6 @@ describe('idle time in slices', () => {
     expect(breaks(16_384, 0, 1)).toBe(4);
   });
 
-  it('is of one moment, and copies few of very many intervals for it', () => {
-    const COUNT = 60_000;
-    const log = new LogStore('many');
-    ingestBlock(
-      log,
-      rowsToBlock(1, 'workers', [{ worker: 0, threads: 1, left: NaN }])
-    );
-    ingestBlock(log, rowsToBlock(2, 'lanes', [{ lane: 0, worker: 0 }]));
-    const runs = blockOfZeros(3, 'runs', COUNT);
-    runs.columns['run']!.forEach((_, i, ids) => (ids[i] = i));
-    runs.columns['start']!.forEach((_, i, starts) => (starts[i] = i));
-    runs.columns['duration']!.fill(0.5);
-    runs.columns['waitThread']!.fill(0.25);
-    ingestBlock(log, runs);
-    expect(log.active.length).toBe(COUNT);
-    const slice = jest.spyOn(Array.prototype, 'slice');
-    const slices = accountOf(log, COUNT);
-    expect(slices.next().done).toBe(false);
-    // Between two slices a run comes that was late by far: it fills all gaps of the log.
-    const late = { run: COUNT, start: 1, duration: COUNT, waitThread: 0 };
-    const made = slice.mock.results.map(({ value }) => value as unknown[]);
-    slice.mockRestore();
-    expect(made.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(
-      COUNT / 10
-    );
-    ingestBlock(log, rowsToBlock(4, 'runs', [late]));
-    expect(log.active.length).toBe(2);
-    const { wallSeconds, executeSeconds } = complete(slices);
-    expect(wallSeconds).toBe(COUNT * 0.75 - 0.25);
-    expect(executeSeconds).toBe(COUNT * 0.5);
-  });
-
   it('goes on when the oldest rows are dropped, of lanes that are out of order too', () => {
     const CHUNK = 65_536;
     const STEP = 1 / 1024;

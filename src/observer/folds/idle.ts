@@ -2,7 +2,7 @@ import type { LaneId, SpanId } from '../../records/ids';
 import type { IndexedBy } from '../../base/typed-arrays';
 import { PartKind } from '../../records/enumerations';
 import { passesFunction, passesWorker } from '../filter';
-import type { IntervalView } from '../store/interval-view';
+import type { IntervalUnion } from '../store/interval-union';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import { NO_LANE, type LaneCapacity } from '../store/cluster-shape';
 import { STATUS_REPLACED, type LogStore } from '../store/log-store';
@@ -183,16 +183,15 @@ function addInOrder(log: LogStore, rows: number[], gaps: GapWalk): void {
   }
 }
 
-/**
- * The intervals before `to` in which some task was unfinished; a task that runs now counts from its start at the latest. The log's own go
- * on.
- */
+/** The intervals in which some task was unfinished; a task that runs now counts from its start at the latest. The log's own go on. */
 function activeWithRunning(
   log: LogStore,
   moment: Moment,
   to: number
-): IntervalView {
-  return log.active.view().endingWith(firstRunning(moment), to);
+): IntervalUnion {
+  const active = log.active.copy();
+  active.add(firstRunning(moment), to);
+  return active;
 }
 
 /** When the first of the tasks that run began; Infinity: none runs. */
@@ -229,18 +228,18 @@ class GapWalk {
   private readonly _lanes = new Map<LaneId, LaneWalk>();
   private readonly _unseen: LaneWalk[] = [];
   private readonly _idle: readonly Coverage[];
-  private readonly _waiting: IntervalView;
+  private readonly _waiting: IntervalUnion;
   private _executeSeconds = 0;
 
   constructor(
     private readonly _log: LogStore,
     private readonly _moment: Moment,
-    private readonly _active: IntervalView,
+    private readonly _active: IntervalUnion,
     private readonly _range: Range,
     lanes: readonly LaneCapacity[],
     bins: number
   ) {
-    this._waiting = _log.waiting.view();
+    this._waiting = _log.waiting.copy();
     this._idle = IDLE_CAUSES.map(
       () => new Coverage(bins, _range.from, _range.to)
     );
@@ -345,9 +344,8 @@ class GapWalk {
       const begin = Math.max(from, stretch.from);
       const end = Math.min(until, stretch.to);
       interval = this._nextInterval(interval, begin);
-      let began = this._active.from(interval);
-      for (let i = interval; began < end; began = this._active.from(++i)) {
-        const a = Math.max(begin, began);
+      for (let i = interval; this._active.from(i) < end; i++) {
+        const a = Math.max(begin, this._active.from(i));
         const b = Math.min(end, this._active.to(i));
         if (next === BUSY) {
           this._executeSeconds += b - a;
@@ -399,10 +397,8 @@ class GapWalk {
   private _unrunnable(from: number, to: number, threads: number): void {
     const waiting = this._waiting;
     let at = from;
-    let i = waiting.firstEndingAfter(from);
-    let began = waiting.from(i);
-    for (; began < to; began = waiting.from(++i)) {
-      const a = Math.max(at, began);
+    for (let i = waiting.firstEndingAfter(from); waiting.from(i) < to; i++) {
+      const a = Math.max(at, waiting.from(i));
       const b = Math.min(to, waiting.to(i));
       this._idle[NOTHING_RUNNABLE]!.add(at, a, threads);
       this._idle[HELD_ELSEWHERE]!.add(a, b, threads);

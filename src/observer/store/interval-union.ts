@@ -1,15 +1,5 @@
-import {
-  type Borders,
-  endingAfter,
-  Intervals,
-  lengthWithin
-} from './intervals';
-import { IntervalView } from './interval-view';
-
 /** How many gaps are looked at to tell which are short. */
 const SAMPLE = 1024;
-/** So many of the newest intervals a view has for itself: runs come late by some. */
-const COPIED = 1024;
 
 /**
  * A set of points in time kept as disjoint intervals in rising order.
@@ -21,35 +11,25 @@ const COPIED = 1024;
  *
  * Beyond a bound the shortest gaps between the older ones are closed, a few eighths of all at a time.
  */
-export class IntervalUnion extends Intervals {
+export class IntervalUnion {
   private _from: number[] = [];
   private _to: number[] = [];
-  /** So many intervals may be looked at by a view. */
-  private _viewed = 0;
 
   /** @param _most - how many intervals there may be; two or more. */
-  constructor(private readonly _most = Infinity) {
-    super();
-  }
+  constructor(private readonly _most = Infinity) {}
 
-  override get length(): number {
+  get length(): number {
     return this._from.length;
   }
 
-  override from(index: number): number {
+  /** Infinity past the last. */
+  from(index: number): number {
     return this._from[index] ?? Infinity;
   }
 
-  override to(index: number): number {
+  /** Infinity past the last. */
+  to(index: number): number {
     return this._to[index] ?? Infinity;
-  }
-
-  override firstEndingAfter(t: number): number {
-    return endingAfter(t, this._borders);
-  }
-
-  override measure(from: number, to: number): number {
-    return lengthWithin(from, to, this._borders);
   }
 
   add(from: number, to: number): void {
@@ -65,13 +45,49 @@ export class IntervalUnion extends Intervals {
     }
     if (from >= this._from[last]!) {
       if (to > this._to[last]!) {
-        this._leaveToViews(last);
         this._to[last] = to;
       }
       return;
     }
     this._insert(from, to);
     this._keepBound();
+  }
+
+  /** The first interval that ends after `t`: where to begin a walk from t on. */
+  firstEndingAfter(t: number): number {
+    let low = 0;
+    let high = this._to.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this._to[middle]! <= t) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /** The first interval that ends at `t` or after it. */
+  firstReaching(t: number): number {
+    const after = this.firstEndingAfter(t);
+    return after > 0 && this._to[after - 1] === t ? after - 1 : after;
+  }
+
+  /** Length of the part of the set that lies in [from, to); 0 where that ends before it begins. */
+  measure(from: number, to: number): number {
+    if (!(to > from)) {
+      return 0;
+    }
+    let sum = 0;
+    for (
+      let i = this.firstEndingAfter(from);
+      i < this._from.length && this._from[i]! < to;
+      i++
+    ) {
+      sum += Math.min(to, this._to[i]!) - Math.max(from, this._from[i]!);
+    }
+    return sum;
   }
 
   /** Length of the part of the set before each of these times: of many in one pass, where {@link measure} takes one for each. */
@@ -88,32 +104,11 @@ export class IntervalUnion extends Intervals {
     return lengths;
   }
 
-  /**
-   * As it is now, whatever is added later. Only the newest are copied: there may be millions, and mostly it grows at its end.
-   *
-   * @param copied - so many of them.
-   */
-  view(copied = COPIED): IntervalView {
-    const shared = Math.max(0, this._from.length - copied);
-    const view = new IntervalView(this._borders, shared, {
-      from: this._from.slice(shared),
-      to: this._to.slice(shared)
-    });
-    this._viewed = Math.max(this._viewed, shared);
-    return view;
-  }
-
-  /** Before intervals from `first` on change: those that a view has stay as they are. */
-  private _leaveToViews(first: number): void {
-    if (first < this._viewed) {
-      this._from = this._from.slice();
-      this._to = this._to.slice();
-      this._viewed = 0;
-    }
-  }
-
-  private get _borders(): Borders {
-    return { from: this._from, to: this._to };
+  copy(): IntervalUnion {
+    const copy = new IntervalUnion(this._most);
+    copy._from = this._from.slice();
+    copy._to = this._to.slice();
+    return copy;
   }
 
   private _keepBound(): void {
@@ -121,7 +116,6 @@ export class IntervalUnion extends Intervals {
     if (length <= this._most) {
       return;
     }
-    this._leaveToViews(0);
     // The newest quarter stays as it is: what is looked at is mostly there.
     const newest = length - Math.ceil((length * 3) / 4);
     const older = length - newest;
@@ -164,7 +158,6 @@ export class IntervalUnion extends Intervals {
   /** Merges with everything that overlaps or touches, at whatever place. */
   private _insert(from: number, to: number): void {
     const first = this.firstReaching(from);
-    this._leaveToViews(first);
     let end = first;
     let mergedFrom = from;
     let mergedTo = to;
