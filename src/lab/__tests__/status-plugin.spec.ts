@@ -3,6 +3,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { IStatusBar } from '@jupyterlab/statusbar';
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
+import { act } from 'react';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import type { ClusterInfo } from '../../wire/panel-link';
 import { SidebarModel } from '../sidebar-model';
@@ -43,8 +44,10 @@ function setUp(hasSidebar: boolean) {
   const { item, isActive } = registered!;
   Widget.attach(item, document.body);
   const text = async () => {
-    MessageLoop.flush();
-    await (item as unknown as { renderPromise?: Promise<void> }).renderPromise;
+    // React carries out here what it would schedule: on a busy machine it yields, and the line of before would be read.
+    Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
+    await act(async () => MessageLoop.flush());
+    Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: false });
     return isActive!() ? (item.node.textContent ?? '') : null;
   };
   return { feed, model, text };
