@@ -126,9 +126,10 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       other: this._chosen === null ? null : { ...this._chosen },
       ...(this._isOwnFirst !== null && { isOwnFirst: this._isOwnFirst }),
       ...(this._arePassesChosen && {
+        // (of a run that is not listed yet there is none to show)
         passes: {
-          own: savedPass(this._pass.own),
-          other: savedPass(this._pass.other)
+          own: savedPass(this._pass.own ?? this._passes.own),
+          other: savedPass(this._pass.other ?? this._passes.other)
         }
       })
     };

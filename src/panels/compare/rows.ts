@@ -119,14 +119,18 @@ const READINGS: readonly Reading[] = [
       trans.__(
         'From when it began until it had ended, if its tasks had ended by then.'
       ),
-    why: ({ pass }, trans) =>
-      pass?.rows.length === 0
-        ? trans.__('It is counted together with others.')
-        : pass?.isOver === true
-          ? trans.__('Nobody has told when it ended.')
-          : isGoingOn(pass?.rows ?? [])
-            ? trans.__('It still runs.')
-            : trans.__('Some of its tasks ran after it had ended.')
+    why: ({ pass }, trans) => {
+      switch (lengthGap(pass ?? null)) {
+        case 'together':
+          return trans.__('It is counted together with others.');
+        case 'untold':
+          return trans.__('Nobody has told when it ended.');
+        case 'running':
+          return trans.__('It still runs.');
+        default:
+          return trans.__('Some of its tasks ran after it had ended.');
+      }
+    }
   },
   {
     id: 'wall',
@@ -798,19 +802,36 @@ function reusedTexts(sides: Sides, trans: Trans): readonly string[] {
       );
 }
 
-/** Why it is not known how long a pass took, as half a sentence; '': it is. */
-function whyNoLength(
-  { rows, isOver }: PassSide,
-  name: string,
-  trans: Trans
-): string {
+/** Why nobody has told yet how long a pass took; null: it has ended. */
+function lengthGap(
+  pass: PassSide | null
+): 'together' | 'untold' | 'running' | null {
+  if (pass === null) {
+    return null;
+  }
+  const { rows, isOver } = pass;
   if (rows.length === 0) {
-    return trans.__('%1 is counted together with others', name);
+    return 'together';
   }
-  if (isOver && rows.some(({ closed }) => closed === null)) {
-    return trans.__('nobody has told when %1 ended', name);
+  return isOver && rows.some(({ closed }) => closed === null)
+    ? 'untold'
+    : isGoingOn(rows)
+      ? 'running'
+      : null;
+}
+
+/** The same as half a sentence; '': it has ended. */
+function whyNoLength(pass: PassSide, name: string, trans: Trans): string {
+  switch (lengthGap(pass)) {
+    case 'together':
+      return trans.__('%1 is counted together with others', name);
+    case 'untold':
+      return trans.__('nobody has told when %1 ended', name);
+    case 'running':
+      return trans.__('%1 still runs', name);
+    case null:
+      return '';
   }
-  return isGoingOn(rows) ? trans.__('%1 still runs', name) : '';
 }
 
 function isGoingOn(rows: readonly SpanRow[]): boolean {

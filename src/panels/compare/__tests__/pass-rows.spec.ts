@@ -261,6 +261,13 @@ describe('two passes of a cell', () => {
       'Some of its tasks ran after it had ended.'
     ]);
     expect(tasks!.values).toEqual([2, 2]);
+    // Also when nothing more is to come.
+    const over = sidesOf(notebook({ last: { start: 3600 } }), {}, true);
+    expect(figureRows(over, false, english)[0]!.why[1]).toBe(took!.why[1]);
+    const open = sidesOf(notebook({ closed: null }), {}, true);
+    expect(figureRows(open, false, english)[0]!.why[1]).toBe(
+      'Nobody has told when it ended.'
+    );
     // What the clocks of two processes may differ by is no later task.
     expect(said({ closed: 13.495 })).toContain('is 1.51 s faster');
     expect(said({ last: { start: 3600, status: RunStatus.Failed } })).toBe(

@@ -2,6 +2,7 @@
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { clusterInfo } from '../../../feed/__tests__/fake-feed';
+import type { ClusterTarget } from '../../../feed/cluster-ref';
 import { drawnSpans } from '../../../lab/__tests__/drawn-spans';
 import { labContext } from '../../../lab/__tests__/lab-context';
 import { ask } from '../../../observer/__tests__/ask';
@@ -51,10 +52,14 @@ describe('a cell that ran again', () => {
   let panel: ReturnType<typeof comparePanel.create>;
   afterEach(() => panel.dispose());
 
-  function open(infos: readonly ClusterInfo[], state: object = {}) {
+  function open(
+    infos: readonly ClusterInfo[],
+    state: object = {},
+    target: ClusterTarget = { cluster: infos[0]!.cluster }
+  ) {
     const { feed, contexts } = labContext();
     feed.setClusters(...infos);
-    const context = contexts.of(infos[0]!, 'run');
+    const context = contexts.get(target);
     panel = comparePanel.create({ context, state: state as never });
     Widget.attach(panel, document.body);
     const of = (view: string) =>
@@ -172,6 +177,26 @@ describe('a cell that ran again', () => {
     second.value = 'a';
     second.dispatchEvent(new Event('change', { bubbles: true }));
     expect(again.asked()).toEqual([[], ['id 1']]);
+  });
+
+  it('is kept while its run is not listed: a new observer lists runs one by one', () => {
+    const pass = (cluster: string) => ({
+      cluster,
+      id: `id of ${cluster}`,
+      path: ['# fit'],
+      title: '# fit',
+      opened: 1,
+      execution: 3
+    });
+    const passes = { own: pass('a'), other: pass('b') };
+    const other = { cluster: 'b', name: 'b' };
+    const run = clusterInfo({ ...other, startedAt: 900 });
+    const state = { other, passes };
+    const { feed, asked } = open([run], state, { name: 'a' });
+    expect(panel.savedState()).toMatchObject(state);
+    feed.setClusters(run, own);
+    expect(panel.savedState()).toMatchObject(state);
+    expect(asked().flat().sort()).toEqual(['id of a', 'id of b']);
   });
 
   it('changes places, and stays so', async () => {
