@@ -21,6 +21,8 @@ type SpanTreeProps = {
   readonly selection: SelectionModel;
   /** Of the cluster, by the wall clock, seconds. */
   readonly startedAt: number;
+  /** Nothing more will be told of the cluster. */
+  readonly isOver: boolean;
   readonly trans: TranslationBundle;
   setCollapsed(keys: readonly string[], isCollapsed: boolean): void;
 };
@@ -146,7 +148,7 @@ function TreeItem(
     <li
       role="treeitem"
       aria-label={name}
-      aria-description={description(node, trans)}
+      aria-description={description(node, props)}
       aria-level={row.level + 1}
       aria-expanded={row.isExpanded ?? undefined}
       aria-selected={match === 'any' || match === 'all'}
@@ -162,7 +164,7 @@ function TreeItem(
       <div
         className={`sw-span-tree-row${where === 'outside' ? ' sw-is-dimmed' : ''}${where === 'excluded' ? ' sw-is-excluded' : ''}`}
         style={{ '--sw-level': row.level } as React.CSSProperties}
-        title={`${node.isClient ? node.client : name}\n${description(node, trans)}`}
+        title={`${node.isClient ? node.client : name}\n${description(node, props)}`}
         onClick={onClick}
       >
         <span
@@ -357,7 +359,10 @@ function Marked(props: {
   );
 }
 
-function description(node: SpanNode, trans: TranslationBundle): string {
+function description(
+  node: SpanNode,
+  { isOver, trans }: Pick<SpanTreeProps, 'isOver' | 'trans'>
+): string {
   const parts = [
     trans.__(
       '%1 of thread time, %2',
@@ -372,9 +377,11 @@ function description(node: SpanNode, trans: TranslationBundle): string {
   if (node.pass?.kind === 'one') {
     const { seconds } = node.pass;
     parts.push(
-      seconds === null
-        ? trans.__('still open')
-        : trans.__('open for %1', formatDuration(seconds))
+      seconds !== null
+        ? trans.__('open for %1', formatDuration(seconds))
+        : isOver
+          ? trans.__('nobody has told when it ended')
+          : trans.__('still open')
     );
   }
   if (node.running > 0) {

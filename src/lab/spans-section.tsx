@@ -90,6 +90,7 @@ export function SpansSection(props: {
             search={search}
             selection={selection}
             startedAt={model.cluster?.startedAt ?? 0}
+            isOver={model.cluster?.state === 'ended'}
             trans={trans}
             setCollapsed={(keys, isCollapsed) => {
               const folded = new Set(

@@ -84,7 +84,8 @@ function render(
   spans: SpansResult,
   selection: SelectionModel,
   turned: ReadonlySet<string>,
-  arrange: 'path' | 'cell' = 'path'
+  arrange: 'path' | 'cell' = 'path',
+  isOver = false
 ) {
   const host = document.createElement('div');
   const root = createRoot(host);
@@ -96,6 +97,7 @@ function render(
         search=""
         selection={selection}
         startedAt={STARTED_AT}
+        isOver={isOver}
         trans={trans}
         setCollapsed={(...turn) => turns.push(turn)}
       />
@@ -246,6 +248,19 @@ describe('passes in the span tree', () => {
       do: 'expand',
       keys: [group.dataset.key]
     });
+  });
+
+  it('of which nobody has told the end are open while the cluster is there, and no longer', () => {
+    const spans = loop(2, (_row, i) => (i === 1 ? { closed: null } : {}));
+    const turned = new Set([spanTree(spans, 'path')[0]!.key]);
+    const said = (isOver: boolean) => {
+      const shown = render(spans, new SelectionModel(), turned, 'path', isOver);
+      const item = shown.item(`2 of 2 · ${clock(10)}`);
+      shown.end();
+      return item.getAttribute('aria-description');
+    };
+    expect(said(false)).toMatch(/ · still open$/u);
+    expect(said(true)).toMatch(/ · nobody has told when it ended$/u);
   });
 
   it('of a span are called by their place and their time', () => {

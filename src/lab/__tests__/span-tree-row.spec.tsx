@@ -28,6 +28,7 @@ it('keeps its number whole beside what it counts, and has the full name in its t
         search=""
         selection={new SelectionModel()}
         startedAt={0}
+        isOver={false}
         trans={nullTranslator.load('spanwise')}
         setCollapsed={() => undefined}
       />

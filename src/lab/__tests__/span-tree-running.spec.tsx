@@ -70,6 +70,7 @@ describe('while a task of a span runs', () => {
           search=""
           selection={new SelectionModel()}
           startedAt={0}
+          isOver={false}
           trans={nullTranslator.load('spanwise')}
           setCollapsed={() => undefined}
         />
