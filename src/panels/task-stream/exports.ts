@@ -21,6 +21,7 @@ import { type Picture, pictureOf } from './picture';
 import { boxesIn } from './picture-lanes';
 import {
   foldedItems,
+  foldedText,
   laneText,
   legendItems,
   stripBars,
@@ -32,7 +33,7 @@ import { standingTexts } from './standing-texts';
 import { askTasksPage } from './task-query';
 import { traceOf } from './trace';
 
-/** What they are taken from, as it is when an entry is chosen. */
+/** What they are taken from. It may be another one while tiles are on their way. */
 interface IExportSource {
   readonly model: TaskStreamModel;
   readonly context: PanelContext;
@@ -59,10 +60,10 @@ const MOST_BOXES = 100_000;
 const TILES_LIMIT_MS = 10_000;
 
 export function exportItems(
-  source: IExportSource,
+  trans: TranslationBundle,
+  sourceNow: () => IExportSource,
   disabledBecause?: string
 ): readonly MenuItem[] {
-  const { trans } = source;
   const item = (label: string, act: () => Promise<void>): MenuItem => ({
     label,
     disabledBecause,
@@ -70,15 +71,15 @@ export function exportItems(
   });
   return [
     item(trans.__('Export picture as PNG'), async () =>
-      downloadPng(source.fileName, await pictureFrom(source))
+      downloadPng(...(await pictureFrom(sourceNow)))
     ),
     item(trans.__('Export picture as SVG'), async () =>
-      downloadSvg(source.fileName, await pictureFrom(source))
+      downloadSvg(...(await pictureFrom(sourceNow)))
     ),
     item(trans.__('Export trace for Perfetto or Chrome'), () =>
-      exportTrace(source)
+      exportTrace(sourceNow())
     ),
-    item(trans.__('Export tasks as CSV'), () => exportTasks(source))
+    item(trans.__('Export tasks as CSV'), () => exportTasks(sourceNow()))
   ];
 }
 
@@ -99,10 +100,15 @@ async function told(
 
 // ------------------------------------------------------------------- pictures
 
-async function pictureFrom(source: IExportSource): Promise<Picture> {
-  const { model, context, trans, answered } = source;
-  const width = Math.max(NARROWEST, Math.floor(source.width) - GUTTER - 24);
+async function pictureFrom(
+  sourceNow: () => IExportSource
+): Promise<readonly [fileName: string, picture: Picture]> {
+  const { model, width: room } = sourceNow();
+  const width = Math.max(NARROWEST, Math.floor(room) - GUTTER - 24);
   const found = await model.wholeTiles(width * PIXEL_RATIO, TILES_LIMIT_MS);
+  // What the tiles are of: meanwhile the selection may have changed.
+  const source = sourceNow();
+  const { context, trans, answered } = source;
   const { result } = model;
   if (found === null || result === null) {
     throw new Error(trans.__('the observer did not send what is shown.'));
@@ -157,7 +163,7 @@ async function pictureFrom(source: IExportSource): Promise<Picture> {
         trans,
         standingTexts(standings(context.cluster.current), trans)
       );
-  return pictureOf({
+  const picture = pictureOf({
     title: source.title,
     subtitle: [
       formatTimeRange(Math.max(0, view.from), Math.max(0, view.to)),
@@ -192,7 +198,7 @@ async function pictureFrom(source: IExportSource): Promise<Picture> {
         ? [
             {
               kind: 'function' as const,
-              name: trans.__('%1 other functions', folded.size),
+              name: foldedText(folded.size, trans),
               slot: -1,
               round: 0,
               seconds: 0,
@@ -205,6 +211,7 @@ async function pictureFrom(source: IExportSource): Promise<Picture> {
     ],
     textWidth: textWidthOf(context.theme.palette.uiFont)
   });
+  return [source.fileName, picture];
 }
 
 /** "started 28 Nov 2026, 11:04": a picture outlives the page that it is of. */

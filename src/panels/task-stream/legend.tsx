@@ -4,7 +4,7 @@ import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import { Swatch } from '../mark';
 import type { TaskStreamModel } from './model';
-import { foldedItems, legendItems } from './rows';
+import { foldedItems, foldedText, legendItems } from './rows';
 
 export function Legend(props: {
   readonly model: TaskStreamModel;
@@ -67,9 +67,7 @@ export function Legend(props: {
             aria-expanded={isOpen}
             onClick={() => setIsOpen(!isOpen)}
           >
-            {isOpen
-              ? trans.__('fewer')
-              : trans.__('%1 other functions', more.size)}
+            {isOpen ? trans.__('fewer') : foldedText(more.size, trans)}
           </button>
         </li>
       )}

@@ -265,7 +265,8 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
 
   protected override exportItems(disabledBecause?: string) {
     return exportItems(
-      {
+      this.trans,
+      () => ({
         model: this._model,
         context: this.context,
         trans: this.trans,
@@ -273,7 +274,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         title: this.accessibleName,
         fileName: this.fileName,
         width: this.node.clientWidth
-      },
+      }),
       disabledBecause
     );
   }

@@ -327,15 +327,17 @@ export function legendItems(
       });
     }
   } else {
-    const seconds = result.functions.reduce(
-      (sum, item) => sum + item.seconds,
-      0
-    );
+    // Of the range, as all of the legend: `tasks` are those of the whole run.
+    const sum = (of: (item: FunctionSlot) => number) =>
+      result.functions.reduce((all, item) => all + of(item), 0);
     items.push({
       kind: 'compute',
       name: legendWord('compute', trans),
-      text: formatDuration(seconds),
-      title: tasksText(result.tasks, trans)
+      text: formatDuration(sum(({ seconds }) => seconds)),
+      title: executionsText(
+        sum(({ executions }) => executions),
+        trans
+      )
     });
   }
   for (const kind of ['transfer', 'disk', 'import', 'serialize'] as const) {
@@ -370,6 +372,16 @@ export function legendItems(
 
 /** Functions of the legend at first; the rest takes a click. */
 const SHOWN_FUNCTIONS = 12;
+
+/** What the folded ones are called together. */
+export function foldedText(count: number, trans: Trans): string {
+  return trans._n(
+    '%2 other function',
+    '%2 other functions',
+    count,
+    formatCount(count)
+  );
+}
 
 /** The items that are left out at first. Functions of which no run has ended are the last, and always shown: their boxes are being drawn. */
 export function foldedItems(
@@ -869,14 +881,10 @@ export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
     text(run.function),
     text(placeText(run, trans)),
     text(workerLabel(run.worker, trans)),
-    {
-      // The column says that it is a thread, where it is one.
-      text:
-        run.beside === undefined
-          ? String(run.thread + 1)
-          : laneText(run, trans),
-      value: run.thread + 1
-    },
+    // The column says that it is a thread, where it is one.
+    run.beside === undefined
+      ? { text: String(run.thread + 1), value: run.thread + 1 }
+      : text(laneText(run, trans)),
     text(
       run.attempt > 1 ? attemptText(run, trans) : legendWord(run.status, trans)
     ),

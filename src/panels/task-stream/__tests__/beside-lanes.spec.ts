@@ -156,7 +156,7 @@ describe('lanes beside the threads of a worker', () => {
     expect(cellOf({ thread: 1 })).toEqual({ text: '2', value: 2 });
     expect(cellOf({ thread: 3, beside: ['seceded', 2] })).toEqual({
       text: 'seceded 2',
-      value: 4
+      value: 'seceded 2'
     });
     // A bar as high as the strip is both threads busy.
     const seconds = result.to / result.strip.compute.length;

@@ -5,6 +5,7 @@ import { Widget } from '@lumino/widgets';
 import { act } from 'react';
 import { clusterInfo } from '../../../feed/__tests__/fake-feed';
 import type { TileData } from '../../../feed/feed-types';
+import type { SelectionModel } from '../../../feed/selection';
 import { labContext } from '../../../lab/__tests__/lab-context';
 import { ask, tile } from '../../../observer/__tests__/ask';
 import { runDetail } from '../../../observer/folds/run-detail';
@@ -55,6 +56,7 @@ const tasksOf = (
 
 let panel: TaskStreamPanel;
 let feed: ReturnType<typeof labContext>['feed'];
+let selection: SelectionModel;
 let saved: { name: string; text: string }[];
 let errors: string[];
 const choose = async (label: string) => {
@@ -99,8 +101,10 @@ beforeEach(async () => {
   const lab = labContext();
   feed = lab.feed;
   feed.setClusters(clusterInfo({ state: 'ended' }));
+  const context = lab.contexts.get({ name: 'first-look' });
+  ({ selection } = context);
   panel = taskStreamPanel.create({
-    context: lab.contexts.get({ name: 'first-look' }),
+    context,
     state: undefined
   }) as TaskStreamPanel;
   await act(async () => {
@@ -211,6 +215,23 @@ describe('a picture', () => {
     expect(
       [...read.querySelectorAll('text')].map(({ textContent }) => textContent)
     ).toContain(NASTY.replace('\u0000', '\ufffd').replace('\ud800', '\ufffd'));
+  });
+
+  it('says of what its tasks are, also if that has changed while they were on their way', async () => {
+    const watch = feed.running[0]!;
+    const { tile: tileHere } = watch as unknown as { tile: unknown };
+    Object.assign(watch, { tile: () => null });
+    await choose('Export picture as SVG');
+    expect(saved).toEqual([]);
+    const filter = { functions: ['load'] };
+    await act(async () => {
+      selection.setFilter(filter);
+      Object.assign(feed.running[0]!, { tile: tileHere });
+      feed.running[0]!.answer(ask(log, 'task-stream', { filter, ended: true }));
+      MessageLoop.flush();
+    });
+    await waitFor('a file', () => saved.length > 0);
+    expect(saved[0]!.text).toContain('function load');
   });
 
   it('says so if what is shown does not come', async () => {

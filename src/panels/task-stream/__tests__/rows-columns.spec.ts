@@ -539,11 +539,18 @@ describe('the legend', () => {
 
   it('by kind has all computing as one', () => {
     expect(shown('kind')).toEqual([
-      ['compute', 'compute', '19.0 s', '5 tasks'],
+      ['compute', 'compute', '19.0 s', '5 executions'],
       ...kinds
     ]);
+    // In a range both figures are of the range.
+    const ranged = ask(log, 'task-stream', {
+      time: { from: 0, to: 2 },
+      ended: true
+    });
+    const [compute] = legendItems(ranged, 'kind', english);
+    expect(plain(compute!.title)).toBe('2 executions');
     expect(legendItems(nothing, 'kind', english)).toMatchObject([
-      { name: 'compute', text: '0\u00a0s', title: '0\u00a0tasks' }
+      { name: 'compute', text: '0\u00a0s', title: '0\u00a0executions' }
     ]);
   });
 });
@@ -901,6 +908,12 @@ describe('the table of tasks', () => {
       '6 B',
       'no'
     ]);
+    // What is of no thread has no number of one, in a file neither.
+    const beside = ['overlapping', 2] as const;
+    expect(taskRow({ ...row, thread: 0x8001, beside }, english)[4]).toEqual({
+      text: 'overlapping 2',
+      value: 'overlapping 2'
+    });
     // Of three waits one is known.
     const some = { ...row, waitReady: null, waitThread: null };
     expect(taskRow(some, english)[9]!.value).toBeCloseTo(0.0125, 6);

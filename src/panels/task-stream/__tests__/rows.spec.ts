@@ -22,6 +22,7 @@ import {
   cardOf,
   fusedWith,
   type HoveredBox,
+  foldedText,
   legendItems,
   partRows,
   stripBars,
@@ -280,6 +281,10 @@ describe('rows of the task stream', () => {
     );
     expect(seconds).toEqual([...seconds].sort((a, b) => b - a));
     expect(legendItems(result, 'kind', english)[0]?.name).toBe('compute');
+    expect([1, 2].map(count => foldedText(count, english))).toEqual([
+      '1 other function',
+      '2 other functions'
+    ]);
   });
 
   it('never draws more in a bar than all threads', () => {
