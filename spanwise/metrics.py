@@ -37,6 +37,8 @@ __all__ = ["context_meter", "monotonic", "process_time", "thread_time", "time"]
 
 #: This very number: a look at which one it is is the quickest.
 _FLOOR = 0.0
+#: What stands still while a thread waits.
+_CPU_CLOCKS = (thread_time, process_time)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -126,17 +128,18 @@ class _Meter(_Decorates):
         delta = self.stop - self.start
         outer = self._outer
         if self._token is not None:
-            inner = self._scope.inner
+            inner, waited = self._scope.inner, self._scope.waited
             SCOPE.reset(self._token)
             self._token = None
             if self._root is not None:
                 _put_back(self._root)
-            delta -= inner
+            delta -= inner - waited if waited and self._func in _CPU_CLOCKS else inner
             if self._floor is not False and delta < self._floor:
                 delta = self._floor
             if outer is not NOWHERE:
                 # (no thread lets another one go between reading and writing it)
                 outer.inner += inner + delta
+                outer.waited += waited
         elif self._floor is not False and delta < self._floor:
             delta = self._floor
         self.delta = delta
@@ -431,6 +434,7 @@ class ContextMeter:
             finally:
                 if outer is not NOWHERE:
                     outer.inner += scope.inner
+                    outer.waited += scope.waited
 
     @contextmanager
     def clear_callbacks(self) -> Iterator[None]:

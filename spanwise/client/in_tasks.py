@@ -313,9 +313,11 @@ class Surroundings:
             return waiter.wait(left)
         finally:
             executor.waits = False
-            executor.waited(since)
-            if leaves:
-                lanes.rejoin(executor)
+            try:
+                executor.waited(since)
+            finally:  # (callbacks of users hear it, which may raise)
+                if leaves:
+                    lanes.rejoin(executor)
 
     def wait_in_loop(self) -> None:
         """An event loop of a task begins to wait for others: it leaves its thread for good."""

@@ -118,6 +118,8 @@ class Scope:
     inner
         Seconds of the events so far; of a root since its task began, of any other scope those of
         the meter that it was made for.
+    waited
+        Those of `inner` that Spanwise tells itself: no meter of the user's was within.
     returns
         Of a root: it is used again.
     is_idle
@@ -141,6 +143,7 @@ class Scope:
         "others",
         "refused",
         "returns",
+        "waited",
     )
 
     meters: dict[Hashable, Any]
@@ -158,7 +161,7 @@ class Scope:
         self.callbacks = callbacks
         self.keys = keys
         self.heard = heard
-        self.inner = 0.0
+        self.inner = self.waited = 0.0
         self.is_idle = False
 
 
@@ -281,6 +284,7 @@ class Hearing:
         HERE.root = self._outer_root
         SCOPE.reset(self._token)
         self._outer.inner += self._root.inner
+        self._outer.waited += self._root.waited
         self._outer = NOWHERE
 
     def __enter__(self) -> None:
@@ -323,6 +327,15 @@ def digest(label: Hashable, value: float, unit: str) -> None:
     if unit == SECONDS and scope is not NOWHERE:
         scope.inner += value
     tell(scope, label, value, unit)
+
+
+def digest_wait(label: Hashable, seconds: float) -> None:
+    """Tell a wait that Spanwise has measured: only what measures time on the wall held it."""
+    scope = SCOPE.get()
+    if scope is not NOWHERE:
+        # (no thread lets another one go between reading and writing it)
+        scope.waited += seconds
+    digest(label, seconds, SECONDS)
 
 
 def _added_up(events: Iterable[Event]) -> list[Event]:

@@ -31,7 +31,16 @@ from spanwise import Client, Event, LocalCluster, Reschedule, metrics, observe, 
 from spanwise.measure import scopes
 from spanwise.measure.meters import metered, take_metered, without_seconds
 from spanwise.measure.names import OTHERS, Names
-from spanwise.measure.scopes import ELSEWHERE, MOST_LABELS, NOWHERE, Heard, Hearing, Sum, listen
+from spanwise.measure.scopes import (
+    ELSEWHERE,
+    MOST_LABELS,
+    NOWHERE,
+    Heard,
+    Hearing,
+    Sum,
+    digest_wait,
+    listen,
+)
 from spanwise.metrics import _KeptMeter, _TaskMeter, context_meter
 from spanwise.tests.marks import now_of
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
@@ -106,6 +115,32 @@ def test_figures_told_by_hand_are_taken_off_too_and_other_units_are_not(told: To
         ("moved", 4.0, "bytes"),
         ("outer", 7.0, "seconds"),
     ]
+
+
+@pytest.mark.parametrize("func", [metrics.thread_time, metrics.process_time])
+def test_waits_for_other_tasks_are_taken_off_the_clock_on_the_wall_and_off_no_other(
+    told: Told, func: Callable[[], float]
+) -> None:
+    def wait() -> None:
+        spun = time.thread_time() + 0.002
+        while time.thread_time() < spun:
+            pass
+        digest_wait("other-tasks", 5.0)
+
+    with context_meter.meter("cpu", func=func):
+        wait()
+        with context_meter.add_callback(lambda *_: None):
+            wait()
+        with Hearing(Heard()):
+            wait()
+    with context_meter.meter("wall", func=clock(0.0, 30.0)):
+        wait()
+        with context_meter.meter("cpu within", func=func):
+            wait()
+    figures = {label: value for label, value, _ in told if label != "other-tasks"}
+    assert 0.006 <= figures["cpu"] < 5.0
+    assert 0.002 <= figures["cpu within"] < 5.0
+    assert figures["wall"] == pytest.approx(30.0 - 10.0 - figures["cpu within"])
 
 
 def test_what_is_told_has_a_floor(told: Told) -> None:

@@ -6,7 +6,9 @@ import itertools
 import os
 import signal
 import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dask
@@ -15,7 +17,9 @@ import pytest
 
 import spanwise
 from spanwise import Client, Event, Reschedule, as_completed, get_client, wait, worker_client
+from spanwise.metrics import context_meter
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.worker.lanes import Lanes
 
 
 def square(x: int) -> int:
@@ -281,6 +285,41 @@ def test_no_lane_has_two_runs_at_a_time(cluster: Client) -> None:
         runs.sort()
         for (_, stop), (start, _) in itertools.pairwise(runs):
             assert start >= stop - 1e-6
+
+
+def test_a_callback_that_raises_at_a_wait_leaves_the_task_its_thread(cluster: Client) -> None:
+    def waits() -> tuple[str, bool]:
+        def refuse(label: Any, *_: Any) -> None:
+            raise ValueError(label)
+
+        client = get_client()
+        said = ""
+        with context_meter.add_callback(refuse):
+            try:
+                client.submit(time.sleep, 0.1, pure=False).result()
+            except ValueError as error:
+                said = str(error)
+        executor: Any = threading.current_thread()
+        return said, executor.seceded
+
+    assert cluster.submit(waits).result(LIMIT_SECONDS) == ("other-tasks", False)
+
+
+def test_a_thread_that_a_task_has_again_is_told_though_a_callback_raises() -> None:
+    sent: list[tuple[str, Any]] = []
+
+    def refuse(since: float) -> None:
+        raise ValueError("other-tasks")
+
+    worker: Any = SimpleNamespace(
+        lock=threading.Lock(), idle=[], send=lambda kind, fields, _: sent.append((kind, fields))
+    )
+    executor: Any = SimpleNamespace(
+        row=[0] * 20, seceded=True, clock=0.0, wakeup=threading.Lock(), waited=refuse
+    )
+    with pytest.raises(ValueError, match="other-tasks"):
+        Lanes(worker).rejoin(executor)
+    assert sent == [("seceded", {"back": True})]
 
 
 def test_each_record_names_the_thread_that_ran_the_task(cluster: Client) -> None:

@@ -452,6 +452,8 @@ def test_what_sleeps_beside_what_computes_is_blocked(one_process: Client) -> Non
 
 @pytest.mark.parametrize("how", ["client", "compute", "worker_client", "same thread"])
 def test_waits_for_other_tasks_are_told_from_what_blocks(one_process: Client, how: str) -> None:
+    # (the first one imports the client, and waits for its files)
+    one_process.submit(waits_for_children, how, 0.0, pure=False).result()
     with Disturbance(*pids_of(one_process)) as disturbance:
         with span(f"waits {how}"):
             future = one_process.submit(waits_for_children, how, 0.3, pure=False)

@@ -29,7 +29,7 @@ from spanwise.measure.looks import Plan
 from spanwise.measure.meters import Metered, MeteredValues, take_metered, without_seconds
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
-from spanwise.measure.scopes import SECONDS, Heard, digest, listen
+from spanwise.measure.scopes import Heard, digest_wait, listen
 from spanwise.measure.steps import (
     LONG_SECONDS,
     MOST_ENDS,
@@ -251,7 +251,7 @@ class Executor(threading.Thread):
 
     def waited(self, since: float) -> None:
         """The run has waited for other tasks until now; in this thread."""
-        digest(OTHER_TASKS, perf_counter() - since, SECONDS)
+        digest_wait(OTHER_TASKS, perf_counter() - since)
 
     def _tell_reads(self) -> None:
         if not self._reads:

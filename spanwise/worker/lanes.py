@@ -145,11 +145,13 @@ class Lanes:
                 other = worker.idle.pop()
                 self._hand_over(other, executor)
                 other.wakeup.release()  # which sees that it has no place any more
+        since = perf_counter()
         if waits:
-            since = perf_counter()
             executor.wakeup.acquire()
-            executor.waited(since)
         self._tell(row, executor, True)
+        if waits:
+            # (last: callbacks of users hear it, which may raise)
+            executor.waited(since)
 
     def _tell(self, row: Any, executor: Lane, back: bool) -> None:
         held = max(0.0, perf_counter() - executor.clock)
