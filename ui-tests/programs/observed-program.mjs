@@ -109,7 +109,8 @@ console.log(
       key: keyText(key),
       function: prefixOf(key),
       graph: ends.filter(end => end <= number).length,
-      place: workerId,
+      // Promises have places of the scheduler, and one thread.
+      place: keyText(key).includes('async') ? null : workerId,
       earliestStart: startTime - after,
       latestStop: endTime - before,
       duration: endTime - startTime

@@ -20,6 +20,8 @@ type ShownTask = {
   readonly worker: string;
   /** Worker and thread. */
   readonly place: string;
+  /** In a lane beside the thread, for something of the thread waits. */
+  readonly isBeside: boolean;
   readonly start: string;
   readonly duration: string;
 };
@@ -33,6 +35,7 @@ export async function tasksIn(stream: Panel): Promise<ShownTask[]> {
       key: cell('Key'),
       worker: cell('Worker'),
       place: `${cell('Worker')}, ${cell('Thread')}`,
+      isBeside: cell('Thread').startsWith('overlapping '),
       start: cell('Start'),
       duration: cell('Duration')
     };
@@ -88,7 +91,8 @@ export function compareTimes(
 
 /**
  * Of each graph: a thread of the profiler's has one place in the panel. Two threads share a place only one after the other: a pool gives the
- * work of a worker that stays silent to a new one. Each run on processes has a pool of its own.
+ * work of a worker that stays silent to a new one. Each run on processes has a pool of its own. Promises wait in the program's own thread: what
+ * begins meanwhile is beside it.
  */
 export function comparePlaces(
   rows: readonly ShownTask[],
@@ -103,7 +107,12 @@ export function comparePlaces(
     for (const { key, place } of records) {
       const row = shown.get(key)!;
       places.set(row.place, [...(places.get(row.place) ?? []), row]);
-      pairs.add(`${row.place} ${place}`);
+      if (row.isBeside) {
+        expect(place, key).toBeNull();
+        expectBesideAnother(row, rows);
+      } else {
+        pairs.add(`${row.place} ${place}`);
+      }
     }
     const threads = new Set(records.map(({ place }) => place)).size;
     expect(pairs.size).toBe(threads);
@@ -112,6 +121,28 @@ export function comparePlaces(
       expectOneAfterTheOther(tasks);
     }
   }
+}
+
+/** Another task of the worker is under way when it begins. */
+function expectBesideAnother(
+  { key, worker, start }: ShownTask,
+  rows: readonly ShownTask[]
+): void {
+  const begin = secondsOf(start);
+  const underWay = rows.filter(other => {
+    const rounding =
+      resolutionOf(start) +
+      resolutionOf(other.start) +
+      resolutionOf(other.duration);
+    const from = secondsOf(other.start);
+    return (
+      other.key !== key &&
+      other.worker === worker &&
+      from <= begin + rounding &&
+      from + secondsOf(other.duration) >= begin - rounding
+    );
+  });
+  expect(underWay, `beside ${key}`).not.toEqual([]);
 }
 
 function expectOneAfterTheOther(tasks: readonly ShownTask[]): void {
