@@ -499,7 +499,11 @@ export function visibleSpans(
       if (wanted !== '' && !hasFound(node)) {
         continue;
       }
-      const isLeaf = node.children.length === 0;
+      // (what is in it, but not found, is not shown)
+      const isLeaf =
+        wanted === ''
+          ? node.children.length === 0
+          : !node.children.some(hasFound);
       const isExpanded =
         wanted !== '' || turned.has(node.key) === node.isFolded;
       shown.push({

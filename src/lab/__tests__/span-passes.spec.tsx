@@ -250,6 +250,19 @@ describe('passes in the span tree', () => {
     });
   });
 
+  it('are not what is searched for, and nothing says that they could be opened there', () => {
+    const [row] = visibleSpans(spanTree(loop(3), 'path'), new Set(), 'epoch');
+    expect([row!.isFound, row!.isExpanded]).toEqual([true, null]);
+    const found = visibleSpans(spanTree(notebook, 'cell'), new Set(), 'train');
+    expect(found.map(({ node, isExpanded }) => [node.tag, isExpanded])).toEqual(
+      [
+        ['a.ipynb', true],
+        ['# fit', true],
+        ['train', null]
+      ]
+    );
+  });
+
   it('of which nobody has told the end are open while the cluster is there, and no longer', () => {
     const spans = loop(2, (_row, i) => (i === 1 ? { closed: null } : {}));
     const turned = new Set([spanTree(spans, 'path')[0]!.key]);
