@@ -186,7 +186,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
             {
               how: 'approximate' as const,
               why: this.trans.__(
-                'Both runs are filtered by functions and by the tags of spans: paths, passes, workers and times of one are none of the other.'
+                'Both runs are filtered by functions and by the tags of spans. Paths, passes, workers and times are of one run, so they are left out.'
               )
             }
           ]),

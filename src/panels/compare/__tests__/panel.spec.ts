@@ -175,7 +175,7 @@ it('is as exact as the less exact run, which it names', async () => {
   context.selection.toggleWorker(0);
   answer('b', 'not known', 'Dask does not say.');
   await isSaid(
-    'not known: Both runs are filtered by functions and by the tags of spans: paths, passes, workers and times of one are none of the other. survey: Dask does not say. first-look: Rows are gone.'
+    'not known: Both runs are filtered by functions and by the tags of spans. Paths, passes, workers and times are of one run, so they are left out. survey: Dask does not say. first-look: Rows are gone.'
   );
   panel.dispose();
 });
