@@ -525,7 +525,10 @@ export type RunDetail = Pick<
     readonly beside?: BesideLane;
     readonly status: WordOf<typeof RunStatus> | 'running';
     readonly error?: string;
+    /** The longest, if there are many. */
     readonly parts: readonly PartDetail[];
+    /** How many parts there are beside those; absent: none, or by an observer of before. */
+    readonly partsLeftOut?: number;
     /** What the run measured itself, added up by label and unit, in the order in which they were first told; absent: nothing, or not told. */
     readonly measured?: readonly {
       readonly label: string;

@@ -105,10 +105,13 @@ describe('the detail of a run', () => {
       runDetail(log, 0, inShort)!.parts.map(({ offset }) => offset);
     expect(shown(false)).toEqual(longest(2000));
     expect(shown(true)).toEqual(longest(4));
+    expect(runDetail(log, 0)!.partsLeftOut).toBe(101);
+    expect(runDetail(log, 0, true)!.partsLeftOut).toBe(2097);
     const four = logWith(RUN, parts.slice(0, 4).reverse());
     expect(runDetail(four, 0, true)!.parts.map(part => part.offset)).toEqual([
       3, 2, 1, 0
     ]);
+    expect(runDetail(four, 0, true)).not.toHaveProperty('partsLeftOut');
   });
 
   it('has the error of a run that failed, the last line of it in short', () => {

@@ -50,7 +50,13 @@ export function runDetail(
   const client = ownerOf(columns.span[i]!);
   const beside = log.besideOf(lane);
   const measured = inShort ? [] : measuredBy(log, run);
-  const mostParts = inShort ? SHORT_PARTS : MOST_PARTS;
+  const parts = log.partRows(run);
+  const shownParts = longestParts(
+    log,
+    parts,
+    inShort ? SHORT_PARTS : MOST_PARTS
+  );
+  const partsLeftOut = parts.length - shownParts.length;
   return {
     run,
     key: log.key(node),
@@ -72,7 +78,8 @@ export function runDetail(
     waitThread: known(columns.waitThread[i]!),
     nbytes: known(columns.nbytes[i]!),
     ...(error === undefined ? {} : { error }),
-    parts: longestParts(log, run, mostParts).map(part => partDetail(log, part)),
+    parts: shownParts.map(part => partDetail(log, part)),
+    ...(partsLeftOut > 0 && { partsLeftOut }),
     ...(inShort || measured.length === 0 ? {} : { measured })
   };
 }
@@ -113,13 +120,16 @@ function measuredBy(
 }
 
 /** In the order in which they ran. */
-function longestParts(log: LogStore, run: number, most: number): number[] {
-  const rows = log.partRows(run);
+function longestParts(
+  log: LogStore,
+  rows: readonly number[],
+  most: number
+): readonly number[] {
   if (rows.length <= most) {
     return rows;
   }
   const duration = (row: number): number => log.part(row).duration;
-  return rows
+  return [...rows]
     .sort((a, b) => duration(b) - duration(a))
     .slice(0, most)
     .sort((a, b) => a - b);

@@ -83,6 +83,9 @@ export function exportItems(
   ];
 }
 
+/** The user wants no file. */
+class GivenUp extends Error {}
+
 /** Says why there is no file. */
 async function told(
   act: () => Promise<void>,
@@ -91,6 +94,9 @@ async function told(
   try {
     await act();
   } catch (error) {
+    if (error instanceof GivenUp) {
+      return;
+    }
     const said = error instanceof Error ? error.message : String(error);
     Notification.error(trans.__('Nothing was exported: %1', said), {
       autoClose: 10_000
@@ -293,7 +299,7 @@ async function collected(source: IExportSource): Promise<RunDetail[]> {
   let isGivenUp = false;
   const onPage = (share: number) => {
     if (isGivenUp) {
-      throw new Error(trans.__('it was given up.'));
+      throw new GivenUp();
     }
     if (context.cluster.current?.cluster !== cluster) {
       throw new Error(trans.__('the panel shows another cluster by now.'));

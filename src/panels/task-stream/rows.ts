@@ -106,7 +106,7 @@ export function busySentence(
   trans: Trans
 ): string {
   return trans.__(
-    'Busy: of the %2 that its threads had, the tasks that the filter leaves held them for %1. Threads have the time while their worker is there and some task is unfinished, of the whole run: two threads have 2 s of each second.',
+    'Busy: tasks held the threads for %1 of the %2 that they had in the whole run. A thread has time while its worker is there and some task is unfinished. Under a filter only the tasks that it leaves count.',
     formatDuration(seconds),
     formatDuration(capacity)
   );

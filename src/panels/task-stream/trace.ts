@@ -189,7 +189,9 @@ function argsOf(run: RunDetail): TraceEvent {
     waited_ready_s: run.waitReady,
     waited_inputs_s: run.waitInputs,
     waited_thread_s: run.waitThread,
-    nbytes: run.nbytes
+    nbytes: run.nbytes,
+    // Of short ones a row has none.
+    parts_left_out: run.partsLeftOut
   };
   return Object.fromEntries(
     Object.entries(known).filter(

@@ -11,6 +11,7 @@ import { ask, tile } from '../../../observer/__tests__/ask';
 import { runDetail } from '../../../observer/folds/run-detail';
 import { PartKind } from '../../../records/enumerations';
 import { drawRuns } from '../../../testing/run-from-text';
+import { english } from '../../../testing/translators';
 import { waitFor } from '../../../testing/wait-for';
 import type { Filter, TasksResult, TimeRange } from '../../../wire/panel-link';
 import { taskStreamPanel } from '..';
@@ -329,6 +330,26 @@ describe('a trace', () => {
     expect(spans.map(({ name }) => name)).toEqual(['first', 'load']);
   });
 
+  it('says of a task how many of its parts it has not', () => {
+    const five = drawRuns('0/0 aaaaa', {
+      tasks: {
+        a: {
+          parts: Array.from({ length: 5 }, (_, offset) => ({
+            kind: PartKind.Transfer,
+            offset,
+            duration: 1
+          }))
+        }
+      }
+    });
+    const { rows } = ask(five, 'tasks', { ended: true }) as TasksResult;
+    const { traceEvents } = JSON.parse(
+      traceOf({ runs: rows, bands: [], about: {} }, english)
+    ) as { traceEvents: TraceEvent[] };
+    const [task, ...parts] = traceEvents.filter(({ ph }) => ph === 'X');
+    expect([task!.args.parts_left_out, parts.length]).toEqual([1, 4]);
+  });
+
   it('draws no task in the one before it for a difference of rounding', () => {
     const one = runDetail(log, tasksOf({ limit: 1 }).rows[0]!.run)!;
     const { traceEvents } = JSON.parse(
@@ -357,6 +378,23 @@ describe('a trace', () => {
     );
     expect(saved).toEqual([]);
   });
+});
+
+it('is no error where the user gives it up', async () => {
+  const update = jest.spyOn(Notification, 'update').mockReturnValue(true);
+  const dismiss = jest.spyOn(Notification, 'dismiss').mockReturnValue();
+  const emit = jest
+    .spyOn(Notification, 'emit')
+    .mockImplementation((_text, _kind, options) => {
+      options!.actions![0]!.callback(new MouseEvent('click'));
+      return 'notice';
+    });
+  await choose('Export tasks as CSV');
+  await answerTasks({ total: 3000 });
+  await waitFor('the end', () => dismiss.mock.calls.length > 0);
+  await act(async () => Promise.resolve());
+  expect(emit).toHaveBeenCalledTimes(1);
+  expect([update.mock.calls.length, errors, saved]).toEqual([0, [], []]);
 });
 
 it('the table of tasks has those of the selection', async () => {

@@ -114,7 +114,7 @@ describe('the header of a worker', () => {
 
   it('says of what its share is one', () => {
     expect(plain(workerHeaders(result, english)[1]!.explanation)).toMatch(
-      /^Busy: of the 30\.0 s that its threads had, .* held them for 8\.00 s\./
+      /^Busy: tasks held the threads for 8\.00 s of the 30\.0 s that they had /
     );
   });
 
