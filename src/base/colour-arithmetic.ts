@@ -20,6 +20,14 @@ export function parseColour(text: string): Rgb | null {
   return rgb ? component(rgb, Number) : null;
 }
 
+/** Of `rgba(…)`; of all else 1. */
+export function alphaOf(colour: string): number {
+  const alpha = /^rgba\(.*[,/]\s*([\d.]+)(%?)\s*\)$/i.exec(colour.trim());
+  return alpha === null
+    ? 1
+    : Math.min(1, Number(alpha[1]) / (alpha[2] === '%' ? 100 : 1));
+}
+
 /** Relative luminance, 0 (black) … 1 (white). */
 export function luminance([red, green, blue]: Rgb): number {
   const linear = (byte: number) => {

@@ -1,5 +1,5 @@
 /** How boxes on lanes are filled and divided: one look in the Task Stream and in the files that show one. */
-import { parseColour } from '../base/colour-arithmetic';
+import { alphaOf, parseColour } from '../base/colour-arithmetic';
 import { type BoxFill, MARK_FROM, pixelOf } from './lane-raster';
 import { type Kind, KIND_PATTERNS, type ShadeColours } from './palette';
 import { functionColour, type Slot, topLines } from './theme';
@@ -65,8 +65,7 @@ export function boxFill(
 /** A CSS colour as a pixel; the alpha of `rgba(…)` counts. */
 export function pixel(colour: string): number {
   const [red, green, blue] = parseColour(colour) ?? [128, 128, 128];
-  const alpha = /^rgba\(.*[,/]\s*([\d.]+)\s*\)$/.exec(colour)?.[1];
-  return pixelOf(red, green, blue, alpha === undefined ? 1 : Number(alpha));
+  return pixelOf(red, green, blue, alphaOf(colour));
 }
 
 /** What tells a failed box from others beside its colour: ✕ where there is room, on black also where parts lie over the box, and an outline where it would not be seen on the ground. In device pixels of a picture `width` wide. */

@@ -4,7 +4,7 @@
  *     svgElement('rect', { x: 1, width: 20 })       <rect x="1" width="20"/>
  *     svgElement('text', { y: 9 }, textNode(key))   <text y="9">a &lt; b</text>
  */
-import { mix, parseColour, toHex } from '../base/colour-arithmetic';
+import { alphaOf, mix, parseColour, toHex } from '../base/colour-arithmetic';
 
 /** Markup that is whole: made by the functions here alone. */
 export type Svg = { readonly markup: string };
@@ -78,13 +78,6 @@ export function fillOf(colour: string): SvgAttributes {
     fill: toHex(parseColour(colour) ?? [128, 128, 128]),
     'fill-opacity': alpha < 1 ? alpha : undefined
   };
-}
-
-function alphaOf(colour: string): number {
-  const alpha = /^rgba\(.*[,/]\s*([\d.]+)(%?)\s*\)$/i.exec(colour.trim());
-  return alpha === null
-    ? 1
-    : Math.min(1, Number(alpha[1]) / (alpha[2] === '%' ? 100 : 1));
 }
 
 /** Numbers to a hundredth: more is not seen, and makes a large file twice as long. */
