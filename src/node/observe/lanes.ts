@@ -65,6 +65,15 @@ export class LaneRange {
     return place === 0 ? this.base : OVERLAPPING_FROM + place - 1;
   }
 
+  /** A lane beside the thread's for a task that nobody waits for any more: one that none had, as this one began before. */
+  moveBeside(lane: number): number {
+    if (lane !== this.base) {
+      return lane;
+    }
+    this.give(lane);
+    return OVERLAPPING_FROM + this._untaken++ - 1;
+  }
+
   give(lane: number): void {
     const place = lane === this.base ? 0 : lane - OVERLAPPING_FROM + 1;
     this._free.push(place, place);

@@ -35,8 +35,8 @@ const LOOK_MS = 50;
 /** A task of this thread on its way. */
 type OpenCall = {
   readonly call: TaskCall;
-  readonly place: number;
-  readonly lane: LaneId;
+  place: number;
+  lane: LaneId;
   readonly start: number;
   stop: number;
   cpu: number;
@@ -74,7 +74,7 @@ export class ObservedComputation implements FollowedComputation {
   /** Lanes on the board because of tasks in workers. */
   private _shown: readonly LaneId[] = [];
   /** Tasks of this thread that are under way. */
-  private _openCount = 0;
+  private readonly _open = new Set<OpenCall>();
 
   constructor(
     private readonly _following: IFollowing,
@@ -112,13 +112,25 @@ export class ObservedComputation implements FollowedComputation {
     clearInterval(this._looking);
     this._shown.forEach(lane => this._following.board.clear(lane));
     this._following.harmless(() => {
+      this._open.forEach(open => this._moveBeside(open));
       this._leaveIfQuiet();
       this._live.commit();
     });
   }
 
+  /** A promise of a computation that has failed may never be kept: the thread's own lane is for what comes. */
+  private _moveBeside(open: OpenCall): void {
+    const place = (this._place as LaneRange).moveBeside(open.place);
+    if (place !== open.place) {
+      this._following.board.clear(open.lane);
+      open.place = place;
+      open.lane = this._live.laneId(HOME, place);
+      this._show(open.call, open.lane, open.start);
+    }
+  }
+
   private _leaveIfQuiet(): void {
-    if (this._hasEnded && this._openCount === 0) {
+    if (this._hasEnded && this._open.size === 0) {
       this._following.giveLanes(this._place, this._inner);
     }
   }
@@ -229,7 +241,6 @@ export class ObservedComputation implements FollowedComputation {
     const cpuOfThread = this._following.cpuOfThread;
     const place = (this._place as LaneRange).take();
     const lane = this._live.laneId(HOME, place);
-    this._openCount++;
     const cpuStart = cpuOfThread();
     const mine: OpenCall = {
       call,
@@ -241,6 +252,7 @@ export class ObservedComputation implements FollowedComputation {
       isTold: false
     };
     open[at] = mine;
+    this._open.add(mine);
     this._show(call, lane, mine.start);
     let value: unknown;
     try {
@@ -283,7 +295,7 @@ export class ObservedComputation implements FollowedComputation {
     const range = this._place as LaneRange;
     range.give(open.place);
     this._following.board.clear(open.lane);
-    this._openCount--;
+    this._open.delete(open);
     this._following.harmless(() => {
       this._write(
         open.call,

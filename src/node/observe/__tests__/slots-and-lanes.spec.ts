@@ -11,6 +11,7 @@ import { Profiler } from '../../diagnostics/profiler';
 import { keyText } from '../../graph/key';
 import { type Graph, task } from '../../graph/nodes';
 import { getAsync } from '../../local/get-async';
+import { getSync } from '../../local/get-sync';
 import { getThreads } from '../../pools/get-threads';
 import { ThreadPool } from '../../pools/worker-pool';
 import { LiveLog } from '../live-log';
@@ -143,6 +144,32 @@ describe('a task of getAsync has the thread’s lane, else the first free one of
     expect(new Set([...places.values()].map(({ lane }) => lane))).toEqual(
       new Set([0])
     );
+  });
+
+  it('also after a run that failed while a promise waited, which goes on beside the thread', async () => {
+    let keep: (value: number) => void = () => undefined;
+    const graph = {
+      waits: task(() => new Promise(resolve => (keep = resolve))),
+      fails: task(() => {
+        throw new Error('no');
+      })
+    };
+    const { following, end } = follower();
+    await expect(
+      following.run(() => getAsync(graph, ['waits', 'fails']))
+    ).rejects.toThrow('no');
+    const lanesInUse = following.lanes.count;
+    following.run(() => getSync({ later: task(() => 1) }, 'later'));
+    keep(2);
+    await new Promise(setImmediate);
+    const places = await end();
+    const laneOf = (key: string) => places.get(key)?.lane;
+    expect(laneOf('later')).toBe(0);
+    expect(laneOf('fails')).toBe(OVERLAPPING_FROM);
+    // None that another one had: it began before.
+    expect(laneOf('waits')).toBe(OVERLAPPING_FROM + 1);
+    expect(lanesInUse).toBe(1);
+    expect(following.lanes.count).toBe(0);
   });
 
   it('however many promises are kept at a time, in whichever order, whoever looks on', async () => {
