@@ -157,6 +157,11 @@ test('a program, live and afterwards', async ({ lab }, info) => {
     const rows = await tasksIn(stream);
     compareTimes(rows, records);
     comparePlaces(rows, records);
+    // Two promises at a time.
+    const promises = rows.filter(({ key }) => key.includes('async'));
+    expect(new Set(promises.map(({ place }) => place))).toEqual(
+      new Set(['this process, 1', 'this process, overlapping 1'])
+    );
     for (const { key, worker } of rows) {
       const scheduler = /-(\w+)/.exec(key)?.[1] ?? '';
       expect(worker, key).toMatch(WORKERS[scheduler]!);
