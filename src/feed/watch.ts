@@ -124,6 +124,12 @@ export class Watch extends Disposing implements IWatch {
     return scope === null ? null : this._host.tiles.get(scope, level, index);
   }
 
+  isFresh(tile: TileData): boolean {
+    const { logSeq = 0, result } = this._snapshot ?? {};
+    const lateSeq = result?.view === 'task-stream' ? (result.lateSeq ?? 0) : 0;
+    return tile.logSeq >= (tile.settled ? lateSeq : logSeq);
+  }
+
   requestTiles(
     level: number,
     first: number,
@@ -138,7 +144,8 @@ export class Watch extends Disposing implements IWatch {
       const key = tileKey(level, index, rows);
       const askedAt = this._asked.get(key);
       const isOnItsWay = askedAt !== undefined && now - askedAt < TILE_LIMIT_MS;
-      if (!isOnItsWay && !this._isFresh(this.tile(level, index, rows))) {
+      const here = this.tile(level, index, rows);
+      if (!isOnItsWay && (here === null || !this.isFresh(here))) {
         this._asked.set(key, now);
         this._want(level, index, rows);
       }
@@ -217,15 +224,6 @@ export class Watch extends Disposing implements IWatch {
       maxHz,
       ...(this._isExpected && { expected: true })
     });
-  }
-
-  private _isFresh(tile: TileData | null): boolean {
-    if (tile === null) {
-      return false;
-    }
-    const { logSeq = 0, result } = this._snapshot ?? {};
-    const lateSeq = result?.view === 'task-stream' ? (result.lateSeq ?? 0) : 0;
-    return tile.logSeq >= (tile.settled ? lateSeq : logSeq);
   }
 
   /** Tiles belong to a log and a filter. The filter is turned into text here, and not for each tile of each frame. */

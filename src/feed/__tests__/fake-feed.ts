@@ -85,6 +85,10 @@ class FakeWatch implements IWatch {
     return null;
   }
 
+  isFresh(tile: TileData): boolean {
+    return tile.logSeq >= (this.snapshot?.logSeq ?? 0);
+  }
+
   requestTiles(): void {
     // Specs that need tiles put their own in place.
   }

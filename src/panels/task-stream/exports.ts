@@ -109,9 +109,14 @@ async function told(
 async function pictureFrom(
   sourceNow: () => IExportSource
 ): Promise<readonly [fileName: string, picture: Picture]> {
-  const { model, width: room } = sourceNow();
-  const width = Math.max(NARROWEST, Math.floor(room) - GUTTER - 24);
-  const found = await model.wholeTiles(width * PIXEL_RATIO, TILES_LIMIT_MS);
+  const before = sourceNow();
+  const { model } = before;
+  const width = Math.max(NARROWEST, Math.floor(before.width) - GUTTER - 24);
+  const found = await withNotice(
+    before.trans.__('Waiting for the tasks in view…'),
+    before.trans,
+    onShare => model.wholeTiles(width * PIXEL_RATIO, TILES_LIMIT_MS, onShare)
+  );
   // What the tiles are of: meanwhile the selection may have changed.
   const source = sourceNow();
   const { context, trans, answered } = source;
@@ -291,24 +296,59 @@ async function exportTasks(source: IExportSource): Promise<void> {
   );
 }
 
-/** The tasks of the selection that have ended by now. Says how far it is, with a button that gives it up. */
+/** The tasks of the selection that have ended by now. */
 async function collected(source: IExportSource): Promise<RunDetail[]> {
   const { model, context, trans, answered } = source;
   const cluster = context.cluster.current?.cluster;
+  try {
+    return await withNotice(trans.__('Collecting tasks…'), trans, onShare =>
+      allTasks(
+        page => askTasksPage(context, answered, page),
+        model.isLive ? model.now : Infinity,
+        share => {
+          onShare(share);
+          if (context.cluster.current?.cluster !== cluster) {
+            throw new Error(
+              trans.__('the panel shows another cluster by now.')
+            );
+          }
+        }
+      )
+    );
+  } catch (error) {
+    throw error instanceof TooManyTasks
+      ? new Error(
+          trans.__(
+            'the selection has %1 tasks, and a file %2 at most. Choose less of the time (Shift-drag) or filter, and export that.',
+            formatCount(error.total),
+            formatCount(MOST_TASKS)
+          )
+        )
+      : error;
+  }
+}
+
+/**
+ * Says how far it is, with a button that gives it up.
+ *
+ * @param act - tells which share is done; what it calls raises if the user gave up.
+ */
+async function withNotice<T>(
+  text: string,
+  trans: TranslationBundle,
+  act: (onShare: (share: number) => void) => Promise<T>
+): Promise<T> {
   let notice = '';
   let isGivenUp = false;
-  const onPage = (share: number) => {
+  const onShare = (share: number) => {
     if (isGivenUp) {
       throw new GivenUp();
-    }
-    if (context.cluster.current?.cluster !== cluster) {
-      throw new Error(trans.__('the panel shows another cluster by now.'));
     }
     if (share >= 1) {
       return;
     }
     if (notice === '') {
-      notice = Notification.emit(trans.__('Collecting tasks…'), 'in-progress', {
+      notice = Notification.emit(text, 'in-progress', {
         autoClose: false,
         progress: share,
         actions: [
@@ -325,21 +365,11 @@ async function collected(source: IExportSource): Promise<RunDetail[]> {
     }
   };
   try {
-    return await allTasks(
-      page => askTasksPage(context, answered, page),
-      model.isLive ? model.now : Infinity,
-      onPage
-    );
-  } catch (error) {
-    throw error instanceof TooManyTasks
-      ? new Error(
-          trans.__(
-            'the selection has %1 tasks, and a file %2 at most. Choose less of the time (Shift-drag) or filter, and export that.',
-            formatCount(error.total),
-            formatCount(MOST_TASKS)
-          )
-        )
-      : error;
+    const made = await act(onShare);
+    if (isGivenUp) {
+      throw new GivenUp();
+    }
+    return made;
   } finally {
     if (notice !== '') {
       Notification.dismiss(notice);

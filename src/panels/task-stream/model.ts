@@ -47,6 +47,7 @@ const GROW_STEP = 1.12;
 const NEARLY_ALL = 0.98;
 /** Levels above the wanted one that are fetched too: an eighth of the detail, to stand in while panning. */
 const STAND_IN_LEVELS = 3;
+const TELL_MS = 500;
 
 export class TaskStreamModel extends Disposing {
   private readonly _clock: () => number;
@@ -331,21 +332,29 @@ export class TaskStreamModel extends Disposing {
   }
 
   /**
-   * The tiles of the view when all are here.
+   * The tiles of the view when all are here, with all that the newest answer has: an older one lacks what has ended since, which is no
+   * longer among what runs.
    *
+   * @param onWait - told every half second of which share is here. It may throw.
    * @returns null: they have not come in `limitMs`.
    */
   async wholeTiles(
     devicePixels: number,
-    limitMs: number
+    limitMs: number,
+    onWait: (share: number) => void
   ): Promise<{ readonly range: TileRange; readonly tiles: TileData[] } | null> {
     let isOver = false;
+    let isToTell = false;
     let wake = () => {};
     const onMoved = () => wake();
     const timer = setTimeout(() => {
       isOver = true;
       wake();
     }, limitMs);
+    const telling = setInterval(() => {
+      isToTell = true;
+      wake();
+    }, TELL_MS);
     this._moved.connect(onMoved);
     try {
       for (;;) {
@@ -353,17 +362,27 @@ export class TaskStreamModel extends Disposing {
           wake = resolve;
         });
         const range = this.wantTiles(devicePixels);
-        const tiles = this.tilesHere(range);
+        const tiles = this.tilesHere(range).filter(tile =>
+          this._watch?.isFresh(tile)
+        );
         if (tiles.length === range.count) {
           return { range, tiles };
         }
         if (isOver || this.isDisposed) {
           return null;
         }
+        if (isToTell) {
+          isToTell = false;
+          onWait(tiles.length / range.count);
+        }
+        // Also those that came, and were older than an answer that came before them.
+        const { level, first, count } = range;
+        this._watch?.requestTiles(level, first, count, this._shown.rows);
         await woken;
       }
     } finally {
       clearTimeout(timer);
+      clearInterval(telling);
       this._moved.disconnect(onMoved);
     }
   }

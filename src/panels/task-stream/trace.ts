@@ -1,5 +1,5 @@
 /**
- * Tasks as a trace of Chrome's format, which Perfetto (ui.perfetto.dev), speedscope and chrome://tracing open: a process a worker, a track a
+ * Tasks as a trace of Chrome's format, which Perfetto (ui.perfetto.dev), chrome://tracing and speedscope open: a process a worker, a track a
  * thread, a slice a task, and in it what held the thread. What went on behind other work overlaps it, and has tracks of its own, as spans have.
  *
  *     worker 0   thread 1      ▐ fit_fold                 ▌▐ score ▌
@@ -30,7 +30,7 @@ export function traceOf(parts: TraceParts, trans: Trans): string {
   const { runs, bands } = parts;
   const processes = new Map<string, number>();
   const lanes = new Set<string>();
-  const ends = endsOf(runs);
+  const places = placesOf(runs);
   const events: TraceEvent[] = [];
   let asyncId = 0;
   const addAsync = (
@@ -44,8 +44,8 @@ export function traceOf(parts: TraceParts, trans: Trans): string {
     asyncId += 1;
     const common = { name, cat, id: asyncId, pid, tid: 0 };
     events.push(
-      { ...common, ph: 'b', ts: microseconds(from), args },
-      { ...common, ph: 'e', ts: microseconds(Math.max(from, to)) }
+      { ...common, ph: 'b', ts: from, args },
+      { ...common, ph: 'e', ts: Math.max(from, to) }
     );
   };
   for (const run of runs) {
@@ -70,7 +70,7 @@ export function traceOf(parts: TraceParts, trans: Trans): string {
         metadata('thread_sort_index', pid, tid, { sort_index: tid })
       );
     }
-    const end = ends.get(run)!;
+    const { from: start, to: end } = places.get(run)!;
     const slice = (
       name: string,
       cat: string,
@@ -81,17 +81,18 @@ export function traceOf(parts: TraceParts, trans: Trans): string {
       name,
       cat,
       ph: 'X',
-      ts: microseconds(from),
-      // (the difference of what is written, so that a slice ends within the one around it)
-      dur: (nanoseconds(to) - nanoseconds(from)) / 1000,
+      ts: from,
+      dur: to - from,
       pid,
       tid,
       args
     });
-    events.push(slice(run.function, 'task', run.start, end, argsOf(run)));
-    let before = run.start;
+    const held: TraceEvent[] = [];
+    let before = start;
+    let tooShort = 0;
     for (const part of partsOf(run)) {
-      const from = run.start + part.offset;
+      const from = microseconds(run.start + part.offset);
+      const to = microseconds(run.start + part.offset + part.duration);
       const args = {
         ...(part.function !== '' && { function: part.function }),
         ...(part.bytes ? { bytes: part.bytes } : {})
@@ -101,18 +102,26 @@ export function traceOf(parts: TraceParts, trans: Trans): string {
           '%1 (in the background)',
           partWord(part.kind, trans)
         );
-        addAsync(pid, name, part.kind, from, from + part.duration, args);
+        addAsync(pid, name, part.kind, from, to, args);
         continue;
       }
       // Slices of one track lie in each other or side by side.
       const begin = Math.min(end, Math.max(before, from));
-      before = Math.min(end, Math.max(begin, from + part.duration));
+      before = Math.min(end, Math.max(begin, to));
+      if (before === begin) {
+        tooShort += 1;
+        continue;
+      }
       const name =
         part.kind === 'compute' && part.function !== ''
           ? part.function
           : partWord(part.kind, trans);
-      events.push(slice(name, part.kind, begin, before, args));
+      held.push(slice(name, part.kind, begin, before, args));
     }
+    events.push(
+      slice(run.function, 'task', start, end, argsOf(run, tooShort)),
+      ...held
+    );
   }
   if (bands.length > 0) {
     events.push(
@@ -121,7 +130,14 @@ export function traceOf(parts: TraceParts, trans: Trans): string {
     );
     for (const { tag, from, to, client } of bands) {
       const args = client === undefined ? {} : { client };
-      addAsync(SPANS_PROCESS, tag, 'span', from, to, args);
+      addAsync(
+        SPANS_PROCESS,
+        tag,
+        'span',
+        microseconds(from),
+        microseconds(to),
+        args
+      );
     }
   }
   // An event a line: a file that can be searched, and cut.
@@ -133,25 +149,34 @@ export function traceOf(parts: TraceParts, trans: Trans): string {
 const ROUNDING = 2 ** -23;
 const CLOCK_SECONDS = 1e-6;
 
-/** When each ended: no later than the next on its lane began, if that is a matter of rounding. Viewers would draw that one in it. */
-function endsOf(runs: readonly RunDetail[]): ReadonlyMap<RunDetail, number> {
-  const ends = new Map<RunDetail, number>();
+type Place = { readonly from: number; to: number };
+
+/**
+ * From when to when each ran, in whole microseconds: readers add `ts` and `dur`, and sums of fractions miss each other by a last digit, so
+ * that a slice would end within the next. One that ended when the next on its lane began, but for rounding, ends there. Each has a
+ * microsecond, or the next could be taken for its start.
+ */
+function placesOf(runs: readonly RunDetail[]): ReadonlyMap<RunDetail, Place> {
+  const places = new Map<RunDetail, Place>();
   const last = new Map<string, RunDetail>();
   for (const run of [...runs].sort((a, b) => a.start - b.start)) {
     const lane = `${run.thread} ${run.worker}`;
+    let from = microseconds(run.start);
     const before = last.get(lane);
-    const end = before === undefined ? -Infinity : ends.get(before)!;
     if (
       before !== undefined &&
-      end > run.start &&
-      end - run.start <= before.duration * ROUNDING + CLOCK_SECONDS
+      before.start + before.duration - run.start <=
+        before.duration * ROUNDING + CLOCK_SECONDS
     ) {
-      ends.set(before, run.start);
+      const place = places.get(before)!;
+      place.to = Math.max(place.from + 1, Math.min(place.to, from));
+      from = Math.max(from, place.to);
     }
-    ends.set(run, run.start + Math.max(0, run.duration));
+    const to = Math.max(from + 1, microseconds(run.start + run.duration));
+    places.set(run, { from, to });
     last.set(lane, run);
   }
-  return ends;
+  return places;
 }
 
 /** In order of time, without what is the task itself once more. */
@@ -176,8 +201,13 @@ function metadata(
   return { name, ph: 'M', pid, tid, args };
 }
 
-/** What is known of a task beside its place; seconds and bytes. */
-function argsOf(run: RunDetail): TraceEvent {
+/**
+ * What is known of a task beside its place; seconds and bytes.
+ *
+ * @param tooShort - parts that have no microsecond of their own.
+ */
+function argsOf(run: RunDetail, tooShort: number): TraceEvent {
+  const leftOut = (run.partsLeftOut ?? 0) + tooShort;
   const known: Record<string, unknown> = {
     key: run.key,
     span: run.span.join(' › '),
@@ -191,7 +221,7 @@ function argsOf(run: RunDetail): TraceEvent {
     waited_thread_s: run.waitThread,
     nbytes: run.nbytes,
     // Of short ones a row has none.
-    parts_left_out: run.partsLeftOut
+    parts_left_out: leftOut > 0 ? leftOut : undefined
   };
   return Object.fromEntries(
     Object.entries(known).filter(
@@ -200,10 +230,6 @@ function argsOf(run: RunDetail): TraceEvent {
   );
 }
 
-function nanoseconds(seconds: number): number {
-  return Math.round(seconds * 1e9);
-}
-
 function microseconds(seconds: number): number {
-  return nanoseconds(seconds) / 1000;
+  return Math.round(seconds * 1e6);
 }

@@ -59,6 +59,7 @@ function shownIn(tileOf: () => TileData | null = () => tile) {
     tileArrived: new Signal<IWatch, TileData>({} as IWatch),
     change: () => undefined,
     tile: tileOf,
+    isFresh: () => true,
     requestTiles: () => undefined,
     dispose: () => undefined
   };

@@ -2,6 +2,7 @@
 import { Notification } from '@jupyterlab/apputils';
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
+import fc from 'fast-check';
 import { act } from 'react';
 import { clusterInfo } from '../../../feed/__tests__/fake-feed';
 import type { TileData } from '../../../feed/feed-types';
@@ -13,7 +14,12 @@ import { PartKind } from '../../../records/enumerations';
 import { drawRuns } from '../../../testing/run-from-text';
 import { english } from '../../../testing/translators';
 import { waitFor } from '../../../testing/wait-for';
-import type { Filter, TasksResult, TimeRange } from '../../../wire/panel-link';
+import type {
+  Filter,
+  RunDetail,
+  TasksResult,
+  TimeRange
+} from '../../../wire/panel-link';
 import { taskStreamPanel } from '..';
 import { allTasks, MOST_TASKS, TooManyTasks } from '../all-tasks';
 import type { TaskStreamPanel } from '../panel';
@@ -54,6 +60,15 @@ const tasksOf = (
   params: Readonly<Record<string, unknown>>,
   asked: { filter?: Filter; time?: TimeRange } = {}
 ) => ask(log, 'tasks', { ...asked, params, ended: true }) as TasksResult;
+
+/** A tile's columns, of nothing. */
+function noBoxes(whole: TileData): Partial<TileData> {
+  return Object.fromEntries(
+    Object.entries(whole)
+      .filter(([, column]) => ArrayBuffer.isView(column))
+      .map(([name, column]) => [name, (column as Uint8Array).slice(0, 0)])
+  );
+}
 
 let panel: TaskStreamPanel;
 let feed: ReturnType<typeof labContext>['feed'];
@@ -235,6 +250,90 @@ describe('a picture', () => {
     expect(saved[0]!.text).toContain('function load');
   });
 
+  it('has what ended since the last one of the same detail', async () => {
+    const watch = feed.running[0]!;
+    const kept = new Map<string, TileData>();
+    const { tile: tileNow } = watch as unknown as {
+      tile(level: number, index: number): TileData;
+    };
+    let isEmpty = true;
+    const asked: string[] = [];
+    Object.assign(watch, {
+      tile: (level: number, index: number) =>
+        kept.get(`${level} ${index}`) ?? null,
+      requestTiles: (level: number, first: number, count: number) => {
+        for (let index = first; index < first + count; index += 1) {
+          asked.push(`${level} ${index}`);
+        }
+      }
+    });
+    /** What was asked for comes. */
+    const bring = async (logSeq: number) =>
+      act(async () => {
+        for (const key of asked.splice(0)) {
+          const [level, index] = key.split(' ').map(Number);
+          const whole = tileNow(level!, index!);
+          kept.set(key, {
+            ...(isEmpty ? { ...whole, ...noBoxes(whole) } : whole),
+            logSeq,
+            settled: false
+          });
+        }
+        watch.tileArrived.emit([...kept.values()][0]!);
+        await Promise.resolve();
+      });
+    await choose('Export picture as SVG');
+    await bring(1);
+    await waitFor('a file', () => saved.length > 0);
+    const boxes = ({ text }: { readonly text: string }) =>
+      new DOMParser()
+        .parseFromString(text, 'image/svg+xml')
+        .querySelectorAll('[clip-path] rect').length;
+    await choose('Export picture as SVG');
+    await waitFor('a file', () => saved.length > 1);
+
+    isEmpty = false;
+    await act(async () => {
+      watch.answer(ask(log, 'task-stream', { ended: true }), { logSeq: 2 });
+      MessageLoop.flush();
+    });
+    await choose('Export picture as SVG');
+    // One that was made before the answer.
+    await bring(1);
+    expect(saved).toHaveLength(2);
+    await bring(2);
+    await waitFor('a file', () => saved.length > 2);
+    expect(boxes(saved[1]!)).toBe(boxes(saved[0]!));
+    expect(boxes(saved[2]!)).toBeGreaterThan(boxes(saved[0]!) + 4);
+  });
+
+  it('says what it waits for, and is no error where the user gives it up', async () => {
+    jest.useFakeTimers();
+    const dismiss = jest.spyOn(Notification, 'dismiss').mockReturnValue();
+    const emit = jest.spyOn(Notification, 'emit').mockReturnValue('notice');
+    try {
+      Object.assign(feed.running[0]!, { tile: () => null });
+      await choose('Export picture as SVG');
+      await act(async () => jest.advanceTimersByTimeAsync(499));
+      expect(emit).not.toHaveBeenCalled();
+      await act(async () => jest.advanceTimersByTimeAsync(1));
+      expect(emit).toHaveBeenCalledTimes(1);
+      const [text, kind, options] = emit.mock.calls[0]!;
+      expect([text, kind, options!.progress]).toEqual([
+        'Waiting for the tasks in view…',
+        'in-progress',
+        0
+      ]);
+      options!.actions![0]!.callback(new MouseEvent('click'));
+      await act(async () => jest.advanceTimersByTimeAsync(500));
+      expect(dismiss).toHaveBeenCalledWith('notice');
+      await act(async () => jest.advanceTimersByTimeAsync(20_000));
+      expect([errors, saved]).toEqual([[], []]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   it('says so if what is shown does not come', async () => {
     jest.useFakeTimers();
     try {
@@ -261,6 +360,13 @@ type TraceEvent = {
   readonly tid: number;
   readonly args: Record<string, unknown>;
 };
+
+function slicesOf(runs: readonly RunDetail[]): TraceEvent[] {
+  const { traceEvents } = JSON.parse(
+    traceOf({ runs, bands: [], about: {} }, english)
+  ) as { traceEvents: TraceEvent[] };
+  return traceEvents.filter(({ ph }) => ph === 'X');
+}
 
 describe('a trace', () => {
   const trace = async () => {
@@ -343,29 +449,113 @@ describe('a trace', () => {
       }
     });
     const { rows } = ask(five, 'tasks', { ended: true }) as TasksResult;
-    const { traceEvents } = JSON.parse(
-      traceOf({ runs: rows, bands: [], about: {} }, english)
-    ) as { traceEvents: TraceEvent[] };
-    const [task, ...parts] = traceEvents.filter(({ ph }) => ph === 'X');
+    const [task, ...parts] = slicesOf(rows);
     expect([task!.args.parts_left_out, parts.length]).toEqual([1, 4]);
+  });
+
+  it('has slices that lie in each other or side by side, as readers add up', () => {
+    const one = runDetail(log, tasksOf({ limit: 1 }).rows[0]!.run)!;
+    const [part] = tasksOf({ limit: 500 }).rows.find(
+      ({ function: name }) => name === 'fit'
+    )!.parts;
+    /** A whole number of nanoseconds; doubles are drawn near their borders too often. */
+    const seconds = (most: number) =>
+      fc.integer({ min: 0, max: most }).map(ns => ns / 1e9);
+    const anyLength = fc.oneof(seconds(5e3), seconds(1e8), seconds(9e11));
+    fc.assert(
+      fc.property(
+        seconds(1e15),
+        fc.array(
+          fc.record({
+            gap: fc.oneof(fc.constant(0), anyLength),
+            duration: anyLength,
+            // Shares of the task; they are rounded, and together may be more.
+            parts: fc.array(fc.double({ min: 0, max: 0.3, noNaN: true }), {
+              maxLength: 4
+            })
+          }),
+          { maxLength: 12 }
+        ),
+        (begin, drawn) => {
+          let now = begin;
+          const runs = drawn.map(({ gap, duration, parts }, run) => {
+            const start = (now += gap);
+            now += duration;
+            let share = 0;
+            return {
+              ...one,
+              run,
+              start,
+              // As a log has it.
+              duration: Math.fround(duration),
+              parts: parts.map(each => {
+                const offset = Math.fround(share * duration);
+                share += each;
+                return {
+                  ...part!,
+                  offset,
+                  duration: Math.fround(each * duration)
+                };
+              })
+            };
+          });
+          const slices = slicesOf(runs);
+          const open: { readonly cat?: string; readonly end: number }[] = [];
+          for (const { cat, ts, dur } of slices.sort(
+            (a, b) => a.ts - b.ts || b.dur - a.dur
+          )) {
+            const end = ts + dur;
+            expect(end).toBeGreaterThan(ts);
+            while (open.length > 0 && open.at(-1)!.end <= ts) {
+              open.pop();
+            }
+            expect(end).toBeLessThanOrEqual(open.at(-1)?.end ?? Infinity);
+            // Parts lie in tasks, and tasks in nothing.
+            expect(open.map(around => around.cat)).toEqual(
+              cat === 'task' ? [] : ['task']
+            );
+            open.push({ cat, end });
+          }
+          const tasks = slices.filter(({ cat }) => cat === 'task');
+          expect(tasks).toHaveLength(runs.length);
+          tasks.forEach(({ ts, dur }, at) => {
+            const { start, duration } = runs[at]!;
+            const most = runs.length + duration * 1e6 * 2 ** -23;
+            expect(Math.abs(ts - start * 1e6)).toBeLessThanOrEqual(most);
+            expect(Math.abs(dur - duration * 1e6)).toBeLessThanOrEqual(most);
+          });
+        }
+      )
+    );
+  });
+
+  it('counts among the parts that a task has not those of no microsecond', () => {
+    const one = runDetail(log, tasksOf({ limit: 1 }).rows[0]!.run)!;
+    const part = { ...one.parts[0]!, held: true, kind: 'transfer' as const };
+    const slices = slicesOf([
+      {
+        ...one,
+        start: 1,
+        duration: 4,
+        parts: [
+          { ...part, offset: 0, duration: 3e-7 },
+          { ...part, offset: 1, duration: 2 }
+        ]
+      }
+    ]);
+    expect(slices.map(({ ts, dur }) => [ts, dur])).toEqual([
+      [1e6, 4e6],
+      [2e6, 2e6]
+    ]);
+    expect(slices[0]!.args.parts_left_out).toBe(1);
   });
 
   it('draws no task in the one before it for a difference of rounding', () => {
     const one = runDetail(log, tasksOf({ limit: 1 }).rows[0]!.run)!;
-    const { traceEvents } = JSON.parse(
-      traceOf(
-        {
-          runs: [
-            { ...one, run: 1, start: 1, duration: 4.000_000_3, parts: [] },
-            { ...one, run: 2, start: 5, duration: 1, parts: [] }
-          ],
-          bands: [],
-          about: {}
-        },
-        { __: (text: string) => text } as never
-      )
-    ) as { traceEvents: TraceEvent[] };
-    const [first, second] = traceEvents.filter(({ ph }) => ph === 'X');
+    const [first, second] = slicesOf([
+      { ...one, run: 1, start: 1, duration: 4.000_000_3, parts: [] },
+      { ...one, run: 2, start: 5, duration: 1, parts: [] }
+    ]);
     expect(first!.ts + first!.dur).toBe(second!.ts);
   });
 

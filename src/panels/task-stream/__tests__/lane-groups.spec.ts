@@ -111,6 +111,7 @@ describe('the model', () => {
         asked.push(rows);
         return null;
       },
+      isFresh: () => true,
       requestTiles: (_level, _first, _count, rows) => asked.push(rows),
       tileArrived: { connect: () => true, disconnect: () => true }
     });

@@ -27,6 +27,9 @@ class FakeWatch implements IWatch {
   tile(): TileData | null {
     return null;
   }
+  isFresh(): boolean {
+    return true;
+  }
   requestTiles(level: number, first: number, count: number): void {
     this.asked.push([level, first, count]);
   }
