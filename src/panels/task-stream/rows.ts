@@ -919,17 +919,31 @@ const PART_KINDS: Readonly<Record<string, PartRow['kind']>> = {
   serialize: 'serialize'
 };
 
+type Measured = NonNullable<RunDetail['measured']>[number];
+
+/** Spanwise tells it as tasks tell what they measure. */
+const isWaitForOthers = ({ label, unit }: Measured) =>
+  label === OTHER_TASKS && unit === 'seconds';
+
+/** "waited for other tasks 915 ms", amid its run; '' for most. */
+export function waitForOthersText(
+  { measured = [] }: RunDetail,
+  trans: Trans
+): string {
+  const told = measured.find(isWaitForOthers);
+  return told === undefined
+    ? ''
+    : trans.__('waited for other tasks %1', formatDuration(told.value));
+}
+
 /** What the task measured itself: "decode 1.20 s, rows 1,000"; '' for most. */
 export function measuredText(
   { measured = [] }: RunDetail,
   trans: Trans
 ): string {
   return measured
-    .map(({ label: name, unit, value }) => {
-      const label =
-        name === OTHER_TASKS
-          ? legendWord('waiting for other tasks', trans)
-          : name;
+    .filter(figure => !isWaitForOthers(figure))
+    .map(({ label, unit, value }) => {
       switch (unit) {
         case 'seconds':
           return `${label} ${formatDuration(value)}`;

@@ -23,6 +23,7 @@ import {
   partRows,
   placeText,
   threadText,
+  waitForOthersText,
   waitText
 } from './rows';
 
@@ -200,6 +201,7 @@ function RunFacts(props: {
   const held = parts.filter(part => part.held);
   const total = held.reduce((sum, part) => sum + part.seconds, 0) || 1;
   const waits = waitText(run, trans);
+  const waitsForOthers = waitForOthersText(run, trans);
   const fused = fusedWith(run);
   const measured = measuredText(run, trans);
   const duration = formatDuration(run.duration);
@@ -276,6 +278,7 @@ function RunFacts(props: {
                 duration,
                 formatDuration(run.cpu)
               )}
+          {waitsForOthers === '' ? '' : ` · ${waitsForOthers}`}
           {waits === '' ? '' : ` · ${trans.__('waited: %1', waits)}`}
         </div>
         {measured !== '' && (

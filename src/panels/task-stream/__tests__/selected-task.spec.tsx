@@ -162,6 +162,24 @@ it('tells what the task measured itself', async () => {
   expect(await text()).not.toContain('measured');
 });
 
+it('says how long it waited for other tasks, which Spanwise measured, before its own figures', async () => {
+  const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
+  const decode = { label: 'decode', unit: 'seconds', value: 1.2 };
+  const others = { label: 'other-tasks', unit: 'seconds', value: 0.915 };
+  const lines = async (measured: RunDetail['measured']) => {
+    const { page } = await shown({ ...run, measured });
+    const all = [...page.querySelectorAll('.sw-drawer-where')].map(
+      ({ textContent }) => textContent!.replaceAll('\u00a0', ' ')
+    );
+    await done!();
+    return all.slice(-2);
+  };
+  const [duration, measured] = await lines([decode, others]);
+  expect(duration).toMatch(/^duration [^·]+ · waited for other tasks 915 ms/);
+  expect(measured).toBe('it measured: decode 1.20 s');
+  expect((await lines([others])).join()).not.toContain('it measured');
+});
+
 describe('a task that failed', () => {
   const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
   const shownWith = async (error: string) => {
