@@ -11,6 +11,8 @@ import * as React from 'react';
 type ToolButtonProps = {
   /** The accessible name, and the tooltip of a button that shows only its icon. */
   readonly label: string;
+  /** In place of the label as the tooltip: of a button whose next click does another thing. */
+  readonly tooltip?: string;
   readonly icon?: LabIcon;
   /** Shown beside the icon. */
   readonly text?: string;
@@ -44,7 +46,9 @@ export function ToolButton(props: ToolButtonProps): JSX.Element {
       aria-disabled={disabledBecause !== undefined || undefined}
       aria-keyshortcuts={props.shortcut}
       title={
-        disabledBecause ? `${label}: ${disabledBecause}` : label + shortcut
+        disabledBecause
+          ? `${label}: ${disabledBecause}`
+          : (props.tooltip ?? label) + shortcut
       }
       onClick={event => {
         if (disabledBecause === undefined) {

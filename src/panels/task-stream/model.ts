@@ -45,6 +45,10 @@ type Followed = 'newest' | 'whole' | 'width';
 const GROW_STEP = 1.12;
 /** A view of so much of what could be followed shows all of it. */
 const NEARLY_ALL = 0.98;
+/** Room on both sides of a selection that is fitted, as a share of it. */
+const SELECTION_ROOM = 0.04;
+/** Borders that differ by less of the view show the same. */
+const NEARLY_SAME = 0.01;
 /** Levels above the wanted one that are fetched too: an eighth of the detail, to stand in while panning. */
 const STAND_IN_LEVELS = 3;
 const TELL_MS = 500;
@@ -69,6 +73,11 @@ export class TaskStreamModel extends Disposing {
   /** Where the newest work begins under the filter, as told. */
   private _newestFrom = -Infinity;
   private _filter: Filter = {};
+  /** The view that *Fit* has made of the selection, while the filter is the same, and whether it followed before. */
+  private _fitted: {
+    readonly view: Viewport;
+    readonly followed: boolean;
+  } | null = null;
   /** Up to where the whole run is shown, and its newest work. */
   private _grown = 0;
   private _grownNewest = 0;
@@ -141,9 +150,11 @@ export class TaskStreamModel extends Disposing {
    */
   private _setNewestFrom(result: TaskStreamResult, filter: Filter): void {
     const { newestFrom = -Infinity, to } = result;
-    const isKept =
-      JSON.stringify(filter) === JSON.stringify(this._filter) &&
-      this._newestFrom < to;
+    const isSame = JSON.stringify(filter) === JSON.stringify(this._filter);
+    const isKept = isSame && this._newestFrom < to;
+    if (!isSame) {
+      this._fitted = null;
+    }
     this._newestFrom = isKept
       ? Math.max(this._newestFrom, newestFrom)
       : newestFrom;
@@ -460,6 +471,14 @@ export class TaskStreamModel extends Disposing {
     return { from: Math.max(from, this._newestFrom), to };
   }
 
+  /** The run up to the selection's newest work: what ran after it is not drawn. */
+  private get _selectedExtent(): Extent {
+    const { from, to } = this.extent;
+    const isGrowing = (this._result?.running.length ?? 0) > 0;
+    const end = isGrowing ? to : Math.min(to, this.selected?.to ?? to);
+    return { from: Math.min(from, end), to: end };
+  }
+
   /** History is shown whole; of what goes on, the newest. */
   private get _atOpening(): Followed {
     return this._result?.live === false ? 'whole' : 'newest';
@@ -495,8 +514,38 @@ export class TaskStreamModel extends Disposing {
     this.zoomAt(this._isFollowing ? this.extent.to : middle, factor);
   }
 
-  /** The whole run; goes on following if it did. */
+  /** What *Fit* shows next: the selection, unless it is in view as fitted. */
+  get fitsNext(): 'selection' | 'run' {
+    const { selected } = this;
+    return selected === null ||
+      this._view === this._fitted?.view ||
+      isNearly(this._view, this._fittedTo(selected))
+      ? 'run'
+      : 'selection';
+  }
+
+  /** The selection, then the whole run. */
   fit(): void {
+    const { selected } = this;
+    if (selected === null || this.fitsNext === 'run') {
+      this.fitWhole();
+      return;
+    }
+    const followed = this._isFollowing;
+    const view = this._fittedTo(selected);
+    this._fitted = { view, followed };
+    this._setView(view);
+  }
+
+  private _fittedTo(selected: Extent): Viewport {
+    return clamped(around(selected, SELECTION_ROOM), this.extent);
+  }
+
+  /** The whole run; goes on following if it did, also before the selection was fitted. */
+  fitWhole(): void {
+    if (this._view === this._fitted?.view) {
+      this._isFollowing = this._fitted.followed;
+    }
     // Where the newest work is all that there is, nothing else was chosen: after a pause it will be the newest again.
     if (this._newestExtent.from > this.extent.from) {
       this._followed = 'whole';
@@ -633,6 +682,7 @@ export class TaskStreamModel extends Disposing {
     this._beside.forget();
     this.openGroup(null);
     this._newestFrom = this._result?.newestFrom ?? -Infinity;
+    this._fitted = null;
     this.reset();
   }
 
@@ -651,12 +701,13 @@ export class TaskStreamModel extends Disposing {
 
   private _setView(view: Viewport): void {
     const wasFollowing = this._isFollowing;
+    const fittedNext = this.fitsNext;
     this._view = view;
     this._isFollowing = false;
     this._followed = 'width';
     this._moved.emit();
-    // "paused at …" is text: React shows it, at the end of a burst of moves.
-    if (wasFollowing) {
+    // "paused at …" and what *Fit* shows next are text: React shows it, at the end of a burst of moves.
+    if (wasFollowing || this.fitsNext !== fittedNext) {
       this._changed.emit();
     }
   }
@@ -670,7 +721,7 @@ export class TaskStreamModel extends Disposing {
         ? this._newest
         : this._followed === 'whole'
           ? this.whole
-          : followed(this._view, this.extent);
+          : followed(this._view, this._selectedExtent);
   }
 
   private _grow(): void {
@@ -692,6 +743,13 @@ export class TaskStreamModel extends Disposing {
   private _onTile(): void {
     this._moved.emit();
   }
+}
+
+function isNearly(one: Viewport, other: Viewport): boolean {
+  const far = (other.to - other.from) * NEARLY_SAME;
+  return (
+    Math.abs(one.from - other.from) < far && Math.abs(one.to - other.to) < far
+  );
 }
 
 function grownFrom(from: number, grown: number): Viewport {

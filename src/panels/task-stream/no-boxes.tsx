@@ -58,14 +58,14 @@ export function NoBoxes(props: {
         <button
           type="button"
           className={`sw-button${selected === null ? ' sw-button-primary' : ''}`}
-          onClick={() => model.fit()}
+          onClick={() => model.fitWhole()}
         >
           {trans.__('Show the whole run')}
         </button>
         <button
           type="button"
           className="sw-button"
-          onClick={() => model.reset()}
+          onClick={() => model.setFollowing(true)}
         >
           {trans.__('Follow')}
         </button>

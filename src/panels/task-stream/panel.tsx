@@ -167,6 +167,11 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         />
         <ToolButton
           label={trans.__('Fit')}
+          tooltip={
+            model.fitsNext === 'selection'
+              ? trans.__('Fit the selection')
+              : trans.__('Fit the whole run')
+          }
           icon={fitIcon}
           shortcut="0"
           onClick={() => this._change(() => model.fit())}

@@ -49,14 +49,19 @@ function steady(from: number, width: number, extent: Extent): Viewport {
   return { from: begin, to: begin + Math.round(width / step) * step };
 }
 
-/** The following view: the newest `to - from` seconds, or all while the run is shorter. */
+/**
+ * The following view: the newest `to - from` seconds, or all while the run is shorter. The room right of it is a share of the view, as in
+ * `fit`: a share of the run would be wider than the view of who has zoomed in, which then has nothing in it.
+ */
 export function followed(view: Viewport, extent: Extent): Viewport {
   const width = view.to - view.from;
   const whole = fit(extent);
-  if (whole.to - whole.from <= width) {
+  const wholeWidth = whole.to - whole.from;
+  if (wholeWidth <= width) {
     return whole;
   }
-  return steady(whole.to - width, width, extent);
+  const room = ((whole.to - extent.to) / wholeWidth) * width;
+  return steady(extent.to + room - width, width, extent);
 }
 
 export function panned(

@@ -161,7 +161,7 @@ export function WholeRun(props: {
         onPointerCancel={() => {
           drag.current = null;
         }}
-        onDoubleClick={() => model.fit()}
+        onDoubleClick={() => model.fitWhole()}
       >
         <canvas ref={canvas} aria-hidden="true" />
         <div

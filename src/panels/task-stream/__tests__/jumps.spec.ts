@@ -91,6 +91,28 @@ it('takes the focus from nothing outside the panel', async () => {
   elsewhere.remove();
 });
 
+it('*Fit* says what it shows next', async () => {
+  const fit = () => inPanel('[aria-label="Fit"]');
+  const answer = (hidden: number) =>
+    act(async () => {
+      panel.model.setResult(
+        { ...ask(log, 'task-stream', { ended: true }), hidden },
+        hidden > 0 ? { functions: [run.function] } : {}
+      );
+      panel.model.setView({ from: 3, to: 4 });
+      MessageLoop.flush();
+    });
+  await answer(0);
+  expect(fit().title).toBe('Fit the whole run (0)');
+  await answer(9);
+  expect(fit().title).toBe('Fit the selection (0)');
+  await act(async () => {
+    fit().click();
+    MessageLoop.flush();
+  });
+  expect(fit().title).toBe('Fit the whole run (0)');
+});
+
 it('*Zoom to this task* shows little else, also after a jump', async () => {
   const shareInView = () => {
     const { from, to } = panel.model.view;

@@ -1,4 +1,5 @@
 import { Signal } from '@lumino/signaling';
+import fc from 'fast-check';
 
 import { ask } from '../../../observer/__tests__/ask';
 import type { IWatch, TileData } from '../../../feed/feed-types';
@@ -89,6 +90,50 @@ describe('following', () => {
     expect(model.view.to).toBeGreaterThan(result.to);
     model.reset();
     expect(model.view.to - model.view.from).toBeGreaterThan(29);
+  });
+
+  it('has the newest work in view, however close and long the run', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 30 }),
+        fc.double({ min: 0, max: 1e5, noNaN: true }),
+        (zooms, pause) => {
+          const { model } = modelWith();
+          for (let zoom = 0; zoom < zooms; zoom += 1) {
+            model.zoom(1.6);
+          }
+          model.setFollowing(true);
+          const end = result.to + pause;
+          const answer = { ...result, to: end, now: end, running: [] };
+          model.setResult({ ...answer, newestFrom: end - 0.5 });
+          const { from, to } = model.view;
+          expect(to).toBeGreaterThan(end);
+          // Room at the right, as in the whole run, and the rest is work.
+          expect(to - end).toBeLessThan((to - from) * 0.2);
+          expect(from).toBeLessThan(end);
+        }
+      )
+    );
+  });
+
+  it('ends under a filter at the newest task that the filter leaves', () => {
+    const { model } = modelWith();
+    model.setView({ from: 5, to: 9 });
+    model.setFollowing(true);
+    const filter = { functions: ['inc'] };
+    const answer = { ...result, hidden: 9, running: [] };
+    const selected = { from: 2, to: 12 };
+    model.setResult({ ...answer, selected }, filter);
+    expect(model.view.to).toBeGreaterThan(12);
+    expect(model.view.to).toBeLessThan(12.5);
+    expect(model.view.to - model.view.from).toBeCloseTo(4, 9);
+    // (an observer of before does not tell it)
+    model.setResult({ ...answer, selected: undefined }, filter);
+    expect(model.view.to).toBeGreaterThan(result.to);
+    // While one of its tasks runs, the newest is now.
+    model.setResult({ ...result, hidden: 9, selected }, filter);
+    expect(model.isLive && result.running.length).toBeGreaterThan(0);
+    expect(model.view.to).toBeGreaterThan(result.to);
   });
 
   describe('after a long pause', () => {
@@ -199,6 +244,77 @@ describe('following', () => {
     model.setResult(ended);
     expect(model.view.to).toBeLessThan(result.to * 1.05);
     expect(model.now).toBe(ended.now);
+  });
+});
+
+describe('Fit', () => {
+  const filter = { functions: ['inc'] };
+  const filtered = { ...result, hidden: 9, selected: { from: 10, to: 10.6 } };
+  const widthOf = ({ view }: TaskStreamModel) => view.to - view.from;
+
+  it('shows the selection with a small margin, then the whole run', () => {
+    const { model } = modelWith();
+    expect(model.fitsNext).toBe('run');
+    const before = model.view;
+    model.setResult(filtered, filter);
+    // The view does not jump by itself.
+    expect(model.view).toEqual(before);
+    expect(model.fitsNext).toBe('selection');
+    model.fit();
+    expect(model.view.from).toBeLessThan(10);
+    expect(model.view.to).toBeGreaterThan(10.6);
+    expect(widthOf(model)).toBeLessThan(0.7);
+    expect(model.isFollowing).toBe(false);
+    expect(model.fitsNext).toBe('run');
+    // More of the selection has come: pressed again it is the whole run all the same, and goes on following.
+    const selected = { from: 10, to: 14 };
+    model.setResult({ ...filtered, selected }, { ...filter });
+    model.fit();
+    expect(model.view).toEqual(model.whole);
+    expect(model.isFollowing).toBe(true);
+    expect(model.fitsNext).toBe('selection');
+    model.setFollowing(false);
+    model.fit();
+    model.fit();
+    expect(model.view).toEqual(model.whole);
+    expect(model.isFollowing).toBe(false);
+  });
+
+  it('shows the selection again where the view, or the filter, is another', () => {
+    const { model } = modelWith();
+    let changes = 0;
+    model.changed.connect(() => changes++);
+    model.setResult(filtered, filter);
+    model.fit();
+    changes = 0;
+    model.pan(0.3);
+    // (the tooltip says so)
+    expect([model.fitsNext, changes]).toEqual(['selection', 1]);
+    model.pan(0.01);
+    expect(changes).toBe(1);
+    model.fit();
+    const other = { ...filtered, selected: { from: 20, to: 21 } };
+    const { view } = model;
+    model.setResult(other, { functions: ['dec'] });
+    expect(model.view).toBe(view);
+    expect(model.fitsNext).toBe('selection');
+    model.fit();
+    expect(model.view.from).toBeCloseTo(20, 0);
+    // As fitted, also after the page was loaded again.
+    const again = new TaskStreamModel(
+      JSON.parse(JSON.stringify(model.savedState()))
+    );
+    again.setResult(other, { functions: ['dec'] });
+    expect(again.fitsNext).toBe('run');
+  });
+
+  it('shows the whole run of an observer that does not tell what is selected', () => {
+    const { model } = modelWith();
+    model.setResult({ ...filtered, selected: undefined }, filter);
+    model.zoomAt(10, 4);
+    expect(model.fitsNext).toBe('run');
+    model.fit();
+    expect(model.view).toEqual(model.whole);
   });
 });
 

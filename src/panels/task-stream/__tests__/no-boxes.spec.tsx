@@ -65,6 +65,20 @@ describe('where nothing ran in view', () => {
     buttons[0]!.click();
     expect(model.view.from).toBeCloseTo(1.25, 6);
     expect(model.view.to).toBeCloseTo(5.75, 6);
+    buttons[1]!.click();
+    expect(model.view).toEqual(model.whole);
+  });
+
+  it('its *Follow* does what that of the toolbar does', () => {
+    const { model, buttons } = shown({});
+    model.setView({ from: 8, to: 9.5 });
+    buttons[1]!.click();
+    const { view } = model;
+    expect(model.isFollowing).toBe(true);
+    expect(view.to - view.from).toBeCloseTo(1.5, 6);
+    model.setView({ from: 8, to: 9.5 });
+    model.setFollowing(true);
+    expect(model.view).toEqual(view);
   });
 
   it('it is the whole run if nothing is filtered, or no task is left', () => {
