@@ -81,6 +81,29 @@ export function passesOf<T extends SpanRow>(rows: readonly T[]): Passes<T> {
   };
 }
 
+/** By so much a task may seem to end after who waited for it: clocks of processes may differ, off Linux. */
+const CLOCK_SLACK_SECONDS = 0.01;
+
+/**
+ * How long one pass took. Null: it has not ended; or tasks of it ran later. Those may be of another cell that computes what was written in this
+ * one, an hour after it, so that nothing can be said but how long its tasks held threads.
+ *
+ * @param rows - its own; none: it is not told apart.
+ */
+export function tookSeconds(rows: readonly SpanRow[]): number | null {
+  const hasEnded = rows.every(
+    ({ closed, running }) => closed !== null && running === 0
+  );
+  if (rows.length === 0 || !hasEnded) {
+    return null;
+  }
+  const closed = Math.max(...rows.map(row => row.closed!));
+  const lastStop = Math.max(...rows.map(row => row.lastStop ?? 0));
+  return lastStop > closed + CLOCK_SLACK_SECONDS
+    ? null
+    : closed - Math.min(...rows.map(({ opened }) => opened));
+}
+
 /**
  * "[7] · 14:03:12", "2 of 3 · 14:03:12", "14:03:12".
  *

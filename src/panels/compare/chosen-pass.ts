@@ -12,7 +12,8 @@ import type {
   Filter,
   SpanPath,
   SpanRow,
-  SpansResult
+  SpansResult,
+  SpanTerm
 } from '../../wire/panel-link';
 
 /** A pass as it can be chosen, and named when its run tells of it no more. */
@@ -28,7 +29,10 @@ export type ChosenPass = PassName & {
 type PassGroup = {
   readonly isCell: boolean;
   /** The newest first. */
-  readonly passes: readonly (ChosenPass & { readonly hasRun: boolean })[];
+  readonly passes: readonly (ChosenPass & {
+    /** Or asked for results that were there. */
+    readonly hasRun: boolean;
+  })[];
 };
 
 /** Passes to choose from: of each cell or span, and in all. */
@@ -80,7 +84,11 @@ function groupsIn(cluster: string, spans: SpansResult): readonly PassGroup[] {
       execution: pass.execution,
       place: pass.place,
       hasRun: pass.rows.some(
-        row => row.executions > 0 || row.tasks > 0 || row.running > 0
+        row =>
+          row.executions > 0 ||
+          row.tasks > 0 ||
+          row.running > 0 ||
+          (row.reused ?? 0) > 0
       )
     }))
   }));
@@ -176,6 +184,24 @@ export function withinPass(filter: Filter, pass: ChosenPass | null): Filter {
   const { id, path } = pass;
   const all = [...(filter.spans?.all ?? []), { path, id }];
   return { ...filter, spans: { ...filter.spans, all } };
+}
+
+/** The filter without the passes that it names. */
+export function withoutPasses(filter: Filter): Filter {
+  const { spans, ...rest } = filter;
+  const left = Object.fromEntries(
+    (['any', 'all', 'not'] as const)
+      .map(
+        match =>
+          [match, spans?.[match]?.filter(term => !isPass(term)) ?? []] as const
+      )
+      .filter(([, terms]) => terms.length > 0)
+  );
+  return Object.keys(left).length > 0 ? { spans: left, ...rest } : rest;
+}
+
+function isPass(term: SpanTerm): boolean {
+  return 'path' in term && term.id !== undefined;
 }
 
 /** Whether an answer to this filter is of the pass, or, with null, of no one. */

@@ -11,12 +11,14 @@ import type {
   Filter,
   FineMetricsResult,
   Snapshot,
+  SpanRow,
   ViewName
 } from '../../wire/panel-link';
 import { formatClock, type TableData } from '../format';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
 import type { PanelState } from '../state-view';
+import { tookSeconds } from '../passes';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
 import {
   type ChosenPass,
@@ -29,7 +31,8 @@ import {
   renewed,
   rowsOfPass,
   shortName,
-  withinPass
+  withinPass,
+  withoutPasses
 } from './chosen-pass';
 import {
   commonFilter,
@@ -168,8 +171,13 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   protected override honoured(snapshot: Snapshot): Snapshot['honoured'] {
     const { filter, time } = this.context.selection;
     const asked = commonFilter(filter);
+    const { own: ownPass, other: otherPass } = this._pass;
+    const areTwoPasses = ownPass !== null && otherPass !== null;
+    // (each side is narrowed to its own)
+    const without = areTwoPasses ? withoutPasses(filter) : filter;
     const isShared =
-      time === 'all' && JSON.stringify(asked) === JSON.stringify(filter);
+      time === 'all' && JSON.stringify(asked) === JSON.stringify(without);
+    const namesPass = JSON.stringify(without) !== JSON.stringify(filter);
     const own = snapshot.honoured;
     const other = this._otherWatch?.honoured('fine-metrics') ?? null;
     const [ownName, otherName] = this._ordered(this._sides()).map(
@@ -180,14 +188,29 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         ? honoured
         : { ...honoured, why: this.trans.__('%1: %2', name, honoured.why) };
     return leastExact([
+      ...(namesPass
+        ? [
+            {
+              how: 'exact' as const,
+              why: this.trans.__(
+                '%1 and %2 are compared, each alone, whichever pass the filter has.',
+                ...this._ordered(this._names())
+              )
+            }
+          ]
+        : []),
       ...(isShared
         ? []
         : [
             {
               how: 'approximate' as const,
-              why: this.trans.__(
-                'Both runs are filtered by functions and by the tags of spans. Paths, passes, workers and times are of one run, so they are left out.'
-              )
+              why: areTwoPasses
+                ? this.trans.__(
+                    'Both passes are filtered by functions and by the tags of spans. Paths, workers and times are left out.'
+                  )
+                : this.trans.__(
+                    'Both runs are filtered by functions and by the tags of spans. Paths, passes, workers and times are of one run, so they are left out.'
+                  )
             }
           ]),
       ...this._ordered([
@@ -435,10 +458,10 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       pass:
         pass === null
           ? null
-          : {
-              rows: rowsOfPass(watch?.result('spans') ?? null, pass),
-              isOver: run?.state === 'ended'
-            }
+          : passSide(
+              rowsOfPass(watch?.result('spans') ?? null, pass),
+              run?.state === 'ended'
+            )
     });
     return this._ordered([
       side(
@@ -732,6 +755,10 @@ function RunSelect(props: {
       }}
     />
   );
+}
+
+function passSide(rows: readonly SpanRow[], isOver: boolean): Side['pass'] {
+  return { rows, took: tookSeconds(rows), isOver };
 }
 
 function readPasses(value: JSONValue | undefined): PassPair | null {

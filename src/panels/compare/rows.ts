@@ -43,6 +43,8 @@ export type Side = {
 type PassSide = {
   /** The pass's own; none: it is not told apart. */
   readonly rows: readonly SpanRow[];
+  /** Seconds; null: not known. */
+  readonly took: number | null;
   /** Nothing more will be told of the run. */
   readonly isOver: boolean;
 };
@@ -268,23 +270,8 @@ function scopeOf(sides: Sides, isFiltered: boolean): Scope {
       : 'runs';
 }
 
-/** By so much a task may seem to end after who waited for it: clocks of processes may differ, off Linux. */
-const CLOCK_SLACK_SECONDS = 0.01;
-
-/**
- * Null: it has not ended, or is not told apart; or tasks of it ran later. Those may be of another cell that computes what was written in this one, an
- * hour after it, so that nothing can be said but how long its tasks held threads.
- */
 function tookOf({ pass }: Side): number | null {
-  const rows = pass?.rows ?? [];
-  if (rows.length === 0 || isGoingOn(rows)) {
-    return null;
-  }
-  const closed = Math.max(...rows.map(row => row.closed!));
-  const lastStop = Math.max(...rows.map(row => row.lastStop ?? 0));
-  return lastStop > closed + CLOCK_SLACK_SECONDS
-    ? null
-    : closed - Math.min(...rows.map(({ opened }) => opened));
+  return pass?.took ?? null;
 }
 
 function tasksOf({ spans, pass }: Side): number | null {
@@ -651,9 +638,7 @@ export function headline(
     return '';
   }
   const said = [...faultTexts, ...reusedTexts(sides, trans)].join(', ');
-  if (
-    sides.some((_side, i) => isUndone(sides, faults, i as 0 | 1, isOfSelection))
-  ) {
+  if (sides.some((_side, i) => isUndone(sides, faults, i as 0 | 1, scope))) {
     return bothText(lengths, said, trans);
   }
   const verdict = haveNothingInCommon(sides)
@@ -694,19 +679,25 @@ function lengthsOf(sides: Sides, scope: Scope, trans: Trans): Lengths | null {
     : null;
 }
 
-/** Whether a run lacks some of the work: it says so itself, or something came to nothing in it and the other one has done more. */
+/**
+ * Whether a run lacks some of the work: it says so itself, or something came to nothing in it, and in the other one, too, or that has done more.
+ * Of two passes one that failed is enough: who runs a cell again has mended it.
+ */
 function isUndone(
   sides: Sides,
   faults: readonly [Faults, Faults],
   i: 0 | 1,
-  isFiltered: boolean
+  scope: Scope
 ): boolean {
+  const other = i === 0 ? 1 : 0;
   return (
     faults[i].isUndone ||
-    (!isFiltered &&
+    (scope !== 'selection' &&
       faults[i].texts.length > 0 &&
       !haveNothingInCommon(sides) &&
-      goodRuns(sides[i]) < goodRuns(sides[i === 0 ? 1 : 0]))
+      ((scope === 'passes' && failedRuns(sides[i]) > 0) ||
+        faults[other].texts.length > 0 ||
+        goodRuns(sides[i]) < goodRuns(sides[other])))
   );
 }
 
@@ -775,6 +766,10 @@ function goodRuns(side: Side): number {
   return (tasksOf(side) ?? 0) - failedRuns(side);
 }
 
+function isGoingOn(rows: readonly SpanRow[]): boolean {
+  return rows.some(({ closed, running }) => closed === null || running > 0);
+}
+
 function failedRuns({ spans, pass }: Side): number {
   return (
     pass?.rows ?? (spans?.rows ?? []).filter(({ parent }) => parent === null)
@@ -783,9 +778,7 @@ function failedRuns({ spans, pass }: Side): number {
 
 /** Why a pass may have had less to do than the other: what it asked for was there. */
 function reusedTexts(sides: Sides, trans: Trans): readonly string[] {
-  const counts = each(sides, ({ pass }) =>
-    (pass?.rows ?? []).reduce((sum, { reused }) => sum + (reused ?? 0), 0)
-  );
+  const counts = each(sides, reusedOf);
   const names = columnNames(sides, trans);
   return counts[0] === counts[1]
     ? []
@@ -800,6 +793,10 @@ function reusedTexts(sides: Sides, trans: Trans): readonly string[] {
               names[i]!
             )
       );
+}
+
+function reusedOf({ pass }: Side): number {
+  return (pass?.rows ?? []).reduce((sum, row) => sum + (row.reused ?? 0), 0);
 }
 
 /** Why nobody has told yet how long a pass took; null: it has ended. */
@@ -832,10 +829,6 @@ function whyNoLength(pass: PassSide, name: string, trans: Trans): string {
     case null:
       return '';
   }
-}
-
-function isGoingOn(rows: readonly SpanRow[]): boolean {
-  return rows.some(({ closed, running }) => closed === null || running > 0);
 }
 
 /** What came to nothing in a run, "2 of 4 task runs of survey failed", and whether that leaves it undone, whatever the other one did. */
@@ -872,7 +865,9 @@ function faultsOf(
   // (what was cancelled before it began is told of, and held no thread)
   const text =
     (tasksOf(side) ?? 0) === 0
-      ? trans.__('no task of %1 has ended', name)
+      ? reusedOf(side) > 0
+        ? trans.__('nothing ran in %1', name)
+        : trans.__('no task of %1 has ended', name)
       : trans.__('no task of %1 has held a thread', name);
   return { isUndone: true, texts: texts.length > 0 ? texts : [text] };
 }
@@ -952,6 +947,19 @@ export function changeText(values: Pair): string {
   const difference = differenceOf(values);
   return difference === null ? '' : formatChange(difference, values[0] ?? 0);
 }
+
+/** Whether what differs is less than what is printed, or than clocks tell apart. */
+export function areSame([first, second]: Pair, unit: Unit): boolean {
+  if (first === null || second === null) {
+    return false;
+  }
+  return unit === 'count'
+    ? first === second
+    : formatOf(first, unit) === formatOf(second, unit) ||
+        (unit === 'seconds' && Math.abs(second - first) < TOLD_APART_SECONDS);
+}
+
+const TOLD_APART_SECONDS = 1e-6;
 
 export function unitOf(figure: Figure): Unit {
   return figure === 'tasks' ? 'count' : 'seconds';

@@ -3,6 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { Loading } from '../loading';
 import {
+  areSame,
   type By,
   byWord,
   changeText,
@@ -98,7 +99,7 @@ function Figures(props: CompareViewProps): JSX.Element {
                     : formatOf(value, row.unit)}
                 </td>
               ))}
-              <Difference values={row.values} unit={row.unit} />
+              <Difference values={row.values} unit={row.unit} trans={trans} />
             </tr>
           ))}
         </tbody>
@@ -133,8 +134,19 @@ function DifferenceHeads(props: {
 function Difference(props: {
   readonly values: Pair;
   readonly unit: Unit;
+  readonly trans: TranslationBundle;
 }): JSX.Element {
-  const { values, unit } = props;
+  const { values, unit, trans } = props;
+  if (areSame(values, unit)) {
+    return (
+      <>
+        <td className="sw-table-number sw-Compare-difference sw-Compare-same">
+          {trans.__('same')}
+        </td>
+        <td className="sw-Compare-change" />
+      </>
+    );
+  }
   return (
     <>
       <td className="sw-table-number sw-Compare-difference">
@@ -170,10 +182,9 @@ function ByName(props: CompareViewProps): JSX.Element {
   const { sides, by, figure, isFiltered, trans } = props;
   const all = namedRows(sides, by, figure);
   const { rows, more } = shownRows(all);
-  const longest = rows.reduce(
-    (most, { difference }) => Math.max(most, Math.abs(difference ?? 0)),
-    0
-  );
+  const sizeOf = ({ values, difference }: NamedRow) =>
+    areSame(values, unitOf(figure)) ? 0 : Math.abs(difference ?? 0);
+  const longest = rows.reduce((most, row) => Math.max(most, sizeOf(row)), 0);
   const names = columnNames(sides, trans);
   const title = trans.__(
     '%1, by %2',
@@ -224,11 +235,18 @@ function ByName(props: CompareViewProps): JSX.Element {
               ))}
               <td className="sw-Compare-bar">
                 {row.only === null && (
-                  <DifferenceBar row={row} longest={longest} />
+                  <DifferenceBar
+                    isLess={(row.difference ?? 0) < 0}
+                    share={longest === 0 ? 0 : (50 * sizeOf(row)) / longest}
+                  />
                 )}
               </td>
               {row.only === null ? (
-                <Difference values={row.values} unit={unitOf(figure)} />
+                <Difference
+                  values={row.values}
+                  unit={unitOf(figure)}
+                  trans={trans}
+                />
               ) : (
                 <OnlyIn name={names[row.only]!} trans={trans} />
               )}
@@ -251,15 +269,11 @@ function ByName(props: CompareViewProps): JSX.Element {
 
 /** To the left of the middle what took less, plain; to the right what took more, hatched. */
 function DifferenceBar(props: {
-  readonly row: NamedRow;
-  readonly longest: number;
+  readonly isLess: boolean;
+  /** Of the track, in percent. */
+  readonly share: number;
 }): JSX.Element {
-  const { difference } = props.row;
-  const share =
-    difference === null || props.longest === 0
-      ? 0
-      : (50 * Math.abs(difference)) / props.longest;
-  const isLess = (difference ?? 0) < 0;
+  const { isLess, share } = props;
   return (
     <span className="sw-Compare-track" aria-hidden="true">
       <span

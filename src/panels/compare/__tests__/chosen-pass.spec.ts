@@ -106,6 +106,12 @@ describe('passes that are proposed', () => {
       ...(i === 0 && cell(1, 'a'))
     }));
     expect(proposedPasses('k', { ...loop, rows: inCell })).toBeNull();
+    // What it asked for was there: that is what its user has to hear.
+    const there = rows.map((row, i) => (i === 4 ? { ...row, reused: 9 } : row));
+    expect(names(proposedPasses('k', { ...loop, rows: there }))).toEqual([
+      'train (2 of 3)',
+      'train (3 of 3)'
+    ]);
     expect(proposedPasses('k', null)).toBeNull();
   });
 

@@ -8,7 +8,7 @@ import { createRoot } from 'react-dom/client';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawRuns } from '../../../testing/run-from-text';
 import { METRICS_PARAMS } from '../model';
-import type { Side } from '../rows';
+import { areSame, type Side } from '../rows';
 import { CompareView } from '../view';
 
 const STYLES = path.resolve(__dirname, '../../../../style');
@@ -97,4 +97,58 @@ it('keeps the difference in view', () => {
     }
   }
   flushSync(() => root.unmount());
+});
+
+it('shows no difference where nobody could tell the two apart', () => {
+  const host = document.createElement('div');
+  const root = createRoot(host);
+  const [first, second] = [side('one', '0/0 aaab'), side('two', '0/0 aaab')];
+  const metrics = second.metrics!;
+  const byFunction = metrics.byFunction.map(row => ({
+    ...row,
+    total: row.total + (row.function === 'a' ? 3e-7 : 0.5)
+  }));
+  flushSync(() =>
+    root.render(
+      <CompareView
+        sides={[first, { ...second, metrics: { ...metrics, byFunction } }]}
+        by="function"
+        figure="thread"
+        isFiltered={false}
+        failure={null}
+        controls={null}
+        trans={nullTranslator.load('spanwise')}
+      />
+    )
+  );
+  const shown = (name: string) => {
+    const row = [...host.querySelectorAll('tbody tr')].find(
+      ({ firstElementChild }) => firstElementChild?.textContent === name
+    )!;
+    const [difference, change] = [...row.children].slice(-2);
+    return [
+      difference!.textContent?.replaceAll('\u00a0', ' '),
+      difference!.classList.contains('sw-Compare-same'),
+      change!.textContent?.replaceAll('\u00a0', ' '),
+      row.querySelector<HTMLElement>('.sw-fill')?.style.width
+    ];
+  };
+  expect(shown('Executions')).toEqual(['same', true, '', undefined]);
+  expect(shown('Disk, waited for')).toEqual(['same', true, '', undefined]);
+  expect(shown('a')).toEqual(['same', true, '', '0%']);
+  expect(shown('b')).toEqual(['+500 ms', false, '+50 %', '50%']);
+  flushSync(() => root.unmount());
+});
+
+it('tells apart what is printed as different, by a microsecond at least, and whole numbers always', () => {
+  expect(areSame([0, 0], 'seconds')).toBe(true);
+  expect(areSame([1.2e-6, 1.9e-6], 'seconds')).toBe(true);
+  expect(areSame([0, 3e-7], 'seconds')).toBe(true);
+  expect(areSame([1.2e-6, 2.3e-6], 'seconds')).toBe(false);
+  expect(areSame([1.231, 1.2312], 'seconds')).toBe(true);
+  expect(areSame([1.23, 1.24], 'seconds')).toBe(false);
+  expect(areSame([2 ** 30, 2 ** 30 + 9], 'bytes')).toBe(true);
+  expect(areSame([1_250_000, 1_250_001], 'count')).toBe(false);
+  expect(areSame([7, 7], 'count')).toBe(true);
+  expect(areSame([null, 0], 'seconds')).toBe(false);
 });

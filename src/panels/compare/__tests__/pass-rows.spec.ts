@@ -7,6 +7,7 @@ import type { TableName } from '../../../records/tables';
 import { type Row, rowsToBlock } from '../../../testing/rows-to-block';
 import { english } from '../../../testing/translators';
 import type { Filter } from '../../../wire/panel-link';
+import { tookSeconds } from '../../passes';
 import {
   type ChosenPass,
   passesToChoose,
@@ -33,6 +34,8 @@ const NAMES = ['a.ipynb', '# fit', 'train', 'f', 'g', 'seconds'];
 const name = (text: string) => NAMES.indexOf(text) + 1;
 
 type Over = {
+  /** The last task of the first pass. */
+  readonly lastOfFirst?: Row;
   /** The last task of the second pass. */
   readonly last?: Row;
   /** Null: it is open. */
@@ -45,6 +48,7 @@ type Over = {
  *     [3]  0 ├ f: 1–4 (train) · g: 4–5 ┤ 5           [7]  10 ├ f: 10.5–12.5 (train) · g: 12.5–13.5 ┤ 13.5
  */
 function notebook({
+  lastOfFirst = {},
   last = {},
   closed = 13.5,
   reused = 0,
@@ -91,7 +95,14 @@ function notebook({
   ]);
   const runs = [
     { of: '3 f', span: 4, function: name('f'), start: 1, duration: 3 },
-    { of: '3 g', span: 2, function: name('g'), start: 4, duration: 1 },
+    {
+      of: '3 g',
+      span: 2,
+      function: name('g'),
+      start: 4,
+      duration: 1,
+      ...lastOfFirst
+    },
     { of: '7 f', span: 5, function: name('f'), start: 10.5, duration: 2 },
     {
       of: '7 g',
@@ -119,6 +130,10 @@ function notebook({
 
 function sidesOf(log: LogStore, filter: Filter = {}, isOver = false): Sides {
   const spans = ask(log, 'spans');
+  const passSide = (pass: ChosenPass): Side['pass'] => {
+    const rows = rowsOfPass(spans, pass);
+    return { rows, took: tookSeconds(rows), isOver };
+  };
   const side = (pass: ChosenPass): Side => ({
     name: shortName(pass, 0, english),
     kind: 'embedded',
@@ -128,7 +143,7 @@ function sidesOf(log: LogStore, filter: Filter = {}, isOver = false): Sides {
     }),
     spans,
     memory: null,
-    pass: { rows: rowsOfPass(spans, pass), isOver }
+    pass: passSide(pass)
   });
   const passes = new Map(
     spans.rows
@@ -229,11 +244,25 @@ describe('two passes of a cell', () => {
     expect(said({ last: { status: RunStatus.Failed } })).toBe(
       '# fit [7] took 3.50 s, # fit [3] took 5.00 s: 1 of 2 task runs of # fit [7] failed'
     );
+    const failed = { status: RunStatus.Failed };
+    expect(said({ lastOfFirst: failed, last: failed })).toBe(
+      '# fit [7] took 3.50 s, # fit [3] took 5.00 s: 1 of 2 task runs of # fit [3] failed, 1 of 2 task runs of # fit [7] failed'
+    );
+    // Also where the other one has done no more.
+    expect(said({ without: ['3 g'], last: failed })).toBe(
+      '# fit [7] took 3.50 s, # fit [3] took 5.00 s: 1 of 2 task runs of # fit [7] failed'
+    );
+    expect(said({ without: ['7 f', '7 g'] })).toBe(
+      '# fit [7] took 3.50 s, # fit [3] took 5.00 s: no task of # fit [7] has ended'
+    );
     expect(said({ without: ['7 f', '7 g'], reused: 2 })).toBe(
-      '# fit [7] took 3.50 s, # fit [3] took 5.00 s: no task of # fit [7] has ended, 2 results of # fit [7] were there already'
+      '# fit [7] took 3.50 s, # fit [3] took 5.00 s: nothing ran in # fit [7], 2 results of # fit [7] were there already'
     );
     const [first, second] = sides;
-    const shared: Side = { ...second, pass: { rows: [], isOver: false } };
+    const shared: Side = {
+      ...second,
+      pass: { rows: [], took: null, isOver: false }
+    };
     expect(plain(headline([first, shared], false, english))).toBe(
       '# fit [7] is counted together with others'
     );

@@ -147,6 +147,32 @@ describe('a cell that ran again', () => {
     expect(asked()).toEqual([['id 4'], ['id 3']]);
   });
 
+  it('has exact figures under a filter by a pass, and more is left out of them', async () => {
+    const { tell, context } = open([own]);
+    tell(runs(4));
+    const path = ['a.ipynb', '# fit'];
+    const pass = { path, id: 'id 2', pass: '[3]' };
+    const isSaid = (said: string) =>
+      waitFor(said, () => {
+        MessageLoop.flush();
+        const mark = panel.node.querySelector('.sw-chips-honoured');
+        return mark?.textContent === said || undefined;
+      });
+    const alone =
+      '# fit [2] and # fit [3] are compared, each alone, whichever pass the filter has.';
+    context.selection.pickSpan(pass);
+    tell(runs(4));
+    await isSaid(`exact: ${alone}`);
+    context.selection.toggleFunction('a');
+    tell(runs(4));
+    await isSaid(`exact: ${alone}`);
+    context.selection.toggleWorker(0);
+    tell(runs(4));
+    await isSaid(
+      `approximate: ${alone} Both passes are filtered by functions and by the tags of spans. Paths, workers and times are left out.`
+    );
+  });
+
   it('is chosen pass by pass, and stays so after a reload', async () => {
     const { tell, asked } = open([own]);
     tell(runs(4));

@@ -301,6 +301,10 @@ describe('two runs', () => {
     expect(said([first, failed], true)).toBe(
       'survey held threads 9.00 s less: 2.00 s instead of 11.0 s (−82 %); 1.00 s of thread time of survey went into failed, cancelled or lost tasks'
     );
+    // Nobody knows whether both lack the same.
+    expect(said([failed, { ...failed, name: 'again' }])).toBe(
+      'again took 2.00 s, survey took 2.00 s: 1 of 2 task runs of survey failed, 1 of 2 task runs of again failed'
+    );
     for (const status of [RunStatus.Cancelled, RunStatus.Lost]) {
       expect(said([first, ended(status)])).toBe(
         'survey took 2.00 s, first-look took 7.00 s: 1.00 s of thread time of survey went into failed, cancelled or lost tasks'
