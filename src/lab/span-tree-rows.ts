@@ -13,7 +13,12 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { pathEnds } from '../base/path-ends';
 import type { SelectionModel } from '../feed/selection';
 import { formatCount } from '../panels/format';
-import { type PassName, type Passes, passesOf } from '../panels/passes';
+import {
+  type PassName,
+  type Passes,
+  passesOf,
+  tookSeconds
+} from '../panels/passes';
 import type {
   SpanPath,
   SpanRow,
@@ -39,6 +44,8 @@ type PassNode =
       readonly id: string;
       /** How long it was open, seconds; null: it still is. */
       readonly seconds: number | null;
+      /** The same, if its tasks had ended by then; null: not known. */
+      readonly took: number | null;
     })
   | {
       readonly kind: 'all' | 'earlier' | 'together';
@@ -94,14 +101,31 @@ export function hasCells(result: SpansResult): boolean {
   return result.rows.some(({ origin }) => origin === 'cell');
 }
 
-/** What nobody has chosen an arrangement for: by cell where there is nothing else to arrange, for then all would be of one row, the default. */
+/**
+ * What nobody has chosen an arrangement for: by cell where there is nothing else to arrange, for then all would be of one row, the default; also
+ * once a cell has computed again, for by path nobody would see its passes.
+ */
 export function usualArrange(result: SpansResult | null): Arrange {
   const rows = result?.rows ?? [];
   const isOwn = ({ origin }: SpanRow) =>
     origin !== 'cell' && origin !== 'notebook' && origin !== 'default';
-  return rows.some(({ origin }) => origin === 'cell') && !rows.some(isOwn)
+  const cells = rows.filter(({ origin }) => origin === 'cell');
+  return cells.length > 0 && (!rows.some(isOwn) || ranAgain(cells))
     ? 'cell'
     : 'path';
+}
+
+function ranAgain(cells: readonly SpanRow[]): boolean {
+  const seen = new Set<string>();
+  return cells.some(row => {
+    if (row.tasks === 0 && row.executions === 0 && row.running === 0) {
+      return false;
+    }
+    const key = JSON.stringify([row.client, row.path]);
+    const isAgain = seen.has(key) || (row.others ?? 0) > 0;
+    seen.add(key);
+    return isAgain;
+  });
 }
 
 export function spanTree(
@@ -361,7 +385,8 @@ function withPasses(
       opened,
       execution,
       place,
-      seconds: last === null ? null : last - opened
+      seconds: last === null ? null : last - opened,
+      took: tookSeconds(rows)
     } as const;
     const term =
       node.term !== null && 'path' in node.term ? { ...node.term, id } : null;

@@ -223,7 +223,11 @@ function TreeItem(
           <span style={{ width: `${Math.min(100, 100 * node.share)}%` }} />
         </span>
         <span className="sw-span-tree-time" aria-hidden="true">
-          {formatDuration(node.seconds)}
+          {formatDuration(
+            node.pass?.kind === 'one'
+              ? (node.pass.took ?? node.seconds)
+              : node.seconds
+          )}
         </span>
         <span className="sw-span-tree-tasks" aria-hidden="true">
           <Work node={node} trans={trans} />
@@ -375,13 +379,18 @@ function description(
     parts.push(passesText(node.passes, trans));
   }
   if (node.pass?.kind === 'one') {
-    const { seconds } = node.pass;
+    const { seconds, took } = node.pass;
+    const length = formatDuration(took ?? seconds);
     parts.push(
-      seconds !== null
-        ? trans.__('open for %1', formatDuration(seconds))
-        : isOver
-          ? trans.__('nobody has told when it ended')
-          : trans.__('still open')
+      took !== null
+        ? trans.__('took %1', length)
+        : seconds !== null && node.running > 0
+          ? trans.__('open for %1', length)
+          : seconds !== null
+            ? trans.__('open for %1, tasks of it ran later', length)
+            : isOver
+              ? trans.__('nobody has told when it ended')
+              : trans.__('still open')
     );
   }
   if (node.running > 0) {

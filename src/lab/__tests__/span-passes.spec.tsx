@@ -200,7 +200,7 @@ describe('passes in the span tree', () => {
       '3\u00a0passes'
     );
     expect(shown.item(name).getAttribute('aria-description')).toContain(
-      'open for 2.00\u00a0s'
+      '3.00\u00a0s of thread time, 33\u00a0% · 1\u00a0task · took 2.00\u00a0s'
     );
     shown.click(name);
     const term = {
@@ -274,6 +274,38 @@ describe('passes in the span tree', () => {
     };
     expect(said(false)).toMatch(/ · still open$/u);
     expect(said(true)).toMatch(/ · nobody has told when it ended$/u);
+  });
+
+  it('show how long they took, or the thread time where that is not known', () => {
+    const shownTime = (over: Partial<SpanRow>) => {
+      const spans = loop(2, (_row, i) => (i === 1 ? over : {}));
+      const turned = new Set([spanTree(spans, 'path')[0]!.key]);
+      const shown = render(spans, new SelectionModel(), turned);
+      const item = shown.item(`2 of 2 · ${clock(10)}`);
+      const time = item.querySelector('.sw-span-tree-time')!.textContent;
+      const all = shown.item('epoch').querySelector('.sw-span-tree-time')!;
+      shown.end();
+      expect(all.textContent).toBe('9.00\u00a0s');
+      return [time, item.getAttribute('aria-description')!.split(' · ').at(-1)];
+    };
+    const threads = { threadSeconds: 8 };
+    expect(shownTime(threads)).toEqual(['2.00\u00a0s', 'took 2.00\u00a0s']);
+    expect(shownTime({ ...threads, lastStop: 12.005 })).toEqual([
+      '2.00\u00a0s',
+      'took 2.00\u00a0s'
+    ]);
+    expect(shownTime({ ...threads, lastStop: 13 })).toEqual([
+      '8.00\u00a0s',
+      'open for 2.00\u00a0s, tasks of it ran later'
+    ]);
+    expect(shownTime({ ...threads, closed: null })).toEqual([
+      '8.00\u00a0s',
+      'still open'
+    ]);
+    expect(shownTime({ ...threads, running: 1 })).toEqual([
+      '8.00\u00a0s',
+      '1 running'
+    ]);
   });
 
   it('of a span are called by their place and their time', () => {

@@ -4,7 +4,7 @@ import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
-import type { SpansResult, TimeRange } from '../../wire/panel-link';
+import type { SpanRow, SpansResult, TimeRange } from '../../wire/panel-link';
 import { SidebarModel } from '../sidebar-model';
 import { SpansSection } from '../spans-section';
 import { drawnSpans } from './drawn-spans';
@@ -75,6 +75,37 @@ describe('below the tree', () => {
     const both = { ...cells, rows: [...cells.rows, ...own] };
     expect(textOf(both)).toContain('default');
     expect(textOf(both)).not.toContain('load');
+  });
+
+  it('stand cells once one has computed again, whatever spans there are', () => {
+    const notebook = drawnSpans(`
+      a.ipynb 9
+        load 1
+          read 1
+        load 2
+    `);
+    const told = (
+      again: Partial<SpanRow>,
+      before?: (model: SidebarModel) => void
+    ) => {
+      const origins = ['notebook', 'cell', 'user', 'cell'] as const;
+      const rows = notebook.rows.map((row, i) => ({
+        ...row,
+        id: `id ${i}`,
+        opened: i,
+        origin: origins[i]!,
+        ...(i === 3 ? again : {})
+      }));
+      return textOf({ ...notebook, rows }, 0, {}, 'all', before);
+    };
+    expect(told({})).toMatch(/a\.ipynb.*load×2/u);
+    expect(told({}, model => model.setArrange('path'))).toContain('default');
+    // It ran nothing, or is another one.
+    expect(told({ tasks: 0 })).not.toContain('a.ipynb');
+    const path = ['a.ipynb', 'fit'];
+    expect(told({ tag: 'fit', path })).not.toContain('a.ipynb');
+    // The rest of its runs share a row.
+    expect(told({ tag: 'fit', path, others: 3 })).toContain('×4');
   });
 
   it('is said what runs, also before the first task has ended', () => {
