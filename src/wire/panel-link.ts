@@ -514,7 +514,7 @@ export type RunDetail = Pick<
     readonly key: string;
     readonly function: string;
     readonly span: SpanPath;
-    /** The cell in which it was written, and the number beside it at that time; absent: none, or not told; of the table twin never. */
+    /** The cell in which it was written, and the number beside it at that time; absent: none, or not told. */
     readonly cell?: { readonly title: string; readonly execution?: number };
     /** Whose it is, by a name as short as tells clients apart; absent: all is one client's. */
     readonly client?: string;

@@ -520,14 +520,12 @@ function keyOf({ group, suffix }: ClusterFacts['tasks'][number]): string {
   return group + suffix;
 }
 
-/** @param isRow - of the table. */
 function expectedDetail(
   facts: ClusterFacts,
   run: RunFact,
-  error: string | null,
-  isRow = false
+  error: string | null
 ): Fields {
-  const cell = isRow ? undefined : cellAround(facts, run.task.span);
+  const cell = cellAround(facts, run.task.span);
   const client = facts.spans.find(({ id }) => id === run.task.span)?.client;
   return {
     run: run.run,
@@ -822,12 +820,7 @@ describe('every column of a drawn cluster', () => {
         view: 'tasks',
         total: rows.length,
         rows: rows.map(run =>
-          expectedDetail(
-            facts,
-            run,
-            run.error?.split('\n').at(-1) ?? null,
-            true
-          )
+          expectedDetail(facts, run, run.error?.split('\n').at(-1) ?? null)
         )
       });
       for (const run of facts.runs) {

@@ -62,7 +62,7 @@ export function runDetail(
     key: log.key(node),
     function: log.name(columns.function[i]!),
     span: log.spans.nameOf(columns.span[i]!),
-    ...(inShort ? {} : cellOf(log, columns.span[i]!)),
+    ...cellOf(log, columns.span[i]!),
     ...(client === '' ? {} : { client }),
     origin: ORIGINS[origin ?? TaskOrigin.Default] ?? 'default',
     worker: workerName(log, lane.worker),

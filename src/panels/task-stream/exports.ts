@@ -20,6 +20,7 @@ import type { TaskStreamModel } from './model';
 import { type Picture, pictureOf } from './picture';
 import { boxesIn } from './picture-lanes';
 import {
+  cellText,
   foldedItems,
   foldedText,
   laneText,
@@ -286,12 +287,22 @@ async function exportTrace(source: IExportSource): Promise<void> {
 async function exportTasks(source: IExportSource): Promise<void> {
   const { trans } = source;
   const runs = await collected(source);
+  const columns = taskColumns(trans);
+  // Beside the span, which is `default` where a notebook opens none.
+  const place = columns.findIndex(({ sort }) => sort === 'span') + 1;
   downloadText(
     `${source.fileName} tasks.csv`,
     'text/csv',
     tableAsCsv({
-      columns: taskColumns(trans),
-      rows: runs.map(run => taskRow(run, trans))
+      columns: [
+        ...columns.slice(0, place),
+        { name: trans.__('Cell'), numeric: false },
+        ...columns.slice(place)
+      ],
+      rows: runs.map(run => {
+        const text = cellText(run, trans);
+        return taskRow(run, trans).toSpliced(place, 0, { text, value: text });
+      })
     })
   );
 }

@@ -12,7 +12,7 @@
 import type { Trans } from '../../base/trans';
 import type { RunDetail, TaskStreamResult } from '../../wire/panel-link';
 import { partWord, workerLabel } from '../format';
-import { laneText } from './rows';
+import { cellText, laneText } from './rows';
 
 type TraceEvent = Readonly<Record<string, unknown>>;
 
@@ -119,7 +119,7 @@ export function traceOf(parts: TraceParts, trans: Trans): string {
       held.push(slice(name, part.kind, begin, before, args));
     }
     events.push(
-      slice(run.function, 'task', start, end, argsOf(run, tooShort)),
+      slice(run.function, 'task', start, end, argsOf(run, tooShort, trans)),
       ...held
     );
   }
@@ -206,11 +206,12 @@ function metadata(
  *
  * @param tooShort - parts that have no microsecond of their own.
  */
-function argsOf(run: RunDetail, tooShort: number): TraceEvent {
+function argsOf(run: RunDetail, tooShort: number, trans: Trans): TraceEvent {
   const leftOut = (run.partsLeftOut ?? 0) + tooShort;
   const known: Record<string, unknown> = {
     key: run.key,
     span: run.span.join(' › '),
+    cell: cellText(run, trans),
     client: run.client,
     status: run.status,
     attempt: run.attempt > 1 ? run.attempt : undefined,

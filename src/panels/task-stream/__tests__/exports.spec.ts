@@ -453,6 +453,17 @@ describe('a trace', () => {
     expect([task!.args.parts_left_out, parts.length]).toEqual([1, 4]);
   });
 
+  it('names the cell in which a task was written', () => {
+    const one = runDetail(log, tasksOf({ limit: 1 }).rows[0]!.run)!;
+    const cell = { title: '# fit', execution: 7 };
+    const [inCell, inNone] = slicesOf([
+      { ...one, cell, parts: [] },
+      { ...one, start: one.start + one.duration, parts: [] }
+    ]);
+    expect(inCell!.args.cell).toBe('# fit [7]');
+    expect(inNone!.args).not.toHaveProperty('cell');
+  });
+
   it('has slices that lie in each other or side by side, as readers add up', () => {
     const one = runDetail(log, tasksOf({ limit: 1 }).rows[0]!.run)!;
     const [part] = tasksOf({ limit: 500 }).rows.find(
@@ -587,7 +598,7 @@ it('is no error where the user gives it up', async () => {
   expect([update.mock.calls.length, errors, saved]).toEqual([0, [], []]);
 });
 
-it('the table of tasks has those of the selection', async () => {
+it('the table of tasks has those of the selection, with their cells', async () => {
   const { context } = panel as unknown as {
     context: { selection: { setFilter(filter: Filter): void } };
   };
@@ -601,14 +612,21 @@ it('the table of tasks has those of the selection', async () => {
     );
   });
   await choose('Export tasks as CSV');
-  await answerTasks();
+  const [first, ...others] = tasksOf(
+    { limit: 500 },
+    { filter: { functions: ['load'] } }
+  ).rows;
+  const cell = { title: '# load', execution: 3 };
+  await answerTasks({ rows: [{ ...first!, cell }, ...others] });
   await waitFor('a file', () => saved.length > 0);
   expect(saved[0]!.name).toBe('task-stream first-look tasks.csv');
   const lines = saved[0]!.text.split('\r\n');
-  expect(lines[0]).toMatch(/^Key,Function,Span,/);
-  expect(lines.slice(1).map(line => line.split(',')[1])).toEqual([
-    'load',
-    'load'
+  expect(lines[0]).toMatch(/^Key,Function,Span,Cell,Worker,/);
+  expect(
+    lines.slice(1).map(line => line.split(',').toSpliced(4).toSpliced(0, 1))
+  ).toEqual([
+    ['load', 'first › load', '# load [3]'],
+    ['load', 'default', '']
   ]);
 });
 
