@@ -360,8 +360,21 @@ function keyOf(level: number, index: number, block: number): string {
   return `${level}/${index}/${block}`;
 }
 
+/** A number for each tile: those of two filters may be of the same moment, and have the same functions. */
+const tileNumbers = new WeakMap<TileData, number>();
+let tilesNumbered = 0;
+
+function numberOf(tile: TileData): number {
+  let number = tileNumbers.get(tile);
+  if (number === undefined) {
+    number = ++tilesNumbered;
+    tileNumbers.set(tile, number);
+  }
+  return number;
+}
+
 /** Everything that a bitmap's pixels depend on. */
 function versionOf(scene: LaneScene, tile: TileData, scale: number): string {
   const { layout, palette, pixelRatio, slotsVersion, colourBy } = scene;
-  return `${tile.logSeq} ${tile.settled} ${scale} ${layout.laneHeight} ${palette.shade} ${palette.background} ${pixelRatio} ${slotsVersion} ${colourBy}`;
+  return `${numberOf(tile)} ${scale} ${layout.laneHeight} ${palette.shade} ${palette.background} ${pixelRatio} ${slotsVersion} ${colourBy}`;
 }
