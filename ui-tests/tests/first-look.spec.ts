@@ -51,8 +51,11 @@ test('the first look, in pictures', async ({ lab }, info) => {
         'ML preprocessing'
       );
     }
-    // The legend names the twelve longest functions: this one takes most of the span's time, whatever the machine.
-    await expect(legend(lab)).toContainText('rechunk-merge');
+    // The legend names the twelve longest functions of 42. Which these are, with a tenth of the data, depends on the machine; some of the
+    // span's largest are always among them.
+    await expect(legend(lab)).toContainText(
+      /rechunk-merge|groupby_apply_funcs|blockwisemerge|fillna|smooth/
+    );
     await expect(legend(lab)).not.toContainText('read_day');
     await take('filtered-light');
     await dark(lab);
