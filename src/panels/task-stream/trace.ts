@@ -149,34 +149,66 @@ export function traceOf(parts: TraceParts, trans: Trans): string {
 const ROUNDING = 2 ** -23;
 const CLOCK_SECONDS = 1e-6;
 
-type Place = { readonly from: number; to: number };
+/** `inner`: up to where the last task in it goes. */
+type Place = { readonly from: number; to: number; inner: number };
 
 /**
  * From when to when each ran, in whole microseconds: readers add `ts` and `dur`, and sums of fractions miss each other by a last digit, so
- * that a slice would end within the next. One that ended when the next on its lane began, but for rounding, ends there. Each has a
- * microsecond, or the next could be taken for its start.
+ * that a slice would end within the next. One that ended when the next on its lane began, but for rounding, ends there; so does one that
+ * went on around others. Each has a microsecond, or the next could be taken for its start.
  */
 function placesOf(runs: readonly RunDetail[]): ReadonlyMap<RunDetail, Place> {
   const places = new Map<RunDetail, Place>();
-  const last = new Map<string, RunDetail>();
-  for (const run of [...runs].sort((a, b) => a.start - b.start)) {
+  /** Of each lane those that go on, each in the one before it. */
+  const openOf = new Map<string, RunDetail[]>();
+  for (const run of [...runs].sort(byStart)) {
     const lane = `${run.thread} ${run.worker}`;
+    const open = openOf.get(lane) ?? [];
+    openOf.set(lane, open);
     let from = microseconds(run.start);
-    const before = last.get(lane);
-    if (
-      before !== undefined &&
-      before.start + before.duration - run.start <=
-        before.duration * ROUNDING + CLOCK_SECONDS
+    for (
+      let before = open.at(-1);
+      before !== undefined && hasEnded(before, run.start);
+      before = open.at(-1)
     ) {
+      open.pop();
       const place = places.get(before)!;
-      place.to = Math.max(place.from + 1, Math.min(place.to, from));
+      place.to = Math.max(
+        place.from + 1,
+        place.inner,
+        Math.min(place.to, from)
+      );
       from = Math.max(from, place.to);
+      const around = open.at(-1);
+      if (around !== undefined) {
+        places.get(around)!.inner = place.to;
+      }
     }
+    const around = open.at(-1);
+    from = Math.max(from, around === undefined ? 0 : places.get(around)!.inner);
     const to = Math.max(from + 1, microseconds(run.start + run.duration));
-    places.set(run, { from, to });
-    last.set(lane, run);
+    for (const each of open) {
+      const place = places.get(each)!;
+      place.to = Math.max(place.to, to);
+    }
+    places.set(run, { from, to, inner: from });
+    open.push(run);
   }
   return places;
+}
+
+function hasEnded({ start, duration }: RunDetail, seconds: number): boolean {
+  return start + duration - seconds <= duration * ROUNDING + CLOCK_SECONDS;
+}
+
+/** Of those that began together the longest is around the others, unless these had ended by then. */
+function byStart(a: RunDetail, b: RunDetail): number {
+  const lasts = ({ duration }: RunDetail) => (duration > CLOCK_SECONDS ? 1 : 0);
+  return (
+    a.start - b.start ||
+    lasts(a) - lasts(b) ||
+    lasts(a) * (b.duration - a.duration)
+  );
 }
 
 /** In order of time, without what is the task itself once more. */

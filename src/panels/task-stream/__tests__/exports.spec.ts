@@ -483,23 +483,30 @@ describe('a trace', () => {
             // Shares of the task; they are rounded, and together may be more.
             parts: fc.array(fc.double({ min: 0, max: 0.3, noNaN: true }), {
               maxLength: 4
-            })
+            }),
+            /** Tasks that ran within it, in the place of its parts. */
+            within: fc.oneof(
+              fc.constant<number[]>([]),
+              fc.array(fc.double({ min: 0, max: 1 / 3, noNaN: true }), {
+                maxLength: 3
+              })
+            )
           }),
           { maxLength: 12 }
         ),
         (begin, drawn) => {
           let now = begin;
-          const runs = drawn.map(({ gap, duration, parts }, run) => {
+          const runs = drawn.flatMap(({ gap, duration, parts, within }, at) => {
             const start = (now += gap);
             now += duration;
             let share = 0;
-            return {
+            const outer = {
               ...one,
-              run,
+              key: `${at}`,
               start,
               // As a log has it.
               duration: Math.fround(duration),
-              parts: parts.map(each => {
+              parts: (within.length > 0 ? [] : parts).map(each => {
                 const offset = Math.fround(share * duration);
                 share += each;
                 return {
@@ -509,6 +516,17 @@ describe('a trace', () => {
                 };
               })
             };
+            const inner = within.map((each, place) => {
+              const begun = start + share * duration;
+              share += each;
+              return {
+                ...outer,
+                key: `${at} ${place}`,
+                start: begun,
+                duration: Math.fround(each * duration)
+              };
+            });
+            return [outer, ...inner];
           });
           const slices = slicesOf(runs);
           const open: { readonly cat?: string; readonly end: number }[] = [];
@@ -521,16 +539,19 @@ describe('a trace', () => {
               open.pop();
             }
             expect(end).toBeLessThanOrEqual(open.at(-1)?.end ?? Infinity);
-            // Parts lie in tasks, and tasks in nothing.
-            expect(open.map(around => around.cat)).toEqual(
-              cat === 'task' ? [] : ['task']
+            // Parts lie in tasks, and tasks in one at most.
+            const around = open.map(each => each.cat);
+            expect(around).toEqual(
+              cat === 'task' ? around.slice(0, 1) : ['task']
             );
             open.push({ cat, end });
           }
           const tasks = slices.filter(({ cat }) => cat === 'task');
           expect(tasks).toHaveLength(runs.length);
-          tasks.forEach(({ ts, dur }, at) => {
-            const { start, duration } = runs[at]!;
+          tasks.forEach(({ ts, dur, args }) => {
+            const { start, duration } = runs.find(
+              ({ key }) => key === args.key
+            )!;
             const most = runs.length + duration * 1e6 * 2 ** -23;
             expect(Math.abs(ts - start * 1e6)).toBeLessThanOrEqual(most);
             expect(Math.abs(dur - duration * 1e6)).toBeLessThanOrEqual(most);
@@ -559,6 +580,17 @@ describe('a trace', () => {
       [2e6, 2e6]
     ]);
     expect(slices[0]!.args.parts_left_out).toBe(1);
+  });
+
+  it('has a task that others ran within end when the next begins', () => {
+    const one = runDetail(log, tasksOf({ limit: 1 }).rows[0]!.run)!;
+    const [outer, inner, next] = slicesOf([
+      { ...one, run: 1, start: 1, duration: 4.000_000_6, parts: [] },
+      { ...one, run: 2, start: 2, duration: 1, parts: [] },
+      { ...one, run: 3, start: 5, duration: 1, parts: [] }
+    ]);
+    expect(outer!.ts + outer!.dur).toBe(next!.ts);
+    expect([inner!.ts, inner!.dur]).toEqual([2e6, 1e6]);
   });
 
   it('draws no task in the one before it for a difference of rounding', () => {
