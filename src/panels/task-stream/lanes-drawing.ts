@@ -48,7 +48,7 @@ export class LanesDrawing implements IDisposable {
   private _height = 0;
   private _gutter = 0;
   private _tiles: TileRange = { level: 0, first: 0, count: 0 };
-  /** Which rows the bitmaps are of. */
+  /** Which rows and tasks the bitmaps are of. */
   private _drawn = '';
   private _frame = 0;
   private _growth = 0;
@@ -287,9 +287,10 @@ export class LanesDrawing implements IDisposable {
       this._model.collapsedRows,
       this._height
     );
-    const drawn = `${rows?.groupSize} ${rows?.group}`;
+    const filter = JSON.stringify(this._model.filter);
+    const drawn = `${rows?.groupSize} ${rows?.group} ${filter}`;
     if (drawn !== this._drawn) {
-      // Bitmaps of other rows.
+      // Bitmaps of other rows, or of other tasks: they would stand in for those that are not drawn yet.
       this._drawn = drawn;
       this._painter.clear();
     }

@@ -1,9 +1,16 @@
 /** Which tiles are turned into bitmaps anew. There are no canvases here: what is written to one is counted. */
+import { Signal } from '@lumino/signaling';
 import type { TileData } from '../../../feed/feed-types';
 import { readPalette } from '../../../charts/theme';
 import { drawnTile } from '../../../testing/drawn-lanes';
 import { laneIndices } from '../../../testing/ids';
+import { SelectionModel } from '../../../feed/selection';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawRuns } from '../../../testing/run-from-text';
+import type { ITheme } from '../../panel-context';
 import { LanePainter } from '../lane-painter';
+import { LanesDrawing } from '../lanes-drawing';
+import { TaskStreamModel } from '../model';
 import type { LaneScene } from '../lane-scene';
 import { tileSeconds } from '../tile-plan';
 
@@ -20,6 +27,8 @@ let written = 0;
 
 beforeEach(() => {
   written = 0;
+  // A frame has time enough, however busy the machine is.
+  jest.spyOn(performance, 'now').mockReturnValue(0);
   Object.assign(globalThis, {
     ImageData: class {},
     OffscreenCanvas: class {
@@ -29,6 +38,8 @@ beforeEach(() => {
     }
   });
 });
+
+afterEach(() => jest.restoreAllMocks());
 
 function sceneOf(tile: TileData): LaneScene {
   const [laneIndex] = laneIndices([0]);
@@ -80,4 +91,39 @@ it('a tile under another filter is drawn anew, though it is of the same moment a
   expect(paint(all)).toBe(0);
   expect(paint(filtered)).toBe(1);
   expect(paint(filtered)).toBe(0);
+});
+
+it('bitmaps of another filter are forgotten: they would stand in where it comes back', () => {
+  Object.assign(globalThis, {
+    ResizeObserver: class {
+      observe(): void {}
+      disconnect(): void {}
+    }
+  });
+  const model = new TaskStreamModel();
+  const theme = {
+    palette: readPalette(document.body),
+    changed: new Signal<ITheme, ITheme['palette']>({} as ITheme)
+  };
+  const drawing = new LanesDrawing(model, theme, new SelectionModel());
+  const canvas = () => document.createElement('canvas');
+  const scroller = document.createElement('div');
+  drawing.attach({
+    scroller,
+    axis: canvas(),
+    bands: canvas(),
+    lanes: canvas()
+  });
+  const clear = jest.spyOn(LanePainter.prototype, 'clear');
+  const log = drawRuns('0/0 ab');
+  const answer = (filter = {}) => {
+    model.setResult(ask(log, 'task-stream', { filter }), filter);
+    return clear.mock.calls.length;
+  };
+  const first = answer();
+  expect(answer()).toBe(first);
+  expect(answer({ functions: ['a'] })).toBe(first + 1);
+  expect(answer({ functions: ['a'] })).toBe(first + 1);
+  expect(answer()).toBe(first + 2);
+  drawing.dispose();
 });
