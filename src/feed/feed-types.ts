@@ -64,8 +64,8 @@ export interface IWatch extends IDisposable {
   change(change: WatchChange): void;
   /** A tile that is here, settled or not; null if it must be asked for. */
   tile(level: number, index: number, rows?: TileRows): TileData | null;
-  /** Whether it has all that the newest answer has. */
-  isFresh(tile: TileData): boolean;
+  /** Whether it has all that an answer has; the newest if none is named. */
+  isFresh(tile: TileData, answer?: Snapshot | null): boolean;
   /** Ask for tiles; those here and settled, newest already, or on their way are left out. Requests of one turn are joined. */
   requestTiles(
     level: number,

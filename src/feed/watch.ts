@@ -124,8 +124,8 @@ export class Watch extends Disposing implements IWatch {
     return scope === null ? null : this._host.tiles.get(scope, level, index);
   }
 
-  isFresh(tile: TileData): boolean {
-    const { logSeq = 0, result } = this._snapshot ?? {};
+  isFresh(tile: TileData, answer = this._snapshot): boolean {
+    const { logSeq = 0, result } = answer ?? {};
     const lateSeq = result?.view === 'task-stream' ? (result.lateSeq ?? 0) : 0;
     return tile.logSeq >= (tile.settled ? lateSeq : logSeq);
   }

@@ -85,8 +85,8 @@ class FakeWatch implements IWatch {
     return null;
   }
 
-  isFresh(tile: TileData): boolean {
-    return tile.logSeq >= (this.snapshot?.logSeq ?? 0);
+  isFresh(tile: TileData, answer = this.snapshot): boolean {
+    return tile.logSeq >= (answer?.logSeq ?? 0);
   }
 
   requestTiles(): void {

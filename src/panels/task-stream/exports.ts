@@ -125,7 +125,8 @@ async function pictureFrom(
   if (found === null || result === null) {
     throw new Error(trans.__('the observer did not send what is shown.'));
   }
-  const { showsGroups, view, whole } = model;
+  const { view, running, now } = found;
+  const { showsGroups, whole } = model;
   const { lanes, workers } = model.shown;
   const collapsed = showsGroups ? new Set<number>() : model.collapsed;
   const isHigh = lanes.length <= MANY_LANES;
@@ -150,8 +151,8 @@ async function pictureFrom(
     slotsVersion: model.slotsVersion,
     colourBy: model.colourBy,
     palette: context.theme.palette,
-    running: showsGroups ? [] : result.running,
-    now: model.isLive ? model.now : null,
+    running: showsGroups ? [] : running,
+    now,
     selectedRun: context.selection.selectedRun,
     range: time !== 'all' && 'from' in time ? time : null
   };

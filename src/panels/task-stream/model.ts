@@ -26,6 +26,16 @@ import {
   zoomedAt
 } from './viewport';
 
+/** What a picture shows: the tiles of a view, and what else was so when it was asked for. */
+type WholeTiles = {
+  readonly range: TileRange;
+  readonly tiles: readonly TileData[];
+  readonly view: Viewport;
+  readonly running: TaskStreamResult['running'];
+  /** null: the run was over. */
+  readonly now: number | null;
+};
+
 export type ColourBy = 'function' | 'kind';
 
 const NONE_COLLAPSED: ReadonlySet<number> = new Set();
@@ -73,10 +83,14 @@ export class TaskStreamModel extends Disposing {
   /** Where the newest work begins under the filter, as told. */
   private _newestFrom = -Infinity;
   private _filter: Filter = {};
-  /** The view that *Fit* has made of the selection, while the filter is the same, and whether it followed before. */
+  /** The view that *Fit* has made of the selection, while the filter is the same, and what was shown and followed before. */
   private _fitted: {
     readonly view: Viewport;
-    readonly followed: boolean;
+    readonly before: {
+      readonly view: Viewport;
+      readonly isFollowing: boolean;
+      readonly followed: Followed;
+    };
   } | null = null;
   /** Up to where the whole run is shown, and its newest work. */
   private _grown = 0;
@@ -343,8 +357,12 @@ export class TaskStreamModel extends Disposing {
   }
 
   /**
-   * The tiles of the view when all are here, with all that the newest answer has: an older one lacks what has ended since, which is no
-   * longer among what runs.
+   * The tiles of the view when all are here, with all that had ended when they were asked for: an older one lacks what has ended since, and
+   * is no longer among what runs. Of a run that goes on answers come faster than tiles do: none would ever have all that the newest has.
+   *
+   *     asked for   ▼ answer 7
+   *     answers     7    8    9    10   11
+   *     tiles            7'        8'   9'      ≥ 7: here
    *
    * @param onWait - told every half second of which share is here. It may throw.
    * @returns null: they have not come in `limitMs`.
@@ -353,7 +371,10 @@ export class TaskStreamModel extends Disposing {
     devicePixels: number,
     limitMs: number,
     onWait: (share: number) => void
-  ): Promise<{ readonly range: TileRange; readonly tiles: TileData[] } | null> {
+  ): Promise<WholeTiles | null> {
+    let asked = this._askedNow(devicePixels);
+    // Kept here: of more tiles than the page keeps, one would go for each that comes.
+    const found = new Map<number, TileData>();
     let isOver = false;
     let isToTell = false;
     let wake = () => {};
@@ -372,23 +393,37 @@ export class TaskStreamModel extends Disposing {
         const woken = new Promise<void>(resolve => {
           wake = resolve;
         });
-        const range = this.wantTiles(devicePixels);
-        const tiles = this.tilesHere(range).filter(tile =>
-          this._watch?.isFresh(tile)
-        );
-        if (tiles.length === range.count) {
-          return { range, tiles };
+        if (this._tilesOf !== asked.of) {
+          asked = this._askedNow(devicePixels);
+          found.clear();
+        }
+        const { range, snapshot } = asked;
+        // (while it asks, its tiles may be those of another filter than the answer)
+        const watch = this._watch?.isAsking === true ? null : this._watch;
+        const lacking: number[] = [];
+        for (let i = range.first; i < range.first + range.count; i += 1) {
+          const tile = found.get(i) ?? this.tileOf(range.level, i);
+          if (tile !== null && watch?.isFresh(tile, snapshot) === true) {
+            found.set(i, tile);
+          } else if (!found.has(i)) {
+            lacking.push(i);
+          }
+        }
+        if (watch !== null && lacking.length === 0) {
+          const tiles = [...found].sort(([a], [b]) => a - b);
+          return { ...asked, tiles: tiles.map(([, tile]) => tile) };
         }
         if (isOver || this.isDisposed) {
           return null;
         }
         if (isToTell) {
           isToTell = false;
-          onWait(tiles.length / range.count);
+          onWait(found.size / Math.max(1, range.count));
         }
         // Also those that came, and were older than an answer that came before them.
-        const { level, first, count } = range;
-        this._watch?.requestTiles(level, first, count, this._shown.rows);
+        for (const i of lacking) {
+          watch?.requestTiles(range.level, i, 1, this._shown.rows);
+        }
         await woken;
       }
     } finally {
@@ -396,6 +431,22 @@ export class TaskStreamModel extends Disposing {
       clearInterval(telling);
       this._moved.disconnect(onMoved);
     }
+  }
+
+  private _askedNow(devicePixels: number) {
+    const { view, _tilesOf: of } = this;
+    const now = this.isLive ? this.now : null;
+    const running = this._result?.running ?? [];
+    const level = levelFor(view, devicePixels);
+    const range = tilesFor(view, level, this.extent);
+    const snapshot = this._watch?.snapshot ?? null;
+    return { view, running, now, range, snapshot, of };
+  }
+
+  /** Of which log, tasks and rows tiles are now. */
+  private get _tilesOf(): string {
+    const { logId } = this._watch?.snapshot ?? {};
+    return JSON.stringify([logId, this._filter, this._shown.rows]);
   }
 
   /**
@@ -471,12 +522,11 @@ export class TaskStreamModel extends Disposing {
     return { from: Math.max(from, this._newestFrom), to };
   }
 
-  /** The run up to the selection's newest work: what ran after it is not drawn. */
-  private get _selectedExtent(): Extent {
-    const { from, to } = this.extent;
+  /** Where the selection's newest work ends: what ran after it is not drawn. */
+  private get _selectedEnd(): number {
+    const { to } = this.extent;
     const isGrowing = (this._result?.running.length ?? 0) > 0;
-    const end = isGrowing ? to : Math.min(to, this.selected?.to ?? to);
-    return { from: Math.min(from, end), to: end };
+    return isGrowing ? to : Math.min(to, this.selected?.to ?? to);
   }
 
   /** History is shown whole; of what goes on, the newest. */
@@ -510,8 +560,8 @@ export class TaskStreamModel extends Disposing {
 
   zoom(factor: number): void {
     const middle = (this._view.from + this._view.to) / 2;
-    // While following, the newest edge stays.
-    this.zoomAt(this._isFollowing ? this.extent.to : middle, factor);
+    // While following, the newest edge stays: that of the selection, where the view ends.
+    this.zoomAt(this._isFollowing ? this._selectedEnd : middle, factor);
   }
 
   /** What *Fit* shows next: the selection, unless it is in view as fitted. */
@@ -531,9 +581,15 @@ export class TaskStreamModel extends Disposing {
       this.fitWhole();
       return;
     }
-    const followed = this._isFollowing;
     const view = this._fittedTo(selected);
-    this._fitted = { view, followed };
+    this._fitted = {
+      view,
+      before: {
+        view: this._view,
+        isFollowing: this._isFollowing,
+        followed: this._followed
+      }
+    };
     this._setView(view);
   }
 
@@ -544,7 +600,7 @@ export class TaskStreamModel extends Disposing {
   /** The whole run; goes on following if it did, also before the selection was fitted. */
   fitWhole(): void {
     if (this._view === this._fitted?.view) {
-      this._isFollowing = this._fitted.followed;
+      this._isFollowing = this._fitted.before.isFollowing;
     }
     // Where the newest work is all that there is, nothing else was chosen: after a pause it will be the newest again.
     if (this._newestExtent.from > this.extent.from) {
@@ -587,6 +643,11 @@ export class TaskStreamModel extends Disposing {
   setFollowing(isFollowing: boolean): void {
     this._isFollowing = isFollowing;
     if (isFollowing) {
+      if (this._view === this._fitted?.view) {
+        // A width that was fitted is not one that the user chose to follow.
+        this._view = this._fitted.before.view;
+        this._followed = this._fitted.before.followed;
+      }
       const newest = fit(this._newestExtent);
       if (
         this._view.to - this._view.from >=
@@ -721,7 +782,7 @@ export class TaskStreamModel extends Disposing {
         ? this._newest
         : this._followed === 'whole'
           ? this.whole
-          : followed(this._view, this._selectedExtent);
+          : followed(this._view, this.extent, this._selectedEnd);
   }
 
   private _grow(): void {

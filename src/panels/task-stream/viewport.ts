@@ -50,10 +50,16 @@ function steady(from: number, width: number, extent: Extent): Viewport {
 }
 
 /**
- * The following view: the newest `to - from` seconds, or all while the run is shorter. The room right of it is a share of the view, as in
- * `fit`: a share of the run would be wider than the view of who has zoomed in, which then has nothing in it.
+ * The following view: the newest `to - from` seconds up to `end`, or all while the run is shorter. The room right of it is a share of the
+ * view, as in `fit`: a share of the run would be wider than the view of who has zoomed in, which then has nothing in it.
+ *
+ * @param end - of what is shown of the run; the width is the user's, also where that is shorter.
  */
-export function followed(view: Viewport, extent: Extent): Viewport {
+export function followed(
+  view: Viewport,
+  extent: Extent,
+  end = extent.to
+): Viewport {
   const width = view.to - view.from;
   const whole = fit(extent);
   const wholeWidth = whole.to - whole.from;
@@ -61,7 +67,9 @@ export function followed(view: Viewport, extent: Extent): Viewport {
     return whole;
   }
   const room = ((whole.to - extent.to) / wholeWidth) * width;
-  return steady(extent.to + room - width, width, extent);
+  // Nothing is before the run.
+  const from = Math.max(whole.from, end + room - width);
+  return steady(from, width, extent);
 }
 
 export function panned(

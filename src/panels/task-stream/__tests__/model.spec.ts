@@ -108,12 +108,46 @@ describe('following', () => {
           model.setResult({ ...answer, newestFrom: end - 0.5 });
           const { from, to } = model.view;
           expect(to).toBeGreaterThan(end);
-          // Room at the right, as in the whole run, and the rest is work.
-          expect(to - end).toBeLessThan((to - from) * 0.2);
+          // A followed end has grown to 1.12² of the work at most, and 3.5 % of that are right of it: (1.12² · 1.035 − 1) of (1.12² · 1.04025)
+          // seconds are room at the right, and the rest is work.
+          expect(to - end).toBeLessThan((to - from) * 0.2287);
           expect(from).toBeLessThan(end);
         }
-      )
+      ),
+      {
+        // The pause after which the newest work ends just before it is too short for what was shown.
+        examples: [[0, (result.now - result.from) * 0.12 - 0.127]]
+      }
     );
+  });
+
+  it('keeps the end of a selection in view where it zooms', () => {
+    const { model } = modelWith();
+    model.setView({ from: 10, to: 20 });
+    model.setFollowing(true);
+    const selected = { from: 2, to: 20 };
+    const answer = { ...result, to: 100, now: 100, running: [], hidden: 9 };
+    model.setResult({ ...answer, selected }, { functions: ['inc'] });
+    model.zoom(1.5);
+    expect(model.view.from).toBeLessThan(20);
+    expect(model.view.to).toBeGreaterThan(20);
+    expect(model.view.to - model.view.from).toBeCloseTo(10 / 1.5, 9);
+  });
+
+  it('keeps a width under a filter whose tasks took less', () => {
+    const { model } = modelWith();
+    model.setView({ from: 10, to: 20 });
+    model.setFollowing(true);
+    const answer = { ...result, to: 100, now: 100, running: [] };
+    const selected = { from: 2, to: 3 };
+    const filter = { functions: ['inc'] };
+    model.setResult({ ...answer, hidden: 9, selected }, filter);
+    expect(model.view.to - model.view.from).toBeCloseTo(10, 9);
+    expect(model.view.from).toBeLessThanOrEqual(0);
+    expect(model.view.from).toBeGreaterThan(-1);
+    model.setResult(answer);
+    expect(model.view.to - model.view.from).toBeCloseTo(10, 9);
+    expect(model.view.to).toBeGreaterThan(100);
   });
 
   it('ends under a filter at the newest task that the filter leaves', () => {
@@ -280,6 +314,26 @@ describe('Fit', () => {
     expect(model.isFollowing).toBe(false);
   });
 
+  it('is not what is followed from then on', () => {
+    const { model } = modelWith();
+    const follow = () => {
+      model.setResult(filtered, { ...filter });
+      model.fit();
+      expect(widthOf(model)).toBeLessThan(0.7);
+      model.setFollowing(true);
+      return widthOf(model);
+    };
+    // The newest work, a run that is longer by then,
+    expect(follow()).toBeGreaterThan(29);
+    model.fit();
+    model.setResult({ ...filtered, to: 90, now: 90 }, { ...filter });
+    model.setFollowing(true);
+    expect(widthOf(model)).toBeGreaterThan(90);
+    // or as many seconds as the user chose.
+    model.setView({ from: 5, to: 9 });
+    expect(follow()).toBeCloseTo(4, 9);
+  });
+
   it('shows the selection again where the view, or the filter, is another', () => {
     const { model } = modelWith();
     let changes = 0;
@@ -369,6 +423,63 @@ describe('tiles', () => {
     model.setResult({ ...result });
     model.wantTiles(1200);
     expect(watch.asked.length).toBeGreaterThan(before);
+  });
+
+  it('are whole though answers come faster, with all that had ended when they were asked for', async () => {
+    jest.useFakeTimers();
+    try {
+      const { model } = modelWith();
+      model.setView({ from: 0, to: result.to });
+      const asked: number[] = [];
+      // The page keeps one tile here.
+      let kept: TileData | null = null;
+      let logSeq = 7;
+      const watch = Object.assign(new FakeWatch(), {
+        tile: (_: number, index: number) =>
+          kept?.index === index ? kept : null,
+        isFresh: (tile: TileData, answer = { logSeq }) =>
+          tile.logSeq >= answer.logSeq,
+        requestTiles: (_: number, index: number) => asked.push(index)
+      });
+      const answer = () => {
+        Object.assign(watch, { snapshot: { logId: 'a', logSeq } });
+        const running = result.running.map(each => ({ ...each, span: logSeq }));
+        model.setResult({ ...result, running, now: result.now + logSeq });
+      };
+      answer();
+      model.setWatch(watch);
+      const { now } = model;
+      let found: Awaited<ReturnType<typeof model.wholeTiles>> | undefined;
+      void model
+        .wholeTiles(2400, 10_000, () => undefined)
+        .then(all => {
+          found = all;
+        });
+      const came: number[] = [];
+      for (let made = 6; found === undefined && made < 60; made += 1) {
+        // The newest answer, and a tile that was made before it.
+        logSeq = made + 2;
+        answer();
+        const index = asked[0] ?? -1;
+        asked.length = 0;
+        kept = { index, logSeq: made } as TileData;
+        watch.tileArrived.emit(kept);
+        came.push(index);
+        await jest.advanceTimersByTimeAsync(250);
+      }
+      const { range, tiles } = found!;
+      expect(range.count).toBeGreaterThan(2);
+      expect(tiles.map(({ index }) => index)).toEqual(
+        Array.from({ length: range.count }, (_, i) => range.first + i)
+      );
+      // One was too old; the others came once.
+      expect(came).toEqual([range.first, ...tiles.map(({ index }) => index)]);
+      expect(Math.min(...tiles.map(tile => tile.logSeq))).toBe(7);
+      expect(found!.now).toBe(now);
+      expect(found!.running.map(({ span }) => span)).toContain(7);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('draw again when they arrive, until the watch is another', () => {
