@@ -30,8 +30,10 @@ type PassGroup = {
   readonly isCell: boolean;
   /** The newest first. */
   readonly passes: readonly (ChosenPass & {
-    /** Or asked for results that were there. */
+    /** Tasks of it ran, or do. */
     readonly hasRun: boolean;
+    /** It asked for results that were there. */
+    readonly hasFound: boolean;
   })[];
 };
 
@@ -84,12 +86,9 @@ function groupsIn(cluster: string, spans: SpansResult): readonly PassGroup[] {
       execution: pass.execution,
       place: pass.place,
       hasRun: pass.rows.some(
-        row =>
-          row.executions > 0 ||
-          row.tasks > 0 ||
-          row.running > 0 ||
-          (row.reused ?? 0) > 0
-      )
+        row => row.executions > 0 || row.tasks > 0 || row.running > 0
+      ),
+      hasFound: pass.rows.some(row => (row.reused ?? 0) > 0)
     }))
   }));
 }
@@ -116,43 +115,54 @@ export function passesToChoose(
   return groupsOf(cluster, spans)
     .filter(({ isCell, passes }) => isCell || passes.length > 1)
     .flatMap(({ passes }) =>
-      passes.filter(({ hasRun }) => hasRun).slice(0, MOST_OF_ONE)
+      passes
+        .filter(({ hasRun, hasFound }) => hasRun || hasFound)
+        .slice(0, MOST_OF_ONE)
     )
     .sort((a, b) => b.opened - a.opened)
     .slice(0, MOST_LISTED);
 }
 
 /**
- * The newest pass that has one before it, and that one: of cells, or of spans where there are no cells.
+ * The newest pass that has one before it in which tasks ran, and that one: of cells, or of spans where there are no cells. Where the newer one ran
+ * none because all results were there, its user has to hear that; with an older one of this kind nothing can be compared.
  *
- * @param picked - the pass that panels are filtered by: if there is another of the same cell, it is one of the two.
+ * @param picked - the pass that panels are filtered by: if there is another of the same cell to compare it with, it is one of the two.
  */
 export function proposedPasses(
   cluster: string,
   spans: SpansResult | null,
   picked?: string
-): { readonly before: ChosenPass; readonly after: ChosenPass } | null {
-  const all = groupsOf(cluster, spans);
-  const groups = all
-    .map(group => ({
-      ...group,
-      passes: group.passes.filter(({ hasRun }) => hasRun)
-    }))
-    .filter(({ passes }) => passes.length > 1);
-  for (const { passes } of groups) {
-    const at = passes.findIndex(({ id }) => id === picked);
-    if (at >= 0) {
-      const later = Math.min(at, passes.length - 2);
-      return { before: passes[later + 1]!, after: passes[later]! };
+): Pair | null {
+  const groups = groupsOf(cluster, spans);
+  for (const group of groups) {
+    const pairs = pairsOf(group);
+    const pair =
+      pairs.find(({ after }) => after.id === picked) ??
+      // (it is the oldest: the pass after it comes last)
+      pairs.findLast(({ before }) => before.id === picked);
+    if (pair !== undefined) {
+      return pair;
     }
   }
-  const hasCells = all.some(({ isCell }) => isCell);
+  const hasCells = groups.some(({ isCell }) => isCell);
   const [newest] = groups
     .filter(({ isCell }) => isCell === hasCells)
-    .sort((a, b) => b.passes[0]!.opened - a.passes[0]!.opened);
-  return newest === undefined
-    ? null
-    : { before: newest.passes[1]!, after: newest.passes[0]! };
+    .flatMap(group => pairsOf(group).slice(0, 1))
+    .sort((a, b) => b.after.opened - a.after.opened);
+  return newest ?? null;
+}
+
+type Pair = { readonly before: ChosenPass; readonly after: ChosenPass };
+
+/** Each pass with the newest before it in which tasks ran; the newest first. */
+function pairsOf({ passes }: PassGroup): readonly Pair[] {
+  return passes.flatMap((after, at) => {
+    const before = passes.slice(at + 1).find(({ hasRun }) => hasRun);
+    return before !== undefined && (after.hasRun || after.hasFound)
+      ? [{ before, after }]
+      : [];
+  });
 }
 
 /** As it is called now. */
@@ -186,16 +196,20 @@ export function withinPass(filter: Filter, pass: ChosenPass | null): Filter {
   return { ...filter, spans: { ...filter.spans, all } };
 }
 
-/** The filter without the passes that it names. */
+const MATCHES = ['any', 'all', 'not'] as const;
+
+export function namesPass({ spans }: Filter): boolean {
+  return MATCHES.some(match => spans?.[match]?.some(isPass));
+}
+
+/** The filter of what is compared pass by pass: without passes of which any is enough. With other terms beside them it says more than that. */
 export function withoutPasses(filter: Filter): Filter {
   const { spans, ...rest } = filter;
   const left = Object.fromEntries(
-    (['any', 'all', 'not'] as const)
-      .map(
-        match =>
-          [match, spans?.[match]?.filter(term => !isPass(term)) ?? []] as const
-      )
-      .filter(([, terms]) => terms.length > 0)
+    MATCHES.map(match => [match, spans?.[match] ?? []] as const).filter(
+      ([match, terms]) =>
+        terms.length > 0 && !(match === 'any' && terms.every(isPass))
+    )
   );
   return Object.keys(left).length > 0 ? { spans: left, ...rest } : rest;
 }

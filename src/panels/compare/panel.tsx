@@ -25,6 +25,7 @@ import {
   isWithin,
   listedName,
   namesOfBoth,
+  namesPass,
   passesToChoose,
   proposedPasses,
   readPass,
@@ -177,7 +178,6 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     const without = areTwoPasses ? withoutPasses(filter) : filter;
     const isShared =
       time === 'all' && JSON.stringify(asked) === JSON.stringify(without);
-    const namesPass = JSON.stringify(without) !== JSON.stringify(filter);
     const own = snapshot.honoured;
     const other = this._otherWatch?.honoured('fine-metrics') ?? null;
     const [ownName, otherName] = this._ordered(this._sides()).map(
@@ -188,7 +188,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         ? honoured
         : { ...honoured, why: this.trans.__('%1: %2', name, honoured.why) };
     return leastExact([
-      ...(namesPass
+      ...(areTwoPasses && namesPass(filter)
         ? [
             {
               how: 'exact' as const,

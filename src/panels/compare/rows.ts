@@ -680,7 +680,8 @@ function lengthsOf(sides: Sides, scope: Scope, trans: Trans): Lengths | null {
 }
 
 /**
- * Whether a run lacks some of the work: it says so itself, or something came to nothing in it, and in the other one, too, or that has done more.
+ * Whether a run lacks some of the work: it says so itself, or tasks failed in both, or something came to nothing in it and the other one has done
+ * more.
  * Of two passes one that failed is enough: who runs a cell again has mended it.
  */
 function isUndone(
@@ -696,7 +697,7 @@ function isUndone(
       faults[i].texts.length > 0 &&
       !haveNothingInCommon(sides) &&
       ((scope === 'passes' && failedRuns(sides[i]) > 0) ||
-        faults[other].texts.length > 0 ||
+        (failedRuns(sides[i]) > 0 && failedRuns(sides[other]) > 0) ||
         goodRuns(sides[i]) < goodRuns(sides[other])))
   );
 }
@@ -725,7 +726,7 @@ function verdictText(lengths: Lengths, trans: Trans): string {
     return '';
   }
   const [then, now] = [formatDuration(before), formatDuration(after)];
-  if (then === now) {
+  if (areSame(lengths.seconds, 'seconds')) {
     return isFiltered
       ? trans.__('%1 and %2 held threads equally long: %3', first, second, now)
       : trans.__('%1 takes as long as %2: %3', second, first, now);

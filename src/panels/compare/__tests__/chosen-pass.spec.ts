@@ -115,10 +115,48 @@ describe('passes that are proposed', () => {
     expect(proposedPasses('k', null)).toBeNull();
   });
 
+  it('are none that only found results, but the newer one', () => {
+    const found: Drawn = { tasks: 0, reused: 4 };
+    const notebookOf = (...over: readonly Drawn[]) =>
+      told(
+        ['a.ipynb 9', ...over.map(() => '  # fit 1')].join('\n'),
+        notebook,
+        ...over
+      );
+    const fits = notebookOf(
+      cell(3, 'a'),
+      { ...cell(5, 'a'), ...found },
+      cell(7, 'a')
+    );
+    expect(names(proposedPasses('k', fits))).toEqual([
+      '# fit [3]',
+      '# fit [7]'
+    ]);
+    const picked = (id: string) => names(proposedPasses('k', fits, id));
+    expect(picked('id 1')).toEqual(['# fit [3]', '# fit [5]']);
+    expect(picked('id 2')).toEqual(['# fit [3]', '# fit [5]']);
+    expect(picked('id 3')).toEqual(['# fit [3]', '# fit [7]']);
+    // Two looks at what is there are newer, and tell nothing.
+    const looked = notebookOf(
+      cell(3, 'a'),
+      cell(7, 'a'),
+      { ...cell(8, 'b'), ...found },
+      { ...cell(9, 'b'), ...found }
+    );
+    for (const id of [undefined, 'id 3', 'id 4']) {
+      expect(names(proposedPasses('k', looked, id))).toEqual([
+        '# fit [3]',
+        '# fit [7]'
+      ]);
+    }
+    expect(passesToChoose('k', looked)).toHaveLength(4);
+  });
+
   it('are two of one cell, one after another, none of which is counted with others', () => {
     const anyRow = fc.record({
       cell: fc.constantFrom('a', 'b', 'c'),
       tasks: fc.nat(1),
+      reused: fc.nat(1),
       others: fc.constantFrom(undefined, undefined, 2),
       opened: fc.nat(1000)
     });
@@ -136,11 +174,14 @@ describe('passes that are proposed', () => {
           }));
           const pair = proposedPasses('k', { ...edited, rows });
           const own = (id: string) => rows.find(row => row.id === id)!;
-          const able = rows.filter(row => row.tasks > 0 && !row.others);
-          const again = able.filter(row =>
-            able.some(
-              other => other.cell === row.cell && other.opened < row.opened
-            )
+          const apart = rows.filter(row => !row.others);
+          const able = apart.filter(row => row.tasks > 0);
+          const again = apart.filter(
+            row =>
+              row.tasks + row.reused > 0 &&
+              able.some(
+                other => other.cell === row.cell && other.opened < row.opened
+              )
           );
           if (pair === null) {
             count.none++;

@@ -173,6 +173,26 @@ describe('a cell that ran again', () => {
     );
   });
 
+  it.each<[string, 'any' | 'not', { tag: string }[]]>([
+    ['any of a pass and a tag', 'any', [{ tag: 'x' }]],
+    ['no such pass', 'not', []]
+  ])('has no exact figures under a filter by %s', async (_, match, beside) => {
+    const { tell, context } = open([own]);
+    const pass = { path: ['a.ipynb', '# fit'], id: 'id 2', pass: '[3]' };
+    const terms = [pass, ...beside];
+    context.selection.setFilter({ spans: { [match]: terms } });
+    tell(runs(4));
+    await waitFor('what is said', () => {
+      MessageLoop.flush();
+      const said = panel.node.querySelector('.sw-chips-honoured')?.textContent;
+      return (
+        /^approximate: # fit \[\d\] and # fit \[\d\] are compared, each alone, whichever pass the filter has\. Both passes are filtered by functions and by the tags of spans\./u.test(
+          said ?? ''
+        ) || undefined
+      );
+    });
+  });
+
   it('is chosen pass by pass, and stays so after a reload', async () => {
     const { tell, asked } = open([own]);
     tell(runs(4));

@@ -268,6 +268,14 @@ describe('two runs', () => {
     expect(plain(headline([first, twin], false, english))).toBe(
       'again takes as long as first-look: 7.00 s'
     );
+    // The table calls these the same, too.
+    const [short, shorter] = [1.9e-6, 1.2e-6].map((wallSeconds): Side => ({
+      ...twin,
+      metrics: { ...first.metrics!, wallSeconds }
+    }));
+    expect(
+      plain(headline([{ ...short!, name: 'first' }, shorter!], false, english))
+    ).toMatch(/^again takes as long as first: /u);
     expect(
       headline([first, { ...second, metrics: null }], false, english)
     ).toBe('');
@@ -310,6 +318,14 @@ describe('two runs', () => {
         'survey took 2.00 s, first-look took 7.00 s: 1.00 s of thread time of survey went into failed, cancelled or lost tasks'
       );
     }
+    // What was lost in both was made up for in both.
+    const lost = (name: string, wallSeconds: number): Side => {
+      const { metrics, ...rest } = ended(RunStatus.Lost);
+      return { ...rest, name, metrics: { ...metrics!, wallSeconds } };
+    };
+    expect(said([lost('survey', 4), lost('again', 2)])).toBe(
+      'again is 2.00 s faster: 2.00 s instead of 4.00 s (−50 %); 1.00 s of thread time of survey went into failed, cancelled or lost tasks, 1.00 s of thread time of again went into failed, cancelled or lost tasks'
+    );
     const ok = ended(RunStatus.Ok);
     expect(said([first, ok])).toBe(
       'survey is 5.00 s faster: 2.00 s instead of 7.00 s (−71 %)'
