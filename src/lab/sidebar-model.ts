@@ -39,6 +39,8 @@ export class SidebarModel extends Disposing {
   private _isVisible = false;
   /** By the user; null: as is usual for what there is. */
   private _arrange: Arrange | null = null;
+  /** What was usual when the tree of this cluster was first used: it turns no more under the user's hand. */
+  private _keptArrange: Arrange | null = null;
   private _search = '';
   private _turned: ReadonlySet<string> = new Set();
   private readonly _changed = new Signal<this, void>(this);
@@ -120,7 +122,7 @@ export class SidebarModel extends Disposing {
   }
 
   get arrange(): Arrange {
-    return this._arrange ?? usualArrange(this.spans);
+    return this._arrange ?? this._keptArrange ?? usualArrange(this.spans);
   }
 
   setArrange(arrange: Arrange): void {
@@ -128,11 +130,20 @@ export class SidebarModel extends Disposing {
     this._changed.emit();
   }
 
+  /** The tree is used: it stays as it is arranged now, until one chooses or the sidebar turns to another cluster. */
+  keepArrange(): void {
+    const { spans } = this;
+    if (spans !== null && spans.rows.length > 0) {
+      this._keptArrange ??= usualArrange(spans);
+    }
+  }
+
   get search(): string {
     return this._search;
   }
 
   setSearch(search: string): void {
+    this.keepArrange();
     this._search = search;
     this._changed.emit();
   }
@@ -143,6 +154,7 @@ export class SidebarModel extends Disposing {
   }
 
   setTurned(keys: readonly string[], isTurned: boolean): void {
+    this.keepArrange();
     const next = new Set(this._turned);
     for (const key of keys) {
       if (isTurned) {
@@ -369,6 +381,9 @@ export class SidebarModel extends Disposing {
       cluster === this._watchedCluster
     ) {
       return;
+    }
+    if (cluster !== this._watchedCluster) {
+      this._keptArrange = null;
     }
     this._lastSpans = cluster === this._watchedCluster ? this.spans : null;
     this._watch?.dispose();

@@ -106,7 +106,18 @@ export function hasCells(result: SpansResult): boolean {
  * once a cell has computed again, for by path nobody would see its passes.
  */
 export function usualArrange(result: SpansResult | null): Arrange {
-  const rows = result?.rows ?? [];
+  if (result === null) {
+    return 'path';
+  }
+  const arrange = known.get(result) ?? arrangeFor(result);
+  known.set(result, arrange);
+  return arrange;
+}
+
+/** By an answer: it is asked of it again and again. */
+const known = new WeakMap<SpansResult, Arrange>();
+
+function arrangeFor({ rows }: SpansResult): Arrange {
   const isOwn = ({ origin }: SpanRow) =>
     origin !== 'cell' && origin !== 'notebook' && origin !== 'default';
   const cells = rows.filter(({ origin }) => origin === 'cell');
@@ -118,7 +129,10 @@ export function usualArrange(result: SpansResult | null): Arrange {
 function ranAgain(cells: readonly SpanRow[]): boolean {
   const seen = new Set<string>();
   return cells.some(row => {
-    if (row.tasks === 0 && row.executions === 0 && row.running === 0) {
+    const hasRun = row.tasks > 0 || row.executions > 0 || row.running > 0;
+    // (rows of an observer that knows of no passes are no passes)
+    const isPass = row.id !== undefined || (row.others ?? 0) > 0;
+    if (!hasRun || !isPass) {
       return false;
     }
     const key = JSON.stringify([row.client, row.path]);

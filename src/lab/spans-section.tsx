@@ -63,9 +63,11 @@ export function SpansSection(props: {
         ref={box}
         className="sw-spans"
         tabIndex={-1}
-        onKeyDown={event =>
-          undoOnKey(event.nativeEvent, () => selection.undo())
-        }
+        onClick={() => model.keepArrange()}
+        onKeyDown={event => {
+          model.keepArrange();
+          undoOnKey(event.nativeEvent, () => selection.undo());
+        }}
       >
         <SearchBox
           label={trans.__('Search spans')}

@@ -420,6 +420,71 @@ describe('SidebarModel', () => {
     expect(context.cluster.isDisposed).toBe(true);
   });
 
+  it.each<[string, (model: SidebarModel) => void]>([
+    ['turned a row', model => model.setTurned(['a'], true)],
+    ['searched', model => model.setSearch('load')],
+    ['picked a span', model => model.keepArrange()]
+  ])(
+    'keeps spans arranged as they were when one %s, on the same cluster',
+    (_, use) => {
+      const { feed, model } = setUp();
+      feed.setClusters(inA, inB);
+      model.turnTo({ notebook: 'a.ipynb' });
+      model.setVisible(true);
+      const notebook = (times: number) => {
+        const drawn = drawnSpans(
+          ['a.ipynb 9', '  # fit 1', '    load 1']
+            .concat(Array.from({ length: times - 1 }, () => '  # fit 1'))
+            .join('\n')
+        );
+        return {
+          ...drawn,
+          rows: drawn.rows.map((row, i) => ({
+            ...row,
+            id: `id ${i}`,
+            origin:
+              ({ 'a.ipynb': 'notebook', '# fit': 'cell' } as const)[
+                row.tag as '# fit'
+              ] ?? ('user' as const)
+          }))
+        };
+      };
+      const tell = (times: number) => feed.running[0]!.answer(notebook(times));
+      // Nothing is there to stay as it is.
+      use(model);
+      tell(2);
+      expect(model.arrange).toBe('cell');
+      tell(1);
+      expect(model.arrange).toBe('path');
+      use(model);
+      tell(2);
+      expect(model.arrange).toBe('path');
+      model.setVisible(false);
+      model.setVisible(true);
+      tell(2);
+      expect(model.arrange).toBe('path');
+      // Who chooses has the last word.
+      model.setArrange('tag');
+      expect(model.arrange).toBe('tag');
+    }
+  );
+
+  it('arranges spans of another cluster as is usual for them, however those before were', () => {
+    const { feed, model } = setUp();
+    feed.setClusters(inA, inB);
+    model.turnTo({ notebook: 'a.ipynb' });
+    model.setVisible(true);
+    feed.running[0]!.answer(drawnSpans('load 1'));
+    model.setSearch('load');
+    model.turnTo({ notebook: 'b.ipynb' });
+    const cells = drawnSpans('# fit 1');
+    feed.running[0]!.answer({
+      ...cells,
+      rows: cells.rows.map(row => ({ ...row, origin: 'cell' }))
+    });
+    expect(model.arrange).toBe('cell');
+  });
+
   it('keeps the spans it had while hidden', () => {
     const { feed, model } = setUp();
     feed.setClusters(inA);

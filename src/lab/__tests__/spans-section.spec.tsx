@@ -15,7 +15,8 @@ function textOf(
   running = 0,
   watch: { spansFailure?: string; isAskingSpans?: boolean } = {},
   time: TimeRange = 'all',
-  before: (model: SidebarModel) => void = () => undefined
+  before: (model: SidebarModel) => void = () => undefined,
+  then: (host: HTMLElement) => void = () => undefined
 ): string {
   const { feed, contexts } = labContext();
   const model = new SidebarModel({
@@ -37,6 +38,7 @@ function textOf(
     )
   );
   const text = host.textContent ?? '';
+  then(host);
   flushSync(() => root.unmount());
   return text;
 }
@@ -106,6 +108,25 @@ describe('below the tree', () => {
     expect(told({ tag: 'fit', path })).not.toContain('a.ipynb');
     // The rest of its runs share a row.
     expect(told({ tag: 'fit', path, others: 3 })).toContain('×4');
+    // An observer of before tells of no passes.
+    expect(told({ id: undefined })).not.toContain('a.ipynb');
+  });
+
+  it('stays what is arranged so, once a span was picked', () => {
+    const click = new MouseEvent('click', { bubbles: true });
+    const kept = jest.fn();
+    textOf(
+      spans,
+      0,
+      {},
+      'all',
+      model => Object.assign(model, { keepArrange: kept }),
+      host => {
+        expect(kept).not.toHaveBeenCalled();
+        host.querySelector('.sw-span-tree-row')!.dispatchEvent(click);
+      }
+    );
+    expect(kept).toHaveBeenCalled();
   });
 
   it('is said what runs, also before the first task has ended', () => {
