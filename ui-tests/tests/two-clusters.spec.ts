@@ -145,8 +145,8 @@ test('panels of two clusters are pinned, titled and compared', async ({
         '40',
         '40',
         '',
-        '0',
-        '0\u00a0%'
+        'same',
+        ''
       ]);
     }
     await compare.region
