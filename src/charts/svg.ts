@@ -5,6 +5,7 @@
  *     svgElement('text', { y: 9 }, textNode(key))   <text y="9">a &lt; b</text>
  */
 import { alphaOf, mix, parseColour, toHex } from '../base/colour-arithmetic';
+import { markupText } from '../base/markup-text';
 
 /** Markup that is whole: made by the functions here alone. */
 export type Svg = { readonly markup: string };
@@ -87,20 +88,12 @@ function written(value: string | number): string {
     : escaped(value);
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;'
-};
-
 /** XML has no place for some characters, not even as numbers: a picture with one of them would not open. */
 function escaped(text: string): string {
-  return text
-    .replace(
+  return markupText(
+    text.replace(
       /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff\ud800-\udfff]/gu,
       '\ufffd'
     )
-    .replace(/[&<>"']/g, character => ENTITIES[character]!);
+  );
 }

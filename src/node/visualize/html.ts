@@ -4,23 +4,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
+import { markupText } from '../../base/markup-text';
 import { programFile } from '../program-files';
 import type { Picture } from './figure';
 import { summaryOf } from './summary';
 import { THEMES } from './theme';
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;'
-};
-
-/** Text as text, in elements and in quoted attributes. */
-function htmlText(text: string): string {
-  return text.replace(/[&<>"']/g, letter => ENTITIES[letter]!);
-}
 
 export function htmlPage(picture: Picture): string {
   const script = readFileSync(programFile('visualize-page.js'), 'utf8');
@@ -36,8 +24,8 @@ export function htmlPage(picture: Picture): string {
   ].join('; ');
   // Base64 cannot end the element, whatever the keys hold.
   const packed = gzipSync(JSON.stringify(picture)).toString('base64');
-  const title = htmlText(picture.options.title);
-  const summary = htmlText(summaryOf(picture.plots));
+  const title = markupText(picture.options.title);
+  const summary = markupText(summaryOf(picture.plots));
   return `<!doctype html>
 <html lang="en">
 <head>
