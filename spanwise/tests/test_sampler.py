@@ -342,6 +342,15 @@ def named(sampler: Sampler) -> dict[str, int]:
     return found
 
 
+def look_at(frame, number, sampler, monkeypatch) -> None:
+    """Look for the time of that number, with this frame innermost in this thread."""
+    ident = threading.get_ident()
+    monkeypatch.setattr(sys, "_current_frames", lambda: {ident: frame})
+    # (a thread that has run is seen anew)
+    sampler._lanes[0].clock = SimpleNamespace(read=lambda: number * INTERVAL)
+    look(sampler, 100.0 + (number + 1) * INTERVAL, INTERVAL)
+
+
 CALLING = compile("", str(Path(binding.__file__)), "exec")
 
 
@@ -354,12 +363,8 @@ def test_what_has_no_frame_is_seen_at_each_look(monkeypatch, code):
     executor.busy_since = executor.began = 100.0
     computes = SimpleNamespace(f_code=worked.__code__, f_back=None)
     stands = SimpleNamespace(f_code=code, f_back=None)
-    ident = threading.get_ident()
     for number, frame in enumerate([stands, stands, computes, computes, stands, stands]):
-        monkeypatch.setattr(sys, "_current_frames", lambda frame=frame: {ident: frame})
-        # (a thread that has run is seen anew)
-        sampler._lanes[0].clock = SimpleNamespace(read=lambda number=number: number * INTERVAL)
-        look(sampler, 100.0 + (number + 1) * INTERVAL, INTERVAL)
+        look_at(frame, number, sampler, monkeypatch)
     rows = sampler.rows()
     stacks, frames = sampler.stacks.rows()
     names = executor.names.announcement()["names"]
@@ -386,16 +391,12 @@ def test_a_stack_is_looked_up_only_where_it_is_another_than_before(monkeypatch):
     monkeypatch.setattr(
         sampler.stacks, "stack_of", lambda *args: looked_up.append(1) or stack_of(*args)
     )
-    ident = threading.get_ident()
     stacks = [[here], [here], [copied], [copied], [here], [inner, here], [here]]
     for number, codes in enumerate(stacks):
         frame = None
         for code in reversed(codes):
             frame = SimpleNamespace(f_code=code, f_back=frame)
-        monkeypatch.setattr(sys, "_current_frames", lambda frame=frame: {ident: frame})
-        # (a thread that has run is seen anew)
-        sampler._lanes[0].clock = SimpleNamespace(read=lambda number=number: number * INTERVAL)
-        look(sampler, 100.0 + (number + 1) * INTERVAL, INTERVAL)
+        look_at(frame, number, sampler, monkeypatch)
     rows = sampler.rows()
     told, frames = sampler.stacks.rows()
     names = executor.names.announcement()["names"]

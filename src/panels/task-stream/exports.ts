@@ -128,12 +128,11 @@ async function pictureFrom(
   const { view, running, now } = found;
   const { showsGroups, whole } = model;
   const { lanes, workers } = model.shown;
-  const collapsed = showsGroups ? new Set<number>() : model.collapsed;
   const isHigh = lanes.length <= MANY_LANES;
   const layout = layOutLanes(
     lanes,
     workers,
-    collapsed,
+    model.collapsedRows,
     isHigh ? workers.length * HEADER_HEIGHT + lanes.length * LANE_HEIGHT : 0,
     LANE_HEIGHT
   );
