@@ -11,7 +11,7 @@ Reads the runners' own reports from one folder:
 A failed step that wrote no report (a check, a preparation, a runner that died) is
 one failed. Exits 1 if anything failed.
 
-Before the counts it says what failed: who sees but the end of a log finds it there.
+Before the counts it says what failed, and how: who sees but the end of a log finds it there.
 """
 
 from __future__ import annotations
@@ -23,10 +23,14 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 #: How many failed tests of a runner are named.
 MOST_NAMES = 20
+#: How many lines of a test's message are shown: a browser test's says which call waited for what.
+MOST_WHY = 15
+#: How much of a line of it is shown.
+MOST_COLUMNS = 200
 #: How many lines are shown of the output of a failed step without failed tests.
 LAST_LINES = 15
 
@@ -85,35 +89,59 @@ READERS: dict[str, Callable[[Path], Counts]] = {
 }
 
 
-def failed_of_jest(path: Path) -> Iterator[str]:
+class Failure(NamedTuple):
+    """A failed test, and what its runner says of it."""
+
+    name: str
+    why: str = ""
+
+
+def failed_of_jest(path: Path) -> Iterator[Failure]:
     """Name failed tests, and files that could not be loaded."""
     for file in json.loads(path.read_text("utf8"))["testResults"]:
         failed = [test for test in file["assertionResults"] if test["status"] == "failed"]
         for test in failed:
-            yield f"{file['name']}: {test['fullName']}"
+            name = f"{file['name']}: {test['fullName']}"
+            yield Failure(name, "\n".join(test.get("failureMessages", [])))
         if file["status"] == "failed" and not failed:
-            yield file["name"]
+            yield Failure(file["name"], file.get("message", ""))
 
 
-def failed_of_junit(path: Path) -> Iterator[str]:
+def failed_of_junit(path: Path) -> Iterator[Failure]:
     """Name failed tests, and those whose fixtures failed."""
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None:
-            yield f"{case.get('classname')}::{case.get('name')}"
+        why = [each.get("message", "") for tag in ("failure", "error") for each in case.iter(tag)]
+        if why:
+            yield Failure(f"{case.get('classname')}::{case.get('name')}", "\n".join(why))
 
 
-def failed_of_playwright(path: Path) -> Iterator[str]:
-    """Name failed tests; one that passed at a second try has failed."""
-    suites = list(json.loads(path.read_text("utf8")).get("suites", []))
+def failed_of_playwright(path: Path) -> Iterator[Failure]:
+    """Name failed tests; one that passed at a second try has failed. And errors outside any."""
+    report = json.loads(path.read_text("utf8"))
+    suites = list(report.get("suites", []))
     while suites:
         suite = suites.pop()
         suites += suite.get("suites", [])
         for spec in suite.get("specs", []):
             if any(test["status"] in ("unexpected", "flaky") for test in spec["tests"]):
-                yield f"{suite['file']}: {spec['title']}"
+                results = [result for test in spec["tests"] for result in test.get("results", [])]
+                errors = [error for result in results for error in result.get("errors", [])]
+                yield Failure(f"{suite['file']}: {spec['title']}", messages_of(errors))
+    for error in report.get("errors", []):
+        yield Failure(f"{path.name}: outside any test", messages_of([error]))
 
 
-NAMES: dict[str, Callable[[Path], Iterator[str]]] = {
+def messages_of(errors: list[dict[str, Any]]) -> str:
+    """What Playwright says: in which line of which file, and the message."""
+    said = []
+    for error in errors:
+        at = error.get("location", {})
+        place = f"line {at['line']} of {Path(at['file']).name}: " if "line" in at else ""
+        said.append(place + error.get("message", ""))
+    return "\n".join(said)
+
+
+FAILURES: dict[str, Callable[[Path], Iterator[Failure]]] = {
     "jest.json": failed_of_jest,
     "playwright.json": failed_of_playwright,
     "pytest*.xml": failed_of_junit,
@@ -135,12 +163,14 @@ def uncounted(failed_steps: list[str], counted: dict[str, Counts]) -> list[str]:
 
 
 def print_failures(folder: Path, steps: list[str]) -> None:
-    """Name failed tests; of other failed steps show the last lines that they printed."""
-    for pattern, names in NAMES.items():
+    """Name failed tests and say why; of other failed steps show the last lines they printed."""
+    for pattern, failures in FAILURES.items():
         for file in sorted(folder.glob(pattern)):
-            found = list(names(file))
-            for name in found[:MOST_NAMES]:
+            found = list(failures(file))
+            for name, why in found[:MOST_NAMES]:
                 print(f"failed: {name}")
+                for line in plain_lines(why)[:MOST_WHY]:
+                    print(f"    {line}")
             if len(found) > MOST_NAMES:
                 print(f"failed: and {len(found) - MOST_NAMES} more of {file.name}")
     for name in steps:
@@ -150,6 +180,12 @@ def print_failures(folder: Path, steps: list[str]) -> None:
             lines = log.read_text("utf8", errors="replace").splitlines()
             for line in lines[-LAST_LINES:]:
                 print(f"    {line}")
+
+
+def plain_lines(text: str) -> list[str]:
+    """The lines of a message that say something, without colours."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
+    return [line[:MOST_COLUMNS].rstrip() for line in lines if line.strip()]
 
 
 def main() -> int:

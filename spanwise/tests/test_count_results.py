@@ -11,7 +11,8 @@ import pytest
 
 JUNIT = """<testsuites><testsuite tests="10" failures="{failures}" errors="{errors}" skipped="2">
 <testcase classname="test_a" name="test_good"/>
-<testcase classname="test_a.TestB" name="test_bad"><failure>no</failure></testcase>
+<testcase classname="test_a.TestB" name="test_bad">
+<failure message="assert 1 == 2&#10;  +  where 1 = f()">long</failure></testcase>
 </testsuite></testsuites>"""
 
 
@@ -29,7 +30,14 @@ def write_reports(folder: Path, *, jest_failed: int = 0, failures: int = 0) -> N
                 "status": "failed" if jest_failed else "passed",
                 "assertionResults": [
                     {"status": "passed", "fullName": "adds"},
-                    *[{"status": "failed", "fullName": f"takes {n}"} for n in range(jest_failed)],
+                    *[
+                        {
+                            "status": "failed",
+                            "fullName": f"takes {n}",
+                            "failureMessages": [f"\x1b[31mError: {n}\x1b[39m\n\n    at a.ts:{n}\n"],
+                        }
+                        for n in range(jest_failed)
+                    ],
                 ],
             }
         ],
@@ -120,20 +128,35 @@ def test_both_stages_of_pytest_count(count, tmp_path: Path) -> None:
 def test_what_failed_is_named_before_the_counts(printed, tmp_path: Path) -> None:
     write_reports(tmp_path, jest_failed=21, failures=1)
     browser = json.loads((tmp_path / "playwright.json").read_text("utf8"))
-    browser["suites"][0]["suites"][0]["specs"][0]["tests"][0]["status"] = "flaky"
+    drags = browser["suites"][0]["suites"][0]["specs"][0]["tests"][0]
+    message = "\x1b[2mexpect(\x1b[22mcard)" + "".join(f"\n  waited {n}" for n in range(40))
+    at = {"file": "/checkout/b.spec.ts", "line": 7, "column": 1}
+    drags["status"] = "flaky"
+    drags["results"] = [{"errors": [{"message": message, "location": at}]}, {"errors": []}]
     browser["stats"].update(flaky=1, skipped=0)
+    browser["errors"] = [{"message": "no server " * 100}]
     (tmp_path / "playwright.json").write_text(json.dumps(browser), "utf8")
     steps = tmp_path / "steps"
     steps.mkdir()
     (steps / "Benchmarks--smoke-run").write_text("".join(f"line {n}\n" for n in range(40)), "utf8")
     lines, _ = printed("jest.json jest", "- Benchmarks, smoke run", "- eslint", "pytest.xml pytest")
     assert lines[:-4] == [
-        *[f"failed: a.spec.ts: takes {n}" for n in range(20)],
+        *[
+            line
+            for n in range(20)
+            for line in (f"failed: a.spec.ts: takes {n}", f"    Error: {n}", f"        at a.ts:{n}")
+        ],
         "failed: and 1 more of jest.json",
         "failed: b.spec.ts: drags",
+        "    line 7 of b.spec.ts: expect(card)",
+        *[f"      waited {n}" for n in range(14)],
+        "failed: playwright.json: outside any test",
+        f"    {'no server ' * 20}".rstrip(),
         "failed: test_a.TestB::test_bad",
+        "    assert 1 == 2",
+        "      +  where 1 = f()",
         "failed: Benchmarks, smoke run",
         *[f"    line {n}" for n in range(25, 40)],
         "failed: eslint",
     ]
-    assert lines[-1].endswith("25 failed, 2 skipped")
+    assert lines[-1].endswith("26 failed, 2 skipped")
