@@ -48,7 +48,13 @@ type PassNode =
       readonly took: number | null;
     })
   | {
-      readonly kind: 'all' | 'earlier' | 'together';
+      readonly kind: 'all';
+      readonly count: number;
+      /** The shortest and the longest of those of which it is known, seconds. */
+      readonly took: { readonly least: number; readonly most: number } | null;
+    }
+  | {
+      readonly kind: 'earlier' | 'together';
       readonly count: number;
     };
 
@@ -437,8 +443,25 @@ function withPasses(
     children:
       node.children.length === 0
         ? list
-        : [below('passes', { kind: 'all', count }, all, list), ...node.children]
+        : [
+            below(
+              'passes',
+              { kind: 'all', count, took: range(each) },
+              all,
+              list
+            ),
+            ...node.children
+          ]
   };
+}
+
+function range(passes: readonly SpanNode[]) {
+  const known = passes.flatMap(({ pass }) =>
+    pass?.kind === 'one' && pass.took !== null ? [pass.took] : []
+  );
+  return known.length === 0
+    ? null
+    : { least: Math.min(...known), most: Math.max(...known) };
 }
 
 /** Each tag once. A span inside another of the same tag is not added again: the outer one includes it. */
@@ -559,6 +582,30 @@ export function visibleSpans(
   };
   walk(roots, 0, null);
   return shown;
+}
+
+/**
+ * Where the failed tasks of a row are: its own, or only in rows inside it that are not shown. Null: none, or the rows below say so. Of what ran
+ * again, the newest pass counts: what failed before it may be mended.
+ */
+export function failuresOf({
+  node,
+  isExpanded
+}: VisibleSpan): 'own' | 'inside' | null {
+  if (node.failed <= 0) {
+    return null;
+  }
+  const isList = node.pass?.kind === 'all' || node.pass?.kind === 'earlier';
+  const inSpans = node.children
+    .filter(({ pass }) => pass === null)
+    .reduce((sum, { failed }) => sum + failed, 0);
+  const [first] = node.children;
+  const newest = first?.pass?.kind === 'all' ? first.children[0] : first;
+  const isMended = newest?.pass?.kind === 'one' && newest.failed === 0;
+  if (!isList && !isMended && node.failed > inSpans) {
+    return 'own';
+  }
+  return isExpanded === true ? null : 'inside';
 }
 
 export function countSpans(roots: readonly SpanNode[]): number {

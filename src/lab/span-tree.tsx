@@ -4,10 +4,12 @@ import { caretDownEmptyIcon, notebookIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { SelectionModel, SpanMatch } from '../feed/selection';
 import { formatCount, formatDuration, formatShare } from '../panels/format';
+import { Swatch } from '../panels/mark';
 import { passText } from '../panels/passes';
 import type { SpanTerm } from '../wire/panel-link';
 import { treeAction } from './span-tree-keys';
 import {
+  failuresOf,
   sharedBeginnings,
   type SpanNode,
   standing,
@@ -211,6 +213,7 @@ function TreeItem(
           // (its words are in the row's description)
           <span className="sw-span-tree-running" aria-hidden="true" />
         )}
+        <FailedMark row={row} trans={trans} />
         {match !== null && (
           <span className="sw-span-tree-match" aria-hidden="true">
             {match}
@@ -219,23 +222,86 @@ function TreeItem(
         {term !== null && (
           <MatchButtons {...props} name={name} term={term} match={match} />
         )}
-        <span className="sw-span-tree-share" aria-hidden="true">
-          <span style={{ width: `${Math.min(100, 100 * node.share)}%` }} />
-        </span>
-        <span className="sw-span-tree-time" aria-hidden="true">
-          {formatDuration(
-            node.pass?.kind === 'one'
-              ? (node.pass.took ?? node.seconds)
-              : node.seconds
-          )}
-        </span>
-        <span className="sw-span-tree-tasks" aria-hidden="true">
-          <Work node={node} trans={trans} />
-        </span>
+        <Figures node={node} trans={trans} />
       </div>
       {props.children}
     </li>
   );
+}
+
+/** As failed boxes in the charts; pale where they are further inside. What it says is in the row's description too. */
+function FailedMark(props: {
+  readonly row: VisibleSpan;
+  readonly trans: TranslationBundle;
+}): JSX.Element | null {
+  const { row, trans } = props;
+  const { failed } = row.node;
+  const where = failuresOf(row);
+  if (where === null) {
+    return null;
+  }
+  const title =
+    where === 'own'
+      ? trans._n(
+          '%2\u00a0task failed',
+          '%2\u00a0tasks failed',
+          failed,
+          formatCount(failed)
+        )
+      : trans._n(
+          '%2\u00a0task failed inside',
+          '%2\u00a0tasks failed inside',
+          failed,
+          formatCount(failed)
+        );
+  return (
+    <span
+      className={`sw-span-tree-failed${where === 'inside' ? ' sw-is-inside' : ''}`}
+      title={title}
+      aria-hidden="true"
+    >
+      {where === 'own' ? <Swatch mark={{ kind: 'failed' }} /> : '✕'}
+    </span>
+  );
+}
+
+/** Its share, time and tasks. All passes of a span have the sums of the row above them, which is why they tell how long one took. */
+function Figures(props: {
+  readonly node: SpanNode;
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const { node, trans } = props;
+  const { pass } = node;
+  if (pass?.kind === 'all') {
+    return (
+      <span className="sw-span-tree-range" aria-hidden="true">
+        {pass.took !== null && rangeText(pass.took, trans)}
+      </span>
+    );
+  }
+  return (
+    <>
+      <span className="sw-span-tree-share" aria-hidden="true">
+        <span style={{ width: `${Math.min(100, 100 * node.share)}%` }} />
+      </span>
+      <span className="sw-span-tree-time" aria-hidden="true">
+        {formatDuration(
+          pass?.kind === 'one' ? (pass.took ?? node.seconds) : node.seconds
+        )}
+      </span>
+      <span className="sw-span-tree-tasks" aria-hidden="true">
+        <Work node={node} trans={trans} />
+      </span>
+    </>
+  );
+}
+
+function rangeText(
+  { least, most }: { readonly least: number; readonly most: number },
+  trans: TranslationBundle
+): string {
+  const [from, to] = [formatDuration(least), formatDuration(most)];
+  return from === to ? from : trans.__('%1 – %2', from, to);
 }
 
 /** The number is never cut. If it is not of tasks it looks different, and says what it counts where there is room. */
@@ -392,6 +458,9 @@ function description(
               ? trans.__('nobody has told when it ended')
               : trans.__('still open')
     );
+  }
+  if (node.pass?.kind === 'all' && node.pass.took !== null) {
+    parts.push(trans.__('one took %1', rangeText(node.pass.took, trans)));
   }
   if (node.running > 0) {
     parts.push(trans.__('%1 running', formatCount(node.running)));

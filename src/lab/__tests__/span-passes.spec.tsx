@@ -30,13 +30,10 @@ function opened(
   const result = drawnSpans(drawing);
   return {
     ...result,
-    rows: result.rows.map((row, i) => ({
-      ...row,
-      id: `id ${i}`,
-      opened: 10 * i,
-      closed: 10 * i + 2,
-      ...over(row, i)
-    }))
+    rows: result.rows.map((drawn, i) => {
+      const row = { ...drawn, id: `id ${i}`, opened: 10 * i };
+      return { ...row, closed: 10 * i + 2, ...over(row, i) };
+    })
   };
 }
 
@@ -306,6 +303,47 @@ describe('passes in the span tree', () => {
       '8.00\u00a0s',
       '1 running'
     ]);
+  });
+
+  it('together tell how long one of them took, and not once more what the row above them does', () => {
+    const shown = (took: readonly (number | null)[]) => {
+      let at = 0;
+      const spans = opened(
+        `
+          flow 2
+            load 1
+          flow 3
+            load 1
+          flow 4
+            load 1
+        `,
+        row => {
+          if (row.tag !== 'flow') {
+            return {};
+          }
+          const seconds = took[at++] ?? null;
+          return { closed: seconds === null ? null : row.opened + seconds };
+        }
+      );
+      const tree = render(spans, new SelectionModel(), new Set());
+      const item = tree.item('3\u00a0passes');
+      tree.end();
+      const row = item.querySelector('.sw-span-tree-row')!;
+      expect(row.querySelector('.sw-span-tree-time')).toBeNull();
+      expect(row.querySelector('.sw-span-tree-tasks')).toBeNull();
+      return [
+        row.querySelector('.sw-span-tree-range')!.textContent,
+        item.getAttribute('aria-description')!.split(' · ').at(-1)
+      ];
+    };
+    const range = '1.50\u00a0s – 4.00\u00a0s';
+    expect(shown([4, 1.5, 2])).toEqual([range, `one took ${range}`]);
+    expect(shown([4, 1.5, null])).toEqual([range, `one took ${range}`]);
+    expect(shown([2, 2, null])).toEqual([
+      '2.00\u00a0s',
+      'one took 2.00\u00a0s'
+    ]);
+    expect(shown([null, null, null])).toEqual(['', '3\u00a0tasks']);
   });
 
   it('of a span are called by their place and their time', () => {

@@ -1,0 +1,150 @@
+/** Spans and cells of which tasks failed. */
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { flushSync } from 'react-dom';
+import { createRoot } from 'react-dom/client';
+import { SelectionModel } from '../../feed/selection';
+import type { SpansResult } from '../../wire/panel-link';
+import { SpanTree } from '../span-tree';
+import { spanTree, visibleSpans } from '../span-tree-rows';
+import { drawnSpans } from './drawn-spans';
+
+/** `failed`: of each drawn row, what is inside included. */
+function drawn(drawing: string, failed: readonly number[]): SpansResult {
+  const result = drawnSpans(drawing);
+  return {
+    ...result,
+    rows: result.rows.map((row, i) => ({
+      ...row,
+      failed: failed[i] ?? 0,
+      id: `id ${i}`,
+      opened: 10 * i,
+      closed: 10 * i + 2
+    }))
+  };
+}
+
+/** What the mark of each row says, by what the row is called without its time. */
+function marks(spans: SpansResult, turned: readonly string[] = []) {
+  const host = document.createElement('div');
+  const root = createRoot(host);
+  flushSync(() =>
+    root.render(
+      <SpanTree
+        rows={visibleSpans(spanTree(spans, 'path'), new Set(turned), '')}
+        search=""
+        selection={new SelectionModel()}
+        startedAt={0}
+        isOver={false}
+        trans={nullTranslator.load('spanwise')}
+        setCollapsed={() => undefined}
+      />
+    )
+  );
+  const said = [...host.querySelectorAll('[role="treeitem"]')].map(item => {
+    const row = item.querySelector('.sw-span-tree-row')!;
+    const name = item.getAttribute('aria-label')!.split(' · ')[0]!;
+    const mark = row.querySelector('.sw-span-tree-failed');
+    if (mark === null) {
+      return name;
+    }
+    // Who sees no mark is told of it.
+    expect(item.getAttribute('aria-description')).toMatch(/ · \d+ failed/u);
+    const isLoud = mark.querySelector('.sw-failed') !== null;
+    const title = mark.getAttribute('title')!.replaceAll('\u00a0', ' ');
+    return `${name}: ${isLoud ? '✕ ' : ''}${title}`;
+  });
+  flushSync(() => root.unmount());
+  return said.map(text => text.replaceAll('\u00a0', ' '));
+}
+
+describe('a row of which tasks failed', () => {
+  const flow = drawn(
+    `
+      flow 10
+        load 3
+        fit 7
+          train 5
+    `,
+    [3, 1, 2, 2]
+  );
+
+  it('has the mark of failed boxes, and says how many', () => {
+    expect(marks(flow)).toEqual([
+      'flow',
+      'load: ✕ 1 task failed',
+      'fit',
+      'train: ✕ 2 tasks failed'
+    ]);
+  });
+
+  it('has a quieter one while what failed is in rows that are not shown', () => {
+    const key = (...path: string[]) => JSON.stringify(path);
+    expect(marks(flow, [key('flow', 'fit')])).toEqual([
+      'flow',
+      'load: ✕ 1 task failed',
+      'fit: 2 tasks failed inside'
+    ]);
+    expect(marks(flow, [key('flow')])).toEqual(['flow: 3 tasks failed inside']);
+  });
+
+  it('has the first one whatever is shown if tasks of its own failed', () => {
+    const own = drawn(
+      `
+        flow 10
+          load 3
+      `,
+      [2, 1]
+    );
+    const both = ['flow: ✕ 2 tasks failed', 'load: ✕ 1 task failed'];
+    expect(marks(own)).toEqual(both);
+    expect(marks(own, [JSON.stringify(['flow'])])).toEqual(both.slice(0, 1));
+  });
+
+  it('and that ran again has it for its newest pass, and a quieter one for those before', () => {
+    const loop = `
+      fit 1
+      fit 2
+      fit 3
+    `;
+    const key = JSON.stringify(['fit']);
+    const newest = drawn(loop, [0, 0, 4]);
+    expect(marks(newest)).toEqual(['fit: ✕ 4 tasks failed']);
+    expect(marks(newest, [key])).toEqual([
+      'fit: ✕ 4 tasks failed',
+      '3 of 3: ✕ 4 tasks failed',
+      '2 of 3',
+      '1 of 3'
+    ]);
+    const mended = drawn(loop, [0, 4, 0]);
+    expect(marks(mended)).toEqual(['fit: 4 tasks failed inside']);
+    expect(marks(mended, [key])).toEqual([
+      'fit',
+      '3 of 3',
+      '2 of 3: ✕ 4 tasks failed',
+      '1 of 3'
+    ]);
+  });
+
+  it('and stands for many has the quieter one while they are folded', () => {
+    const twice = drawn(
+      `
+        flow 2
+          load 1
+        flow 3
+          load 1
+      `,
+      [1, 0, 1, 0]
+    );
+    const passes = `${JSON.stringify(['flow'])} passes`;
+    expect(marks(twice).slice(0, 2)).toEqual([
+      'flow: ✕ 2 tasks failed',
+      '2 passes: 2 tasks failed inside'
+    ]);
+    expect(marks(twice, [passes]).slice(1, 4)).toEqual([
+      '2 passes',
+      '2 of 2: ✕ 1 task failed',
+      '1 of 2: ✕ 1 task failed'
+    ]);
+  });
+});
