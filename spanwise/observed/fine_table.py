@@ -50,7 +50,7 @@ def fine_table(
         (
             one_line(name if isinstance(name, str) else repr(name), _LENGTH),
             _amount(value, unit),
-            f"{100 * value / total:.1f} %" if has_shares and total > 0 else "",
+            f"{_figure(100 * value / total, 1)} %" if has_shares and total > 0 else "",
         )
         for name, value in most[:_SHOWN]
     ]
@@ -78,8 +78,13 @@ def fine_table(
 
 def _amount(value: float, unit: str) -> str:
     if unit == "seconds":
-        return f"{value:,.3f} s"
+        return f"{_figure(value, 3)} s"
     if unit == "bytes" and isfinite(value):
         return str(format_bytes(int(value)))
-    number = f"{value:,.0f}" if value.is_integer() else f"{value:,.3f}"
+    number = _figure(value, 0 if value.is_integer() else 3)
     return number if unit == "count" else f"{number} {one_line(unit, _LENGTH)}"
+
+
+def _figure(value: float, places: int) -> str:
+    """Rounded; what rounds to nothing has no sign, as there is no less than nothing of it."""
+    return f"{round(value, places) + 0.0:,.{places}f}"

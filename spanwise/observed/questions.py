@@ -113,14 +113,19 @@ class FineMetrics(Mapping[FineKey, float]):
         functions, beside = self.by_function(unit), {}
         if unit == "seconds":
             # What tasks held threads for: that makes a whole.
-            everything = sum(activities.values())
             user = sum(self.by_activity(unit, "user").values())
+            # (added up by themselves: a difference of sums would leave what these were rounded by)
+            behind = (
+                value
+                for key, value in self._entries.items()
+                if key[3] == unit and key[0] not in ("execute", "user") and not counts_twice(key)
+            )
             activities = self.by_activity(unit, "execute")
             functions = self.by_function(unit, "execute")
             idle = sum(self.by_activity(unit, "idle").values())
             beside = {
                 "threads were idle": self.get((*IDLE, unit), idle),
-                "behind other work": everything - user - sum(activities.values()),
+                "behind other work": sum(behind),
                 "told by tasks beyond their runs": user,
             }
         return fine_table(len(self), len(functions), activities, unit, beside, others, self.notes)

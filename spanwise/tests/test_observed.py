@@ -125,6 +125,28 @@ def test_what_tasks_told_beyond_their_runs_is_not_behind_other_work() -> None:
     assert repr(FineMetrics({("execute", "f", "a", "seconds"): 0.0}, {})) == "1 fine metric"
 
 
+def test_what_was_not_there_is_not_shown_as_less_than_nothing() -> None:
+    """Sums of the same seconds in another order differ by what they are rounded by."""
+    told: dict[FineKey, float] = {
+        ("execute", "f", "a", "seconds"): 0.1,
+        ("user", "f", "a", "seconds"): 0.2,
+        ("execute", "f", "b", "seconds"): 0.2,
+    }
+    assert 0.1 + 0.2 + 0.2 - 0.2 - (0.1 + 0.2) < 0
+    assert "behind other work" not in repr(FineMetrics(told, {}))
+    # What a task measures may be less than nothing, but not by less than is shown.
+    own: dict[FineKey, float] = {
+        ("execute", "f", "spun", "seconds"): 1.0,
+        ("execute", "f", "less", "seconds"): -0.0004,
+        ("execute", "f", "drift", "metres"): -0.0004,
+    }
+    shown = repr(FineMetrics(own, {}))
+    assert "  less  0.000 s    0.0 %" in shown and "-" not in shown
+    drift = {key: value for key, value in own.items() if key[3] == "metres"}
+    assert "  drift  0.000 metres" in repr(FineMetrics(drift, {}))
+    assert "-0.001 s" in repr(FineMetrics({**own, ("user", "f", "x", "seconds"): -0.0006}, {}))
+
+
 @given(
     st.dictionaries(
         st.tuples(
