@@ -58,7 +58,7 @@ export interface IWatch extends IDisposable {
   readonly snapshot: Snapshot | null;
   /** A sentence when the observer could not answer; null again with the next snapshot, or if only tiles failed, with the next tile. */
   readonly failure: string | null;
-  /** No answer has come since the last question. One that was on its way to an earlier question counts, unless the filter is new. */
+  /** The last question has no answer yet. One to an earlier question, still on its way, is none. */
   readonly isAsking: boolean;
   /** New filter, time or params; what is left out stays. */
   change(change: WatchChange): void;

@@ -1,9 +1,9 @@
 /**
  * One watch of a view: what was asked, the newest answer, its tiles. It is asked again whenever the link reopens.
  *
- * The observer's answers carry the watch's id and nothing of the filter, and a change takes a round trip. A tile that was on its way
- * when the filter changed must not be kept as one of the new filter; so a new filter takes a **new id**, and answers to the old one
- * find no watch.
+ * A change takes a round trip. So each question has a number, and an answer to an earlier one is dropped. Tiles have none: one that was on
+ * its way when the filter changed must not be kept as one of the new filter; so a new filter takes a **new id**, and answers to the old
+ * one find no watch.
  */
 import { type ISignal, Signal } from '@lumino/signaling';
 import { Disposing } from './disposing';
@@ -32,6 +32,8 @@ type TileFrame = Extract<ObserverFrame, { type: 'tile' }>;
 export class Watch extends Disposing implements IWatch {
   private _id: number;
   private _spec: WatchSpec;
+  /** Of the newest question. */
+  private _question = 1;
   private _snapshot: Snapshot | null = null;
   /** What the watch's tiles are of; null until the log and the filter of an answer are known. */
   private _scopeName: string | null = null;
@@ -97,6 +99,7 @@ export class Watch extends Disposing implements IWatch {
       return;
     }
     this._spec = after;
+    this._question++;
     this._isAsking = true;
     if (filter) {
       this._setScope();
@@ -110,6 +113,7 @@ export class Watch extends Disposing implements IWatch {
     }
     this._host.link.send('change', {
       id: this._id,
+      question: this._question,
       ...(time && { time: after.time }),
       ...(params && { params: after.params })
     });
@@ -161,6 +165,10 @@ export class Watch extends Disposing implements IWatch {
   }
 
   onSnapshot({ fields }: SnapshotFrame): void {
+    this._host.link.send('ack', { id: fields.id, seq: fields.seq });
+    if (!this._isOfNewest(fields)) {
+      return;
+    }
     this._failure = this._tilesFailure = null;
     this._isAsking = false;
     if (this._mayLackTiles) {
@@ -169,7 +177,6 @@ export class Watch extends Disposing implements IWatch {
     }
     this._snapshot = { type: 'snapshot', ...fields };
     this._setScope();
-    this._host.link.send('ack', { id: fields.id, seq: fields.seq });
     this._listener(this);
   }
 
@@ -194,6 +201,8 @@ export class Watch extends Disposing implements IWatch {
   onFailure({ fields }: FailureFrame): void {
     if (fields.tiles) {
       this._tilesFailure = fields.sentence;
+    } else if (!this._isOfNewest(fields)) {
+      return;
     } else {
       this._failure = fields.sentence;
       this._isAsking = false;
@@ -209,6 +218,11 @@ export class Watch extends Disposing implements IWatch {
     this._host.ended();
   }
 
+  /** An observer of before does not say which question it answers. */
+  private _isOfNewest({ question }: { readonly question?: number }): boolean {
+    return question === undefined || question === this._question;
+  }
+
   private _ask(): void {
     this._mayLackTiles = true;
     const { cluster, view, filter, time, params, maxHz } = this._spec;
@@ -216,6 +230,7 @@ export class Watch extends Disposing implements IWatch {
     this._isExpected ||= this._snapshot !== null || this._host.lists(cluster);
     this._host.link.send('watch', {
       id: this._id,
+      question: this._question,
       cluster,
       view,
       filter,

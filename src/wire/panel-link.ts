@@ -40,6 +40,13 @@ const path = v.array(text);
 const client = v.optional(text);
 /** Only the span of this id: what `with span(…) as id` gave a program, or the `id` of a row. Ids are of one log. */
 const id = v.optional(text);
+/**
+ * The viewer's number for what a watch asks now: larger with each change. Answers carry the number of the question that they answer, for one
+ * may be on its way when the question changes. 0: a viewer that does not number its questions.
+ */
+const question = v.optional(u32, 0);
+/** Left out by an observer of before: then nothing tells which question it is. */
+const answered = v.optional(u32);
 /** What panels call the span of that id among those of its path, as "[7] · 14:03:12". The observer makes nothing of it. */
 const pass = v.optional(text);
 const term = v.union([
@@ -91,6 +98,7 @@ export const PANEL_LINK = {
      */
     watch: message({
       id: u32,
+      question,
       cluster: text,
       view,
       filter: v.optional(filter, {}),
@@ -104,12 +112,13 @@ export const PANEL_LINK = {
       afterSeq: v.optional(count)
     }),
     /**
-     * New time or params for a watch; answered by a snapshot, unless the question is the same as before. Fields that are left out stay as
-     * they are. A question that is too long, at first or after a change, is answered by `failure`, and by nothing more until the next
+     * New time or params for a watch; answered by a snapshot, unless the question and its number are the same as before. Fields that are left
+     * out stay as they are. A question that is too long, at first or after a change, is answered by `failure`, and by nothing more until the next
      * change, which is answered in any case.
      */
     change: message({
       id: u32,
+      question,
       time: v.optional(time),
       params: v.optional(map)
     }),
@@ -154,6 +163,7 @@ export const PANEL_LINK = {
     /** The whole answer of a view; `seq` counts the answers of this watch, `logSeq` is the newest block folded in. Answered by `ack`. */
     snapshot: message({
       id: u32,
+      question: answered,
       seq: count,
       logId: text,
       logSeq: count,
@@ -202,6 +212,8 @@ export const PANEL_LINK = {
     /** Why a question has no answer. `tiles`: some tiles have not been made; the watch itself is answered all the same. */
     failure: message({
       id: u32,
+      /** Tiles are of no one question. */
+      question: answered,
       sentence: text,
       tiles: v.optional(flag, false)
     }),

@@ -140,6 +140,36 @@ describe('a watch', () => {
     }
   );
 
+  it('takes no answer to an earlier range for one to its own', async () => {
+    const page = new ObservedPage({
+      blocks: drawBlocks('0/0 aaaa'),
+      delayMilliseconds: 200
+    });
+    try {
+      const totals: unknown[] = [];
+      const watch = page.feed.watch(
+        {
+          cluster: 'drawn',
+          view: 'tasks',
+          filter: {},
+          time: 'all',
+          params: {}
+        },
+        ({ snapshot }) => {
+          const { result } = snapshot!;
+          totals.push(result.view === 'tasks' && result.total);
+        }
+      );
+      // It is answered by now, and the answer is still on its way.
+      await new Promise(resolve => setTimeout(resolve, 100));
+      watch.change({ time: { from: 10, to: 11 } });
+      expect(await isAnswered(watch)).toBe(true);
+      expect(totals).toEqual([0]);
+    } finally {
+      page.dispose();
+    }
+  });
+
   it('sends no change after which the question is the same', async () => {
     const page = new ObservedPage({ blocks: drawBlocks('0/0 a') });
     const sends = jest.spyOn(PageLink.prototype, 'send');

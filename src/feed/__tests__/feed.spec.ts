@@ -106,6 +106,42 @@ describe('Feed', () => {
     expect(watch.isAsking).toBe(false);
   });
 
+  it('numbers its questions, and takes answers to the newest alone', () => {
+    const listener = jest.fn();
+    const watch = feed.watch(SPEC, listener);
+    watch.change({ time: { last: 5 } });
+    watch.change({ params: { sort: 'start' } });
+    expect(
+      last()
+        .taken()
+        .map(({ fields }) => fields.question)
+    ).toEqual([1, 2, 3]);
+    last().answer('snapshot', { ...snapshot(1, 1), question: 2 });
+    last().answer('failure', { id: 1, question: 1, sentence: 'Too long.' });
+    expect(listener).not.toHaveBeenCalled();
+    expect(watch).toMatchObject({ isAsking: true, snapshot: null });
+    expect(watch.failure).toBeNull();
+    expect(last().taken()).toMatchObject([{ type: 'ack', fields: { seq: 1 } }]);
+    last().answer('failure', { id: 1, sentence: 'Two tiles.', tiles: true });
+    expect(watch).toMatchObject({ isAsking: true, failure: 'Two tiles.' });
+    last().answer('snapshot', { ...snapshot(1, 2), question: 3 });
+    expect(watch).toMatchObject({ isAsking: false, failure: null });
+    // The next observer is asked by the same number.
+    last().drop();
+    jest.advanceTimersByTime(200);
+    last().open();
+    expect(last().taken()).toMatchObject([
+      { type: 'watch', fields: { question: 3, params: { sort: 'start' } } }
+    ]);
+  });
+
+  it('takes the answers of an observer that does not number them', () => {
+    const watch = feed.watch(SPEC, () => undefined);
+    watch.change({ time: { last: 5 } });
+    last().answer('snapshot', snapshot(1, 1));
+    expect(watch).toMatchObject({ isAsking: false, snapshot: { seq: 1 } });
+  });
+
   it('sends nothing more for a disposed watch and ignores late answers', () => {
     const listener = jest.fn();
     const watch = feed.watch(SPEC, listener);
@@ -440,7 +476,7 @@ describe('Feed', () => {
       expect(last().taken()).toEqual([]);
       watch.change({ filter: {}, time: { last: 5 } });
       expect(last().taken()).toEqual([
-        { type: 'change', fields: { id: 1, time: { last: 5 } } }
+        { type: 'change', fields: { id: 1, question: 2, time: { last: 5 } } }
       ]);
     });
 
@@ -449,7 +485,12 @@ describe('Feed', () => {
       expect(last().taken()).toEqual([
         {
           type: 'change',
-          fields: { id: 1, time: { last: 5 }, params: { limit: 1 } }
+          fields: {
+            id: 1,
+            question: 2,
+            time: { last: 5 },
+            params: { limit: 1 }
+          }
         }
       ]);
     });

@@ -5,7 +5,8 @@ type WatchFields = Extract<
   Message<'panel', 'up'>,
   { readonly type: 'watch' }
 >['fields'];
-type Change = Partial<Pick<WatchFields, 'time' | 'params'>>;
+type Change = Pick<WatchFields, 'question'> &
+  Partial<Pick<WatchFields, 'time' | 'params'>>;
 
 /** Characters of a question's filter and parameters: 500 spans of a hundred characters. */
 export const MOST_QUESTION_CHARACTERS = 64 * 1024;
@@ -41,10 +42,12 @@ export class PageQuestion {
     return this.length > MOST_QUESTION_CHARACTERS;
   }
 
-  change({ time, params }: Change): void {
-    if (time !== undefined) {
-      this._fields = { ...this._fields, time };
-    }
+  change({ question, time, params }: Change): void {
+    this._fields = {
+      ...this._fields,
+      question,
+      ...(time !== undefined && { time })
+    };
     if (params !== undefined) {
       this._fields = { ...this._fields, params };
       this._paramsLength = lengthOf(params);

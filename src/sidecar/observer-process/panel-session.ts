@@ -15,7 +15,7 @@ import {
   unknownWatchSentence
 } from './sentences';
 import { MOST_TILES, TileRequests, type TileRequest } from './tile-requests';
-import { ARRIVAL_MILLISECONDS, RunningWatch } from './watch';
+import { type Answered, ARRIVAL_MILLISECONDS, RunningWatch } from './watch';
 import { NotWanted, type WorkQueue } from './work-queue';
 
 /** `clusters` is pushed at most twice a second. */
@@ -188,7 +188,7 @@ export class PanelSession {
     this._forget(id);
     if (this._watches.size >= MOST_WATCHES) {
       this._fail(
-        id,
+        fields,
         `This page has ${MOST_WATCHES} watches already: close some panels.`
       );
       return;
@@ -215,7 +215,7 @@ export class PanelSession {
   private _change({ fields }: MessageOf<'change'>): void {
     const watch = this._watches.get(fields.id);
     if (watch === undefined) {
-      this._fail(fields.id, unknownWatchSentence(fields.id));
+      this._fail(fields, unknownWatchSentence(fields.id));
       return;
     }
     watch.question.change(fields);
@@ -252,9 +252,9 @@ export class PanelSession {
     clearTimeout(watch.arrival);
     watch.arrival = undefined;
     watch.running = new RunningWatch(watch.question.fields, entry, {
-      snapshot: (id, seq, logId, answer) =>
-        this._snapshot(id, seq, logId, answer),
-      failure: (id, sentence) => this._fail(id, sentence),
+      snapshot: (to, seq, logId, answer) =>
+        this._snapshot(to, seq, logId, answer),
+      failure: (to, sentence) => this._fail(to, sentence),
       done: id => {
         if (this._watches.get(id) === watch) {
           this._watches.delete(id);
@@ -267,11 +267,11 @@ export class PanelSession {
 
   /** Says why there is no answer until the next change, or until the cluster is here. A query has its answer with that. */
   private _rest(watch: KeptWatch, sentence: string): void {
-    const { id, maxHz } = watch.question.fields;
-    if (maxHz === 0) {
-      this._forget(id);
+    const { fields } = watch.question;
+    if (fields.maxHz === 0) {
+      this._forget(fields.id);
     }
-    this._fail(id, sentence);
+    this._fail(fields, sentence);
   }
 
   private _forget(id: number): void {
@@ -394,7 +394,7 @@ export class PanelSession {
   }
 
   private _snapshot(
-    id: number,
+    { id, question }: Answered,
     seq: number,
     logId: string,
     answer: Answer
@@ -402,6 +402,7 @@ export class PanelSession {
     this._send('snapshot', () =>
       this._link.send('snapshot', {
         id,
+        question,
         seq,
         logId,
         logSeq: answer.logSeq,
@@ -425,9 +426,9 @@ export class PanelSession {
     }
   }
 
-  private _fail(id: number, sentence: string): void {
+  private _fail({ id, question }: Answered, sentence: string): void {
     if (!this._closed) {
-      this._link.send('failure', { id, sentence });
+      this._link.send('failure', { id, question, sentence });
     }
   }
 

@@ -25,6 +25,8 @@ export const ARRIVAL_MILLISECONDS = 10_000;
 
 type WatchRequest = {
   readonly id: number;
+  /** The viewer's number for what is asked; see `PANEL_LINK`. */
+  readonly question: number;
   readonly view: ViewName;
   readonly filter: Filter;
   readonly time: TimeRange;
@@ -32,9 +34,11 @@ type WatchRequest = {
   readonly maxHz?: number | undefined;
   readonly afterSeq?: number | undefined;
 };
+/** Which question of which watch is answered. */
+export type Answered = Pick<WatchRequest, 'id' | 'question'>;
 type WatchOutput = {
-  snapshot(id: number, seq: number, logId: string, answer: Answer): void;
-  failure(id: number, sentence: string): void;
+  snapshot(to: Answered, seq: number, logId: string, answer: Answer): void;
+  failure(to: Answered, sentence: string): void;
   /** A query has had its answer: nothing more will come. */
   done(id: number): void;
   /** The viewer does not read what was sent: `wake` is called when it reads again. */
@@ -52,6 +56,7 @@ type WatchOutput = {
  */
 export class RunningWatch {
   private _question: Question;
+  private _number: number;
   private _seq = 0;
   private _acknowledged = 0;
   private _sentVersion: string | undefined;
@@ -81,6 +86,7 @@ export class RunningWatch {
       time: _request.time,
       params: paramsOf(_request.view, _request.params)
     };
+    this._number = _request.question;
     this._stopListening = _entry.cluster.onChange(() => this.wake());
     this._expectBlock();
     this.wake();
@@ -94,8 +100,13 @@ export class RunningWatch {
     return this._question.filter;
   }
 
-  /** Changes the question. If it stays the same there is no new answer, unless a change in between was refused. */
-  change({ time, params }: Partial<Pick<Question, 'time' | 'params'>>): void {
+  /** Changes the question. If it and its number stay the same there is no new answer, unless a change in between was refused. */
+  change({
+    question: number,
+    time,
+    params
+  }: Pick<WatchRequest, 'question'> &
+    Partial<Pick<Question, 'time' | 'params'>>): void {
     const { view, filter } = this._question;
     const question = {
       view,
@@ -106,6 +117,7 @@ export class RunningWatch {
     };
     if (
       !this._isRefused &&
+      number === this._number &&
       questionKey(question) === questionKey(this._question)
     ) {
       return;
@@ -115,6 +127,7 @@ export class RunningWatch {
       this._expectBlock();
     }
     this._question = question;
+    this._number = number;
     this._sentVersion = undefined;
     this._generation++;
     // The user waits for this answer: it is sent at once, whatever is on its way and however short the time since the last one.
@@ -161,6 +174,10 @@ export class RunningWatch {
     return this._request.maxHz === 0;
   }
 
+  private get _answered(): Answered {
+    return { id: this._request.id, question: this._number };
+  }
+
   private get _hasArrived(): boolean {
     return this._entry.cluster.store.seq >= (this._request.afterSeq ?? 0);
   }
@@ -170,9 +187,9 @@ export class RunningWatch {
       return;
     }
     this._arrival = setTimeout(() => {
-      const { id, afterSeq = 0 } = this._request;
+      const { afterSeq = 0 } = this._request;
       const have = this._entry.cluster.store.seq;
-      this._output.failure(id, notArrivedSentence(afterSeq, have));
+      this._output.failure(this._answered, notArrivedSentence(afterSeq, have));
       if (this._isQuery) {
         this._end();
       }
@@ -269,7 +286,7 @@ export class RunningWatch {
       this._countsTo = cluster.now() - (Date.now() - answer.at) / 1000;
       const { logId } = cluster.store;
       const seq = this._seq + 1;
-      this._output.snapshot(this._request.id, seq, logId, answer);
+      this._output.snapshot(this._answered, seq, logId, answer);
       // Counted only after sending: an answer that was too long to be sent is never acknowledged.
       this._seq = seq;
     } catch (error) {
@@ -285,7 +302,7 @@ export class RunningWatch {
       this._grownAt = Infinity;
       this._nextAt = Date.now() + 1000;
       const sentence = foldFailedSentence(this._question.view, error);
-      this._output.failure(this._request.id, sentence);
+      this._output.failure(this._answered, sentence);
     }
     if (this._isQuery) {
       this._end();

@@ -29,6 +29,8 @@ class WatchFixture {
   isFull = false;
   readonly asked: number[] = [];
   readonly sent: number[] = [];
+  /** Numbers of the questions that were answered. */
+  readonly answered: number[] = [];
   readonly failures: string[] = [];
   isDone = false;
   readonly watch: RunningWatch;
@@ -53,14 +55,23 @@ class WatchFixture {
       }
     } as unknown as ClusterEntry;
     this.watch = new RunningWatch(
-      { id: 1, view, filter: {}, time: 'all', params: {}, ...request },
+      {
+        id: 1,
+        question: 0,
+        view,
+        filter: {},
+        time: 'all',
+        params: {},
+        ...request
+      },
       entry,
       {
-        snapshot: (_id, seq) => {
+        snapshot: ({ question }, seq) => {
           if (!this.canSend) {
             throw new Error('too long');
           }
           this.sent.push(seq);
+          this.answered.push(question);
           if (this.isRead) {
             queueMicrotask(() => this.watch.ack(seq));
           }
@@ -93,7 +104,7 @@ describe('a watch', () => {
     fixture.watch.ack(1);
     // The next answer is due in four hours.
     fixture.cluster.take(blocks);
-    fixture.watch.change({ time: { last: 1 } });
+    fixture.watch.change({ question: 0, time: { last: 1 } });
     await waitFor('an answer', () => fixture.sent.length === 2);
   });
 
@@ -102,10 +113,10 @@ describe('a watch', () => {
     await waitFor('the first answer', () => fixture.sent.length === 1);
     const { length } = fixture.asked;
     for (const params of [{ colourBy: 'kind' }, { sort: 7 }, { limit: NaN }]) {
-      fixture.watch.change({ params, time: 'all' });
+      fixture.watch.change({ question: 0, params, time: 'all' });
     }
     expect(fixture.asked).toHaveLength(length);
-    fixture.watch.change({ params: { sort: 'duration' } });
+    fixture.watch.change({ question: 0, params: { sort: 'duration' } });
     await waitFor('an answer', () => fixture.sent.length === 2);
     expect(fixture.asked).toHaveLength(length + 1);
   });
@@ -115,8 +126,21 @@ describe('a watch', () => {
     await waitFor('the first answer', () => fixture.sent.length === 1);
     fixture.watch.ack(1);
     fixture.watch.refuseChange();
-    fixture.watch.change({ params: {}, time: 'all' });
+    fixture.watch.change({ question: 0, params: {}, time: 'all' });
     await waitFor('an answer', () => fixture.sent.length === 2);
+  });
+
+  it('says which question it answers, and answers each, be it the same', async () => {
+    fixture = new WatchFixture({ maxHz: 60 });
+    fixture.isRead = true;
+    await waitFor('the first answer', () => fixture.sent.length === 1);
+    fixture.watch.change({ question: 1, time: { last: 1 } });
+    await waitFor('the second answer', () => fixture.sent.length === 2);
+    fixture.watch.change({ question: 2, time: { last: 1 } });
+    await waitFor('the third answer', () => fixture.sent.length === 3);
+    fixture.cluster.take(blocks);
+    await waitFor('the fourth answer', () => fixture.sent.length === 4);
+    expect(fixture.answered).toEqual([0, 1, 2, 2]);
   });
 
   it('answers nothing between a change that was refused and the next', async () => {
@@ -126,7 +150,7 @@ describe('a watch', () => {
     await new Promise(resolve => setImmediate(resolve));
     expect(fixture.asked).toHaveLength(1);
     expect(fixture.sent).toEqual([]);
-    fixture.watch.change({});
+    fixture.watch.change({ question: 0 });
     await waitFor('an answer', () => fixture.sent.length === 1);
   });
 
@@ -143,7 +167,7 @@ describe('a watch', () => {
       await jest.advanceTimersByTimeAsync(30_000);
       expect(fixture.failures).toEqual([]);
       fixture.isFull = false;
-      fixture.watch.change({ time: { last: 1 } });
+      fixture.watch.change({ question: 0, time: { last: 1 } });
       await jest.advanceTimersByTimeAsync(0);
       expect(fixture.sent).toEqual([1]);
       fixture.watch.dispose();
@@ -156,7 +180,7 @@ describe('a watch', () => {
     fixture.watch.refuseChange();
     await jest.advanceTimersByTimeAsync(30_000);
     expect(fixture.failures).toEqual([]);
-    fixture.watch.change({ params: {} });
+    fixture.watch.change({ question: 0, params: {} });
     await jest.advanceTimersByTimeAsync(10_000);
     expect(fixture.failures).toEqual([
       expect.stringContaining('did not arrive within 10 s')
@@ -219,7 +243,7 @@ describe('a watch', () => {
     fixture.isFull = true;
     const { length } = fixture.asked;
     for (let n = 0; n < 100; n++) {
-      fixture.watch.change({ time: { last: n + 1 } });
+      fixture.watch.change({ question: 0, time: { last: n + 1 } });
     }
     expect(fixture.asked).toHaveLength(length);
     fixture.isFull = false;
@@ -299,17 +323,17 @@ describe('a watch while tasks run that write no row', () => {
     await jest.advanceTimersByTimeAsync(10_000);
     expect(sent).toEqual([]);
     expect(jest.getTimerCount()).toBe(0);
-    watch.change({ time: { last: 60 } });
+    watch.change({ question: 0, time: { last: 60 } });
     await jest.advanceTimersByTimeAsync(10_000);
     expect(sent).toHaveLength(11);
   });
 
   it('goes on with a range until that is over', async () => {
     const { sent, watch, cluster } = await begun('fine-metrics');
-    watch.change({ time: { from: 0, to: cluster.now() + 5.5 } });
+    watch.change({ question: 0, time: { from: 0, to: cluster.now() + 5.5 } });
     await jest.advanceTimersByTimeAsync(30_000);
     expect(sent).toHaveLength(7);
-    watch.change({ time: { from: 0, to: cluster.now() - 1 } });
+    watch.change({ question: 0, time: { from: 0, to: cluster.now() - 1 } });
     await jest.advanceTimersByTimeAsync(30_000);
     expect(sent).toHaveLength(8);
   });
@@ -353,7 +377,10 @@ describe('a watch while tasks run that write no row', () => {
     const watches: RunningWatch[] = [];
     for (const id of [1, 2, 3]) {
       const watch: RunningWatch = new RunningWatch(
-        { id, view: 'fine-metrics', filter: {}, time: 'all', params: {} },
+        {
+          ...{ id, question: 0, view: 'fine-metrics' },
+          ...{ filter: {}, time: 'all', params: {} }
+        },
         { cluster, answers },
         {
           snapshot: (_id, seq, _logId, { at, result }) => {
