@@ -9,8 +9,8 @@
  *   │ Memory   30 % │ Metrics    │            │
  *   └───────────────┴────────────┴────────────┘
  *
- * A panel that is missing leaves its place to its neighbour; others of its kind are in tabs behind it, and panels of other kinds behind the
- * Profile. In the left sidebar the Spanwise tab is in front.
+ * A panel that is missing leaves its place to its neighbour; others of its kind are in tabs behind it, and panels of other kinds behind one
+ * of these. In the left sidebar the Spanwise tab is in front.
  */
 import type { DockLayout, Widget } from '@lumino/widgets';
 import type { PanelName } from '../panels/panel-context';
@@ -26,8 +26,14 @@ export const LAID_OUT: readonly PanelName[] = [
   'memory'
 ];
 
-/** The panel behind which those are that have no place. */
-export const BEHIND: PanelName = 'profile';
+/** The panel behind which one is that has no place. Compare has the wider one; a click in it goes to the Task Stream, which stays in sight. */
+export function behind(name: PanelName): PanelName | undefined {
+  return LAID_OUT.includes(name)
+    ? undefined
+    : name === 'compare'
+      ? 'fine-metrics'
+      : 'profile';
+}
 
 type Area = DockLayout.AreaConfig;
 

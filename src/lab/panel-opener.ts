@@ -10,7 +10,7 @@ import { type PanelDescription, SpanwisePanel } from '../panels/panel';
 import type { PanelName } from '../panels/panel-context';
 import { type ClusterInfo, REFUSED_CLUSTER } from '../wire/panel-link';
 import type { ContextPool } from './context-pool';
-import { BEHIND, defaultLayout, LAID_OUT, SIDEBAR_ID } from './default-layout';
+import { behind, defaultLayout, LAID_OUT, SIDEBAR_ID } from './default-layout';
 
 export type PanelPlace = 'split-right' | 'split-bottom' | 'tab-after';
 
@@ -136,8 +136,8 @@ export class PanelOpener {
   }
 
   /**
-   * Show the panel if it is open, also if it is open for what has no cluster, else open it: beside `reference` or, by default, where other
-   * panels are.
+   * Show the panel if it is open, also if it is open for what has no cluster, else open it: at `place` of `reference` or, by default, where
+   * other panels are. It never hides what is none, as the notebook whose cell was run.
    */
   show(
     name: PanelName,
@@ -152,11 +152,17 @@ export class PanelOpener {
       return had;
     }
     const panel = had ?? this.create(name, target);
-    const lastPanel = this.open.filter(other => other !== panel).pop();
-    const ref = reference ?? lastPanel;
+    const others = this.open.filter(other => other !== panel);
+    const newest = others.at(-1);
+    const among = others.filter(hidesOnlyPanels);
+    const home =
+      among.findLast(({ face }) => face.name === behind(name)) ?? among.at(-1);
     shell.add(panel, 'main', {
-      mode: place ?? (lastPanel === undefined ? 'split-right' : 'tab-after'),
-      ref: ref?.id
+      mode: place ?? (home === undefined ? 'split-right' : 'tab-after'),
+      ref: (place === undefined
+        ? (home ?? newest ?? reference)
+        : (reference ?? newest)
+      )?.id
     });
     shell.activateById(panel.id);
     return panel;
@@ -223,7 +229,7 @@ export class PanelOpener {
     const others = rest.filter(widget => {
       const stack =
         widget instanceof SpanwisePanel
-          ? (stacks[widget.face.name] ?? stacks[BEHIND])
+          ? stacks[behind(widget.face.name) ?? widget.face.name]
           : undefined;
       stack?.push(widget);
       return stack === undefined;
@@ -306,6 +312,19 @@ export namespace PanelOpener {
 /** Whether it shows no cluster. */
 function isEmpty({ cluster }: SpanwisePanel): boolean {
   return cluster === null;
+}
+
+/** Whether what is put into a tab beside it hides panels alone. One that no dock has yet will be where the layout had it. */
+function hidesOnlyPanels(panel: SpanwisePanel): boolean {
+  if (!(panel.parent instanceof DockPanel)) {
+    return true;
+  }
+  const bar = [...panel.parent.tabBars()].find(({ titles }) =>
+    titles.includes(panel.title)
+  );
+  return (
+    bar?.titles.every(({ owner }) => owner instanceof SpanwisePanel) ?? true
+  );
 }
 
 /** The clusters that they show, by their ids; undefined: one shows none. */

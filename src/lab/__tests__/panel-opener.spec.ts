@@ -1,12 +1,12 @@
 import { DockPanel, Widget } from '@lumino/widgets';
 import { clusterInfo, type FakeFeed } from '../../feed/__tests__/fake-feed';
 import type { ClusterTarget } from '../../feed/cluster-ref';
-import type { SpanwisePanel } from '../../panels/panel';
+import { SpanwisePanel } from '../../panels/panel';
 import type { PanelName } from '../../panels/panel-context';
 import { REFUSED_CLUSTER } from '../../wire/panel-link';
 import type { ContextPool } from '../context-pool';
 import { LAID_OUT } from '../default-layout';
-import { PanelOpener } from '../panel-opener';
+import { PanelOpener, type PanelPlace } from '../panel-opener';
 import { PANELS } from '../panel-list';
 import { labContext } from './lab-context';
 
@@ -111,7 +111,11 @@ describe('of two notebooks', () => {
     opener = new PanelOpener({
       shell: {
         mode: 'multiple-document',
-        add: widget => dock.addWidget(widget),
+        add: (widget, _area, { mode, ref } = {}) =>
+          dock.addWidget(widget, {
+            mode: mode as DockPanel.InsertMode | undefined,
+            ref: [...dock.widgets()].find(({ id }) => id === ref)
+          }),
         activateById: id => shown.push(id),
         widgets: () => dock.widgets()
       },
@@ -277,6 +281,69 @@ describe('of two notebooks', () => {
     }
   );
 
+  describe('and a notebook', () => {
+    let notebook: Widget;
+    const open = (name: PanelName, place?: PanelPlace) =>
+      opener.show(name, a, place, notebook);
+    /** What is in the tabs of each place. */
+    const places = () =>
+      [...dock.tabBars()].map(({ titles }) =>
+        titles.map(({ owner }) =>
+          owner instanceof SpanwisePanel ? owner.face.name : owner.id
+        )
+      );
+    beforeEach(() => {
+      notebook = new Widget();
+      notebook.id = 'notebook';
+      dock.addWidget(notebook);
+    });
+
+    it('a panel that is opened beside it goes to the other panels and never hides it', () => {
+      open('system');
+      open('compare');
+      open('bandwidth');
+      expect(places()).toEqual([
+        ['notebook'],
+        ['system', 'compare', 'bandwidth']
+      ]);
+    });
+
+    it('one without a place in the layout stands behind the same panel as there', () => {
+      opener.layOut(a, notebook);
+      open('compare');
+      open('system');
+      const there = [
+        ['notebook'],
+        ['memory'],
+        ['task-stream'],
+        ['fine-metrics', 'compare'],
+        ['profile', 'system']
+      ];
+      expect(places()).toEqual(there);
+      opener.layOut(a, notebook);
+      expect(places()).toEqual(there);
+    });
+
+    it('and panels all in one place, a further one is beside them', () => {
+      open('system', 'tab-after');
+      expect(places()).toEqual([['notebook', 'system']]);
+      open('profile');
+      open('bandwidth');
+      expect(places()).toEqual([
+        ['notebook', 'system'],
+        ['profile', 'bandwidth']
+      ]);
+    });
+
+    it('a panel stands where it was asked for', () => {
+      open('system');
+      open('compare', 'split-bottom');
+      expect(places()).toEqual([['notebook'], ['compare'], ['system']]);
+      open('profile', 'tab-after');
+      expect(places()[0]).toEqual(['notebook', 'profile']);
+    });
+  });
+
   it('a pinned panel of the cluster is the one that is shown', () => {
     const pinned = show('system', a);
     pinned.setPinned(true);
@@ -310,8 +377,8 @@ describe('of two notebooks', () => {
     opener.layOut(a, notebook);
     expect(tabs()).toContainEqual([
       'Profile · first-look',
-      'System · survey',
-      'Profile · survey'
+      'Profile · survey',
+      'System · survey'
     ]);
     expect(tabs()).toContainEqual(['notebook']);
   });
