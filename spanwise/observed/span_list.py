@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from time import localtime, strftime
 
 from spanwise.observed.span_info import SpanInfo
 
@@ -10,6 +12,8 @@ from spanwise.observed.span_info import SpanInfo
 _SHOWN, _LENGTH = 8, 60
 #: Of that, where the tags alone do not tell spans apart.
 _FILE_LENGTH, _CELL_LENGTH = 14, 20
+#: Beside a pass of another day.
+_LEAST_LENGTH = 42
 
 
 class SpanList(list[SpanInfo]):
@@ -18,17 +22,16 @@ class SpanList(list[SpanInfo]):
     def __repr__(self) -> str:
         """How many there are; the tags, tasks and thread time of the longest."""
         longest = sorted(self, key=lambda span: -span.duration)[:_SHOWN]
-        alike = Counter(map(_own_tags, self))
-        rows = [
-            (
-                _cut_left(_own_tags(span))
-                if alike[_own_tags(span)] == 1
-                else _cut_within(_path(span)),
-                f"{span.tasks:,}",
-                f"{span.duration:,.3f} s",
-            )
-            for span in longest
-        ]
+        passes = _passes(self)
+        # (passes of one path are told apart by themselves)
+        alike = Counter(tags for tags, _ in {(_own_tags(span), _place(span)) for span in self})
+        rows = []
+        for span in longest:
+            which = passes.get(id(span), "")
+            room = max(_LEAST_LENGTH, _LENGTH - len(which))
+            is_alone = alike[_own_tags(span)] == 1
+            name = _cut_left(_own_tags(span), room) if is_alone else _cut_within(_path(span), room)
+            rows.append((name + which, f"{span.tasks:,}", f"{span.duration:,.3f} s"))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [f"{len(self):,} span{'' if len(self) == 1 else 's'}"]
         if rows:
@@ -40,6 +43,48 @@ class SpanList(list[SpanInfo]):
         if len(self) > len(rows):
             lines.append(f"  … and {len(self) - len(rows):,} more")
         return "\n".join(lines)
+
+
+def _place(span: SpanInfo) -> tuple[str, str, tuple[str, ...]]:
+    """Equal for the passes of one block, or one cell."""
+    return span.client, span.origin, span.path or span.name
+
+
+def _passes(spans: list[SpanInfo]) -> dict[int, str]:
+    """By `id`, what tells spans of equal paths apart, as the sidebar has it.
+
+    ``" [7] · 14:03:12"`` of a cell, with the number that Jupyter showed beside it; of others
+    ``" 2 of 3 · 14:03:12"``, in the order in which they were opened. Where others are counted
+    in one, which it is of all is not known.
+    """
+    passes: dict[tuple[str, str, tuple[str, ...]], list[SpanInfo]] = {}
+    for span in spans:
+        passes.setdefault(_place(span), []).append(span)
+    found: dict[int, str] = {}
+    for of in passes.values():
+        if len(of) == 1:
+            continue
+        are_apart = not any(span.folded for span in of)
+        for place, span in enumerate(sorted(of, key=lambda span: span.opened), 1):
+            number = _cell_number(span)
+            if number is not None and not span.folded:
+                which = f"[{number}]"
+            else:
+                which = f"{place} of {len(of)}" if are_apart else ""
+            found[id(span)] = f" {which} · {_clock(span.opened)}".replace("  ", " ")
+    return found
+
+
+def _cell_number(span: SpanInfo) -> str | None:
+    frame = span.code[0][0] if span.origin == "cell" and span.code and span.code[0] else {}
+    number = re.fullmatch(r"In \[(\d{1,9})\]", str(frame.get("filename", "")))
+    return None if number is None else number[1]
+
+
+def _clock(seconds: float) -> str:
+    """With the date, if it is not today's."""
+    date, clock = strftime("%Y-%m-%d %H:%M:%S", localtime(seconds)).split(" ")
+    return clock if date == strftime("%Y-%m-%d") else f"{date} {clock}"
 
 
 def _own_tags(span: SpanInfo) -> tuple[str, ...]:
@@ -73,11 +118,11 @@ def _cut_left(tags: tuple[str, ...], length: int = _LENGTH) -> str:
     return text if len(text) <= length else f"…{text[1 - length :]}"
 
 
-def _cut_within(path: tuple[str, ...]) -> str:
+def _cut_within(path: tuple[str, ...], length: int) -> str:
     """Of equal tags: a part of file and cell, which tell spans apart; the last tags say which."""
     whole, tags = _text(path), path[2:]
-    if len(whole) <= _LENGTH:
+    if len(whole) <= length:
         return whole
     first = [one_line(*each) for each in zip(path, (_FILE_LENGTH, _CELL_LENGTH), strict=False)]
-    room = _LENGTH - len(" › ".join([*first, ""]))
+    room = length - len(" › ".join([*first, ""]))
     return " › ".join([*first, _cut_left(tags, room)] if tags else first)

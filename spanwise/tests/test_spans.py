@@ -404,7 +404,7 @@ def test_a_list_of_spans_is_shown_by_the_tags_that_its_user_gave(client: Client)
             of("table = read(1)", "a tag", *["long"] * 6, file="exploration of the harvest.ipynb"),
             of("table = read(2)", "a tag", *["long"] * 6, file="exploration of the harvest.ipynb"),
             of("a" * 60, origin="cell", seconds=0.2, file="exploration of the harvest.ipynb"),
-            of("a" * 60, origin="cell", seconds=0.1, file="exploration of the harvest.ipynb"),
+            of("a" * 60, origin="cell", seconds=0.1, file="exploration of the summer.ipynb"),
         ]
     )
     names = [line.rsplit("  1 tasks", 1)[0].strip() for line in repr(alike).splitlines()[1:]]
@@ -422,6 +422,64 @@ def test_a_list_of_spans_is_shown_by_the_tags_that_its_user_gave(client: Client)
         .splitlines()[1]
         .startswith("  default  ")
     )
+
+
+def test_passes_are_shown_by_the_run_of_their_cell_or_by_their_place(client: Client) -> None:
+    client.submit(add, 1, 2, pure=False).result()
+    (found,) = client.spans()[-1:]
+    midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
+    yesterday = midnight - 3600
+    date = time.strftime("%Y-%m-%d", time.localtime(yesterday))
+
+    def of(opened: float, *path: str, **fields: Any) -> SpanInfo:
+        fields = {"origin": "user", "folded": 0, "code": (), "name": path[2:], **fields}
+        return replace(found, id=f"{opened}", path=path, opened=midnight + opened, **fields)
+
+    def cell(opened: float, number: int, *path: str, **fields: Any) -> SpanInfo:
+        code = (({"filename": f"In [{number}]", "cell": "c"},),)
+        return of(opened, *path, origin="cell", code=code, **fields)
+
+    def names(*spans: SpanInfo) -> list[str]:
+        shown = repr(SpanList(replace(span, tasks=7) for span in spans))
+        return [line.rsplit("  7 tasks", 1)[0].strip() for line in shown.splitlines()[1:]]
+
+    loads = ("a.ipynb", "# the loads")
+    assert names(
+        cell(3, 6, *loads),
+        cell(1, 4, *loads),
+        of(4, *loads, "load"),
+        of(2, *loads, "load"),
+        of(-3600, *loads, "load"),
+        cell(5, 7, "a.ipynb", "# once"),
+        of(6, "a.ipynb", "# once", "fit"),
+    ) == [
+        "# the loads (cell) [6] · 00:00:03",
+        "# the loads (cell) [4] · 00:00:01",
+        "load 3 of 3 · 00:00:04",
+        "load 2 of 3 · 00:00:02",
+        f"load 1 of 3 · {date} 23:00:00",
+        "# once (cell)",
+        "fit",
+    ]
+    # Others are counted in one of them.
+    assert names(of(1, *loads, "load", folded=5), of(2, *loads, "load")) == [
+        "load · 00:00:01",
+        "load · 00:00:02",
+    ]
+    # Spans of the same tags in another cell, and of another client, are no passes.
+    other = ("a.ipynb", "# other")
+    assert names(of(1, *loads, "load"), of(2, *other, "load"), of(3, *other, "load")) == [
+        "a.ipynb › # the loads › load",
+        "a.ipynb › # other › load 1 of 2 · 00:00:02",
+        "a.ipynb › # other › load 2 of 2 · 00:00:03",
+    ]
+    alone = names(of(1, *loads, "load", client="one"), of(2, *loads, "load", client="two"))
+    assert alone == ["a.ipynb › # the loads › load"] * 2
+    # However long they are called, what tells them apart is whole.
+    long = ("exploration of the harvest.ipynb", "table = read(1, 2, 3)", *["a long name"] * 9)
+    for name in names(of(1, *long), of(2, *long), of(3, "b.ipynb", "x", *long[2:])):
+        assert len(name) <= 60
+    assert names(of(1, *long), of(-3600, *long))[1].endswith(f"long name 1 of 2 · {date} 23:00:00")
 
 
 @pytest.mark.parametrize(
