@@ -9,6 +9,9 @@ export function elided(
   text: string,
   room: number
 ): string {
+  if (room <= 0) {
+    return '';
+  }
   if (context.measureText(text).width <= room) {
     return text;
   }

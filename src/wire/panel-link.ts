@@ -472,6 +472,10 @@ export type TaskStreamResult = {
     readonly other: readonly number[];
     readonly failed: readonly number[];
   };
+  /**
+   * Spans in which anything of the selection ran or runs, and those around them, each from its first start to its last stop; parents before
+   * children. Those of an observer of before are of all tasks.
+   */
   readonly bands: readonly {
     readonly span: number;
     readonly tag: string;
@@ -481,6 +485,8 @@ export type TaskStreamResult = {
     /** As of `running`. */
     readonly client?: string;
   }[];
+  /** How many spans more there are: those outside the range of time, and of the rest the shortest. Left out: none; or by an observer of before. */
+  readonly bandsLeftOut?: number;
   /** Whole tasks of which anything passes, tasks of which nothing does, and executions that pass (see `FunctionSlot`). */
   readonly tasks: number;
   readonly hidden: number;

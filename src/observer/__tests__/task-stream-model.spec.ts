@@ -186,6 +186,30 @@ function bandOf(
       };
 }
 
+/** Whether anything of the selection ran or runs in a span, or in one that it is around. */
+function isSelected(
+  { id }: SpanFact,
+  { spans, runs, going }: ClusterFacts,
+  selection: DrawnSelection
+): boolean {
+  const isAround = (of: number): boolean =>
+    of === id || spans.some(span => span.id === of && isAround(span.parent));
+  const { isOwn, isWorker, isStatus } = selection;
+  return (
+    runs
+      .filter(isHere(selection))
+      .flatMap(({ task, parts }) => [task, ...parts.filter(part => part.held)])
+      .some(each => isOwn(each) && isAround(each.span)) ||
+    going.some(
+      ({ task, worker }) =>
+        isOwn(task) &&
+        isWorker(worker.worker) &&
+        isStatus(null) &&
+        isAround(task.span)
+    )
+  );
+}
+
 /** Seconds of a worker's threads while it is there and some task is unfinished. */
 function capacityOf(
   { runs, going }: ClusterFacts,
@@ -286,6 +310,7 @@ describe('the Task Stream of a drawn cluster', () => {
           })),
           othersRunning: facts.going.length - going.length,
           bands: facts.spans
+            .filter(span => isSelected(span, facts, selection))
             .map(span => bandOf(facts, span))
             .filter(band => band !== null),
           tasks: shown.length,

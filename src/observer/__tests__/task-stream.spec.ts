@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { PartKind, SpanOrigin } from '../../records/enumerations';
+import { PartKind, RunStatus, SpanOrigin } from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
 import { type Row, rowsToBlock } from '../../testing/rows-to-block';
 import { syntheticLog } from '../../testing/synthetic-log';
 import type { TableName } from '../../records/tables';
-import type { TaskStreamResult } from '../../wire/panel-link';
+import type { Filter, TaskStreamResult } from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
 import { IntervalUnion } from '../store/interval-union';
 import { LogStore } from '../store/log-store';
@@ -396,7 +396,7 @@ describe('lanes', () => {
 });
 
 describe('bands', () => {
-  it('are those of the first 300 spans in which something ran, even if it took no time', () => {
+  it('are those of all spans in which something ran, even if it took no time', () => {
     const log = new LogStore('log');
     const ids = Array.from({ length: 303 }, (_, i) => i + 1);
     const run = (id: number): Row => ({ run: id, span: id, start: id });
@@ -409,10 +409,86 @@ describe('bands', () => {
       )
     );
     ingestBlock(log, rowsToBlock(2, 'runs', ids.slice(2).map(run)));
-    const { bands } = ask(log, 'task-stream');
-    expect(bands.map(({ span }) => span)).toEqual(ids.slice(2, 302));
+    const { bands, bandsLeftOut } = ask(log, 'task-stream');
+    expect(bands.map(({ span }) => span)).toEqual(ids.slice(2));
     expect(bands[0]).toMatchObject({ from: 3, to: 3 });
+    expect(bandsLeftOut).toBeUndefined();
   });
+
+  it('are of 1,000 spans at most, in the range first, of these the longest, and the others are counted', () => {
+    const log = new LogStore('log');
+    // Span 1 is around the odd ones.
+    const ids = Array.from({ length: 1200 }, (_, i) => i + 1);
+    ingestBlock(
+      log,
+      rowsToBlock(
+        1,
+        'spans',
+        ids.map(id => ({ id, parent: id % 2 === 1 && id > 1 ? 1 : 0 }))
+      )
+    );
+    ingestBlock(
+      log,
+      rowsToBlock(
+        2,
+        'runs',
+        ids.slice(1).map(id => ({ run: id, span: id, start: id, duration: id }))
+      )
+    );
+    const longest = ask(log, 'task-stream');
+    expect(longest.bandsLeftOut).toBe(200);
+    expect(longest.bands.map(({ span }) => span)).toEqual([
+      1,
+      ...ids.slice(201)
+    ]);
+    const early = ask(log, 'task-stream', { time: { from: 0, to: 100 } });
+    expect(early.bandsLeftOut).toBe(200);
+    expect(early.bands.map(({ span }) => span)).toEqual([
+      ...ids.slice(0, 100),
+      ...ids.slice(300)
+    ]);
+  });
+
+  it('fit into a message, whatever spans are called', () => {
+    const letters = Array.from({ length: 200 }, (_, i) =>
+      String.fromCodePoint(0x4e00 + i)
+    );
+    const log = drawRuns(`0/0 ${letters.join('')}`, {
+      tasks: Object.fromEntries(
+        letters.map((letter, i) => [
+          letter,
+          { span: String(i).padEnd(1000, 'x') }
+        ])
+      )
+    });
+    const { bands, bandsLeftOut } = ask(log, 'task-stream');
+    expect(bands).toHaveLength(131);
+    expect(bandsLeftOut).toBe(69);
+    expect(JSON.stringify(bands).length).toBeLessThan(2 ** 18);
+  });
+
+  it.each([
+    ['spans', { spans: { any: [{ tag: 'b' }] } }, ['a', 'b']],
+    ['not of a span', { spans: { not: [{ tag: 'b' }] } }, ['a', 'c', 'e']],
+    ['a function', { functions: ['dec'] }, ['a', 'c']],
+    ['a worker', { workers: [1] }, ['e']],
+    ['a status', { status: ['failed'] }, ['a', 'b']],
+    ['no task', { functions: ['none'] }, []]
+  ] satisfies [string, Filter, string[]][])(
+    'are of the selection and what is around it (%s)',
+    (_, filter, tags) => {
+      const log = drawRuns('0/0 aabbcc\n1/0 ee', {
+        tasks: {
+          a: { span: 'a' },
+          b: { span: 'a/b', status: RunStatus.Failed },
+          c: { span: 'a/c', function: 'dec' },
+          e: { span: 'e' }
+        }
+      });
+      const { bands } = ask(log, 'task-stream', { filter });
+      expect(bands.map(({ tag }) => tag)).toEqual(tags);
+    }
+  );
 
   it('leave out the notebook and the cell, which are around all that they compute', () => {
     const log = new LogStore('log');

@@ -23,7 +23,10 @@ import { firstRunning } from './idle';
 const STRIP_BINS = 240;
 /** Functions in the legend; those beyond the third dozen are grey anyway. */
 const MOST_FUNCTIONS = 200;
-const MOST_BANDS = 300;
+/** More are seldom told apart in a picture; an answer of so many is 80 kB, several times a second while tasks run. */
+const MOST_BANDS = 1000;
+/** Of their names: an answer must fit into a message, whatever spans are called. */
+const MOST_BAND_CHARACTERS = 128 * 1024;
 /** {@link BoxKind} of a part → its series in the whole-run strip, and the count that it adds to. */
 const STRIP_OF_BOX: Readonly<
   Record<
@@ -61,6 +64,7 @@ export function* foldTaskStream(
   const newest = stretchFrom(context, Infinity);
   const { lateSeq, runCount } = log;
   const { held } = yield* fineCells({ ...context, time: 'all' });
+  const shownBands = chosenBands(context, bands, selectedSpans(context, held));
   const whole = sumsOf(context, held);
   const chosen =
     context.time === 'all'
@@ -113,7 +117,7 @@ export function* foldTaskStream(
       running,
       othersRunning: moment.running.size - running.length,
       strip: scan.strip,
-      bands,
+      ...shownBands,
       tasks: scan.tasks,
       executions: [...whole.values()].reduce(
         (sum, { executions }) => sum + executions,
@@ -490,42 +494,51 @@ function firstTimers(
   return names;
 }
 
-function runningOf(context: FoldContext): TaskStreamResult['running'] {
-  const { log, filter, moment } = context;
-  if (filter.byStatus) {
-    return [];
-  }
-  const ownerOf = ownersOf(log);
-  return [...moment.running]
-    .filter(
-      ([lane, running]) =>
-        filter.lanes[lane] === 1 &&
-        ownPasses(context, running.span, running.function)
-    )
-    .map(([lane, running]) => ({
-      laneIndex: log.shape.laneIndex(lane),
-      key: log.key(running.node),
-      function: log.name(running.function),
-      span: log.spans.numberOf(running.span),
-      started: running.started,
-      ...ownedBy(ownerOf(running.span))
-    }));
+/** What runs now of the selection. */
+function runningPassing(context: FoldContext) {
+  const { filter, moment } = context;
+  return filter.byStatus
+    ? []
+    : [...moment.running]
+        .filter(
+          ([lane, running]) =>
+            filter.lanes[lane] === 1 &&
+            ownPasses(context, running.span, running.function)
+        )
+        .map(([lane, running]) => ({ lane, ...running }));
 }
 
-/** Spans as bands over the lanes: from the first start to the last stop of their subtree, outermost first. */
-function bandsOf(context: FoldContext): TaskStreamResult['bands'] {
-  const { log, moment } = context;
+function runningOf(context: FoldContext): TaskStreamResult['running'] {
+  const { log } = context;
+  const ownerOf = ownersOf(log);
+  return runningPassing(context).map(running => ({
+    laneIndex: log.shape.laneIndex(running.lane),
+    key: log.key(running.node),
+    function: log.name(running.function),
+    span: log.spans.numberOf(running.span),
+    started: running.started,
+    ...ownedBy(ownerOf(running.span))
+  }));
+}
+
+type Band = TaskStreamResult['bands'][number];
+type SpanBand = { readonly slot: SpanId; readonly band: Band };
+
+/** Spans as bands over the lanes: from the first start to the last stop of their subtree, parents before children. */
+function bandsOf({ log, moment }: FoldContext): readonly SpanBand[] {
   const extents = new Map<SpanId, { from: number; to: number }>();
-  for (const span of log.spans.all()) {
-    let from = log.figures.firstStart(span.span);
-    let to = log.figures.lastStop(span.span);
-    for (const running of moment.running.values()) {
-      if (running.span === span.span) {
-        from = Math.min(from, running.started);
-        to = moment.end;
-      }
+  for (const { span } of log.spans.all()) {
+    extents.set(span, {
+      from: log.figures.firstStart(span),
+      to: log.figures.lastStop(span)
+    });
+  }
+  for (const { span, started } of moment.running.values()) {
+    const extent = extents.get(span);
+    if (extent !== undefined) {
+      extent.from = Math.min(extent.from, started);
+      extent.to = moment.end;
     }
-    extents.set(span.span, { from, to });
   }
   const widen = (span: SpanId): { from: number; to: number } => {
     const extent = extents.get(span)!;
@@ -545,30 +558,90 @@ function bandsOf(context: FoldContext): TaskStreamResult['bands'] {
   }
   const ownerOf = ownersOf(log);
   return [...log.spans.all()]
-    .map(span => ({
-      span: span.span,
-      number: span.number,
-      origin: span.origin,
-      tag: span.tag,
-      depth: span.name.length - 1,
-      ...extents.get(span.span)!
+    .map(({ span, number, origin, tag, name }) => ({
+      origin,
+      slot: span,
+      band: {
+        span: number,
+        tag,
+        depth: name.length - 1,
+        ...extents.get(span)!,
+        ...ownedBy(ownerOf(span))
+      }
     }))
     .filter(
-      ({ origin, from, to }) =>
+      ({ origin, band: { from, to } }) =>
         origin !== 'default' &&
         !isRoot(origin) &&
         Number.isFinite(from) &&
         to >= from
-    )
-    .map(({ span, number, tag, depth, from, to }) => ({
-      span: number,
-      tag,
-      depth,
-      from,
-      to,
-      ...ownedBy(ownerOf(span))
-    }))
-    .slice(0, MOST_BANDS);
+    );
+}
+
+/** The spans in which anything of the selection ran or runs, and those around them; null: all. */
+function selectedSpans(
+  context: FoldContext,
+  held: ActivityCells
+): ReadonlySet<SpanId> | null {
+  const { log, filter } = context;
+  if (filter.isOpen) {
+    return null;
+  }
+  const own = new Set<SpanId>();
+  for (let cell = 0; cell < held.length; cell++) {
+    if (cellPasses(context, held, cell)) {
+      own.add(log.spans.now(held.span(cell)));
+    }
+  }
+  for (const { span } of runningPassing(context)) {
+    own.add(log.spans.now(span));
+  }
+  const found = new Set<SpanId>();
+  for (const span of own) {
+    let around: SpanId | null = span;
+    while (around !== null && !found.has(around)) {
+      found.add(around);
+      around = log.spans.get(around)?.parent ?? null;
+    }
+  }
+  return found;
+}
+
+/**
+ * Of the spans of a selection as many as an answer holds: first those in the range of time, of each the longest. So no span is there without
+ * the ones around it.
+ */
+function chosenBands(
+  context: FoldContext,
+  bands: readonly SpanBand[],
+  selected: ReadonlySet<SpanId> | null
+): Pick<TaskStreamResult, 'bands' | 'bandsLeftOut'> {
+  const own = bands.filter(
+    ({ slot }) => selected?.has(context.log.spans.now(slot)) ?? true
+  );
+  const range = resolveRange(context);
+  const isInRange = ({ from, to }: Band) =>
+    from <= range.to && to >= range.from;
+  let characters = 0;
+  const chosen = new Set(
+    own
+      .toSorted(
+        ({ band: a }, { band: b }) =>
+          Number(isInRange(b)) - Number(isInRange(a)) ||
+          b.to - b.from - (a.to - a.from) ||
+          a.depth - b.depth
+      )
+      .slice(0, MOST_BANDS)
+      .filter(({ band: { tag, client = '' } }) => {
+        characters += tag.length + client.length;
+        return characters <= MOST_BAND_CHARACTERS;
+      })
+  );
+  const leftOut = own.length - chosen.size;
+  return {
+    bands: own.filter(each => chosen.has(each)).map(({ band }) => band),
+    ...(leftOut > 0 && { bandsLeftOut: leftOut })
+  };
 }
 
 function ownedBy(owner: string): { readonly client?: string } {

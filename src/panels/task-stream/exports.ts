@@ -25,6 +25,7 @@ import {
   foldedText,
   laneText,
   legendItems,
+  spansText,
   stripBars,
   taskColumns,
   taskRow,
@@ -199,7 +200,10 @@ async function pictureFrom(
       bars: stripBars(result)
     },
     axisLabel: trans.__('since start'),
-    bandsLabel: trans.__('spans'),
+    bandsLabel: spansText(
+      model.bandsWithoutRow.length + (result.bandsLeftOut ?? 0),
+      trans
+    ),
     bands: model.bands,
     heads: new Map(heads.map(head => [head.worker, head])),
     laneName: lane =>
@@ -255,7 +259,7 @@ function textWidthOf(font: string): (text: string) => number {
 async function exportTrace(source: IExportSource): Promise<void> {
   const { model, context, trans, answered } = source;
   const { time } = answered;
-  const bands = model.result?.bands ?? [];
+  const { bands = [], bandsLeftOut = 0 } = model.result ?? {};
   const cluster = context.cluster.current;
   const runs = await collected(source);
   downloadText(
@@ -276,7 +280,8 @@ async function exportTrace(source: IExportSource): Promise<void> {
               : new Date(cluster.startedAt * 1000).toISOString(),
           selection: conditionsOf(answered)
             .map(each => conditionText(each, trans))
-            .join(', ')
+            .join(', '),
+          ...(bandsLeftOut > 0 && { spans_left_out: String(bandsLeftOut) })
         }
       },
       trans

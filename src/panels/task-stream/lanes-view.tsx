@@ -7,7 +7,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
-import { formatCount, formatDuration, formatExactCount } from '../format';
+import { formatDuration, formatExactCount } from '../format';
 import type { ITheme } from '../panel-context';
 import type { Standing } from '../worker-standing';
 import { bandAt, bandShapes } from './figure';
@@ -19,7 +19,14 @@ import { LanesDrawing } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import { NoBoxes } from './no-boxes';
 import type { LanePointer } from './pointer';
-import { bandLevels, laneText, summaryText, workerHeaders } from './rows';
+import {
+  bandLevels,
+  laneText,
+  leftOutText,
+  spansText,
+  summaryText,
+  workerHeaders
+} from './rows';
 import { standingTexts } from './standing-texts';
 import { WholeRun } from './whole-run';
 
@@ -95,6 +102,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
   };
   const levels = bandLevels(model.bands);
   const without = model.bandsWithoutRow;
+  const leftOut = result.bandsLeftOut ?? 0;
   return (
     <div className="sw-TaskStream-chart">
       <WholeRun model={model} theme={theme} trans={trans} />
@@ -110,9 +118,18 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         <div className="sw-TaskStream-gutter">
           {(model.unfoldsBands && levels > model.bandRoom) ||
           without.length > 0 ? (
-            <BandsButton model={model} without={without} trans={trans} />
+            <BandsButton
+              model={model}
+              without={without}
+              leftOut={leftOut}
+              trans={trans}
+            />
           ) : (
-            levels > 0 && trans.__('spans')
+            levels > 0 && (
+              <span title={leftOutText(result, trans)}>
+                {spansText(leftOut, trans)}
+              </span>
+            )
           )}
         </div>
         <canvas
@@ -248,9 +265,10 @@ export function nowText(
 function BandsButton(props: {
   readonly model: TaskStreamModel;
   readonly without: readonly string[];
+  readonly leftOut: number;
   readonly trans: TranslationBundle;
 }): React.JSX.Element {
-  const { model, without, trans } = props;
+  const { model, without, leftOut, trans } = props;
   const isUnfolded = model.unfoldsBands;
   const named = [...new Set(without)].slice(0, 20).join('\n');
   const title =
@@ -268,13 +286,13 @@ function BandsButton(props: {
       type="button"
       className="sw-TaskStream-bandsButton"
       aria-expanded={isUnfolded}
-      title={title}
+      title={[title, model.result && leftOutText(model.result, trans)]
+        .filter(Boolean)
+        .join('\n\n')}
       onClick={() => model.toggleBands()}
     >
       <span aria-hidden="true">{isUnfolded ? '▾' : '▸'}</span>{' '}
-      {without.length > 0
-        ? trans.__('spans +%1', formatCount(without.length))
-        : trans.__('spans')}
+      {spansText(without.length + leftOut, trans)}
     </button>
   );
 }

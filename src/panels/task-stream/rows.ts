@@ -189,7 +189,7 @@ export function placedBands(
   for (const band of joinedBands(result)) {
     let level = band.depth;
     // (a row that has a span of less depth later may be free now)
-    while (taken[level]?.some(other => overlap(other, band)) === true) {
+    while (level < levels && !isFree(taken[level], band)) {
       level += 1;
     }
     if (level >= levels) {
@@ -202,17 +202,55 @@ export function placedBands(
     const tint = tintOf.get(name) ?? (tintOf.size + level) % 6;
     tintOf.set(name, tint);
     const row = { span, tag, client, from, to, level, tint };
-    (taken[level] ??= []).push(row);
+    const inRow = (taken[level] ??= []);
+    inRow.splice(placeIn(inRow, band), 0, row);
     rows.push(row);
   }
   return { rows, without };
 }
 
+/** Where a band would stand in a row, whose bands are in the order of time. */
+function placeIn(row: readonly BandRow[], { from }: Stretch): number {
+  let low = 0;
+  let high = row.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (row[middle]!.from <= from) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/** Bands of a row do not overlap, so that only those about its place can be in the way of another: the last before it that takes time, and what begins in it. */
+function isFree(row: readonly BandRow[] = [], band: Stretch): boolean {
+  const place = placeIn(row, band);
+  let first = place - 1;
+  while (first > 0 && row[first]!.to - row[first]!.from <= INSTANT) {
+    first -= 1;
+  }
+  for (let at = Math.max(0, first); at < row.length; at++) {
+    const other = row[at]!;
+    if (at >= place && other.from >= band.to) {
+      return true;
+    }
+    if (overlap(other, band)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 type Stretch = { readonly from: number; readonly to: number };
+
+/** Seconds that are nothing but rounding. */
+const INSTANT = 1e-9;
 
 /** Whether both need a row of their own: where one ends another may begin. */
 function overlap(one: Stretch, other: Stretch): boolean {
-  return one.to > other.from + 1e-9 && other.to > one.from + 1e-9;
+  return one.to > other.from + INSTANT && other.to > one.from + INSTANT;
 }
 
 /** Bands by depth and beginning, those of one name joined. */
@@ -243,6 +281,29 @@ type Band = TaskStreamResult['bands'][number];
 /** Spans of one tag are different ones in different notebooks. */
 function nameOf({ tag, client = '' }: Band): string {
   return `${client}\0${tag}`;
+}
+
+/** "spans +12": so many are not drawn. */
+export function spansText(missing: number, trans: Trans): string {
+  return missing > 0
+    ? trans.__('spans +%1', formatCount(missing))
+    : trans.__('spans');
+}
+
+/** Which spans have no band, and how to see them; '': all have one. */
+export function leftOutText(
+  { bands, bandsLeftOut = 0 }: TaskStreamResult,
+  trans: Trans
+): string {
+  return bandsLeftOut === 0
+    ? ''
+    : trans._n(
+        'The %3 longest spans are drawn, %2 shorter one is not. Choose a range of time (Shift-drag) or filter, and those in it are drawn first.',
+        'The %3 longest spans are drawn, %2 shorter ones are not. Choose a range of time (Shift-drag) or filter, and those in it are drawn first.',
+        bandsLeftOut,
+        formatCount(bandsLeftOut),
+        formatCount(bands.length)
+      );
 }
 
 export function bandLevels(bands: readonly BandRow[]): number {
@@ -822,6 +883,10 @@ export function summaryText(
   }
   if (kinds.lost > 0) {
     sentences.push(trans.__('%1 lost.', formatCount(kinds.lost)));
+  }
+  const leftOut = leftOutText(result, trans);
+  if (leftOut !== '') {
+    sentences.push(leftOut);
   }
   const most = result.functions
     .slice(0, 3)

@@ -436,6 +436,19 @@ describe('a trace', () => {
     expect(spans.map(({ name }) => name)).toEqual(['first', 'load']);
   });
 
+  it('says how many spans it has not', async () => {
+    await act(async () => {
+      feed.running[0]!.answer({
+        ...ask(log, 'task-stream', { ended: true }),
+        bandsLeftOut: 12
+      });
+    });
+    await trace();
+    expect(JSON.parse(saved[0]!.text)).toMatchObject({
+      otherData: { spans_left_out: '12' }
+    });
+  });
+
   it('says of a task how many of its parts it has not', () => {
     const five = drawRuns('0/0 aaaaa', {
       tasks: {

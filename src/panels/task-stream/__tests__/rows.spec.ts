@@ -23,6 +23,7 @@ import {
   fusedWith,
   type HoveredBox,
   foldedText,
+  leftOutText,
   legendItems,
   partRows,
   stripBars,
@@ -142,6 +143,15 @@ describe('rows of the task stream', () => {
       ['a', '', 0]
     ]);
     expect(rows[0]?.tint).toBe(rows[2]?.tint);
+  });
+
+  it('are said to be the longest where others have none', () => {
+    expect(leftOutText(result, english)).toBe('');
+    const cut = { ...result, bandsLeftOut: 1200 };
+    const text = `The ${result.bands.length} longest spans are drawn, 1,200 shorter ones are not. Choose a range of time (Shift-drag) or filter, and those in it are drawn first.`;
+    expect(plain(leftOutText(cut, english))).toBe(text);
+    // A screen reader has no pointer to hold over the word.
+    expect(plain(summaryText(cut, english, false))).toContain(text);
   });
 
   it('joins spans of one name that overlap or touch', () => {
