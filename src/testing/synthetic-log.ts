@@ -15,7 +15,7 @@ type SyntheticOptions = {
   readonly seed?: number;
 };
 
-/** A block of 64 KiB holds about so many runs. */
+/** As many as fill 64 KiB: smaller blocks than a busy scheduler seals, so that there are many. */
 const RUNS_PER_BLOCK = 1200;
 
 /**

@@ -367,11 +367,11 @@ describe('a log', () => {
     expect(writer.seq).toBe(2);
   });
 
-  it('is sealed at 64 KiB of one table', () => {
+  it('is sealed at 512 KiB of one table', () => {
     const seqs: number[] = [];
     const writer = new LogWriter(({ seq }) => seqs.push(seq));
     const edges = writer.table('edges');
-    edges.grow(20_000);
+    edges.grow(140_000);
     expect(writer.commit(0)).toBeNull();
     expect(seqs).toEqual([1]);
     expect(edges.rows).toBe(0);

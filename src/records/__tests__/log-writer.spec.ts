@@ -3,7 +3,8 @@ import { decodeBlock } from '../block';
 import { BUSY_SEAL_SECONDS, LogWriter, SEAL_SECONDS } from '../log-writer';
 import { TABLES, type TableName } from '../tables';
 
-const SEAL_BYTES = 64 * 1024;
+const SEAL_BYTES = 512 * 1024;
+
 // Drawn in any order, sealed in that of their numbers.
 const tables = ['edges', 'memorySamples', 'stored', 'names'] as const;
 type Drawn = (typeof tables)[number];
@@ -25,7 +26,7 @@ const anyCommit = fc.record({
       rows: fc.oneof(
         { arbitrary: fc.nat(5), weight: 5 },
         // Some of them fill a table.
-        fc.integer({ min: 2000, max: 6000 })
+        fc.integer({ min: 16_000, max: 48_000 })
       ),
       text: fc.constantFrom('', 'é', 'inc')
     }),
@@ -97,7 +98,7 @@ describe('a log', () => {
     );
   });
 
-  it('is full with 64 KiB, and not with a row less', () => {
+  it('is full with 512 KiB, and not with a row less', () => {
     const seqs: number[] = [];
     const writer = new LogWriter(({ seq }) => seqs.push(seq));
     // Of 4 bytes each.

@@ -5,8 +5,8 @@ import type { Clusters } from './clusters';
 import type { ObservedCluster } from './observed-cluster';
 import { openFirstSentence } from './sentences';
 
-/** Blocks between two looks at the memory budget: 64 KiB each. */
-const BLOCKS_PER_BUDGET = 256;
+/** Bytes of blocks between two looks at the memory budget. */
+const BYTES_PER_BUDGET = 16 * 2 ** 20;
 
 /**
  * open → resume {haveSeq}; then blocks, each batch acknowledged; end, or a link that breaks. A second link of the same log replaces the
@@ -15,7 +15,7 @@ const BLOCKS_PER_BUDGET = 256;
 export class SourceSession {
   private _cluster: ObservedCluster | undefined;
   private _saidEnd = false;
-  private _blocks = 0;
+  private _bytes = 0;
 
   constructor(
     private readonly _link: AcceptedLink<'source'>,
@@ -30,7 +30,7 @@ export class SourceSession {
   }
 
   private _take(batch: readonly Message<'source', 'up'>[]): void {
-    let blocks = 0;
+    let hasBlocks = false;
     for (const message of batch) {
       switch (message.type) {
         case 'open':
@@ -44,7 +44,10 @@ export class SourceSession {
             this._link.refuse('order', openFirstSentence());
             return;
           }
-          blocks += message.blobs.length;
+          hasBlocks = true;
+          for (const { length } of message.blobs) {
+            this._bytes += length;
+          }
           for (const why of this._cluster.take(message.blobs)) {
             this._note(`${this._cluster.name}: a block was left out: ${why}`);
           }
@@ -64,11 +67,10 @@ export class SourceSession {
           break;
       }
     }
-    if (blocks > 0 && this._cluster !== undefined) {
+    if (hasBlocks && this._cluster !== undefined) {
       this._link.send('ack', { seq: this._cluster.store.seq });
-      this._blocks += blocks;
-      if (this._blocks >= BLOCKS_PER_BUDGET) {
-        this._blocks = 0;
+      if (this._bytes >= BYTES_PER_BUDGET) {
+        this._bytes = 0;
         this._clusters.keepBudget();
       }
     }

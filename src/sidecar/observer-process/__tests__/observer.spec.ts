@@ -582,6 +582,35 @@ describe('the observer’s memory', () => {
     }
   });
 
+  it('is looked at after 16 MiB of blocks, however few they are', async () => {
+    const fixture = await ObserverFixture.start({ budgetBytes: 1000 });
+    try {
+      const panel = await fixture.panel();
+      const ended = await fixture.source();
+      await ended.open('ended');
+      await ended.send(blocks);
+      ended.link.send('end', { why: 'closed', at: 6 });
+      await panel.next('clusters', ({ clusters }) =>
+        clusters.some(info => info['state'] === 'ended')
+      );
+      const source = await fixture.source();
+      await source.open('large');
+      // 4 bytes a row.
+      const rows = 2 ** 20;
+      const columns = { node: new Uint32Array(rows) };
+      const text = new Uint8Array(0);
+      for (let seq = 1; seq <= 5; seq++) {
+        await source.send([{ seq, table: 'edges', rows, columns, text }]);
+      }
+      const said = await panel.next('clusters', ({ clusters }) =>
+        clusters.some(info => String(info['dropped']).includes('dropped'))
+      );
+      expect(said.fields.clusters).toMatchObject([{ cluster: 'ended' }, {}]);
+    } finally {
+      await fixture.close();
+    }
+  });
+
   it('drops the history that ended first, and says so', async () => {
     const fixture = await ObserverFixture.start({ budgetBytes: 1000 });
     try {
