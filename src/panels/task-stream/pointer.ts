@@ -6,11 +6,12 @@
 import type { LaneIndex } from '../../records/ids';
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { SelectionModel } from '../../feed/selection';
+import type { TileData } from '../../feed/feed-types';
 import type { RunDetail } from '../../wire/panel-link';
 import type { Box } from '../card-place';
-import { boxOfRun, neighbourOf } from './box-search';
+import { boxOfRun, type FoundBox, neighbourOf } from './box-search';
 import { laneAt } from './lane-layout';
-import type { LanesDrawing } from './lanes-drawing';
+import type { LanesDrawing, Painted } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import type { HoveredBox } from './rows';
 import type { Viewport } from './viewport';
@@ -45,7 +46,13 @@ export class LanePointer {
   } | null = null;
   private _hovered: Hovered | null = null;
   private _hoverTimer = 0;
-  private _laneIndex: LaneIndex | null = null;
+  /** The lane to which keys have come, while the selection is as they left it: it may have no task that can be selected. */
+  private _reached: {
+    readonly laneIndex: LaneIndex;
+    readonly run: number | null;
+  } | null = null;
+  /** What a key is to do when the tiles in view are here. */
+  private _awaited: (() => void) | null = null;
   private readonly _details = new Map<number, RunDetail>();
   private readonly _hoveredChanged = new Signal<this, Hovered | null>(this);
 
@@ -90,6 +97,7 @@ export class LanePointer {
   attach(drawing: LanesDrawing, element: HTMLElement): void {
     this._drawing = drawing;
     this._element = element;
+    drawing.painted.connect(this._onPainted);
     element.addEventListener('pointerdown', this._onDown);
     element.addEventListener('pointermove', this._onMove);
     element.addEventListener('pointerup', this._onUp);
@@ -105,6 +113,8 @@ export class LanePointer {
     const element = this._element;
     this._setHovered(null);
     clearTimeout(this._hoverTimer);
+    this._awaited = null;
+    this._drawing?.painted.disconnect(this._onPainted);
     if (element !== null) {
       element.removeEventListener('pointerdown', this._onDown);
       element.removeEventListener('pointermove', this._onMove);
@@ -125,6 +135,7 @@ export class LanePointer {
     if (event.button !== 0 || isControl(event.target)) {
       return;
     }
+    this._awaited = null;
     this._press = {
       x: event.clientX,
       y: event.clientY,
@@ -313,6 +324,7 @@ export class LanePointer {
     if (act !== null) {
       event.preventDefault();
       event.stopPropagation();
+      this._awaited = null;
       act();
     }
   };
@@ -366,68 +378,114 @@ export class LanePointer {
 
   /** The next task of the lane, in view or brought there. */
   private _step(direction: 1 | -1): void {
-    const drawing = this._drawing;
-    if (drawing === null) {
-      return;
-    }
-    const tiles = this._model.tilesHere(drawing.tiles);
-    const run = this._selection.selectedRun;
-    const current = run === null ? null : boxOfRun(tiles, run);
-    const laneIndex =
-      current?.tile.laneIndex[current.row] ??
-      this._laneIndex ??
-      this._firstLane();
-    if (laneIndex === null) {
+    const laneIndex = this._currentLane ?? this._lanes[0]?.laneIndex;
+    if (laneIndex === undefined) {
       return;
     }
     const { from, to } = this._model.view;
+    const tiles = this._tilesHere;
+    const run = this._selection.selectedRun;
+    const current = run === null ? null : boxOfRun(tiles, run);
     const start = current?.from ?? (direction > 0 ? from : to);
     const next = neighbourOf(tiles, laneIndex, start, direction, run);
-    if (next === null) {
+    if (next !== null) {
+      this._select(next, laneIndex);
+    } else if (this._isWaiting) {
+      this._whenHere(() => this._step(direction));
+    } else {
       this._model.panByShare(direction * 0.5);
-      return;
     }
-    this._laneIndex = laneIndex;
-    this._selection.select({
-      kind: 'run',
-      run: next.tile.run[next.row] as number
-    });
-    this._bringIntoView(next);
   }
 
   private _changeLane(step: 1 | -1): void {
-    const drawing = this._drawing;
-    if (drawing === null) {
-      return;
-    }
-    const lanes = drawing.layout.workers.flatMap(worker => worker.lanes);
-    const tiles = this._model.tilesHere(drawing.tiles);
-    const run = this._selection.selectedRun;
-    const current = run === null ? null : boxOfRun(tiles, run);
-    const laneIndex = current?.tile.laneIndex[current.row] ?? this._laneIndex;
-    const index = lanes.findIndex(item => item.laneIndex === laneIndex);
+    const lanes = this._lanes;
+    const lane = this._currentLane;
+    const index = lanes.findIndex(item => item.laneIndex === lane);
     const next = lanes[index < 0 ? 0 : index + step];
     if (next === undefined) {
       return;
     }
-    this._laneIndex = next.laneIndex;
-    const at = current === null ? this._model.view.from : current.from;
-    const box =
-      neighbourOf(tiles, next.laneIndex, at, 1) ??
-      neighbourOf(tiles, next.laneIndex, at, -1);
-    if (box !== null) {
-      this._selection.select({
-        kind: 'run',
-        run: box.tile.run[box.row] as number
-      });
-      this._bringIntoView(box);
-    }
+    this._reached = {
+      laneIndex: next.laneIndex,
+      run: this._selection.selectedRun
+    };
+    this._selectNear(next.laneIndex);
+    const { clientHeight = 0 } = this._element ?? {};
+    const laneHeight = this._drawing?.layout.laneHeight ?? 0;
     this._element?.scrollTo?.({
-      top: Math.max(
-        0,
-        next.top - (this._element.clientHeight - drawing.layout.laneHeight) / 2
-      )
+      top: Math.max(0, next.top - (clientHeight - laneHeight) / 2)
     });
+  }
+
+  /** A task of a lane at the time of the selected one, which may be of another lane. */
+  private _selectNear(laneIndex: LaneIndex): void {
+    const tiles = this._tilesHere;
+    const run = this._selection.selectedRun;
+    const current = run === null ? null : boxOfRun(tiles, run);
+    const at = current?.from ?? this._model.view.from;
+    const box =
+      neighbourOf(tiles, laneIndex, at, 1) ??
+      neighbourOf(tiles, laneIndex, at, -1);
+    if (box !== null) {
+      this._select(box, laneIndex);
+    } else if (this._isWaiting) {
+      this._whenHere(() => this._selectNear(laneIndex));
+    }
+  }
+
+  private _select(box: FoundBox, laneIndex: LaneIndex): void {
+    const run = box.tile.run[box.row] as number;
+    this._reached = { laneIndex, run };
+    this._selection.select({ kind: 'run', run });
+    this._bringIntoView(box);
+  }
+
+  /** Unless something else has been selected by then. */
+  private _whenHere(act: () => void): void {
+    const run = this._selection.selectedRun;
+    this._awaited = () => {
+      if (this._selection.selectedRun === run) {
+        act();
+      }
+    };
+  }
+
+  private readonly _onPainted = (_: LanesDrawing, what: Painted): void => {
+    const act = this._awaited;
+    if (what !== 'waiting' && act !== null) {
+      this._awaited = null;
+      act();
+    }
+  };
+
+  private get _lanes() {
+    const workers = this._drawing?.layout.workers ?? [];
+    return workers.flatMap(worker => worker.lanes);
+  }
+
+  /** That of the selection, or to which keys have come since. */
+  private get _currentLane(): LaneIndex | undefined {
+    const run = this._selection.selectedRun;
+    const reached = this._reached;
+    if (run === null || reached?.run === run) {
+      return reached?.laneIndex;
+    }
+    const box = boxOfRun(this._tilesHere, run);
+    return box === null
+      ? reached?.laneIndex
+      : (box.tile.laneIndex[box.row] as LaneIndex);
+  }
+
+  private get _tilesHere(): readonly TileData[] {
+    return this._drawing === null
+      ? []
+      : this._model.tilesHere(this._drawing.tiles);
+  }
+
+  /** Tiles in view are on their way. */
+  private get _isWaiting(): boolean {
+    const { count = 0 } = this._drawing?.tiles ?? {};
+    return this._tilesHere.length < count;
   }
 
   private _bringIntoView(range: Viewport): void {
@@ -440,33 +498,23 @@ export class LanePointer {
   }
 
   private _collapse(): void {
-    const drawing = this._drawing;
+    const workers = this._drawing?.layout.workers ?? [];
+    const laneIndex = this._currentLane;
     const worker =
-      drawing?.layout.workers.find(row =>
-        row.lanes.some(lane => lane.laneIndex === this._laneIndex)
-      ) ?? drawing?.layout.workers[0];
+      workers.find(row =>
+        row.lanes.some(lane => lane.laneIndex === laneIndex)
+      ) ?? workers[0];
     if (worker !== undefined && !this._model.showsGroups) {
       this._model.toggleWorker(worker.worker);
     }
   }
 
   private _showSelected(): void {
-    const drawing = this._drawing;
     const run = this._selection.selectedRun;
-    const box =
-      drawing === null || run === null
-        ? null
-        : boxOfRun(this._model.tilesHere(drawing.tiles), run);
+    const box = run === null ? null : boxOfRun(this._tilesHere, run);
     if (box !== null) {
       this._model.show(box, 1);
     }
-  }
-
-  private _firstLane(): LaneIndex | null {
-    return (
-      this._drawing?.layout.workers.flatMap(worker => worker.lanes)[0]
-        ?.laneIndex ?? null
-    );
   }
 
   // ------------------------------------------------------------------ places

@@ -90,7 +90,8 @@ beforeEach(() => {
         worker: 'worker 0',
         thread: 0,
         running: false
-      })
+      }),
+      painted: { connect: () => true, disconnect: () => true }
     } as unknown as LanesDrawing,
     lanes
   );

@@ -1,10 +1,11 @@
+import { Signal } from '@lumino/signaling';
 import { SelectionModel } from '../../../feed/selection';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnTile } from '../../../testing/drawn-lanes';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { layOutLanes } from '../lane-layout';
-import type { LanesDrawing } from '../lanes-drawing';
+import type { LanesDrawing, Painted } from '../lanes-drawing';
 import { TaskStreamModel } from '../model';
 import { type Hovered, LanePointer } from '../pointer';
 import type { HoveredBox } from '../rows';
@@ -31,6 +32,7 @@ let selection: SelectionModel;
 let pointer: LanePointer;
 let under: HoveredBox | null;
 let asked: number[];
+let painted: Signal<LanesDrawing, Painted>;
 
 const at = (x: number, y = 30) => ({
   clientX: 112 + x,
@@ -78,6 +80,8 @@ beforeEach(() => {
     secondsAtX: (x: number) => secondsAt(model.view, 1000, x),
     hit: () => under
   } as unknown as LanesDrawing;
+  painted = new Signal(drawing);
+  Object.assign(drawing, { painted });
   pointer.attach(drawing, element);
 });
 afterEach(() => {
@@ -236,6 +240,77 @@ describe('the keys', () => {
     expect(selection.selectedRun).toBe(2);
     press('ArrowUp');
     expect([0, 1]).toContain(selection.selectedRun);
+  });
+
+  it('go past a lane in which no task can be selected', () => {
+    const empty = drawnTile(['aaa', '', 'cc'], { level: 20, index: 0 });
+    model.tilesHere = () => [empty];
+    press('ArrowDown');
+    press('ArrowDown');
+    expect(selection.selectedRun).toBe(0);
+    press('ArrowDown');
+    expect(selection.selectedRun).toBe(1);
+    press('ArrowUp');
+    press('.');
+    expect(selection.selectedRun).toBe(1);
+    press('ArrowUp');
+    expect(selection.selectedRun).toBe(0);
+    // Who clicks goes on from there.
+    press('ArrowDown');
+    under = { ...box, run: 1 };
+    fire('pointerdown', at(100));
+    fire('pointerup', at(100));
+    press('ArrowUp');
+    press('ArrowUp');
+    expect(selection.selectedRun).toBe(0);
+  });
+
+  it('select in the lane they have come to when its boxes are here', () => {
+    const tilesCome = () => {
+      painted.emit('waiting');
+      expect(selection.selected).toBeNull();
+      model.tilesHere = () => [tile];
+      painted.emit('boxes');
+    };
+    model.tilesHere = () => [];
+    press('ArrowDown');
+    press('ArrowDown');
+    tilesCome();
+    expect(selection.selectedRun).toBe(2);
+    // Once: what is drawn later selects nothing.
+    press('Escape');
+    painted.emit('boxes');
+    expect(selection.selected).toBeNull();
+  });
+
+  it('go to the next task when its boxes are here, and do not move the view instead', () => {
+    model.setView({ from: 0, to: 11 });
+    model.tilesHere = () => [];
+    press('.');
+    expect(model.view).toEqual({ from: 0, to: 11 });
+    model.tilesHere = () => [tile];
+    painted.emit('boxes');
+    expect(selection.selectedRun).toBe(0);
+    expect(model.view).toEqual({ from: 0, to: 11 });
+  });
+
+  it('select nothing late where the user has gone on', () => {
+    const goOn = [
+      () => selection.select({ kind: 'run', run: 7 }),
+      () => press('d'),
+      () => fire('pointerdown', at(100)),
+      () => pointer.detach()
+    ];
+    for (const go of goOn) {
+      selection.select(null);
+      model.tilesHere = () => [];
+      press('ArrowDown');
+      go();
+      const { selectedRun } = selection;
+      model.tilesHere = () => [tile];
+      painted.emit('boxes');
+      expect(selection.selectedRun).toBe(selectedRun);
+    }
   });
 
   it('leave shortcuts of the page alone', () => {
