@@ -564,8 +564,8 @@ export type PartDetail = Pick<PartRow, 'offset' | 'duration'> &
 
 /**
  * view `records`: runs with all their parts, in the order in which the scheduler heard of their ends; for programs, page by page.
- * params: { limit, newest: boolean (of those in the range the newest `limit`, else the oldest), after, end }. `time` is a range of ends: a
- * run is in it when its last part ends at `from` or later, and before `to`.
+ * params: { limit, newest: boolean (of those in the range the newest `limit`, else the oldest), after, end, detailed }. `time` is a range of
+ * ends: a run is in it when its last part ends at `from` or later, and before `to`; with `detailed` see {@link RecordsDetails}.
  *
  * One row a run in run … nbytes; `parts` of the rows of part… are its own. Functions, statuses, types of results, kinds and the workers that
  * a part's bytes came from (by address) are indices into `names`, spans into `spans`, and lanes, which say where a run was, into `lanes`.
@@ -613,7 +613,7 @@ export type RecordsResult = {
     readonly [
       C in IndexOf<RunRow, 'function' | 'span' | 'status'>
     ]: readonly number[];
-  } & {
+  } & Partial<RecordsDetails> & {
     readonly [
       C in
         | IndexOf<PartRow, 'kind' | 'function' | 'span'>
@@ -623,6 +623,20 @@ export type RecordsResult = {
           > as `part${Capitalize<C>}`
     ]: readonly number[];
   };
+/**
+ * With `detailed`, and then of the runs of which anything lies in the range of time: what `RunDetail` has beside. Cells are indices into
+ * `cells`, clients and origins into `names`. Left out by an observer of before.
+ */
+export type RecordsDetails = {
+  readonly cells: readonly NonNullable<RunDetail['cell']>[];
+  readonly cell: readonly (number | null)[];
+  /** Null: all is one client's. */
+  readonly client: readonly (number | null)[];
+  readonly origin: readonly number[];
+  readonly partBytes: readonly (number | null)[];
+} & ListOfEach<
+  Pick<RunDetail, 'cpu' | 'waitReady' | 'waitInputs' | 'waitThread'>
+>;
 /** Columns of the log whose ids are indices here. */
 type IndexOf<R, C extends keyof R> = C;
 type ListOfEach<R> = { readonly [C in keyof R]: readonly R[C][] };

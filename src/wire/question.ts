@@ -31,7 +31,9 @@ const READERS = {
     /** … which are the newest in the range, not the oldest. Only for the first answer: the next ones begin where it ended. */
     newest: flagOf,
     /** With all runs: also tasks that ended without one, as far as their rows in `events` are this one or later. */
-    marks: numberOf
+    marks: numberOf,
+    /** For panels: more of each run, no marks, and the range of time as panels take it: runs of which anything lies in it. */
+    detailed: flagOf
   },
   'fine-metrics': { unit: textOf, top: numberOf, entries: flagOf },
   profile: {

@@ -5,7 +5,7 @@ import {
   PartKind,
   RunStatus
 } from '../../records/enumerations';
-import type { RecordsResult } from '../../wire/panel-link';
+import type { RecordsDetails, RecordsResult } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import {
@@ -17,7 +17,16 @@ import {
   type Slices
 } from './context';
 import { honouredBy } from './honoured';
-import { errorOf, known, PART_KINDS, STATUSES, workerName } from './run-detail';
+import { ownersOf } from './owners';
+import {
+  cellOf,
+  errorOf,
+  known,
+  originOf,
+  PART_KINDS,
+  STATUSES,
+  workerName
+} from './run-detail';
 import { counts, passes } from './tasks';
 import type { ParamsOf } from '../../wire/question';
 
@@ -25,12 +34,16 @@ import type { ParamsOf } from '../../wire/question';
 const MOST_BYTES = 512 * 1024;
 const BYTES_PER_RUN = 80;
 const BYTES_PER_PART = 37;
+/** Of more of a run, and of its parts. */
+const BYTES_PER_DETAILED_RUN = 55;
+const BYTES_PER_DETAILED_PART = 9;
 
 /**
  * Whole runs with all their parts, in the order of the log: the order in which the scheduler heard of their ends. An answer has as many as
  * one message holds, and says where the next answer goes on, so that a series of questions goes through the log once.
  *
- * The time range is one of *ends*: a run is in it when the last of its parts ends at `from` or later, and before `to`.
+ * The time range is one of *ends*: a run is in it when the last of its parts ends at `from` or later, and before `to`. For panels it is as it
+ * is everywhere else.
  */
 export function* foldRecords(
   context: FoldContext,
@@ -39,8 +52,11 @@ export function* foldRecords(
   const { log } = context;
   const end = Math.min(params.end ?? Infinity, context.moment.rows.runs);
   const limit = params.limit ?? Infinity;
-  const page = new RecordsPage(log);
-  const isWanted = matcherOf(context);
+  const isDetailed = params.detailed === true;
+  const page = new RecordsPage(log, isDetailed);
+  const isWanted = isDetailed
+    ? (row: number) => counts(log, row) && passes(context, row)
+    : matcherOf(context);
   let [row, part] = params.after ?? [0, 0];
   if (row < log.runs.firstRow) {
     [row, part] = [log.runs.firstRow, 0];
@@ -67,7 +83,7 @@ export function* foldRecords(
   }
   const isLast = row >= end || left <= 0;
   let next: RecordsResult['next'] = isLast ? null : [row, part];
-  if (isLast && params.limit === undefined) {
+  if (isLast && params.limit === undefined && !isDetailed) {
     const [firstRow, told] = params.after ?? [0, 0];
     const from = Math.max(firstRow >= end ? told : 0, params.marks ?? 0);
     const mark = page.addMarks(from, context);
@@ -77,6 +93,7 @@ export function* foldRecords(
     result: {
       view: 'records',
       ...page.columns,
+      ...page.details,
       marksEnd: log.events.endRow,
       end,
       next
@@ -166,7 +183,10 @@ type Writable<T> = {
   -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K];
 };
 type RecordColumns = Writable<
-  Omit<RecordsResult, 'view' | 'next' | 'end' | 'marksEnd'>
+  Omit<
+    RecordsResult,
+    'view' | 'next' | 'end' | 'marksEnd' | keyof RecordsDetails
+  >
 >;
 
 /** The columns of one answer. Texts that repeat (functions, workers, spans) stand in it once. */
@@ -201,9 +221,31 @@ class RecordsPage {
   private readonly _spans = new Map<SpanId, number>();
   /** By lane and thread, which may change. */
   private readonly _lanes = new Map<string, number>();
+  private readonly _cells = new Map<SpanId, number | null>();
+  private readonly _ownerOf: (span: SpanId) => string;
   private _bytes = 0;
+  /** What panels ask for beside. */
+  readonly details: Writable<RecordsDetails> | null;
 
-  constructor(private readonly _log: LogStore) {}
+  constructor(
+    private readonly _log: LogStore,
+    isDetailed: boolean
+  ) {
+    this._ownerOf = isDetailed ? ownersOf(_log) : () => '';
+    this.details = isDetailed
+      ? {
+          cells: [],
+          cell: [],
+          client: [],
+          origin: [],
+          cpu: [],
+          waitReady: [],
+          waitInputs: [],
+          waitThread: [],
+          partBytes: []
+        }
+      : null;
+  }
 
   get isFull(): boolean {
     return this._bytes >= MOST_BYTES;
@@ -233,6 +275,7 @@ class RecordsPage {
     columns.nbytes.push(known(runs.nbytes[i]!));
     columns.type.push(type === NONE_U32 ? null : this._name(log.name(type)));
     this._bytes += BYTES_PER_RUN + key.length * 3;
+    this._detail(row);
     const parts = log.partRows(run);
     let at = firstPart;
     // At least one, so that every answer makes progress.
@@ -280,6 +323,37 @@ class RecordsPage {
     return null;
   }
 
+  private _detail(row: number): void {
+    const { details, _log: log } = this;
+    if (details === null) {
+      return;
+    }
+    const { columns } = log.runs.chunkOf(row)!;
+    const i = row & CHUNK_MASK;
+    const span = columns.span[i]!;
+    const client = this._ownerOf(span);
+    details.cell.push(this._cell(span));
+    details.client.push(client === '' ? null : this._name(client));
+    details.origin.push(this._name(originOf(log, columns.node[i]!)));
+    details.cpu.push(known(columns.cpu[i]!));
+    details.waitReady.push(known(columns.waitReady[i]!));
+    details.waitInputs.push(known(columns.waitInputs[i]!));
+    details.waitThread.push(known(columns.waitThread[i]!));
+    this._bytes += BYTES_PER_DETAILED_RUN;
+  }
+
+  /** The cell in which what is in a span was written; null: none, or not told. */
+  private _cell(span: SpanId): number | null {
+    let index = this._cells.get(span);
+    if (index === undefined) {
+      const { cell } = cellOf(this._log, span);
+      index = cell === undefined ? null : this.details!.cells.push(cell) - 1;
+      this._cells.set(span, index);
+      this._bytes += 30 + (cell?.title.length ?? 0) * 3;
+    }
+    return index;
+  }
+
   private _part(row: number): void {
     const { columns, _log: log } = this;
     const part = log.part(row);
@@ -292,6 +366,11 @@ class RecordsPage {
     columns.partOffset.push(part.offset);
     columns.partDuration.push(part.duration);
     this._bytes += BYTES_PER_PART;
+    if (this.details !== null) {
+      const { bytes } = log.parts.chunkOf(row)!.columns;
+      this.details.partBytes.push(known(bytes[row & CHUNK_MASK]!));
+      this._bytes += BYTES_PER_DETAILED_PART;
+    }
   }
 
   /** Of the run whose row comes next. */

@@ -41,9 +41,6 @@ export function runDetail(
   const i = row & CHUNK_MASK;
   const lane = log.shape.lanes[log.shape.laneIndex(columns.lane[i]!)]!;
   const node = columns.node[i]!;
-  const nodeRow = log.nodeRows.get(node);
-  const origin =
-    log.nodes.chunkOf(nodeRow)?.columns.origin[nodeRow & CHUNK_MASK];
   const run = columns.run[i]!;
   const status = STATUSES[columns.status[i]!] ?? 'ok';
   const error = status === 'failed' ? errorOf(log, run, inShort) : undefined;
@@ -64,7 +61,7 @@ export function runDetail(
     span: log.spans.nameOf(columns.span[i]!),
     ...cellOf(log, columns.span[i]!),
     ...(client === '' ? {} : { client }),
-    origin: ORIGINS[origin ?? TaskOrigin.Default] ?? 'default',
+    origin: originOf(log, node),
     worker: workerName(log, lane.worker),
     thread: lane.thread,
     ...(beside !== undefined && { beside }),
@@ -84,7 +81,13 @@ export function runDetail(
   };
 }
 
-function cellOf(log: LogStore, span: SpanId): Pick<RunDetail, 'cell'> {
+export function originOf(log: LogStore, node: number): RunDetail['origin'] {
+  const row = log.nodeRows.get(node);
+  const origin = log.nodes.chunkOf(row)?.columns.origin[row & CHUNK_MASK];
+  return ORIGINS[origin ?? TaskOrigin.Default] ?? 'default';
+}
+
+export function cellOf(log: LogStore, span: SpanId): Pick<RunDetail, 'cell'> {
   const cell = log.spans.cellOf(span);
   if (cell === undefined) {
     return {};

@@ -1,9 +1,16 @@
-/** All tasks of a selection, page by page, for a file. */
-import type { RunDetail, TasksResult } from '../../wire/panel-link';
+/** All tasks of a selection with all their parts, page by page, for a file. */
+import type {
+  PartDetail,
+  RecordsResult,
+  RunDetail
+} from '../../wire/panel-link';
 
 /** A trace of so many is some 30 MB: about what a page makes and a viewer opens within seconds. */
 export const MOST_TASKS = 50_000;
-const PAGE_ROWS = 500;
+/** Of all tasks together; so four of each have room, however many there are. */
+const MOST_PARTS = 4 * MOST_TASKS;
+/** Characters of an error. */
+const MOST_ERROR = 200;
 
 /** There are more than a file holds. */
 export class TooManyTasks extends Error {
@@ -12,38 +19,162 @@ export class TooManyTasks extends Error {
   }
 }
 
+/** Which page: where the one before it ended, and the runs that there were at the first question. */
+type PageQuestion = {
+  readonly after?: readonly number[];
+  readonly end?: number;
+};
+
 /**
- * Those that were known at the beginning, in the order of their start. Tasks that end meanwhile have their places among these and move others
- * to later pages, so that some come twice:
- *
- *     page 1   a b c d │ e f        a, b, c, d
- *     page 2   a b N c │ d e f      d again, e, f; N ended later than `until`, and is left out
+ * Those that had ended at the first question, in the order of their start. The observer goes through its log once: each page says where the
+ * next one begins.
  *
  * @param ask - for one page.
- * @param until - seconds: the time of the first question.
+ * @param count - how many there are.
  * @param onPage - how much is here, 0…1; it may throw to end the series.
  */
 export async function allTasks(
-  ask: (page: { offset: number; limit: number }) => Promise<TasksResult>,
-  until: number,
+  ask: (page: PageQuestion) => Promise<RecordsResult>,
+  count: () => Promise<number>,
   onPage: (share: number) => void
 ): Promise<RunDetail[]> {
-  const found = new Map<number, RunDetail>();
-  let offset = 0;
+  const total = await count();
+  if (total > MOST_TASKS) {
+    throw new TooManyTasks(total);
+  }
+  const found = new FoundTasks();
+  let question: PageQuestion = {};
   for (;;) {
-    const { rows, total } = await ask({ offset, limit: PAGE_ROWS });
-    if (total > MOST_TASKS) {
-      throw new TooManyTasks(total);
+    const page = await ask(question);
+    found.add(page);
+    const { next, end } = page;
+    onPage(next === null ? 1 : Math.min(1, found.size / Math.max(1, total)));
+    if (found.size > MOST_TASKS) {
+      // More have ended since they were counted.
+      throw new TooManyTasks(found.size);
     }
-    for (const row of rows) {
-      if (row.start + row.duration <= until) {
-        found.set(row.run, row);
+    if (next === null) {
+      return found.inOrder();
+    }
+    question = { after: next, end };
+  }
+}
+
+type FoundTask = RunDetail & { parts: PartDetail[]; partsLeftOut: number };
+
+/** Of each task the longest parts, as many of all as a file holds. */
+class FoundTasks {
+  private readonly _tasks: FoundTask[] = [];
+  private _parts = 0;
+  private _mostOfEach = Infinity;
+
+  get size(): number {
+    return this._tasks.length;
+  }
+
+  add(page: RecordsResult): void {
+    const errors = new Map(page.errors);
+    let at = 0;
+    page.run.forEach((run, row) => {
+      const count = page.parts[row]!;
+      const parts = Array.from({ length: count }, (_, i) =>
+        partAt(page, at + i)
+      );
+      at += count;
+      this._parts += count;
+      let task = this._tasks.at(-1);
+      if (row === 0 && task?.run === run) {
+        // It had too many parts for one page.
+        task.parts.push(...parts);
+      } else {
+        const told = taskAt(page, row, errors.get(row));
+        task = { ...told, parts, partsLeftOut: 0 };
+        this._tasks.push(task);
       }
-    }
-    offset += rows.length;
-    onPage(total === 0 ? 1 : Math.min(1, offset / total));
-    if (rows.length === 0 || offset >= total) {
-      return [...found.values()];
+      this._cut(task);
+    });
+    while (this._parts > MOST_PARTS) {
+      this._mostOfEach = Math.max(4, Math.floor(this._longest() / 2));
+      this._tasks.forEach(task => this._cut(task));
     }
   }
+
+  inOrder(): RunDetail[] {
+    return this._tasks
+      .map(({ partsLeftOut, ...task }) =>
+        partsLeftOut > 0 ? { ...task, partsLeftOut } : task
+      )
+      .sort((a, b) => a.start - b.start);
+  }
+
+  /** The most parts that any task has here. */
+  private _longest(): number {
+    return this._tasks.reduce(
+      (most, { parts }) => Math.max(most, parts.length),
+      0
+    );
+  }
+
+  private _cut(task: FoundTask): void {
+    const tooMany = task.parts.length - this._mostOfEach;
+    if (tooMany > 0) {
+      const shortest = new Set(
+        task.parts.toSorted((a, b) => a.duration - b.duration).slice(0, tooMany)
+      );
+      task.parts = task.parts.filter(part => !shortest.has(part));
+      task.partsLeftOut += tooMany;
+      this._parts -= tooMany;
+    }
+  }
+}
+
+function taskAt(
+  page: RecordsResult,
+  row: number,
+  error: string | undefined
+): Omit<RunDetail, 'parts'> {
+  const { names, cells } = page;
+  const lane = page.lanes[page.lane[row]!]!;
+  const cell = page.cell?.[row] ?? null;
+  const client = page.client?.[row] ?? null;
+  return {
+    run: page.run[row]!,
+    key: page.key[row]!,
+    function: names[page.function[row]!]!,
+    span: page.spans[page.span[row]!]!,
+    ...(cell !== null && { cell: cells![cell]! }),
+    ...(client !== null && { client: names[client]! }),
+    origin: (names[page.origin?.[row] ?? -1] ??
+      'default') as RunDetail['origin'],
+    worker: lane.worker,
+    thread: lane.thread,
+    ...(lane.beside !== undefined && { beside: lane.beside }),
+    status: names[page.status[row]!] as RunDetail['status'],
+    attempt: page.attempt[row]!,
+    start: page.start[row]!,
+    duration: page.duration[row]!,
+    cpu: page.cpu?.[row] ?? null,
+    waitReady: page.waitReady?.[row] ?? null,
+    waitInputs: page.waitInputs?.[row] ?? null,
+    waitThread: page.waitThread?.[row] ?? null,
+    nbytes: page.nbytes[row]!,
+    ...(error !== undefined && {
+      error: error.trimEnd().split('\n').at(-1)!.slice(0, MOST_ERROR)
+    })
+  };
+}
+
+function partAt(page: RecordsResult, at: number): PartDetail {
+  const { names } = page;
+  return {
+    kind: names[page.partKind[at]!]!,
+    held: page.partHeld[at] === 1,
+    function: names[page.partFunction[at]!]!,
+    span: page.spans[page.partSpan[at]!]!,
+    offset: page.partOffset[at]!,
+    duration: page.partDuration[at]!,
+    // Of parts no file has it.
+    cpu: null,
+    bytes: page.partBytes?.[at] ?? null
+  };
 }

@@ -32,7 +32,7 @@ import {
   workerHeaders
 } from './rows';
 import { standingTexts } from './standing-texts';
-import { askTasksPage } from './task-query';
+import { askRecordsPage, askTasksPage } from './task-query';
 import { traceOf } from './trace';
 
 /** What they are taken from. It may be another one while tiles are on their way. */
@@ -316,11 +316,18 @@ async function exportTasks(source: IExportSource): Promise<void> {
 async function collected(source: IExportSource): Promise<RunDetail[]> {
   const { model, context, trans, answered } = source;
   const cluster = context.cluster.current?.cluster;
+  const { filter, time } = answered;
+  const { to = 0 } = model.result ?? {};
+  const asked: Asked = {
+    filter,
+    // The last seconds, as of now: they go on while pages come.
+    time: time !== 'all' && 'last' in time ? { from: to - time.last, to } : time
+  };
   try {
     return await withNotice(trans.__('Collecting tasks…'), trans, onShare =>
       allTasks(
-        page => askTasksPage(context, answered, page),
-        model.isLive ? model.now : Infinity,
+        page => askRecordsPage(context, asked, page),
+        async () => (await askTasksPage(context, asked, { limit: 1 })).total,
         share => {
           onShare(share);
           if (context.cluster.current?.cluster !== cluster) {

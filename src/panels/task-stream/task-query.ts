@@ -1,5 +1,10 @@
-/** One question to view `tasks` (find a key, the longest task, the next failed one), answered once. */
-import type { RunDetail, TasksResult } from '../../wire/panel-link';
+/** One question (find a key, the longest task, the next failed one, a page of all), answered once. */
+import type {
+  RecordsResult,
+  RunDetail,
+  TasksResult,
+  ViewResult
+} from '../../wire/panel-link';
 import type { PanelContext } from '../panel-context';
 import type { Asked } from '../panel-watch';
 
@@ -30,10 +35,42 @@ export function askTasksPage(
   { filter, time }: Asked,
   question: TaskQuestion
 ): Promise<TasksResult> {
-  const cluster = context.cluster.current;
-  if (cluster === null) {
-    return Promise.resolve({ view: 'tasks', total: 0, rows: [] });
-  }
+  return context.cluster.current === null
+    ? Promise.resolve({ view: 'tasks', total: 0, rows: [] })
+    : askOnce(
+        context,
+        'tasks',
+        {
+          time,
+          filter: question.failedOnly
+            ? { ...filter, status: ['failed', 'lost'] }
+            : filter
+        },
+        {
+          sort: question.sort ?? 'start',
+          descending: question.descending ?? false,
+          offset: question.offset ?? 0,
+          limit: question.limit,
+          search: question.search ?? ''
+        }
+      );
+}
+
+/** Those of a selection with all that is known of them, as many as one message holds. */
+export function askRecordsPage(
+  context: PanelContext,
+  asked: Asked,
+  page: { readonly after?: readonly number[]; readonly end?: number }
+): Promise<RecordsResult> {
+  return askOnce(context, 'records', asked, { ...page, detailed: true });
+}
+
+function askOnce<V extends ViewResult['view']>(
+  context: PanelContext,
+  view: V,
+  { filter, time }: Asked,
+  params: Readonly<Record<string, unknown>>
+): Promise<Extract<ViewResult, { view: V }>> {
   const trans = context.translator.load('spanwise');
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -42,19 +79,12 @@ export function askTasksPage(
     }, LIMIT_MS);
     const watch = context.feed.watch(
       {
-        cluster: cluster.cluster,
-        view: 'tasks',
-        filter: question.failedOnly
-          ? { ...filter, status: ['failed', 'lost'] }
-          : filter,
+        // (of none the observer says that it knows no such cluster)
+        cluster: context.cluster.current?.cluster ?? '',
+        view,
+        filter,
         time,
-        params: {
-          sort: question.sort ?? 'start',
-          descending: question.descending ?? false,
-          offset: question.offset ?? 0,
-          limit: question.limit,
-          search: question.search ?? ''
-        },
+        params,
         maxHz: 0
       },
       answered => {
@@ -62,7 +92,7 @@ export function askTasksPage(
         const result = answered.snapshot?.result;
         // Not at once: the feed may still be inside `watch(…)`, before `watch` has a value.
         queueMicrotask(() => watch.dispose());
-        if (answered.failure !== null || result?.view !== 'tasks') {
+        if (answered.failure !== null || result?.view !== view) {
           reject(
             new Error(
               answered.failure ??
@@ -70,7 +100,7 @@ export function askTasksPage(
             )
           );
         } else {
-          resolve(result as TasksResult);
+          resolve(result as Extract<ViewResult, { view: V }>);
         }
       }
     );

@@ -253,7 +253,7 @@ function argsOf(run: RunDetail, tooShort: number, trans: Trans): TraceEvent {
     waited_inputs_s: run.waitInputs,
     waited_thread_s: run.waitThread,
     nbytes: run.nbytes,
-    // Of short ones a row has none.
+    // Of so many tasks that not all parts have room, and of parts that are too short.
     parts_left_out: leftOut > 0 ? leftOut : undefined
   };
   return Object.fromEntries(

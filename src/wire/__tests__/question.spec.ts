@@ -14,7 +14,13 @@ const KNOWN: Readonly<Record<ViewName, Readonly<Record<string, Kind>>>> = {
     limit: 'number',
     search: 'text'
   },
-  records: { after: 'pair', end: 'number', limit: 'number', newest: 'flag' },
+  records: {
+    after: 'pair',
+    end: 'number',
+    limit: 'number',
+    newest: 'flag',
+    detailed: 'flag'
+  },
   'fine-metrics': { unit: 'text', top: 'number', entries: 'flag' },
   profile: {
     groupBy: 'text',

@@ -8,18 +8,32 @@ import { clusterInfo } from '../../../feed/__tests__/fake-feed';
 import type { TileData } from '../../../feed/feed-types';
 import type { SelectionModel } from '../../../feed/selection';
 import { labContext } from '../../../lab/__tests__/lab-context';
-import { ask, tile } from '../../../observer/__tests__/ask';
+import {
+  ask,
+  type Asked,
+  takenIn,
+  tile
+} from '../../../observer/__tests__/ask';
 import { runDetail } from '../../../observer/folds/run-detail';
 import { PartKind } from '../../../records/enumerations';
+import { ingestBlock } from '../../../observer/store/ingest';
+import { LogStore } from '../../../observer/store/log-store';
+import type { Span } from '../../../observer/store/span-tree';
+import { DEFAULT_SPAN } from '../../../records/ids';
+import { drawCluster } from '../../../testing/drawn-cluster';
+import { DRAWN_SELECTIONS } from '../../../testing/drawn-selections';
+import { rowsToBlock } from '../../../testing/rows-to-block';
 import { drawRuns } from '../../../testing/run-from-text';
 import { english } from '../../../testing/translators';
 import { waitFor } from '../../../testing/wait-for';
 import type {
   Filter,
+  RecordsResult,
   RunDetail,
   TasksResult,
   TimeRange
 } from '../../../wire/panel-link';
+import { FrameEncoder } from '../../../wire/frame';
 import { taskStreamPanel } from '..';
 import { allTasks, MOST_TASKS, TooManyTasks } from '../all-tasks';
 import type { TaskStreamPanel } from '../panel';
@@ -141,18 +155,26 @@ afterEach(async () => {
   await act(async () => panel.dispose());
 });
 
-/** Answers each page that is asked for from the log. */
-async function answerTasks(over: Partial<TasksResult> = {}): Promise<void> {
+/** Answers each page that is asked for from a log. */
+async function answerTasks(
+  over: Partial<Pick<TasksResult, 'total'> & Pick<RecordsResult, 'next'>> = {},
+  of = log
+): Promise<void> {
   for (;;) {
     const watch = feed.running.find(
-      ({ spec, snapshot }) => spec.view === 'tasks' && snapshot === null
+      ({ spec, snapshot }) => spec.view !== 'task-stream' && snapshot === null
     );
     if (watch === undefined) {
       return;
     }
     await act(async () => {
-      const { params, filter, time } = watch.spec;
-      watch.answer({ ...tasksOf(params, { filter, time }), ...over });
+      const { view, params, filter, time } = watch.spec;
+      const asked = { params, filter, time, ended: true };
+      watch.answer(
+        view === 'records'
+          ? { ...ask(of, 'records', asked), ...over }
+          : { ...ask(of, 'tasks', asked), ...over }
+      );
       await Promise.resolve();
       await Promise.resolve();
     });
@@ -449,21 +471,35 @@ describe('a trace', () => {
     });
   });
 
-  it('says of a task how many of its parts it has not', () => {
-    const five = drawRuns('0/0 aaaaa', {
+  it('has all parts of a task', async () => {
+    const nine = drawRuns('0/0 aaaaaaaaa', {
       tasks: {
         a: {
-          parts: Array.from({ length: 5 }, (_, offset) => ({
+          parts: Array.from({ length: 9 }, (_, offset) => ({
             kind: PartKind.Transfer,
             offset,
-            duration: 1
+            duration: 1,
+            bytes: offset + 1
           }))
         }
       }
     });
-    const { rows } = ask(five, 'tasks', { ended: true }) as TasksResult;
-    const [task, ...parts] = slicesOf(rows);
-    expect([task!.args.parts_left_out, parts.length]).toEqual([1, 4]);
+    await choose('Export trace for Perfetto or Chrome');
+    await answerTasks({}, nine);
+    await waitFor('a file', () => saved.length > 0);
+    const [task, ...parts] = (
+      JSON.parse(saved[0]!.text) as { traceEvents: TraceEvent[] }
+    ).traceEvents.filter(({ ph }) => ph === 'X');
+    expect(task!.args).not.toHaveProperty('parts_left_out');
+    expect(parts.map(({ ts, args }) => [ts, args.bytes])).toEqual(
+      Array.from({ length: 9 }, (_, i) => [i * 1e6, i + 1])
+    );
+  });
+
+  it('says of a task how many of its parts it has not', () => {
+    const { rows } = tasksOf({ limit: 1 });
+    const [task] = slicesOf([{ ...rows[0]!, partsLeftOut: 5 }]);
+    expect(task!.args.parts_left_out).toBe(5);
   });
 
   it('names the cell in which a task was written', () => {
@@ -636,7 +672,7 @@ it('is no error where the user gives it up', async () => {
       return 'notice';
     });
   await choose('Export tasks as CSV');
-  await answerTasks({ total: 3000 });
+  await answerTasks({ total: 3000, next: [1, 0] });
   await waitFor('the end', () => dismiss.mock.calls.length > 0);
   await act(async () => Promise.resolve());
   expect(emit).toHaveBeenCalledTimes(1);
@@ -644,6 +680,25 @@ it('is no error where the user gives it up', async () => {
 });
 
 it('the table of tasks has those of the selection, with their cells', async () => {
+  const inCell = drawRuns(
+    `
+    0/0  aaaa
+    1/0  .e
+    `,
+    {
+      tasks: {
+        a: { function: 'load', span: 'x' },
+        e: { function: 'load' }
+      }
+    }
+  );
+  jest
+    .spyOn(inCell.spans, 'cellOf')
+    .mockImplementation(span =>
+      span === DEFAULT_SPAN
+        ? undefined
+        : ({ tag: '# load', cellRun: { execution: 3 }, joined: 0 } as Span)
+    );
   const { context } = panel as unknown as {
     context: { selection: { setFilter(filter: Filter): void } };
   };
@@ -657,12 +712,7 @@ it('the table of tasks has those of the selection, with their cells', async () =
     );
   });
   await choose('Export tasks as CSV');
-  const [first, ...others] = tasksOf(
-    { limit: 500 },
-    { filter: { functions: ['load'] } }
-  ).rows;
-  const cell = { title: '# load', execution: 3 };
-  await answerTasks({ rows: [{ ...first!, cell }, ...others] });
+  await answerTasks({}, inCell);
   await waitFor('a file', () => saved.length > 0);
   expect(saved[0]!.name).toBe('task-stream first-look tasks.csv');
   const lines = saved[0]!.text.split('\r\n');
@@ -670,55 +720,171 @@ it('the table of tasks has those of the selection, with their cells', async () =
   expect(
     lines.slice(1).map(line => line.split(',').toSpliced(4).toSpliced(0, 1))
   ).toEqual([
-    ['load', 'first › load', '# load [3]'],
+    ['load', 'x', '# load [3]'],
     ['load', 'default', '']
   ]);
 });
 
 describe('all tasks of a selection', () => {
-  const rows = tasksOf({ limit: 500 }).rows;
-  const row = (run: number, start: number, duration = 1) => ({
-    ...rows[0]!,
-    run,
-    start,
-    duration
-  });
+  /** As the panel asks. */
+  const collected = async (of: LogStore, asked: Asked = {}) => {
+    const pages: RecordsResult[] = [];
+    let counts = 0;
+    const found = await allTasks(
+      page => {
+        const params = { ...page, detailed: true };
+        pages.push(ask(of, 'records', { ...asked, params }));
+        return Promise.resolve(pages.at(-1)!);
+      },
+      () => {
+        counts += 1;
+        const { total } = ask(of, 'tasks', { ...asked, params: { limit: 1 } });
+        return Promise.resolve(total);
+      },
+      () => undefined
+    );
+    return { found, pages, counts };
+  };
+  const manyRuns = (first: number, count: number) =>
+    rowsToBlock(
+      first + 1,
+      'runs',
+      Array.from({ length: count }, (_, i) => ({
+        run: first + i,
+        node: first + i,
+        start: first + i,
+        duration: 1
+      }))
+    );
+
+  it.each(DRAWN_SELECTIONS.map(each => [JSON.stringify(each.filter), each]))(
+    'are what the table and the card of a task tell of them (%s)',
+    async (_, { filter }) => {
+      for (const time of ['all', { from: 2, to: 5 }] as const) {
+        const drawn = takenIn(drawCluster(1));
+        const asked = { filter, time };
+        const { rows } = ask(drawn, 'tasks', {
+          ...asked,
+          params: { limit: 500 }
+        });
+        const { found } = await collected(drawn, asked);
+        const byRun = (a: RunDetail, b: RunDetail) => a.run - b.run;
+        expect(found.sort(byRun)).toEqual(
+          rows
+            .map(({ partsLeftOut: __, ...short }) => ({
+              ...short,
+              parts: runDetail(drawn, drawn.runRows.get(short.run))!.parts.map(
+                part => ({ ...part, cpu: null })
+              )
+            }))
+            .sort(byRun)
+        );
+      }
+    }
+  );
 
   it('are each there once, although tasks end while they are read', async () => {
-    const known = Array.from({ length: 1200 }, (_, run) => row(run, run));
-    let late = 10_000;
+    const growing = new LogStore('growing');
+    ingestBlock(growing, manyRuns(0, 9000));
+    let late = 9000;
     const found = await allTasks(
-      ({ offset, limit }) => {
-        const page = known.slice(offset, offset + limit);
-        const { length } = known;
-        // They began early and late, and end now.
-        known.splice(3, 0, row(late++, 2.5, 5000));
-        known.splice(-1, 0, row(late++, 1198.5, 5000));
-        return Promise.resolve({ view: 'tasks', total: length, rows: page });
+      page => {
+        const params = { ...page, detailed: true };
+        const answer = ask(growing, 'records', { params });
+        // They end now.
+        ingestBlock(growing, manyRuns(late, 100));
+        late += 100;
+        return Promise.resolve(answer);
       },
-      2000,
-      () => {}
+      () => Promise.resolve(9000),
+      () => undefined
     );
+    expect(late).toBeGreaterThan(9100);
     expect(found.map(({ run }) => run)).toEqual(
-      Array.from({ length: 1200 }, (_, run) => run)
+      Array.from({ length: 9000 }, (_, run) => run)
     );
+  });
+
+  it('go through the log once, and are counted once', async () => {
+    const long = new LogStore('long');
+    ingestBlock(long, manyRuns(0, MOST_TASKS));
+    const { found, pages, counts } = await collected(long);
+    expect(found).toHaveLength(MOST_TASKS);
+    expect(counts).toBe(1);
+    let from = 0;
+    for (const { next, end, run } of pages) {
+      // A page begins where the one before it ended.
+      expect(run[0]).toBe(from);
+      from = next?.[0] ?? end;
+      expect(run.at(-1)).toBe(from - 1);
+    }
+    expect(from).toBe(MOST_TASKS);
+    expect(pages.length).toBeLessThan(30);
+    for (const result of pages) {
+      const body = new FrameEncoder('panel', 'down').encodeBody('snapshot', {
+        ...{ id: 1, seq: 1, logId: 'long', logSeq: 1 },
+        honoured: {},
+        result: result as never
+      });
+      expect(body.length).toBeLessThan(2 ** 20);
+    }
   });
 
   it('are not read beyond what a file holds', async () => {
-    const asked: number[] = [];
+    const asked: unknown[] = [];
     const reading = allTasks(
-      ({ offset }) => {
-        asked.push(offset);
-        return Promise.resolve({
-          view: 'tasks',
-          total: MOST_TASKS + 1,
-          rows: [row(1, 1)]
-        });
+      page => {
+        asked.push(page);
+        return Promise.resolve(ask(log, 'records'));
       },
-      Infinity,
-      () => {}
+      () => Promise.resolve(MOST_TASKS + 1),
+      () => undefined
     );
     await expect(reading).rejects.toBeInstanceOf(TooManyTasks);
-    expect(asked).toEqual([0]);
+    expect(asked).toEqual([]);
+  });
+
+  it('have of more parts than a file holds the longest, and say how many they have not', async () => {
+    const one = ask(log, 'records', { params: { detailed: true } });
+    const parts = 2500;
+    const column = <T>(value: T) => new Array<T>(100 * parts).fill(value);
+    /** The first half of the parts are long. */
+    const page: RecordsResult = {
+      ...one,
+      next: null,
+      run: Array.from({ length: 100 }, (_, i) => i),
+      ...Object.fromEntries(
+        'key function span lane status attempt start duration nbytes type'
+          .split(' ')
+          .map(name => {
+            const [first] = one[name as 'key'];
+            return [name, new Array(100).fill(first)];
+          })
+      ),
+      errors: [],
+      parts: new Array<number>(100).fill(parts),
+      partFrom: column(null),
+      partHeld: column(1),
+      partKind: column(0),
+      partFunction: column(0),
+      partSpan: column(0),
+      partOffset: Array.from({ length: 100 * parts }, (_, i) => i % parts),
+      partDuration: Array.from({ length: 100 * parts }, (_, i) =>
+        i % parts < parts / 2 ? 2 : 1
+      ),
+      partBytes: column(null)
+    };
+    const found = await allTasks(
+      () => Promise.resolve(page),
+      () => Promise.resolve(100),
+      () => undefined
+    );
+    expect(found).toHaveLength(100);
+    for (const task of found) {
+      expect(task.partsLeftOut).toBe(parts / 2);
+      expect(task.parts.map(({ offset }) => offset)).toEqual(
+        Array.from({ length: parts / 2 }, (_, i) => i)
+      );
+    }
   });
 });
