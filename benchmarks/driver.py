@@ -117,8 +117,13 @@ def role_of(is_client: bool, command_line: str) -> str:
     return "worker"
 
 
-def measure(system: str, client: Any, case: str, size: int, salt: str) -> dict[str, Any]:
+def measure(
+    system: str, client: Any, case: str, size: int, salt: str, settle: float = 0.0
+) -> dict[str, Any]:
     """Run one repetition; what has no short way in a span of its own.
+
+    Processes may go on working when the result is there: what they do in `settle` seconds more
+    counts as the run's CPU time.
 
     Returns
     -------
@@ -136,6 +141,7 @@ def measure(system: str, client: Any, case: str, size: int, salt: str) -> dict[s
     with named:
         result = work.run(client)
     wall = time.perf_counter() - started
+    time.sleep(settle)
     by_role: dict[str, float] = {}
     for pid, (role, seconds) in cpu_seconds().items():
         by_role[role] = by_role.get(role, 0.0) + seconds - before.get(pid, (role, 0.0))[1]

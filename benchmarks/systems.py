@@ -149,12 +149,18 @@ def total_cpu(answer: dict[str, Any]) -> float:
 
 
 def in_turn(
-    drivers: Sequence[Driver], cases: Sequence[str], rounds: int, smoke: bool, uncounted: int = 1
+    drivers: Sequence[Driver],
+    cases: Sequence[str],
+    rounds: int,
+    smoke: bool,
+    uncounted: int = 1,
+    settle: float = 0.0,
 ) -> Measured:
     """Alternate the systems, case by case.
 
     Every system warms up alike: its first `uncounted` rounds of each case are not counted. Their
-    order is turned by one each round, so that none always follows the same one.
+    order is turned by one each round, so that none always follows the same one. What any of its
+    processes does in `settle` seconds after the result counts as the round's CPU time.
 
     Raises
     ------
@@ -168,7 +174,7 @@ def in_turn(
             turn = number % len(drivers)
             salt = f"{os.getpid()}-{number}"
             answers = {
-                driver.name: driver.order(case=case, size=size, salt=salt)
+                driver.name: driver.order(case=case, size=size, salt=salt, settle=settle)
                 for driver in [*drivers[turn:], *drivers[:turn]]
             }
             if len({each["digest"] for each in answers.values()}) != 1:

@@ -62,6 +62,7 @@ try:
         against_kept,
         judge,
     )
+    from benchmarks.work import Work
 finally:
     sys.path.remove(str(CHECKOUT))
 
@@ -539,7 +540,7 @@ class Stub:
         self.answer["cpuSeconds"] = {"client": seconds}
         self.log = log
 
-    def order(self, case: str, size: int, salt: str) -> dict[str, Any]:
+    def order(self, case: str, size: int, salt: str, settle: float) -> dict[str, Any]:
         self.log.append((self.name, salt))
         return dict(self.answer)
 
@@ -620,6 +621,59 @@ def test_all_systems_warm_up_alike_and_take_turns() -> None:
         assert sorted(name for name, _ in each) == sorted(names)
         assert len({salt for _, salt in each}) == 1
     assert [each[0][0] for each in rounds] == [*names, names[0]]
+
+
+def test_what_follows_the_result_counts_as_cpu_time_and_not_as_wall_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, spent = [10.0], [0.0]
+
+    def run(_: object) -> str:
+        now[0] += 2.0
+        return "done"
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        spent[0] += 0.125
+
+    clock = SimpleNamespace(perf_counter=lambda: now[0], sleep=sleep)
+    case = SimpleNamespace(build=lambda salt, size: Work(run, "done", 1))
+    monkeypatch.setattr(driver, "time", clock)
+    monkeypatch.setattr(driver, "cpu_seconds", lambda: {1: ("observer", spent[0])})
+    monkeypatch.setitem(graphs.CASES, "it", case)
+    monkeypatch.setitem(driver.SHORT, "it", case)
+    answer = driver.measure("spanwise", None, "it", 1, "salt", settle=0.5)
+    assert answer["wallSeconds"] == 2.0
+    assert answer["cpuSeconds"] == {"observer": 0.125}
+    assert now == [12.5]
+
+
+@pytest.mark.parametrize(("part", "settle"), [(compare, 0.0), (recording, 0.4)])
+def test_what_recording_costs_includes_what_the_observer_does_later(
+    part: ModuleType, settle: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled = []
+
+    class Noted(Stub):
+        def __init__(self, name: str, *_: object, **__: object) -> None:
+            super().__init__(name, [], 1.0, "same")
+            self.package = name
+
+        def order(self, case: str, size: int, salt: str, settle: float) -> dict[str, Any]:
+            settled.append(settle)
+            return super().order(case, size, salt, settle)
+
+        def __enter__(self) -> Noted:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(part, "Driver", Noted)
+    words = ["--before", "a folder"] if part is compare else []
+    monkeypatch.setattr(sys, "argv", ["it", "--smoke", "--case", "stencil", *words])
+    part.main()
+    assert set(settled) == {settle}
 
 
 #: It and a process that it started wait, until its input ends.
