@@ -6,7 +6,13 @@
       └ inner (a.py:9)       stack 1: parent 0, frame inner
           └ sorted           …
 
-One frame per function, as in Dask's profiles, not per line.
+One frame per function, as in Dask's profiles, not per line. Of Spanwise itself, and of Dask's local
+schedulers, a stack has what was called, and none of what does it::
+
+    work (a.py:3)                             work (a.py:3)
+      └ Future.result                           └ Future.result
+          └ Session.gather …             ──►
+              └ Condition.wait
 """
 
 from __future__ import annotations
@@ -42,7 +48,22 @@ _OWN_FOLDERS = tuple(str(_PACKAGE / name) + os.sep for name in ("measure", "work
 #: Files that, if innermost, mean that what the task calls is running and has no Python
 #: frame.
 _CALLING_FILES = frozenset(str(_PACKAGE / "graph" / name) for name in ("binding.py", "template.py"))
-_SKIPPED = -1
+#: All other files of Spanwise; its tests are its users.
+_OWN_FOLDER, _TESTS_FOLDER = (str(path) + os.sep for path in (_PACKAGE, _PACKAGE / "tests"))
+#: What runs a graph where it is, as `compute` does in a task; told by their ends, as Dask is not
+#: imported here.
+_DASK_FILES = tuple(
+    f"{os.sep}dask{os.sep}{name}.py"
+    for name in ("local", "threaded", "multiprocessing", "_task_spec")
+)
+#: Files of Python itself: what was installed lies below the same folder.
+_PYTHON_FOLDER = str(Path(os.__file__).parent) + os.sep
+_INSTALLED_FOLDERS = tuple(
+    _PYTHON_FOLDER + name + os.sep for name in ("site-packages", "dist-packages")
+)
+#: Modules that came with the interpreter, and code that was made from a text.
+_WITHOUT_FILES = ("<frozen ", "<string>")
+_SKIPPED, _OWN, _PYTHON = -1, -2, -3
 
 #: function, file, line
 Frame = tuple[str, str, int]
@@ -79,10 +100,10 @@ class StackTree:
         #: without a Python frame of its own.
         self.callers = callers | _CALLING_FILES
         #: `id` of a code object → the object, which a look-up by itself would hash anew each time,
-        #: and its frame's id, or _SKIPPED for Spanwise's own.
+        #: and its frame's id; or why it is not shown everywhere: _SKIPPED, _OWN, _PYTHON.
         self._frame_of_code: dict[int, tuple[CodeType, int]] = {}
         #: `id` of each code, from the innermost one on, 8 bytes each → the id of their stack, which
-        #: most looks see again. All whose frames are shown are in `_frame_of_code`, so they live.
+        #: most looks see again. They are in `_frame_of_code`, so they live.
         self._stack_of_codes: dict[bytes, int] = {}
         #: (function, file, line) → frame id: notebook functions get new code objects.
         self._frames: dict[Frame, int] = {}
@@ -123,7 +144,7 @@ class StackTree:
         stack = self._stack_of_codes.get(key)
         if stack is not None:
             return stack
-        path: list[int] = []
+        numbered: list[tuple[CodeType, int]] = []
         known = self._frame_of_code
         forgot = False
         for code in codes:
@@ -135,20 +156,34 @@ class StackTree:
                     forgot = True
                 found = known[id(code)] = code, self._number(code)
             if found[1] != _SKIPPED:
-                path.append(found[1])
-                if len(path) >= DEPTH:
-                    break
+                numbered.append(found)
+        path = self._path(numbered)
         is_known = bool(path) and not forgot
         if not path:
             path.append(self._frame(*(call if call and self.is_calling(codes) else _WORKER)))
         stack = NONE_U32
-        for number in reversed(path):
+        for number in path[-DEPTH:]:
             stack = self._child(stack, number)
         if is_known:
             if len(self._stack_of_codes) >= PATHS:
                 self._stack_of_codes.clear()
             self._stack_of_codes[key] = stack
         return stack
+
+    def _path(self, numbered: list[tuple[CodeType, int]]) -> list[int]:
+        """The ids of the frames that are shown, the outermost first.
+
+        What is called of Spanwise, or of Dask to run a graph, hides what it calls of itself and
+        of Python, up to what is another's again: a class that says how it is pickled, a task.
+        """
+        path: list[int] = []
+        is_within = False
+        for code, number in reversed(numbered):
+            if number in (_OWN, _PYTHON) and is_within:
+                continue
+            is_within = number == _OWN
+            path.append(number if number >= 0 else self._frame_of(code))
+        return path
 
     def stack_of_call(self, call: Frame) -> int:
         """Return the id of the stack that is what a task calls."""
@@ -166,6 +201,13 @@ class StackTree:
         file = code.co_filename
         if file in self.callers or file.startswith(_OWN_FOLDERS):
             return _SKIPPED
+        if file.startswith(_OWN_FOLDER) and not file.startswith(_TESTS_FOLDER):
+            return _OWN
+        if file.endswith(_DASK_FILES):
+            return _OWN
+        is_python = file.startswith(_PYTHON_FOLDER) and not file.startswith(_INSTALLED_FOLDERS)
+        if is_python or file.startswith(_WITHOUT_FILES):
+            return _PYTHON
         return self._frame_of(code)
 
     def _frame_of(self, code: CodeType) -> int:
