@@ -168,6 +168,22 @@ test('a program, live and afterwards', async ({ lab }, info) => {
     }
   });
 
+  await test.step('names of lanes are whole, in one line', async () => {
+    const names = stream.region.locator('.sw-TaskStream-laneName');
+    await stream.showTable(false);
+    for (const width of [900, 400]) {
+      await stream.inSize({ width }, async () => {
+        await expect(names.filter({ hasText: 'overlapping 1' })).toHaveCount(1);
+        await expect
+          .poll(() => names.evaluateAll(cutOrBroken), {
+            message: `in a panel of ${width} pixels`
+          })
+          .toEqual([]);
+      });
+    }
+    await stream.showTable(true);
+  });
+
   await test.step('Fine Performance Metrics: the same tasks and seconds', async () => {
     await expectSums(metrics, stream, records);
   });
@@ -316,3 +332,17 @@ test('a program in a terminal of JupyterLab', async ({ lab }, info) => {
   await expectSums(metrics, stream, records);
   expect(lab.troubles.errors).toEqual([]);
 });
+
+/** Names that are not whole, or have two lines. */
+function cutOrBroken(names: Element[]): string[] {
+  return names.flatMap(name => {
+    const range = document.createRange();
+    range.selectNodeContents(name);
+    const { height } = range.getBoundingClientRect();
+    const isCut = [name, ...name.children].some(
+      ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth
+    );
+    const lines = height / Number.parseFloat(getComputedStyle(name).fontSize);
+    return isCut || lines > 1.9 ? [name.textContent!] : [];
+  });
+}

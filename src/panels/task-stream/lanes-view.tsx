@@ -205,15 +205,16 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                   </span>
                 </div>
                 {worker.lanes.map(lane => (
-                  <div
+                  <LaneName
                     key={lane.laneIndex}
-                    className="sw-TaskStream-laneName"
-                    style={{ height: layout.laneHeight }}
-                  >
-                    {showsGroups
-                      ? trans.__('all threads')
-                      : laneText(lane, trans)}
-                  </div>
+                    text={
+                      showsGroups
+                        ? trans.__('all threads')
+                        : laneText(lane, trans)
+                    }
+                    isBeside={lane.beside !== undefined}
+                    height={layout.laneHeight}
+                  />
                 ))}
               </div>
             );
@@ -229,6 +230,30 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         groups={new Map(groups.map(({ group, name }) => [group, name]))}
         trans={trans}
       />
+    </div>
+  );
+}
+
+/** In one line; where there is no room its words are cut, and its number, which tells it from others, is not. */
+export function LaneName(props: {
+  readonly text: string;
+  readonly isBeside: boolean;
+  readonly height: number;
+}): JSX.Element {
+  const { text, isBeside, height } = props;
+  const [before = text, number = '', after = ''] = text.split(/(\d+)/u);
+  const word = (part: string) =>
+    part !== '' && <span className="sw-TaskStream-laneWord">{part}</span>;
+  return (
+    <div
+      className="sw-TaskStream-laneName"
+      data-beside={isBeside || undefined}
+      style={{ height }}
+      title={text}
+    >
+      {word(before)}
+      {number}
+      {word(after)}
     </div>
   );
 }

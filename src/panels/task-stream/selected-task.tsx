@@ -205,7 +205,7 @@ function RunFacts(props: {
   const fused = fusedWith(run);
   const measured = measuredText(run, trans);
   const duration = formatDuration(run.duration);
-  // First of all: a drawer of usual height has no room for a traceback below the rest.
+  // What one looks for comes first, as a drawer in a low panel shows three lines: what failed, how long it took, and what for.
   const head = run.error === undefined ? null : errorHead(run.error, trans);
   return (
     <>
@@ -226,36 +226,21 @@ function RunFacts(props: {
         )}
         <div className="sw-drawer-where">
           {[
-            placeText(run, trans),
-            cellText(run, trans),
-            threadText(run, trans),
             run.status === 'ok' ? '' : attemptText(run, trans),
-            run.nbytes === null ? '' : formatBytes(run.nbytes)
+            run.cpu === null
+              ? trans.__('duration %1', duration)
+              : trans.__(
+                  'duration %1 (CPU %2)',
+                  duration,
+                  formatDuration(run.cpu)
+                ),
+            waitsForOthers
           ]
             .filter(text => text !== '')
             .join(' · ')}
         </div>
-        <div className="sw-drawer-ends sw-figure">
-          <span>{trans.__('started %1', formatInstant(run.start))}</span>
-          <span>
-            {trans.__('done %1', formatInstant(run.start + run.duration))}
-          </span>
-        </div>
-        <div
-          className="sw-bar"
-          role="img"
-          aria-label={trans.__('What its time went into')}
-        >
-          {held.map((part, index) => (
-            <span
-              key={index}
-              {...barPart(part, slots, part.seconds / total)}
-              title={`${part.label} ${formatDuration(part.seconds)}`}
-            />
-          ))}
-        </div>
         <ul className="sw-legend">
-          {parts.map((part, index) => (
+          {longestFirst(parts).map((part, index) => (
             <li key={index} className="sw-legend-item">
               <Swatch mark={partMark(part, slots)} />
               <span className="sw-legend-name">
@@ -270,17 +255,38 @@ function RunFacts(props: {
             </li>
           ))}
         </ul>
-        <div className="sw-drawer-where">
-          {run.cpu === null
-            ? trans.__('duration %1', duration)
-            : trans.__(
-                'duration %1 (CPU %2)',
-                duration,
-                formatDuration(run.cpu)
-              )}
-          {waitsForOthers === '' ? '' : ` · ${waitsForOthers}`}
-          {waits === '' ? '' : ` · ${trans.__('waited: %1', waits)}`}
+        <div
+          className="sw-bar"
+          role="img"
+          aria-label={trans.__('What its time went into')}
+        >
+          {held.map((part, index) => (
+            <span
+              key={index}
+              {...barPart(part, slots, part.seconds / total)}
+              title={`${part.label} ${formatDuration(part.seconds)}`}
+            />
+          ))}
         </div>
+        <div className="sw-drawer-ends sw-figure">
+          <span>{trans.__('started %1', formatInstant(run.start))}</span>
+          <span>
+            {trans.__('done %1', formatInstant(run.start + run.duration))}
+          </span>
+        </div>
+        <div className="sw-drawer-where">
+          {[
+            placeText(run, trans),
+            cellText(run, trans),
+            threadText(run, trans),
+            run.nbytes === null ? '' : formatBytes(run.nbytes)
+          ]
+            .filter(text => text !== '')
+            .join(' · ')}
+        </div>
+        {waits !== '' && (
+          <div className="sw-drawer-where">{trans.__('waited: %1', waits)}</div>
+        )}
         {measured !== '' && (
           <div className="sw-drawer-where">
             {trans.__('it measured: %1', measured)}
@@ -299,6 +305,14 @@ function RunFacts(props: {
         </button>
       </div>
     </>
+  );
+}
+
+/** What held the task first: the rest went on beside it. */
+function longestFirst(parts: readonly PartRow[]): readonly PartRow[] {
+  return [...parts].sort(
+    (one, other) =>
+      Number(other.held) - Number(one.held) || other.seconds - one.seconds
   );
 }
 

@@ -172,12 +172,57 @@ it('says how long it waited for other tasks, which Spanwise measured, before its
       ({ textContent }) => textContent!.replaceAll('\u00a0', ' ')
     );
     await done!();
-    return all.slice(-2);
+    return all.filter(line => /^(?:duration|it measured)/u.test(line));
   };
   const [duration, measured] = await lines([decode, others]);
   expect(duration).toMatch(/^duration [^·]+ · waited for other tasks 915 ms/);
   expect(measured).toBe('it measured: decode 1.20 s');
   expect((await lines([others])).join()).not.toContain('it measured');
+});
+
+it('says first how long the task took and what for, the longest first, and where and when it ran below', async () => {
+  const log = drawRuns('0/0 aaaaaaaa', {
+    tasks: {
+      a: {
+        function: 'fit',
+        parts: [
+          { kind: PartKind.Deserialize, offset: 0, duration: 0.5 },
+          { kind: PartKind.Transfer, offset: 0.5, duration: 2.5 },
+          { kind: PartKind.Compute, offset: 3, duration: 5 }
+        ]
+      }
+    }
+  });
+  const run = runDetail(log, 0)!;
+  const behind = { ...run.parts[1]!, duration: 7, held: false };
+  const { page } = await shown({ ...run, parts: [...run.parts, behind] });
+  const words = (of: Iterable<Element>) =>
+    [...of].map(each => each.textContent!.replaceAll('\u00a0', ' '));
+  const lines = words(page.querySelector('.sw-drawer-body')!.children);
+  expect(lines.map(line => line.split(' ')[0])).toEqual([
+    'fit',
+    'duration',
+    'fit5.00',
+    '',
+    'started',
+    'default',
+    'waited:'
+  ]);
+  expect(
+    words(page.querySelectorAll('.sw-drawer-body .sw-legend-item'))
+  ).toEqual([
+    'fit5.00 s',
+    'transfer2.50 s',
+    'deserialise500 ms',
+    'transfer (in the background)7.00 s'
+  ]);
+  // The bar is in the order of time.
+  const bar = [...page.querySelectorAll<HTMLElement>('.sw-bar-part')];
+  expect(bar.map(part => part.title.split(' ')[0])).toEqual([
+    'deserialise',
+    'transfer',
+    'fit'
+  ]);
 });
 
 describe('a task that failed', () => {
@@ -199,6 +244,7 @@ ${message}
     expect(parts[1]!.textContent).toBe(
       `${message}\nmodel.py:41, in fit_fold\n  return model.fit(X)`
     );
+    expect(parts[2]!.textContent).toMatch(/^failed, attempt \d · duration /u);
     expect(parts.at(-1)!.textContent).toBe(traceback);
   });
 
