@@ -126,7 +126,13 @@ export function sortedRows(
     });
 }
 
-/** The table as comma-separated values (RFC 4180), raw values rather than the rounded text. */
+/**
+ * The table as comma-separated values (RFC 4180), raw values rather than the rounded text. A heading says what they are in; where rows of a
+ * column differ in that, a column before it does.
+ *
+ *     Key, Duration, CPU      →  key, duration_seconds, cpu_seconds
+ *     Figure, run A, Ratio    →  figure, unit, run A, ratio
+ */
 export function tableAsCsv(data: TableData): string {
   const field = (value: string | number | null) => {
     const text = value === null ? '' : String(value);
@@ -137,10 +143,42 @@ export function tableAsCsv(data: TableData): string {
         : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
+  const units = data.columns.map((_, place) => [
+    ...new Set(data.rows.flatMap(row => row[place]?.unit ?? []))
+  ]);
+  const mixed = units.findIndex(({ length }) => length > 1);
+  const line = <T,>(cells: readonly T[], unit: T) =>
+    mixed < 0 ? cells : cells.toSpliced(mixed, 0, unit);
+  const headings = data.columns.map((column, place) =>
+    headingOf(column, units[place] ?? [])
+  );
   return [
-    data.columns.map(column => field(column.name)).join(','),
-    ...data.rows.map(row => row.map(cell => field(cell.value)).join(','))
+    line(headings, 'unit').map(field).join(','),
+    ...data.rows.map(row =>
+      line(
+        row.map(({ value }) => value),
+        row[mixed]?.unit ?? ''
+      )
+        .map(field)
+        .join(',')
+    )
   ].join('\r\n');
+}
+
+/** "duration_seconds" */
+function headingOf(
+  { name, isGiven }: TableData['columns'][number],
+  units: readonly string[]
+): string {
+  if (isGiven === true) {
+    return name;
+  }
+  const word = name
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, '_')
+    .replaceAll(/^_|_$/gu, '');
+  const unit = units.length === 1 ? units[0]! : '';
+  return unit === '' || word === unit ? word : `${word}_${unit}`;
 }
 
 function ariaSort(

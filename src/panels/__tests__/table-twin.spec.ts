@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { TableData } from '../format';
+import { cellOf, type TableData } from '../format';
 import { sortedRows, tableAsCsv } from '../table-twin';
 
 function table(...values: (string | number | null)[]): TableData {
@@ -26,6 +26,60 @@ describe('tableAsCsv', () => {
     expect(tableAsCsv(table('a,b', 'say "x"', '=1+1', -2, null))).toBe(
       ['v', '"a,b"', '"say ""x"""', "'=1+1", '-2', ''].join('\r\n')
     );
+  });
+
+  it('says in its headings what figures are in', () => {
+    const { text, seconds, bytes, share } = cellOf;
+    const count = { text: '3', value: 3 };
+    const columns = [
+      { name: 'Key' },
+      { name: 'Thread time' },
+      { name: 'CPU, mean' },
+      { name: 'Bytes' },
+      { name: 'Share' },
+      { name: 'Tasks' },
+      { name: 'a run, of mine', isGiven: true }
+    ];
+    const rows = [
+      [
+        text('a'),
+        seconds(1.5),
+        { text: '40 %', value: 40, unit: 'percent' },
+        bytes(2),
+        share(0.5),
+        count,
+        seconds(1)
+      ],
+      // What is not known is in something, too.
+      [text('b'), seconds(null), count, bytes(null), share(null), count, count]
+    ];
+    expect(tableAsCsv({ columns, rows }).split('\r\n')).toEqual([
+      'key,thread_time_seconds,cpu_mean_percent,bytes,share_fraction,tasks,"a run, of mine"',
+      'a,1.5,40,2,0.5,3,1',
+      'b,,3,,,3,3'
+    ]);
+  });
+
+  it('says of each row what its figures are in where rows differ', () => {
+    const { text, seconds, bytes } = cellOf;
+    const columns = [
+      { name: 'Figure' },
+      { name: 'run A', isGiven: true },
+      { name: 'run B', isGiven: true },
+      { name: 'Ratio' }
+    ];
+    const none = { text: '', value: null };
+    const rows = [
+      [text('Time'), seconds(2), seconds(4), { text: '2', value: 2 }],
+      [text('Read'), bytes(7), bytes(null), none],
+      [text('Notes'), none, none, none]
+    ];
+    expect(tableAsCsv({ columns, rows }).split('\r\n')).toEqual([
+      'figure,unit,run A,run B,ratio',
+      'Time,seconds,2,4,2',
+      'Read,bytes,7,,',
+      'Notes,,,,'
+    ]);
   });
 
   it('keeps one line a row, whatever the text', () => {

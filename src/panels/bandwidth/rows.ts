@@ -130,7 +130,11 @@ export function tableOf(result: TransfersResult, trans: Trans): TableData {
   const { text, bytes } = cellOf;
   const names = workerNames(result, trans);
   const cells = (moved: Moved): TableCell[] => [
-    { text: formatSpeed(moved.speed, trans), value: moved.speed },
+    {
+      text: formatSpeed(moved.speed, trans),
+      value: moved.speed,
+      unit: 'bytes_per_second'
+    },
     bytes(moved.bytes),
     { text: formatExactCount(moved.count), value: moved.count }
   ];

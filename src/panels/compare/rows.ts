@@ -1021,8 +1021,8 @@ export function tableOf(
       cellOf.text(of),
       cellOf.text(name),
       cellOf.text(figure),
-      ...values.map(value => ({ text: formatOf(value, unit), value })),
-      { text: differenceText(difference, unit), value: difference },
+      ...values.map(value => ({ text: formatOf(value, unit), value, unit })),
+      { text: differenceText(difference, unit), value: difference, unit },
       { text: ratio === null ? '' : ratio.toFixed(2), value: ratio }
     ];
   };
@@ -1032,7 +1032,11 @@ export function tableOf(
       { name: trans.__('Of') },
       { name: trans.__('Name') },
       { name: trans.__('Figure') },
-      ...columnNames(sides, trans).map(name => ({ name, numeric: true })),
+      ...columnNames(sides, trans).map(name => ({
+        name,
+        numeric: true,
+        isGiven: true
+      })),
       { name: trans.__('Difference'), numeric: true },
       { name: trans.__('Ratio'), numeric: true }
     ],

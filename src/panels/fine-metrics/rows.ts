@@ -1071,7 +1071,8 @@ export function tableOf(
     .filter(activity => !activity.startsWith('idle:'));
   const figure = (value: number | null): TableCell => ({
     text: formatUnit(value, unit),
-    value
+    value,
+    unit
   });
   const row = (
     name: string,

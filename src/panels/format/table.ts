@@ -8,12 +8,16 @@ import { formatShare } from './share';
 export type TableCell = {
   readonly text: string;
   readonly value: string | number | null;
+  /** Of `value`, as files name it: "seconds". */
+  readonly unit?: string;
 };
 
 type TableColumn = {
   readonly name: string;
   /** Figures are right-aligned. */
   readonly numeric?: boolean;
+  /** It is called as a user has called something. */
+  readonly isGiven?: boolean;
 };
 
 /** A panel's figures as text, row by row; a row has one cell per column. */
@@ -28,14 +32,17 @@ export const cellOf = {
   text: (value: string): TableCell => ({ text: value, value }),
   bytes: (value: Bytes | null): TableCell => ({
     text: formatBytes(value),
-    value
+    value,
+    unit: 'bytes'
   }),
   seconds: (value: Seconds | null): TableCell => ({
     text: formatDuration(value),
-    value
+    value,
+    unit: 'seconds'
   }),
   share: (value: number | null): TableCell => ({
     text: formatShare(value),
-    value
+    value,
+    unit: 'fraction'
   })
 };

@@ -452,7 +452,11 @@ export function runCells(row: RunRow, trans: Trans): TableCell[] {
       ? { ...peak, text: trans.__('%1, from before', peak.text) }
       : peak,
     bytes(row.mean),
-    { text: formatByteSeconds(row.area), value: row.area },
+    {
+      text: formatByteSeconds(row.area),
+      value: row.area,
+      unit: 'byte_seconds'
+    },
     text(measureWord(row.measure, trans))
   ];
 }

@@ -411,7 +411,8 @@ function frameCells(tree: FrameTree, node: number, trans: Trans): TableCell[] {
   const told = tellsStates(tree.result);
   const time = (samples: number): TableCell => ({
     text: samplesText(tree.result, samples, trans),
-    value: samples
+    value: samples,
+    unit: 'samples'
   });
   return [
     cellOf.text(nameOf(tree, node, trans)),
@@ -420,7 +421,9 @@ function frameCells(tree: FrameTree, node: number, trans: Trans): TableCell[] {
     cellOf.share(shareOfNode(tree, node)),
     time(tree.self[node] ?? 0),
     ...THREAD_STATES.map(({ samples }) =>
-      told ? time(nodes[samples][node] ?? 0) : cellOf.share(null)
+      told
+        ? time(nodes[samples][node] ?? 0)
+        : { ...cellOf.share(null), unit: 'samples' }
     )
   ];
 }

@@ -352,7 +352,8 @@ export function tableOf(result: SystemResult, trans: Trans): TableData {
   const none: TableCell = { text: UNKNOWN, value: null };
   const percent = (value: number | null): TableCell => ({
     text: formatPercent(value),
-    value
+    value,
+    unit: 'percent'
   });
   const total = (points: SystemLine, figure: Figure) =>
     bytes(sumOf(points, figure)?.total ?? null);

@@ -470,7 +470,7 @@ export function legendRows(
     return [
       cellOf.text(item.name),
       figures === undefined
-        ? { text: item.text, value: null }
+        ? { ...cellOf.seconds(null), text: item.text }
         : cellOf.seconds(figures.seconds),
       figures === undefined
         ? { text: item.title, value: null }
@@ -953,7 +953,7 @@ export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
     text(
       run.attempt > 1 ? attemptText(run, trans) : legendWord(run.status, trans)
     ),
-    { text: formatInstant(run.start), value: run.start },
+    { ...seconds(run.start), text: formatInstant(run.start) },
     seconds(run.duration),
     seconds(run.cpu),
     seconds(waited),

@@ -503,7 +503,7 @@ describe('the table and the details', () => {
         },
         english
       )[9]
-    ).toEqual({ text: '–', value: null });
+    ).toEqual({ text: '–', value: null, unit: 'seconds' });
   });
 
   it('can be sorted by each column by which it offers to', () => {
