@@ -1,5 +1,6 @@
 /** How boxes on lanes are filled and divided: one look in the Task Stream and in the files that show one. */
 import { alphaOf, parseColour } from '../base/colour-arithmetic';
+import type { IInk } from './ink';
 import { type BoxFill, MARK_FROM, pixelOf } from './lane-raster';
 import { type Kind, KIND_PATTERNS, type ShadeColours } from './palette';
 import { functionColour, type Slot, topLines } from './theme';
@@ -70,7 +71,7 @@ export function pixel(colour: string): number {
 
 /** What tells a failed box from others beside its colour: ✕ where there is room, on black also where parts lie over the box, and an outline where it would not be seen on the ground. In device pixels of a picture `width` wide. */
 export function markFailed(
-  context: CanvasRenderingContext2D,
+  context: IInk,
   colours: ShadeColours,
   box: {
     readonly left: number;

@@ -146,7 +146,9 @@ async function pictureFrom(
     pixelRatio: PIXEL_RATIO,
     layout,
     tiles: found.range,
-    tileOf: (level, index) => model.tileOf(level, index),
+    tileOf: (level, index) =>
+      found.tiles.find(tile => tile.level === level && tile.index === index) ??
+      null,
     slots: model.slots,
     slotsVersion: model.slotsVersion,
     colourBy: model.colourBy,

@@ -1,9 +1,10 @@
 /**
- * What is drawn over the bitmaps again in each frame, since there is little of
+ * What is drawn over the boxes, in pictures too, and over the bitmaps again in each frame, since there is little of
  * it: running tasks, names in boxes wide enough, ✕ in failed ones, the outline
  * of the selected task, the chosen range, the line of now.
  */
 import { BoxKind } from '../../records/enumerations';
+import type { IInk } from '../../charts/ink';
 import { markFailed } from '../../charts/lane-fills';
 import { runningFill, textOn } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
@@ -23,17 +24,14 @@ export class LaneOverlay {
   private readonly _notes = new WeakMap<TileData, readonly Note[]>();
   private readonly _textWidths = new Map<string, number>();
 
-  draw(context: CanvasRenderingContext2D, scene: LaneScene): void {
+  draw(context: IInk, scene: LaneScene): void {
     this._drawRunning(context, scene);
     this._drawLabels(context, scene);
     this._drawRange(context, scene);
     this._drawNow(context, scene);
   }
 
-  private _drawRunning(
-    context: CanvasRenderingContext2D,
-    scene: LaneScene
-  ): void {
+  private _drawRunning(context: IInk, scene: LaneScene): void {
     if (scene.now === null || scene.running.length === 0) {
       return;
     }
@@ -74,10 +72,7 @@ export class LaneOverlay {
   }
 
   /** Names in wide boxes, ✕ in failed ones, the outline of the selected one. */
-  private _drawLabels(
-    context: CanvasRenderingContext2D,
-    scene: LaneScene
-  ): void {
+  private _drawLabels(context: IInk, scene: LaneScene): void {
     const { palette, pixelRatio: ratio, selectedRun } = scene;
     const { level, first, count } = scene.tiles;
     const tops = laneTops(scene);
@@ -159,7 +154,7 @@ export class LaneOverlay {
   }
 
   private _drawLabel(
-    context: CanvasRenderingContext2D,
+    context: IInk,
     scene: LaneScene,
     text: string,
     fill: string,
@@ -185,10 +180,7 @@ export class LaneOverlay {
   }
 
   /** A tint between two lines, with its length at the foot if there is room: at the top are the workers' names. */
-  private _drawRange(
-    context: CanvasRenderingContext2D,
-    scene: LaneScene
-  ): void {
+  private _drawRange(context: IInk, scene: LaneScene): void {
     const { range, palette, pixelRatio: ratio } = scene;
     if (range === null) {
       return;
@@ -203,11 +195,14 @@ export class LaneOverlay {
     context.globalAlpha = 1;
     context.fillRect(left, 0, line, bottom);
     context.fillRect(right - line, 0, line, bottom);
+    // Of what is in view, so that the length is.
+    const begin = Math.max(0, left);
+    const end = Math.min(scene.width * ratio, right);
     const text = formatDuration(range.to - range.from);
     context.font = `${11 * ratio}px ${palette.uiFont}`;
     const width = context.measureText(text).width + 10 * ratio;
-    if (right - left >= width) {
-      const x = (left + right - width) / 2;
+    if (end - begin >= width) {
+      const x = (begin + end - width) / 2;
       context.fillRect(x, bottom - 16 * ratio, width, 16 * ratio);
       context.fillStyle = textOn(palette.brand);
       context.textBaseline = 'middle';
@@ -215,7 +210,7 @@ export class LaneOverlay {
     }
   }
 
-  private _drawNow(context: CanvasRenderingContext2D, scene: LaneScene): void {
+  private _drawNow(context: IInk, scene: LaneScene): void {
     if (scene.now === null) {
       return;
     }
@@ -235,11 +230,7 @@ export class LaneOverlay {
     return known;
   }
 
-  private _textWidth(
-    context: CanvasRenderingContext2D,
-    font: string,
-    text: string
-  ): number {
+  private _textWidth(context: IInk, font: string, text: string): number {
     const key = `${font}|${text}`;
     let width = this._textWidths.get(key);
     if (width === undefined) {

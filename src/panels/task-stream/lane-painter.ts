@@ -20,7 +20,7 @@ import { boxFill, pixel, rowsInLane } from '../../charts/lane-fills';
 import type { BoxFill } from '../../charts/lane-raster';
 import { type Palette, PatternFills } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
-import { axisTicks } from './figure';
+import { drawGround } from './lane-ground';
 import { LaneOverlay } from './lane-overlay';
 import {
   boxPixels,
@@ -57,7 +57,7 @@ export class LanePainter {
     context.clearRect(0, 0, scene.width * ratio, scene.height * ratio);
     this._deadline = performance.now() + RASTER_BUDGET_MS;
     this._isComplete = true;
-    this._drawGround(context, scene);
+    drawGround(context, scene);
     const slices = visibleSlices(scene);
     const { level, first, count } = scene.tiles;
     for (let index = first; index < first + count; index += 1) {
@@ -78,35 +78,6 @@ export class LanePainter {
 
   clear(): void {
     this._bitmaps.clear();
-  }
-
-  private _drawGround(
-    context: CanvasRenderingContext2D,
-    scene: LaneScene
-  ): void {
-    const { palette, layout, pixelRatio: ratio } = scene;
-    context.fillStyle = palette.gridLine;
-    for (const tick of axisTicks(scene.view, scene.width)) {
-      context.fillRect(
-        Math.round(tick.x * ratio),
-        0,
-        Math.max(1, Math.floor(ratio)),
-        scene.height * ratio
-      );
-    }
-    for (const worker of layout.workers) {
-      for (const lane of worker.lanes) {
-        const bottom = lane.top + layout.laneHeight - scene.scrollTop;
-        if (bottom > 0 && bottom <= scene.height) {
-          context.fillRect(
-            0,
-            Math.round(bottom * ratio) - 1,
-            scene.width * ratio,
-            1
-          );
-        }
-      }
-    }
   }
 
   /** Makes a neighbour's bitmaps in what is left of the frame, so that a pan finds them ready. */

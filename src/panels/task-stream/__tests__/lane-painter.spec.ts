@@ -1,6 +1,7 @@
 /** Which tiles are turned into bitmaps anew. There are no canvases here: what is written to one is counted. */
 import { Signal } from '@lumino/signaling';
 import type { TileData } from '../../../feed/feed-types';
+import { SvgInk } from '../../../charts/ink';
 import { readPalette } from '../../../charts/theme';
 import { drawnTile } from '../../../testing/drawn-lanes';
 import { laneIndices } from '../../../testing/ids';
@@ -8,6 +9,7 @@ import { SelectionModel } from '../../../feed/selection';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawRuns } from '../../../testing/run-from-text';
 import type { ITheme } from '../../panel-context';
+import { LaneOverlay } from '../lane-overlay';
 import { LanePainter } from '../lane-painter';
 import { LanesDrawing } from '../lanes-drawing';
 import { TaskStreamModel } from '../model';
@@ -91,6 +93,20 @@ it('a tile under another filter is drawn anew, though it is of the same moment a
   expect(paint(all)).toBe(0);
   expect(paint(filtered)).toBe(1);
   expect(paint(filtered)).toBe(0);
+});
+
+it('the length of a range stands where the range is in view, on the page and in pictures', () => {
+  const tile = drawnTile(['aaa'], { level: LEVEL, index: 0 });
+  const whole = tileSeconds(LEVEL);
+  const ink = new SvgInk(text => text.length * 6);
+  new LaneOverlay().draw(ink, {
+    ...sceneOf(tile),
+    range: { from: whole / 2, to: 100 * whole }
+  });
+  const { markup } = ink.drawn;
+  const x = Number(/<text x="([\d.]+)"/.exec(markup)![1]);
+  expect(x).toBeGreaterThan(256);
+  expect(x).toBeLessThan(512);
 });
 
 it('bitmaps of another filter are forgotten: they would stand in where it comes back', () => {
