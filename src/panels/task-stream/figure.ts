@@ -51,7 +51,8 @@ export function bandShapes(
     }
     shapes.push({
       x: left,
-      width: Math.max(1, right - left),
+      // Of it the last pixel is left free, so that bands that meet are told apart.
+      width: Math.max(2, right - left),
       level: band.level,
       tint: band.tint,
       text: band.client === '' ? band.tag : `${band.tag} · ${band.client}`,

@@ -38,7 +38,7 @@ describe('the frame around the lanes', () => {
     expect(shapes(30, 41)).toMatchObject([{ x: -2, width: 102, textX: 5 }]);
     expect(shapes(49, 60)).toMatchObject([{ x: 900, width: 102, textX: 905 }]);
     // However short it is, it is seen.
-    expect(shapes(45, 45.0001)).toMatchObject([{ x: 500, width: 1 }]);
+    expect(shapes(45, 45.0001)).toMatchObject([{ x: 500, width: 2 }]);
     expect([shapes(30, 40), shapes(50, 60)]).toEqual([[], []]);
   });
 

@@ -9,6 +9,8 @@ import { SelectionModel } from '../../../feed/selection';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawRuns } from '../../../testing/run-from-text';
 import type { ITheme } from '../../panel-context';
+import { bandShapes } from '../figure';
+import { paintBands } from '../frame-painter';
 import { LaneOverlay } from '../lane-overlay';
 import { LanePainter } from '../lane-painter';
 import { LanesDrawing } from '../lanes-drawing';
@@ -107,6 +109,26 @@ it('the length of a range stands where the range is in view, on the page and in 
   const x = Number(/<text x="([\d.]+)"/.exec(markup)![1]);
   expect(x).toBeGreaterThan(256);
   expect(x).toBeLessThan(512);
+});
+
+it('the band of a span is seen, however short that is', () => {
+  const widths: number[] = [];
+  const band = { span: 1, tag: 'a', client: '', level: 0, tint: 0 };
+  paintBands(
+    {
+      clearRect: () => undefined,
+      fillRect: (_x: number, _y: number, width: number) => widths.push(width),
+      measureText: (text: string) => ({ width: text.length * 6 })
+    } as unknown as CanvasRenderingContext2D,
+    bandShapes(
+      [{ ...band, from: 45, to: 45.0001 }],
+      { from: 40, to: 50 },
+      1000
+    ),
+    { width: 1000, height: 16 },
+    readPalette(document.body)
+  );
+  expect(widths).toEqual([1, 1]);
 });
 
 it('bitmaps of another filter are forgotten: they would stand in where it comes back', () => {
