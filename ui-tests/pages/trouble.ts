@@ -1,25 +1,33 @@
 /** Collects what must not happen in a page: uncaught errors, console errors, dialogs that a text has opened. */
-import type { ConsoleMessage, Dialog, Page } from '@playwright/test';
+import type { ConsoleMessage, Dialog, Page, Request } from '@playwright/test';
 
 /** JupyterLab's debugger asks each new kernel for its state, and complains when a restart comes before the answer. */
 const DEBUGGER_CUT_SHORT =
   /^Could not restore the debugger state: Canceled future for debug_request/;
 
-/** Jupyter cannot list its kernels in the moment in which one is known and has no `last_activity` yet. JupyterLab asks again: a page may see it once. */
+/**
+ * Jupyter cannot list its kernels while one starts: from when it is known until it has a `last_activity`, seconds on a busy machine. JupyterLab
+ * asks again. A page may see it as often as it asks while it starts a kernel itself, and once of one that another page starts.
+ */
 const KERNEL_JUST_STARTS = {
   text: /status of 500/,
   address: /\/api\/kernels\?\d+$/
 };
+const STARTS_KERNEL = /\/api\/(?:sessions|kernels)(?:\?\d+)?$/;
 
 export class TroubleRecord {
   private readonly _errors: string[] = [];
   private _hasKernelJustStarted = false;
+  private readonly _starts = new Set<Request>();
   private readonly _dialogs: string[] = [];
 
   constructor(private readonly _page: Page) {
     _page.on('pageerror', this._onError);
     _page.on('console', this._onMessage);
     _page.on('dialog', this._onDialog);
+    _page.on('request', this._onRequest);
+    _page.on('requestfinished', this._onAnswer);
+    _page.on('requestfailed', this._onAnswer);
   }
 
   /** What comes later belongs to another test. */
@@ -27,6 +35,9 @@ export class TroubleRecord {
     this._page.off('pageerror', this._onError);
     this._page.off('console', this._onMessage);
     this._page.off('dialog', this._onDialog);
+    this._page.off('request', this._onRequest);
+    this._page.off('requestfinished', this._onAnswer);
+    this._page.off('requestfailed', this._onAnswer);
   }
 
   get errors(): readonly string[] {
@@ -48,15 +59,29 @@ export class TroubleRecord {
       return;
     }
     if (
-      !this._hasKernelJustStarted &&
       KERNEL_JUST_STARTS.text.test(text) &&
       KERNEL_JUST_STARTS.address.test(url)
     ) {
-      this._hasKernelJustStarted = true;
-      return;
+      if (this._starts.size > 0) {
+        return;
+      }
+      if (!this._hasKernelJustStarted) {
+        this._hasKernelJustStarted = true;
+        return;
+      }
     }
 
     this._errors.push(`console: ${text} (${url})`);
+  };
+
+  private readonly _onRequest = (request: Request) => {
+    if (request.method() === 'POST' && STARTS_KERNEL.test(request.url())) {
+      this._starts.add(request);
+    }
+  };
+
+  private readonly _onAnswer = (request: Request) => {
+    this._starts.delete(request);
   };
 
   private readonly _onDialog = (dialog: Dialog) => {
