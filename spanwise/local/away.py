@@ -24,7 +24,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from functools import lru_cache
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import msgpack
@@ -220,7 +220,6 @@ class Away:
 
     def _look(self) -> None:
         """Sample while tasks run; the thread ends soon after the last one."""
-        pause = threading.Event()
         while True:
             now = perf_counter()
             with self._writing:
@@ -231,4 +230,4 @@ class Away:
                 if not busy and now - self._worked > _IDLE_SECONDS:
                     self._watching = False
                     return
-            pause.wait(self._watch.pause())
+            sleep(self._watch.pause())

@@ -64,9 +64,11 @@ class LaneWatch(ThreadSampler):
             return sum(lane.executor.row is not None for lane in self._lanes)
         busy, moved = self.look(now, dues, times.earliest(now))
         stands = bool(busy) and not moved
-        self._stretch = self.budget.next_stretch(LOOK_SECONDS, self._stretch, stands)
-        # (Now: what has ended since the look began was told by the length until now.)
-        times.stretch(self._stretch, perf_counter())
+        stretch = self.budget.next_stretch(LOOK_SECONDS, self._stretch, stands)
+        if stretch != self._stretch:
+            self._stretch = stretch
+            # (Now: what has ended since the look began was told by the length until now.)
+            times.stretch(stretch, perf_counter())
         self._await()
         waited, self._waited = self._waited, None
         if busy and waited is not None:

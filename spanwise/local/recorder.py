@@ -27,6 +27,7 @@ from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.meter import Lane, Meter
 from spanwise.local.observed_pools import ObservedPools
 from spanwise.local.work import WORK_THREADS, Work
+from spanwise.measure.bell import Bell
 from spanwise.measure.memory import ProcessMemory
 from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
@@ -94,7 +95,7 @@ class Recorder:
         self._began = inf
         self._memory_runs: list[LocalMemoryRun] = []
         self._memory_run_numbers = count(1)
-        self._wake = threading.Event()
+        self._wake = Bell()
         self._ending = False
         self._ended = False
         #: The newest block, once this has ended.
@@ -188,10 +189,8 @@ class Recorder:
                 return
             if busy or not self._may_rest():
                 self._wake.wait(self._watch.pause())
-                self._wake.clear()
                 continue
             self._wake.wait(_TURN_SECONDS if self._runs else max(0.0, next_memory - perf_counter()))
-            self._wake.clear()
             with self._turn:
                 self._watch.rests_until(min(self._began, perf_counter()))
 

@@ -44,13 +44,14 @@ class CoreWait:
         """Return seconds waited since the thread began, from any thread."""
         if self.fd is None:
             return _NAN
-        return int(os.pread(self.fd, _READ_BYTES, 0).split()[1]) * 1e-9
+        return seconds_waited(os.pread(self.fd, _READ_BYTES, 0))
 
-    def peek(self) -> float:
+    def peek(self) -> float | bytes:
         """As :meth:`read`, without letting the interpreter lock go meanwhile.
 
         To get it back, who looks at a busy program would have to wait for it, and the program
-        for who looks: some 100 us each.
+        for who looks: some 100 us each. What :func:`seconds_waited` makes seconds of: a look
+        leaves that for later, as no cache holds the code that reads numbers.
         """
         if self.fd is None:
             return _NAN
@@ -70,7 +71,8 @@ class CoreWait:
             # (it says why)
             return self.read()
         # (up to the first zero: its numbers only grow, so no line is shorter than the one before)
-        return int(self._buffer.value.split()[1]) * 1e-9
+        said: bytes = self._buffer.value
+        return said
 
     def __del__(self) -> None:
         if self.fd is not None:
@@ -87,6 +89,11 @@ class CoreWait:
     def of_part(self, function: int, span: int, seconds: float, cpu: float) -> float:
         """Return seconds waited in a part that ends now, if it began at the last mark."""
         return self.mark()
+
+
+def seconds_waited(said: float | bytes) -> float:
+    """The seconds of what :meth:`CoreWait.peek` returned."""
+    return int(said.split()[1]) * 1e-9 if isinstance(said, bytes) else said
 
 
 @cache

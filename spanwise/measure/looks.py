@@ -50,6 +50,10 @@ _AGAIN = 8
 #: A look that took more than so many times the median met something else: a collection of garbage.
 _MOST_TIMES = 4.0
 
+#: Moments that are computed together, at most: one after the other each takes a microsecond, and
+#: a single one at a look, where no cache holds that code, a tenth of the look.
+_MOMENTS_TOGETHER = 64
+
 #: Beyond the rounding error of a moment.
 _ROUNDING_SECONDS = 1e-6
 
@@ -111,6 +115,10 @@ class LookTimes:
         #: Of the stretches that begin from now on.
         self._seconds = seconds
         self._longest = longest
+        #: Moments from the stretch of this number on. After a leap they are few, for there may be
+        #: another one soon: then twice as many each time.
+        self._moments: list[float] = []
+        self._first = 0
         self._cut(begin, 0)
 
     def _cut(self, begin: float, number: int) -> None:
@@ -118,8 +126,16 @@ class LookTimes:
         self.begin = begin
         self._number = number
         self._length = self._seconds
+        at = number - self._first
+        moments = self._moments
+        if not 0 <= at < len(moments):
+            many = min(2 * len(moments), _MOMENTS_TOGETHER) if at == len(moments) else 1
+            seed = self._seed
+            moments = [moment(seed, each) for each in range(number, number + max(1, many))]
+            self._moments, self._first = moments, number
+            at = 0
         #: When that look is due.
-        self.due = begin + moment(self._seed, number) * self._length
+        self.due = begin + moments[at] * self._length
 
     def plan(self) -> Plan:
         """When looks are due behind the next one, unless another length is asked for."""

@@ -75,7 +75,7 @@ from typing import Any, NamedTuple, Protocol
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.current_frames import current_frames
-from spanwise.measure.clocks import CoreWait, ThreadClock
+from spanwise.measure.clocks import CoreWait, ThreadClock, seconds_waited
 from spanwise.measure.looks import (
     LONGEST,
     MOST_STRETCH_SECONDS,
@@ -139,34 +139,6 @@ class _Point(NamedTuple):
     waited: float
 
 
-class _Task(NamedTuple):
-    """What a look saw of a task or of a part of one.
-
-    Attributes
-    ----------
-    whose
-        Span and function.
-    stop
-        It has ended then, and is being sent; None: it runs.
-    mark
-        When its thread last read how long it waited for a core, and what; None: the task has not
-        begun since the last look.
-    call, built_in
-        What it calls, where its stack does not say it: of a task that is sent or reads its clock,
-        and of one that calls what has no frame.
-    """
-
-    began: float
-    began_cpu: float
-    busy_since: float
-    stop: float | None
-    whose: tuple[int, int]
-    mark: tuple[float, float] | None
-    codes: list[CodeType]
-    call: Frame | None
-    built_in: Frame | None
-
-
 class _Ended(NamedTuple):
     """A task or part that has ended since the last look.
 
@@ -191,9 +163,19 @@ class _Ended(NamedTuple):
     call: Frame | None
 
 
-#: The fields of a :class:`_Point` and of a :class:`_Task`, as a look takes them down: to make a
-#: named tuple is a call more, of code that no cache holds then.
-_Clocks = tuple[float, float, float]
+#: The fields of a :class:`_Point`, as a look takes them down, the wait as it was peeked at: to make
+#: a named tuple is a call more, of code that no cache holds then.
+_Clocks = tuple[float, float, float | bytes]
+#: What a look saw of a task or of a part of one:
+#:
+#: * its begin, its CPU clock then, and since when its thread was busy;
+#: * stop: it has ended then, and is being sent; None: it runs;
+#: * whose: span and function;
+#: * mark: when its thread last read how long it waited for a core, and what; None: the task has not
+#:   begun since the last look;
+#: * its codes, from the innermost one on;
+#: * call, built-in: what it calls, where its stack does not say it: of a task that is sent or reads
+#:   its clock, and of one that calls what has no frame.
 _Taken = tuple[
     float,
     float,
@@ -296,7 +278,9 @@ class _Lane:
         self._interval = interval
         self.clock = ThreadClock(executor.ident)
         #: What the clocks said at the last look; at 0: there was none.
-        self.looked = (0.0, 0.0, 0.0)
+        self.looked: _Clocks = (0.0, 0.0, 0.0)
+        #: The wait that was worked out last: what the system said, and its seconds.
+        self.said: tuple[float | bytes, float] = (0.0, 0.0)
         #: Seconds off the core since its wait was read; infinite: it is to be read.
         self.unread = inf
         #: Its wait is read once `unread` is as much.
@@ -358,6 +342,12 @@ class _Lane:
             self.unread = 0.0 if off_core < self.most_unread and cpu > cpu_then else inf
         here = self.looked = (now, cpu, waited)
         return here
+
+    def seconds_waited(self, said: float | bytes) -> float:
+        """The seconds of a wait as a look took it down; several looks in a row have the same."""
+        if said is not self.said[0]:
+            self.said = said, seconds_waited(said)
+        return self.said[1]
 
     def stands(
         self, row: Any, part: Any, began: float, busy_since: float, stop: float | None
@@ -704,18 +694,22 @@ class ThreadSampler:
         """What follows from what looks have seen since the last time, in their order."""
         facts, self._facts = self._facts, []
         for lane, now, clocks, ends, task, dues, since_begin in facts:
-            here = None if clocks is None else _make_tuple(_Point, clocks)
+            here = None
             for each in ends:
                 self._work_out_end(lane, now, each)
-            if here is not None:
-                if here.waited < lane.at.waited:
+            if clocks is not None:
+                t, cpu, said = clocks
+                waited = lane.seconds_waited(said)
+                known = lane.at.waited
+                if waited < known:
                     # (it is not read at each look; an end has told of more)
-                    here = here._replace(waited=lane.at.waited)
-                if task is None or here.waited > lane.at.waited:
+                    waited = known
+                here = _make_tuple(_Point, (t, cpu, waited))
+                if task is None or waited > known:
                     self._settle(lane, lane.late(here))
             if task is not None:
                 assert here is not None
-                self._work_out_task(lane, now, here, _make_tuple(_Task, task), dues, since_begin)
+                self._work_out_task(lane, now, here, task, dues, since_begin)
             elif here is not None:
                 # The time until now belongs to no later task, its waits before that to none.
                 lane.at = here
@@ -726,12 +720,12 @@ class ThreadSampler:
         lane: _Lane,
         now: float,
         here: _Point,
-        task: _Task,
+        task: _Taken,
         dues: Sequence[Due],
         since_begin: float,
     ) -> None:
         last = lane.at
-        stop, whose = task.stop, task.whose
+        began, began_cpu, _, stop, whose, mark, codes, call, built_in = task
         #: Samples that looks stand for which were due in the task, and after its end.
         of_task = since = 0.0
         for due, seconds in dues:
@@ -742,32 +736,35 @@ class ThreadSampler:
                     since += seconds / self._interval
         begin = last
         if since_begin > last.t:
-            begin = _Point(
-                since_begin, task.began_cpu, lane.waited_at(since_begin, here, task.mark)
-            )
+            begin = _Point(since_begin, began_cpu, lane.waited_at(since_begin, here, mark))
         shares = _shares(begin, here)
         lane.at = here
         owed = lane.last_owed = lane.owed_to(whose)
         seen = lane.seen
-        if seen is not None and seen.began != task.began:
+        if seen is not None and seen.began != began:
             seen = None  # it was given back, and told no end
         if stop is None:
             if seen is None:
-                seen = _Seen(task.began, whose)
+                seen = _Seen(began, whose)
             lane.seen = seen
             known = max(0.0, min(now - begin.t, self._longest)) / self._interval
             seen.stood += of_task
             spent, given = seen.spent, seen.given
-            for state, share in enumerate(shares):
-                spent[state] += share * known
+            on_core, waiting, blocked, unknown = shares
+            spent[0] += on_core * known
+            spent[1] += waiting * known
+            spent[2] += blocked * known
+            spent[3] += unknown * known
             more = seen.due(self._sure) - sum(given)
-            for state, share in enumerate(shares):
-                given[state] += share * more
-                owed[state] += share * more
+            for sums in (given, owed):
+                sums[0] += on_core * more
+                sums[1] += waiting * more
+                sums[2] += blocked * more
+                sums[3] += unknown * more
             paid = _pay(owed)
             if paid:
-                is_read = bool(task.codes) and task.codes[0] is _READ_CODE
-                seen.stack = self._stack_of(lane, task, is_read)
+                is_read = bool(codes) and codes[0] is _READ_CODE
+                seen.stack = self._stack_of(lane, codes, call if is_read else None, built_in)
                 self._give(lane, now, whose, seen.stack, paid)
             return
         lane.seen = None
@@ -777,19 +774,22 @@ class ThreadSampler:
         n = sum(paid)
         if n:
             is_of_function = _is_first_s(lane.owed_after, whose, n, of_task / (of_task + since))
-            self._give(lane, now, whose, self._stack_of(lane, task, is_of_function), paid)
+            stack = self._stack_of(lane, codes, call if is_of_function else None, built_in)
+            self._give(lane, now, whose, stack, paid)
 
-    def _stack_of(self, lane: _Lane, task: _Task, is_of_function: bool) -> int:
-        """Return its stack, or that of what it calls if that is what is meant."""
-        if is_of_function and task.call is not None:
-            return self.stacks.stack_of_call(task.call)
-        codes, known = task.codes, lane.codes
+    def _stack_of(
+        self, lane: _Lane, codes: list[CodeType], call: Frame | None, built_in: Frame | None
+    ) -> int:
+        """Return the id of a task's stack, or of that of what it calls, if that is given."""
+        if call is not None:
+            return self.stacks.stack_of_call(call)
+        known = lane.codes
         # Mostly it is the last one, which takes a quarter as long to see as to look up. (By `is`:
         # code of two files may be equal.)
         if codes and len(codes) == len(known) and all(map(is_, codes, known)):
             return lane.stack
-        stack = self.stacks.stack_of(codes, task.built_in)
-        if task.built_in is None:
+        stack = self.stacks.stack_of(codes, built_in)
+        if built_in is None:
             lane.codes, lane.stack = codes, stack
         return stack
 
@@ -925,7 +925,7 @@ def _pay(owed: list[float]) -> list[int]:
     count = int(sum(owed) + _ROUNDING)
     if count <= 0:
         return []
-    paid = [0] * len(owed)
+    paid = [0, 0, 0, 0]
     for _ in range(count):
         state = owed.index(max(owed))
         owed[state] -= 1.0

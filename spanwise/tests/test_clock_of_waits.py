@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from spanwise.measure import clocks
-from spanwise.measure.clocks import CoreWait
+from spanwise.measure.clocks import CoreWait, seconds_waited
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells it")
@@ -19,21 +19,21 @@ def test_a_peek_says_what_a_reading_says() -> None:
     if wait.fd is None:
         pytest.skip("the kernel keeps no such statistics")
     for _ in range(20):
-        before, peeked, after = wait.read(), wait.peek(), wait.read()
+        before, peeked, after = wait.read(), seconds_waited(wait.peek()), wait.read()
         assert before <= peeked <= after
 
 
 def test_a_peek_does_without_what_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     wait = CoreWait()
     monkeypatch.setattr(clocks, "_held_pread", lambda: None)
-    assert wait.peek() == wait.read() or wait.fd is not None
+    assert seconds_waited(wait.peek()) == wait.read() or wait.fd is not None
     # A call that fails says so in the way of Python.
     if wait.fd is not None:
         monkeypatch.setattr(clocks, "_held_pread", lambda: lambda *_: -1)
-        assert wait.read() <= wait.peek()
+        assert wait.read() <= seconds_waited(wait.peek())
         fd, wait.fd = wait.fd, os.open(os.devnull, os.O_RDONLY)
         with pytest.raises(IndexError):
-            wait.peek()
+            seconds_waited(wait.peek())
         os.close(fd)
 
 
@@ -50,4 +50,4 @@ def test_a_peek_keeps_the_interpreter_lock(monkeypatch: pytest.MonkeyPatch) -> N
         raise AssertionError("os.pread lets the lock go")
 
     monkeypatch.setattr(os, "pread", pread)
-    assert wait.peek() >= 0.0
+    assert seconds_waited(wait.peek()) >= 0.0

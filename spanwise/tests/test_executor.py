@@ -33,7 +33,7 @@ from spanwise.records.enumerations import (
 )
 from spanwise.tests.disturbance import Disturbance
 from spanwise.worker import watch as watching
-from spanwise.worker.bell import Bell
+from spanwise.measure.bell import Bell
 from spanwise.worker.executor import (
     FLUSH_SECONDS,
     QUICK_SECONDS,

@@ -74,6 +74,19 @@ def test_looks_and_what_is_left_out_are_all_of_the_time(steps, seed):
         assert times.due >= now
 
 
+@pytest.mark.parametrize("leaps", [0.0, 0.02, 0.2])
+def test_moments_are_those_of_their_stretches_also_where_many_are_computed_together(leaps):
+    chance = Random(5)
+    times = LookTimes(0.0, LOOK_SECONDS, seed=5)
+    now = 0.0
+    for _ in range(2_000):
+        leap = chance.random() < leaps
+        now += chance.random() if leap else LOOK_SECONDS
+        (times.skip if leap else times.take)(now)
+        begin, seconds, number, seed = times.plan()
+        assert times.due == pytest.approx(begin - seconds + moment(seed, number - 1) * seconds)
+
+
 def test_a_look_after_a_standstill_stands_for_a_second_at_most():
     times = LookTimes(0.0, LOOK_SECONDS)
     dues = times.take(3600.0)

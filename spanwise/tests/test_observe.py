@@ -338,6 +338,24 @@ def test_a_task_that_takes_long_is_seen_while_it_runs(seen: Observation) -> None
     assert (info.running, info.tasks) == (0, 1)
 
 
+def test_who_looks_waits_without_an_event(
+    seen: Observation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event makes a lock for each wait, in Python: an eighth of a look."""
+    waiting: list[str] = []
+    wait = threading.Event.wait
+
+    def noted(event: threading.Event, timeout: float | None = None) -> bool:
+        waiting.append(threading.current_thread().name)
+        return wait(event, timeout)
+
+    monkeypatch.setattr(threading.Event, "wait", noted)
+    assert dask.delayed(rest)(0.3).compute(scheduler="threads") == 0.3
+    threading.Event().wait(0.0)
+    assert threading.current_thread().name in waiting
+    assert "spanwise-watch" not in waiting
+
+
 def test_where_the_time_between_tasks_went(seen: Observation) -> None:
     """A chain on two threads: one lane waits for what is not runnable yet."""
     last = dask.delayed(rest)(0.1)

@@ -16,6 +16,7 @@ from math import inf, nan
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Protocol
 
+from spanwise.measure.bell import Bell
 from spanwise.measure.looks import (
     LONGEST,
     LOOK_SECONDS,
@@ -34,7 +35,6 @@ from spanwise.measure.system import (
 )
 from spanwise.records.enumerations import NONE_U32
 from spanwise.wire.rows import TASK_FUNCTION, TASK_ID, TASK_RUN_ID, TASK_SPAN
-from spanwise.worker.bell import Bell
 from spanwise.worker.executor_sampler import Sampler
 from spanwise.worker.fetch import Fetching
 from spanwise.worker.machinery import Machinery
