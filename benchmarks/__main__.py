@@ -136,7 +136,7 @@ PARTS = {
         "a look at a busy program, against that of distributed's worker",
         "benchmarks.sampler_looks",
         ("--seconds", "0.5", "--rounds", "1"),
-        limits=2,
+        limits=3,
     ),
     "dask-bridge": Part(
         "a Dask scheduler that is watched by one and by five",

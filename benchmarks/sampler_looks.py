@@ -4,15 +4,19 @@
 
 A thread computes in Python, some frames deep. Another one looks at its stack every 10 ms: an
 event loop that calls ``distributed.Worker.trigger_profile``, as a worker's does, or our sampler
-with its clocks, its states and its rows once a second; in turn, and a thread that only wakes so
-often beside them. Of each look two things are measured:
+with its clocks, its states and its rows once a second, and all that it does to have the next look
+in time (its budget, which has dear looks come less often, is left open); in turn, and a thread that
+only wakes so often beside them. Of each look two things are measured:
 
 * *CPU*: what its thread took of a core, by the thread's own clock, waking up for it included. This
   outlasts what else the machine does.
 * *kept*: for how long the program stood, which is what a look slows it down by. It computes in
   rounds of some 20 us; a look makes one of them longer, by the time without the interpreter lock
-  and the two changes of hands. Of as many of the longest rounds as there were looks the median,
-  less the median of all. Only a quiet machine shows it.
+  and the two changes of hands. Of the rounds in which looks came the median, less the median of
+  all. Only a quiet machine shows it.
+
+And of a second of looks, ours as often as their budget has them, how long they kept the program in
+all: that is what a user's program pays.
 
 ``distributed.profile.watch``, with which its processes look at their own event loops, is no
 measure: it looks once a cycle only, at one in a hundred of its rounds (Q-05).
@@ -26,11 +30,13 @@ import statistics
 import sys
 import threading
 import time
+from bisect import bisect
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 from distributed import Worker, profile
@@ -42,6 +48,7 @@ from benchmarks.verdicts import Figure
 from spanwise.local.lane_watch import LaneWatch
 from spanwise.local.meter import Lane, Meter
 from spanwise.local.work import Work
+from spanwise.measure.bell import Bell
 from spanwise.measure.names import Names
 
 INTERVAL = 0.01
@@ -49,6 +56,10 @@ INTERVAL = 0.01
 DEPTH = 15
 #: How many times as much distributed's look must cost.
 LIMIT = 3.0
+#: What takes more than so many times a look is the machine's own doing.
+_MOST_TIMES = 10.0
+#: Our looks, as often as the budget has them.
+BY_BUDGET = "ours by budget"
 
 
 def work(depth: int, seconds: float) -> list[float]:
@@ -63,17 +74,23 @@ def work(depth: int, seconds: float) -> list[float]:
     return ends
 
 
-def kept_by(ends: list[float], looks: int) -> float:
-    """Seconds for which a look kept the program from its work."""
-    rounds = sorted(b - a for a, b in pairwise(ends))
-    return statistics.median(rounds[-looks:]) - statistics.median(rounds)
+def kept_by(ends: list[float], looks: list[float]) -> list[float]:
+    """Seconds for which each look kept the program from its work.
+
+    Who looks has the interpreter lock, so a look is in the middle of the round that it makes
+    longer. (The longest rounds are others where something else on the machine takes as long.)
+    """
+    rounds = [b - a for a, b in pairwise(ends)]
+    usual = statistics.median(rounds)
+    met = [bisect(ends, each) - 1 for each in looks if ends[0] < each < ends[-1]]
+    return [rounds[at] - usual for at in met]
 
 
 class Looks:
-    """What the looks of one stretch were: how many, and the CPU seconds of their thread."""
+    """What the looks of one stretch were: when they began, and the CPU seconds of their thread."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.at: list[float] = []
         self.cpu = 0.0
 
 
@@ -113,8 +130,8 @@ def theirs(ident: int, looks: Looks) -> Iterator[None]:
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     def look() -> None:
+        looks.at.append(time.perf_counter())
         worker.trigger_profile()
-        looks.count += 1
 
     async def run() -> None:
         over = asyncio.Event()
@@ -149,7 +166,7 @@ def wakes(ident: int, looks: Looks) -> Iterator[None]:
     def wake() -> None:
         begin = time.thread_time()
         while not over.is_set():
-            looks.count += 1
+            looks.at.append(time.perf_counter())
             time.sleep(INTERVAL)
         looks.cpu = time.thread_time() - begin
 
@@ -165,8 +182,10 @@ def wakes(ident: int, looks: Looks) -> Iterator[None]:
 class Ours:
     """Our sampler, and the meter that runs the program as a task."""
 
-    def __init__(self) -> None:
+    def __init__(self, by_budget: bool) -> None:
         self.watch = LaneWatch(Names(), 0.0)
+        if not by_budget:
+            self.watch.budget.share = inf
         self.lane: Lane | None = None
         self.meter = Meter(self._lane_of, lambda done: None)
 
@@ -178,21 +197,26 @@ class Ours:
 
     @contextmanager
     def looking(self, ident: int, looks: Looks) -> Iterator[None]:
-        """Look as a worker's watch thread does."""
+        """Look as a worker's watch thread does, and as that of `observe()`."""
         over = threading.Event()
+        bell = Bell()
 
         def look() -> None:
+            watch = self.watch
+            begin = time.thread_time()
             next_rows = time.perf_counter() + 1.0
             while not over.is_set():
                 now = time.perf_counter()
-                self.watch.look(now, [(now, INTERVAL)], now + INTERVAL)
-                looks.count += 1
+                before = watch.looks
+                watch.look_if_due(now)
+                if watch.looks > before:
+                    looks.at.append(now)
                 if now >= next_rows:
                     next_rows = now + 1.0
-                    self.watch.rows()  # (works out what looks have seen)
-                    self.watch.stacks.rows()
-                time.sleep(INTERVAL)
-            looks.cpu = time.thread_time()
+                    watch.rows()  # (works out what looks have seen)
+                    watch.stacks.rows()
+                bell.wait(watch.pause())
+            looks.cpu = time.thread_time() - begin
 
         thread = threading.Thread(target=look, daemon=True)
         thread.start()
@@ -205,7 +229,7 @@ class Ours:
 
 def measure(side: str, seconds: float) -> dict[str, float]:
     """Microseconds of a look, for which it kept the program, and of the program's rounds."""
-    ours = Ours()
+    ours = Ours(side == BY_BUDGET)
     looks = Looks()
     found: dict[str, float] = {}
 
@@ -213,6 +237,7 @@ def measure(side: str, seconds: float) -> dict[str, float]:
         ident = threading.get_ident()
         watchers: dict[str, Callable[[int, Looks], Any]] = {
             "ours": ours.looking,
+            BY_BUDGET: ours.looking,
             "distributed": theirs,
             "wakes": wakes,
         }
@@ -227,15 +252,19 @@ def measure(side: str, seconds: float) -> dict[str, float]:
             with watchers[side](ident, looks):
                 ends = ours.meter.run(task, {})
         found["wall"] = (ends[-1] - ends[0]) / (len(ends) - 1) * 1e6
-        # (of a program that nobody looks at what the machine does so often)
-        found["kept"] = kept_by(ends, looks.count or int(seconds / INTERVAL)) * 1e6
+        kept = kept_by(ends, looks.at)
+        usual = statistics.median(kept) if kept else 0.0
+        found["kept"] = usual * 1e6
+        # (Rows, once a second, take a few times as long as a look; what takes longer is others'.)
+        in_all = sum(min(each, _MOST_TIMES * usual) for each in kept)
+        found["in a second"] = in_all / (ends[-1] - ends[0]) * 1e3
 
     thread = threading.Thread(target=program)
     thread.start()
     thread.join()
-    if looks.count:
-        found["look"] = looks.cpu / looks.count * 1e6
-        found["looks"] = looks.count
+    if looks.at:
+        found["look"] = looks.cpu / len(looks.at) * 1e6
+        found["looks"] = len(looks.at)
     return found
 
 
@@ -246,7 +275,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=9)
     records.add_option(parser)
     options = parser.parse_args()
-    sides = ("bare", "wakes", "ours", "distributed")
+    sides = ("bare", "wakes", "ours", BY_BUDGET, "distributed")
     found: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
     for number in range(options.rounds):
         for i in range(len(sides)):
@@ -256,32 +285,34 @@ def main() -> int:
         wall = statistics.median(each["wall"] for each in rounds)
         look = statistics.median(each.get("look", 0.0) for each in rounds)
         kept = statistics.median(each["kept"] for each in rounds)
+        of_second = statistics.median(each["in a second"] for each in rounds)
         print(
-            f"  {side:12} a look {look:7.1f} us of CPU, kept the program {kept:7.1f} us; "
-            f"the program {wall:7.2f} us a round"
+            f"  {side:14} a look {look:7.1f} us of CPU, kept the program {kept:7.1f} us; "
+            f"the program {wall:7.2f} us a round, "
+            f"kept {of_second:6.2f} ms a second"
         )
     figures = []
-    for what, name, times in (
-        ("look", "CPU", "times as cheap"),
-        ("kept", "kept the program", "times as short"),
+    for of, what, name, unit, times, our in (
+        ("a look", "look", "CPU", "us", "times as cheap", "ours"),
+        ("a look", "kept", "kept the program", "us", "times as short", "ours"),
+        ("a second of looks", "in a second", "kept the program", "ms", "times as short", BY_BUDGET),
     ):
         columns = {
-            side: tuple(each[what] for each in rounds)
-            for side, rounds in found.items()
-            if side != "bare"
+            side: tuple(each[what] for each in found[side])
+            for side in ("wakes", our, "distributed")
         }
         figures += [
             *(
-                Figure("a look", f"{name}, {side}", "us", "lower", values, tracked=side == "ours")
+                Figure(of, f"{name}, {side}", unit, "lower", values, tracked=side == our)
                 for side, values in columns.items()
             ),
             Figure(
-                "a look",
+                of,
                 times,
                 "x",
                 "higher",
                 columns["distributed"],
-                columns["ours"],
+                columns[our],
                 limit=LIMIT,
                 tracked=True,
             ),

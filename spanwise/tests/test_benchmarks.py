@@ -975,6 +975,17 @@ def test_slower_than_an_earlier_release_is_missed() -> None:
     assert verdicts(0.9) == [MISSED, MISSED]
 
 
+def test_a_look_kept_the_program_in_its_own_round_whatever_else_took_longer() -> None:
+    pytest.importorskip("distributed")
+    looks = importlib.import_module("benchmarks.sampler_looks")
+    # Every tenth round meets a look of 100 us, and as many others something of a millisecond.
+    rounds = [{0: 120e-6, 5: 1020e-6}.get(i % 10, 20e-6) for i in range(1000)]
+    ends = [0.0, *itertools.accumulate(rounds)]
+    at = [(ends[i] + ends[i + 1]) / 2 for i in range(0, 1000, 10)]
+    kept = looks.kept_by(ends, [-1.0, *at, ends[-1] + 1.0])
+    assert kept == pytest.approx([100e-6] * 100)
+
+
 # ── what is published ─────────────────────────────────────────────────────
 
 
