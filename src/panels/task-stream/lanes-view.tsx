@@ -234,16 +234,13 @@ export function LanesView(props: LanesViewProps): JSX.Element {
   );
 }
 
-/** In one line; where there is no room its words are cut, and its number, which tells it from others, is not. */
+/** In one line; where there is no room its beginning is cut, and its number, which tells it from others, is not. */
 export function LaneName(props: {
   readonly text: string;
   readonly isBeside: boolean;
   readonly height: number;
 }): JSX.Element {
   const { text, isBeside, height } = props;
-  const [before = text, number = '', after = ''] = text.split(/(\d+)/u);
-  const word = (part: string) =>
-    part !== '' && <span className="sw-TaskStream-laneWord">{part}</span>;
   return (
     <div
       className="sw-TaskStream-laneName"
@@ -251,9 +248,9 @@ export function LaneName(props: {
       style={{ height }}
       title={text}
     >
-      {word(before)}
-      {number}
-      {word(after)}
+      <span className="sw-TaskStream-laneWord">
+        <bdi>{text}</bdi>
+      </span>
     </div>
   );
 }
