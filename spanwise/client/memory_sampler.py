@@ -11,9 +11,11 @@ import asyncio
 import uuid
 from importlib import import_module
 from math import isnan
+from numbers import Real
 from types import TracebackType
 from typing import Any, Protocol
 
+from spanwise.client.arguments import shown
 from spanwise.client.current import is_dasks_client, sampled
 from spanwise.client.watched import WatchedDask
 from spanwise.records.enumerations import MEMORY_MEASURES
@@ -75,17 +77,21 @@ class MemorySampler:
 
         Raises
         ------
+        TypeError
+            The label is not text, or the interval no number.
         ValueError
             The measure is unknown, or the interval is not positive or over a day.
         """
+        if label is not None and not isinstance(label, str):
+            raise TypeError(f"label is a text, the name of the curve, not {shown(label)}")
         if measure not in MEMORY_MEASURES:
             raise ValueError(f"measure is one of {', '.join(MEMORY_MEASURES)}, not {measure!r}")
+        says = f"interval is a positive number of seconds up to {_LONGEST_SECONDS}"
+        if not isinstance(interval, Real) or isinstance(interval, bool):
+            raise TypeError(f"{says}, not {shown(interval)}")
         if not 0 < interval <= _LONGEST_SECONDS:  # (nor is NaN)
-            raise ValueError(
-                f"interval is a positive number of seconds up to {_LONGEST_SECONDS}, "
-                f"not {interval!r}"
-            )
-        return _Sampling(self, label, client, measure, interval)
+            raise ValueError(f"{says}, not {shown(interval)}")
+        return _Sampling(self, label, client, measure, float(interval))
 
     def to_pandas(self, *, align: bool = False) -> Any:
         """A frame with one column per label; one without samples is NaN throughout.

@@ -74,6 +74,7 @@ from spanwise.wire.errors import (
 )
 from spanwise.wire.foreign import is_ctrl_c, said, type_name
 from spanwise.wire.frame import Message
+from spanwise.wire.kinds import plain
 from spanwise.wire.link import Link
 from spanwise.wire.schema import link_type
 from spanwise.wire.sign import Sign
@@ -129,6 +130,8 @@ _IS_BUSY = (
     "in the middle of something for the same client. Do this in a method or a with block, or "
     "leave it to another thread."
 )
+#: Large, and of what was looked over when it was given: their fields are not checked once more.
+_BUILT_HERE = frozenset({"submit", "spans", "scattered"})
 _WAS_CLOSED = "The client was closed; make a new one with Client()."
 
 #: Up to here the codec packs rows into one buffer.
@@ -642,8 +645,10 @@ class Session:
         ------
         SchedulerLost
         ClusterError
-            The message is too long; nothing of it was sent.
+            The message is too long, or cannot be; nothing of it was sent.
         """
+        if fields and kind not in _BUILT_HERE:
+            self._check_fields(kind, fields)
         try:
             self._link.send(kind, fields, tables, blobs)
         except FrameTooLong as error:
@@ -653,6 +658,16 @@ class Session:
             ) from error
         except LinkError as error:
             raise SchedulerLost(self._why_unsent(error)) from error
+
+    @staticmethod
+    def _check_fields(kind: str, fields: dict[str, Any]) -> None:
+        """Raise what the scheduler would refuse: there it could end more than this call."""
+        try:
+            link_type("client").up[kind].check(plain(fields), f'"{kind}"')
+        except BrokenFrame as error:
+            raise ClusterError(
+                f"This cannot be sent to the scheduler, and nothing was: {error}"
+            ) from None
 
     def _why_unsent(self, error: LinkError) -> str:
         """Why nothing can be sent: what the scheduler said before it hung up, or that it did."""
@@ -1268,6 +1283,10 @@ class Session:
         sentence = message.fields["sentence"]
         if message.fields["fatal"]:
             self._end(sentence or "The scheduler has given up, and did not say why.")
+            return
+        found = self._answers.get(message.fields["request"])
+        if found is not None:  # its caller is told
+            found[1].put(ClusterError(sentence))
             return
         self._said.append((time.monotonic(), self._next_id, sentence))
         tell(sentence)

@@ -35,6 +35,35 @@ def test_an_interval_that_the_scheduler_would_refuse_is_refused_here(interval: f
         MemorySampler().sample(interval=interval)
 
 
+def test_a_label_that_is_no_text_is_refused_at_the_call() -> None:
+    for label in (2026, 0, b"x", ["a"]):
+        with pytest.raises(TypeError, match=r"^label is a text, .* not "):
+            MemorySampler().sample(label)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^interval is a positive number of seconds.*'fast'"):
+        MemorySampler().sample("x", interval="fast")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("memoryRun", {"run": 1, "label": 2026, "state": "start"}),
+        ("askEvents", {"request": 1, "topic": 3}),
+        ("logEvent", {"topics": [None]}),
+        ("question", {"request": 1, "after": float("nan")}),
+    ],
+)
+def test_what_the_scheduler_would_refuse_is_not_sent(
+    client: LocalClient, kind: str, fields: dict[str, Any]
+) -> None:
+    with pytest.raises(ClusterError, match=f'^This cannot be sent.*"{kind}"'):
+        client._session.send(kind, fields)
+    assert client.submit(increment, 1).result(60) == 2
+    # What msgpack writes as the same is the same: NumPy's numbers, tuples.
+    client._session._check_fields("logEvent", {"topics": ("a",)})
+    run = {"run": 1, "intervalSeconds": np.float64(0.5), "state": "stop"}
+    client._session._check_fields("memoryRun", run)
+
+
 @pytest.mark.parametrize("mistake", [KeyError("mine"), KeyboardInterrupt()])
 def test_the_users_error_is_not_replaced(client: LocalClient, mistake: BaseException) -> None:
     with pytest.raises(type(mistake)) as caught, MemorySampler().sample("x"):

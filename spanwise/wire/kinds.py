@@ -178,6 +178,19 @@ def compile_fields(fields: dict[str, Any], around: int = 1) -> Check:
     return check
 
 
+def plain(value: Any, around: int = 0) -> Any:
+    """A copy as the other side will see it: a check fills in defaults, and wants no subclasses."""
+    if around <= MOST_NESTED:
+        if isinstance(value, dict):
+            return {name: plain(inner, around + 1) for name, inner in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(inner, around + 1) for inner in value]
+    for kind in (int, float):
+        if isinstance(value, kind) and type(value) not in (kind, bool):
+            return kind(value)
+    return value
+
+
 def unknown_fields(known: Collection[str], around: int) -> Callable[[dict[Any, Any], str], None]:
     """A look over fields that nobody reads: they too may not nest too deeply."""
     anything = _anything(around + 1)

@@ -2,7 +2,7 @@
  * One open, authenticated link: messages in batches, one batch per read of the socket; writes leave together at the end of the turn.
  * Runs in the Node programs.
  */
-import { BrokenFrame } from '../wire/broken-frame';
+import { BrokenFrame, WrongMessage } from '../wire/broken-frame';
 import type { Direction } from '../wire/describe';
 import {
   BODY_LIMIT,
@@ -27,6 +27,8 @@ type LinkHandlers<L extends LinkName, S extends Direction> = {
   messages(batch: readonly Message<L, Back<S>>[]): void;
   /** Called once, whichever side closed. */
   closed(why: string): void;
+  /** A whole frame with wrong fields came, behind what was delivered so far; false, or no handler: the link is refused for it. */
+  wrong?(message: WrongMessage): boolean;
   /** The system takes more again, after {@link Link.queuedBytes} had grown. */
   drained?(): void;
 };
@@ -153,21 +155,31 @@ export class Link<L extends LinkName, S extends Direction> {
   }
 
   private _deliver(handlers: LinkHandlers<L, S>): void {
-    const batch: Message<L, Back<S>>[] = [];
+    let batch: Message<L, Back<S>>[] = [];
     let broken: BrokenFrame | null = null;
-    try {
-      for (
-        let body = this._socket.next();
-        body !== null;
-        body = this._socket.next()
-      ) {
-        batch.push(this._decoder.decode(body));
+    for (let isMore = true; isMore;) {
+      try {
+        const body = this._socket.next();
+        isMore = body !== null;
+        if (body !== null) {
+          batch.push(this._decoder.decode(body));
+        }
+      } catch (error) {
+        if (!(error instanceof BrokenFrame)) {
+          throw error;
+        }
+        isMore = false;
+        broken = error;
+        if (error instanceof WrongMessage && handlers.wrong !== undefined) {
+          // In order: it may follow from what came before.
+          if (batch.length > 0) {
+            handlers.messages(batch);
+            batch = [];
+          }
+          isMore = this.closed || handlers.wrong(error);
+          broken = isMore ? null : error;
+        }
       }
-    } catch (error) {
-      if (!(error instanceof BrokenFrame)) {
-        throw error;
-      }
-      broken = error;
     }
     const last = batch.at(-1);
     const refused = last?.type === 'refused' ? last : null;

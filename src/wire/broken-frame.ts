@@ -3,6 +3,18 @@ export class BrokenFrame extends Error {
   override readonly name = 'BrokenFrame';
 }
 
+/** A whole frame whose fields are not those of its type: what comes behind it can be read. */
+export class WrongMessage extends BrokenFrame {
+  /** @param fields - as they came, unchecked. */
+  constructor(
+    sentence: string,
+    readonly type: string,
+    readonly fields: unknown
+  ) {
+    super(sentence);
+  }
+}
+
 /** The message is longer than the link allows; thrown at the sender, before a byte is written. */
 export class FrameTooLong extends Error {
   override readonly name = 'FrameTooLong';

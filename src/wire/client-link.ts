@@ -673,8 +673,12 @@ export const CLIENT_LINK = {
       failed: v.optional(v.array(v.object({ worker: u16, why: text })), [])
     }),
     ...SHARING.down,
-    /** Shown to the user as a warning, or fails all futures. */
-    problem: message({ sentence: text, fatal: v.optional(flag, false) }),
+    /** Shown to the user as a warning, or fails all futures. request: what asked for it fails with it in place of an answer. */
+    problem: message({
+      sentence: text,
+      fatal: v.optional(flag, false),
+      request: v.optional(v.nullable(u32), null)
+    }),
     /** why: half a sentence, for clients that did not ask for it. idle: it held nothing of anybody, and another may take its place. */
     closed: message({
       why: v.optional(text, ''),

@@ -8,7 +8,7 @@
  */
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import { aligned, TYPED_ARRAYS, type NumberType } from '../base/typed-arrays';
-import { BrokenFrame, FrameTooLong } from './broken-frame';
+import { BrokenFrame, FrameTooLong, WrongMessage } from './broken-frame';
 import type { Direction, Tables } from './describe';
 import {
   LINKS,
@@ -281,6 +281,7 @@ export class FrameDecoder<L extends LinkName, D extends Direction> {
   /**
    * @param body one body; its bytes must not change afterwards, the message's columns are views of them.
    * @throws BrokenFrame
+   * @throws WrongMessage if the frame is whole, and its fields are wrong.
    */
   decode(body: Uint8Array): Message<L, D> {
     const bytes = body.byteOffset % 8 === 0 ? body : new Uint8Array(body);
@@ -352,10 +353,22 @@ export class FrameDecoder<L extends LinkName, D extends Direction> {
     }
     return {
       type,
-      fields: checkFields(this._link, this._direction, type as string, fields),
+      fields: this._checked(type as string, fields),
       tables,
       blobs
     } as unknown as Message<L, D>;
+  }
+
+  /** @throws WrongMessage */
+  private _checked(type: string, fields: unknown): unknown {
+    try {
+      return checkFields(this._link, this._direction, type, fields);
+    } catch (error) {
+      if (error instanceof BrokenFrame) {
+        throw new WrongMessage(error.message, type, fields);
+      }
+      throw error;
+    }
   }
 
   private _header(bytes: Uint8Array): Readonly<Record<string, unknown>> {

@@ -6,9 +6,9 @@
  */
 import { realpathSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
-import { LARGEST_U16 } from '../../records/enumerations';
+import { LARGEST_U16, LARGEST_U32 } from '../../records/enumerations';
 import { NamesOf } from '../../sources';
-import { BrokenFrame } from '../../wire/broken-frame';
+import { BrokenFrame, type WrongMessage } from '../../wire/broken-frame';
 import { clientIntro, type ClientIntro } from '../../wire/client-link';
 import type { LaunchSpec } from '../../wire/cluster-settings';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
@@ -26,6 +26,25 @@ const MOST_CLIENTS = 256;
 const MOST_NUMBERS = LARGEST_U16;
 /** Packages whose version clients and workers must share, since pickles of one are opened by the other. */
 const SHARED_PACKAGES = ['python', 'dask', 'cloudpickle', 'numpy', 'pandas'];
+
+/**
+ * What these say is built upon: without one of them the client's tasks and the scheduler's would no longer be the same. Any other message
+ * that cannot be is left out alone.
+ */
+const BUILT_UPON: ReadonlySet<string> = new Set<TypeOf<'client', 'up'>>([
+  'submit',
+  'spans',
+  'scattered',
+  'adopt',
+  'forget',
+  'want',
+  'release',
+  'keep',
+  'retry',
+  'cancel',
+  'discard',
+  'close'
+]);
 
 interface IClientRosterHost extends IClientHost {
   readonly phase: Phase;
@@ -46,6 +65,8 @@ export class ClientRoster {
   private readonly _unsaid: string[] = [];
   private _next = OWNER + 1;
   private _ownerCame = false;
+  /** The owner was turned away for what it said, and others compute on. */
+  private _isOrphaned = false;
   readonly waiting: WaitingClients<ClientSession>;
 
   /**
@@ -158,6 +179,7 @@ export class ClientRoster {
     this.waiting.came();
     link.start({
       messages: batch => this._host.gather(() => this._take(session, batch)),
+      wrong: message => this._isLeftOut(session, message),
       closed: () => this._host.gather(() => this._left(session))
     });
     if (this._isTold(session)) {
@@ -297,13 +319,39 @@ export class ClientRoster {
         session.take(message);
       } catch (error) {
         if (error instanceof BrokenFrame) {
-          this._host.note(error.message);
-          session.link.refuse('broken-frame', error.message);
+          const { type, fields } = message;
+          const { message: sentence } = error;
+          if (this._isLeftOut(session, { type, fields, message: sentence })) {
+            continue;
+          }
+          session.link.refuse('broken-frame', sentence);
           return;
         }
         throw error;
       }
     }
+  }
+
+  /** Tells the sender of a message that is not taken; false: it cannot go on without it. */
+  private _isLeftOut(
+    { link }: ClientSession,
+    { type, fields, message }: Pick<WrongMessage, 'type' | 'fields' | 'message'>
+  ): boolean {
+    this._host.note(message);
+    if (BUILT_UPON.has(type)) {
+      return false;
+    }
+    const { request } = (fields ?? {}) as { readonly request?: unknown };
+    const isNumber =
+      Number.isInteger(request) &&
+      (request as number) >= 0 &&
+      (request as number) <= LARGEST_U32;
+    link.send('problem', {
+      sentence: `The scheduler has not taken a message, for it cannot be: ${message}`,
+      request: isNumber ? (request as number) : null
+    });
+    link.flush();
+    return true;
   }
 
   private _left(session: ClientSession): void {
@@ -318,10 +366,23 @@ export class ClientRoster {
     session.leave();
     this._cluster.events.clientLeft(session.id);
     if (this.isOwner(session)) {
-      this._host.ownerLeft();
+      // It has not ended: what others compute is theirs.
+      this._isOrphaned =
+        session.link.refusal?.by === 'us' && this.othersThan(session) > 0;
+      if (this._isOrphaned) {
+        this.warn(
+          `The program that started the cluster was turned away for what it said (${session.link.refusal?.sentence}). The cluster ends with the last of its other clients.`
+        );
+      } else {
+        this._host.ownerLeft();
+      }
       return;
     }
     this._host.guestLeft(session);
+    if (this._isOrphaned && this.othersThan(session) === 0) {
+      this._host.ownerLeft();
+      return;
+    }
     this.waiting.left(session);
     if (session.launch !== null) {
       this._host.launchChanged();

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { waitFor } from '../../../testing/wait-for';
 import { WireClient } from '../../../testing/wire-client';
 import { WireCluster } from '../../../testing/wire-cluster';
+import { CLIENT_LINK } from '../../../wire/client-link';
 import type { ClusterState } from '../cluster-state';
 
 const secret = Buffer.alloc(32, 7);
@@ -176,6 +177,101 @@ describe('clients of one cluster', () => {
     const { why } = (await owner.message('closed')).fields;
     expect(why).toBe('another of its clients has shut it down');
     expect(await shared.cluster.ended).toBe('closed');
+  });
+
+  /** Each field of each message, with what it cannot be. */
+  const WRONG: [string, string, unknown][] = Object.entries(
+    CLIENT_LINK.up
+  ).flatMap(([type, { fields }]) =>
+    Object.keys(
+      (fields as unknown as { entries: Record<string, unknown> }).entries
+    ).flatMap(name =>
+      // (a map may hold anything)
+      [NaN, -7.5, { of: [1] }, [[{}]], 'x'.repeat(50_000)].map(
+        (value): [string, string, unknown] => [type, name, value]
+      )
+    )
+  );
+
+  it('who say what cannot be are told, and what they and others compute goes on', async () => {
+    let asked = 0;
+    const told = (client: WireClient): number =>
+      client.received.filter(({ type }) => type === 'problem').length;
+    const isTurnedAway = (client: WireClient): boolean =>
+      client.isClosed && client.link.refusal?.by === 'them';
+    owner.submit('a');
+    await owner.outcome('a');
+    const closing = new Set<string>();
+    const answered = new Set<string>();
+    for (const [type, name, value] of WRONG) {
+      const isAccepted = type === 'close' || typeof value === 'string';
+      if (isAccepted && type === 'close') {
+        continue; // (a text is a reason to close)
+      }
+      const before = told(guest);
+      guest.link.send(type as never, { [name]: value } as never);
+      // Whatever it is: something comes back, and all is handled in order.
+      guest.link.send('askClock', { sent: ++asked });
+      await waitFor(`an answer to ${type}.${name}`, () => {
+        const answer = guest.received.some(
+          m => m.type === 'clockIs' && m.fields.sent === asked
+        );
+        return answer || guest.isClosed;
+      });
+      if (guest.isClosed) {
+        expect([type, isTurnedAway(guest)]).toEqual([type, true]);
+        closing.add(type);
+        guest = await shared.guest();
+      } else if (told(guest) > before) {
+        answered.add(type);
+      }
+      expect([type, name, owner.isClosed]).toEqual([type, name, false]);
+    }
+    expect([...closing].filter(type => answered.has(type))).toEqual([]);
+    expect([...answered]).toEqual(
+      expect.arrayContaining(['memoryRun', 'logEvent', 'command', 'question'])
+    );
+    owner.submit('a -> b');
+    expect((await owner.outcome('b')).status).toBe(OK);
+  });
+
+  it('are told which request cannot be, and the owner stays for it', async () => {
+    owner.submit('a');
+    await owner.outcome('a');
+    owner.link.send('memoryRun', {
+      run: 1,
+      label: 2026,
+      state: 'start'
+    } as never);
+    owner.link.send('askEvents', { request: 9, topic: 3 } as never);
+    await waitFor(
+      'both',
+      () => owner.received.filter(({ type }) => type === 'problem').length === 2
+    );
+    expect(
+      owner.received.flatMap(({ type, fields }) =>
+        type === 'problem' ? [fields] : []
+      )
+    ).toEqual([
+      expect.objectContaining({
+        sentence: expect.stringContaining('"memoryRun": label:') as string,
+        request: null
+      }),
+      expect.objectContaining({ request: 9 })
+    ]);
+    owner.submit('a -> b');
+    expect((await owner.outcome('b')).status).toBe(OK);
+  });
+
+  it('compute on when the owner is turned away, until the last of them leaves', async () => {
+    owner.link.send('submit', { names: 3 } as never);
+    await waitFor('its end', () => owner.isClosed);
+    guest.submit('a');
+    expect((await guest.outcome('a')).status).toBe(OK);
+    const { sentence } = (await guest.message('problem')).fields;
+    expect(sentence).toContain('was turned away for what it said ("submit"');
+    guest.link.destroy();
+    expect(await shared.cluster.ended).toBe('kernel-ended');
   });
 
   it('are all told when the owner ends', async () => {
