@@ -87,8 +87,9 @@ class MemorySampler:
         if measure not in MEMORY_MEASURES:
             raise ValueError(f"measure is one of {', '.join(MEMORY_MEASURES)}, not {measure!r}")
         says = f"interval is a positive number of seconds up to {_LONGEST_SECONDS}"
-        if not isinstance(interval, Real) or isinstance(interval, bool):
-            raise TypeError(f"{says}, not {shown(interval)}")
+        given: Any = interval
+        if not isinstance(given, Real) or isinstance(given, bool):
+            raise TypeError(f"{says}, not {shown(given)}")
         if not 0 < interval <= _LONGEST_SECONDS:  # (nor is NaN)
             raise ValueError(f"{says}, not {shown(interval)}")
         return _Sampling(self, label, client, measure, float(interval))

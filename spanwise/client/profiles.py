@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spanwise.client.observed import Observed
 from spanwise.client.on_workers import machinery_here
 from spanwise.errors import ClusterError
+from spanwise.observed.page_file import checked_path
 from spanwise.observed.profile_page import with_page
 from spanwise.observed.profiles import Profile, profile_of_stacks
 from spanwise.observed.questions import moment
@@ -90,6 +91,8 @@ class ProfileMethods:
             begins), ``count`` (samples of the function and of all that it called) and
             ``children`` by identifier.
         """
+        if filename:
+            checked_path(filename)
         if scheduler:
             if key is not None or span is not None or workers is not None:
                 raise ValueError("key=, span= and workers= are of tasks: scheduler=True has none")

@@ -20,7 +20,7 @@ from spanwise.client.report_parts import (
 from spanwise.client.watched import Watched, watched_cluster
 from spanwise.errors import ClusterError
 from spanwise.observed import report_page as sections
-from spanwise.observed.page_file import Page
+from spanwise.observed.page_file import Page, checked_path
 from spanwise.observed.profile_page import profile_section
 from spanwise.observed.report_page import Section
 from spanwise.observed.view_answers import unreadable
@@ -77,6 +77,11 @@ class performance_report(Block):
         self._watched: Watched | None = None
 
     def _begin(self) -> None:
+        # Now: at the end it would be too late, after all that was computed.
+        if not isinstance(self.filename, str) or not _is_elsewhere(
+            self.filename, self.storage_options
+        ):
+            checked_path(self.filename)
         watched = watched_cluster()
         try:
             self.start = watched.begin()
@@ -98,6 +103,8 @@ class performance_report(Block):
             _write(self.page, os.fspath(self.filename), self.storage_options)
         except Exception as own:
             if error is None:
+                if self.page is not None:
+                    own.add_note("(The page is there: page.save(filename) of the report.)")
                 raise
             error.add_note(f"(Besides, {self.filename} is not written: {own})")
         finally:
@@ -114,10 +121,15 @@ def _code_of(frame: FrameType | None, level: int) -> str:
         return _NO_CODE
 
 
-def _write(page: Page, filename: str, options: Mapping[str, Any] | None) -> None:
+def _is_elsewhere(filename: str, options: Mapping[str, Any] | None) -> bool:
+    """Whether fsspec writes it."""
     from fsspec.utils import infer_compression
 
-    if "://" not in filename and not options and infer_compression(filename) is None:
+    return "://" in filename or bool(options) or infer_compression(filename) is not None
+
+
+def _write(page: Page, filename: str, options: Mapping[str, Any] | None) -> None:
+    if not _is_elsewhere(filename, options):
         page.save(filename)
         return
     import fsspec

@@ -7,6 +7,7 @@ what a page may hold.
 from __future__ import annotations
 
 import base64
+import errno
 import gzip
 import hashlib
 import json
@@ -22,6 +23,33 @@ from typing import Any
 _SCRIPT = Path(__file__).parent.parent / "node" / "page.js"
 #: Of the frame in which a notebook shows a page.
 _FRAME_HEIGHT_PX = 640
+
+
+def checked_path(filename: str | os.PathLike[str]) -> Path:
+    """Return where a page will be written; each error names the path as it was given.
+
+    Raises
+    ------
+    TypeError
+        It is no path.
+    OSError
+        It is a folder, or nothing can be written there.
+    """
+    if not isinstance(filename, (str, os.PathLike)):
+        raise TypeError(f"filename is a path, a text such as 'report.html', not {filename!r:.80}")
+    given = os.fspath(filename)
+    # (a link stays one)
+    file = Path(given).expanduser().resolve()
+    wrong: tuple[int, str] | None = None
+    if file.is_dir():
+        wrong = errno.EISDIR, "This is a folder: filename is the path of a file"
+    elif not file.parent.is_dir():
+        wrong = errno.ENOENT, "There is no such folder to write a file in"
+    elif (not file.exists() or file.is_file()) and not os.access(file.parent, os.W_OK | os.X_OK):
+        wrong = errno.EACCES, "Nothing may be written in this folder"
+    if wrong is not None:
+        raise OSError(*wrong, given)
+    return file
 
 
 class Page:
@@ -58,21 +86,14 @@ class Page:
 
     def save(self, filename: str | Path) -> None:
         """Write it to a file, in one step: a page that was there stays until this one is whole."""
+        file = checked_path(filename)
         # (bytes: the script's hash counts its ends of lines)
         content = self.to_html().encode("utf-8")
-        # (a link stays one)
-        file = Path(filename).expanduser().resolve()
-        if file.exists() and not file.is_file():
-            file.write_bytes(content)  # a pipe, or a folder, which raises
-            return
-        new = file.with_name(f".{os.getpid()}-{threading.get_ident()}.new")
         try:
-            new.write_bytes(content)
-            if file.exists():
-                shutil.copymode(file, new)
-            new.replace(file)
-        finally:
-            new.unlink(missing_ok=True)
+            _write_whole(file, content)
+        except OSError as error:
+            # (the name of the file beside it says nothing to who gave this one)
+            raise OSError(error.errno, error.strerror, os.fspath(filename)) from error
 
     def _repr_html_(self) -> str:
         return (
@@ -83,6 +104,20 @@ class Page:
 
     def __repr__(self) -> str:
         return f"<Page {str(self.content['title'])!r}: to_html(), save(filename)>"
+
+
+def _write_whole(file: Path, content: bytes) -> None:
+    if file.exists() and not file.is_file():
+        file.write_bytes(content)  # a pipe
+        return
+    new = file.with_name(f".{os.getpid()}-{threading.get_ident()}.new")
+    try:
+        new.write_bytes(content)
+        if file.exists():
+            shutil.copymode(file, new)
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 class WithPage(tuple[Any, Page]):

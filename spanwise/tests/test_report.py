@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import gzip
 import json
 import random
@@ -16,7 +17,7 @@ import dask
 import numpy as np
 import pytest
 
-from spanwise import Client, MemorySampler, performance_report, span
+from spanwise import Client, MemorySampler, get_task_stream, performance_report, span
 from spanwise.observed import report_page
 from spanwise.observed.page_file import Page
 from spanwise.observed.profiles import Profile
@@ -62,6 +63,47 @@ def read(path: Path) -> dict[str, Section]:
 
 def values(section: Section) -> list[tuple[Any, ...]]:
     return [tuple(cell["value"] for cell in row) for row in section["rows"]]
+
+
+WHERE_NOTHING_IS_WRITTEN: dict[str, tuple[Any, type[Exception]]] = {
+    "no path": (3, TypeError),
+    "a folder": (".", IsADirectoryError),
+    "in no folder": ("nope/x.html", FileNotFoundError),
+    "in a file": ("file/x.html", FileNotFoundError),
+}
+
+
+@pytest.mark.parametrize("where", WHERE_NOTHING_IS_WRITTEN)
+def test_where_nothing_can_be_written_is_told_before_the_block(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    filename, error = WHERE_NOTHING_IS_WRITTEN[where]
+    for make in (
+        lambda: performance_report(filename),
+        lambda: get_task_stream(plot="save", filename=filename),
+    ):
+        with pytest.raises(error) as caught, make():
+            pytest.fail("the block began")
+        if isinstance(caught.value, OSError):
+            assert caught.value.filename == filename
+    with pytest.raises(error):
+        Page({"title": "x", "facts": [], "sections": []}).save(filename)
+
+
+def test_an_error_of_writing_names_the_path_that_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "another name")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    file = tmp_path / "x.html"
+    with pytest.raises(OSError, match="No space left") as caught:
+        Page({"title": "x", "facts": [], "sections": []}).save(file)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(file))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture(scope="module")
