@@ -88,7 +88,7 @@ class MemorySampler:
             raise ValueError(f"measure is one of {', '.join(MEMORY_MEASURES)}, not {measure!r}")
         says = f"interval is a positive number of seconds up to {_LONGEST_SECONDS}"
         given: Any = interval
-        if not isinstance(given, Real) or isinstance(given, bool):
+        if isinstance(given, bool) or not isinstance(given, Real):
             raise TypeError(f"{says}, not {shown(given)}")
         if not 0 < interval <= _LONGEST_SECONDS:  # (nor is NaN)
             raise ValueError(f"{says}, not {shown(interval)}")

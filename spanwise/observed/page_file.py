@@ -92,6 +92,8 @@ class Page:
         try:
             _write_whole(file, content)
         except OSError as error:
+            if error.errno is None:
+                raise
             # (the name of the file beside it says nothing to who gave this one)
             raise OSError(error.errno, error.strerror, os.fspath(filename)) from error
 

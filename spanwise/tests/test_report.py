@@ -269,10 +269,17 @@ def test_it_is_written_when_the_body_raises(client: Client, tmp_path: Path) -> N
 def test_a_file_that_cannot_be_written_is_told_beside_the_bodys_error(
     client: Client, tmp_path: Path
 ) -> None:
+    # (one that is not there at the begin is told then)
     nowhere = tmp_path / "none" / "report.html"
-    with pytest.raises(FileNotFoundError), performance_report(nowhere):
-        pass
+    nowhere.parent.mkdir()
+    with pytest.raises(FileNotFoundError) as told, performance_report(nowhere) as report:
+        nowhere.parent.rmdir()
+    assert told.value.filename == str(nowhere)
+    assert report.page is not None
+    assert "page.save" in told.value.__notes__[0]
+    nowhere.parent.mkdir()
     with pytest.raises(ZeroDivisionError) as caught, performance_report(nowhere):
+        nowhere.parent.rmdir()
         raise ZeroDivisionError
     assert "report.html is not written" in caught.value.__notes__[0]
 
