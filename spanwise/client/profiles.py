@@ -8,6 +8,7 @@ from pathlib import Path
 from time import localtime, strftime
 from typing import TYPE_CHECKING, Any
 
+from spanwise.client.arguments import shown
 from spanwise.client.observed import Observed
 from spanwise.client.on_workers import machinery_here
 from spanwise.errors import ClusterError
@@ -91,6 +92,8 @@ class ProfileMethods:
             begins), ``count`` (samples of the function and of all that it called) and
             ``children`` by identifier.
         """
+        if key is not None and not isinstance(key, str):
+            raise TypeError(f"key is a prefix of tasks' keys, such as 'inc', not {shown(key)}")
         if filename:
             checked_path(filename)
         if scheduler:

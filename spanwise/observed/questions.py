@@ -11,7 +11,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import inf
+from difflib import get_close_matches
+from math import inf, isnan
+from numbers import Real
+from operator import index
 from time import monotonic, sleep
 from typing import Any, Protocol
 
@@ -31,6 +34,8 @@ from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.labels import checked_text, label_of
 from spanwise.wire.link import Link, dial
 
+#: Of what workers measure by themselves; tasks may tell others.
+_UNITS = ("bytes", "count", "seconds")
 #: Longest wait for the measurements made so far, and for an answer.
 QUERY_SECONDS = 30.0
 #: For so long the successor of an observer that died is looked for.
@@ -155,6 +160,9 @@ class FineMetrics(Mapping[FineKey, float]):
         return totals
 
     def _sum(self, position: int, unit: str | None, context: str | None) -> dict[Any, float]:
+        known = sorted({*_UNITS, *(key[3] for key in self._entries)})
+        if unit is not None and unit not in known:
+            raise ValueError(f"There are no figures in {unit!r:.80}; there are {', '.join(known)}")
         unit = self._unit if unit is None else unit
         totals: dict[Any, float] = {}
         for key, value in self._entries.items():
@@ -373,7 +381,7 @@ class Questions:
         result = self.query(
             "fine-metrics",
             filter,
-            self._range(start, stop),
+            self._range(*self._moments(start, stop)),
             {"unit": unit or "seconds", "entries": True},
             after,
         )
@@ -392,11 +400,26 @@ class Questions:
                 checked_text(note)
         except (TypeError, ValueError) as error:
             raise unreadable("fine-metrics", error) from error
+        if span is not None and not entries and (note := self._no_such_span(span)):
+            result = {**result, "notes": [*result.get("notes", ()), note]}
         return FineMetrics(entries, result, unit)
+
+    def _no_such_span(self, span: Any) -> str:
+        """A sentence, if a tag or path stands for no span; else nothing."""
+        path = [span] if isinstance(span, str) else span
+        if not isinstance(path, (list, tuple)) or not path:
+            return ""
+        there = {str(tag) for info in self.spans() for tag in info.name}
+        missing = [str(tag) for tag in path if str(tag) not in there]
+        if not missing or any(span_filter(tag).get("any", [{}])[0].get("id") for tag in missing):
+            return ""  # (an id is told of by itself)
+        near = get_close_matches(missing[0], there, 3, 0.5) or sorted(there)[:5]
+        names = ", ".join(repr(each) for each in near)
+        return f"There is no span {missing[0]!r:.80}; there are {names or 'none'}."
 
     def bandwidth(self, start: float | None = None, stop: float | None = None) -> dict[str, Any]:
         """How fast results went from worker to worker; see :meth:`spanwise.Client.bandwidth`."""
-        answer = self.query("transfers", time=self._range(start, stop))
+        answer = self.query("transfers", time=self._range(*self._moments(start, stop)))
         try:
             return bandwidth_of(answer)
         except (LookupError, TypeError, ValueError) as error:
@@ -440,6 +463,11 @@ class Questions:
         """Records of runs; see :meth:`spanwise.Client.get_task_stream`."""
         params: dict[str, Any] = {}
         left: float = inf
+        if count is not None:
+            try:
+                count = index(count)
+            except TypeError:
+                raise TypeError(f"count is a whole number of records, not {count!r:.80}") from None
         if count is not None and (start is None or stop is None):
             left = max(0, count)
             params = {"limit": left, "newest": start is None}
@@ -531,6 +559,20 @@ def moment(given: float | str | None, now: float) -> float | None:
 
     What `now` is, the clock says by which the records are told: the wall clock may have been set.
     """
-    if not isinstance(given, str):
-        return given
-    return now - float(parse_timedelta(given))
+    if given is None:
+        return None
+    says = (
+        "start and stop are seconds since the epoch, or a text such as '500 ms' (that long ago), "
+        f"not {given!r:.80}"
+    )
+    if isinstance(given, str):
+        try:
+            return now - float(parse_timedelta(given))
+        except (TypeError, ValueError, LookupError):
+            raise ValueError(says) from None
+    of_any_kind: Any = given
+    if isinstance(of_any_kind, bool) or not isinstance(of_any_kind, Real):
+        raise TypeError(says)
+    if isnan(given):
+        raise ValueError(says)
+    return float(given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from operator import index
 from typing import Any
 
 from spanwise.shared.place import find_place
@@ -28,6 +29,12 @@ class Queue:
     """
 
     def __init__(self, name: Any = None, client: Any = None, maxsize: int = 0) -> None:
+        try:
+            maxsize = index(maxsize)
+        except TypeError:
+            raise TypeError(
+                f"maxsize is a whole number of items, 0 for any number, not {maxsize!r:.80}"
+            ) from None
         self._client = client
         self.name = name or new_name("queue")
         self.maxsize = maxsize

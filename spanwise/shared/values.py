@@ -105,5 +105,12 @@ def new_name(kind: str) -> str:
 
 def seconds_of(timeout: Any) -> float | None:
     """Seconds, from a number, a text such as ``"200ms"`` or a timedelta."""
-    seconds = parse_timedelta(timeout)
+    try:
+        seconds = parse_timedelta(timeout)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        # (the kind that `distributed` raises)
+        raise type(error)(
+            "timeout is a number of seconds, text such as '30s', or None for no limit, "
+            f"not {timeout!r:.80}"
+        ) from error
     return None if seconds is None else max(0.0, float(seconds))

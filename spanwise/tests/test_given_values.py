@@ -16,6 +16,7 @@ import spanwise
 from spanwise import Client, LocalCluster
 from spanwise.client.arguments import flag_of, seconds_of, whole_of
 from spanwise.notices import tell
+from spanwise.observed.questions import FineMetrics, Questions, moment
 from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.warned import of_the_block
 
@@ -108,6 +109,17 @@ CALLS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         "workers",
     ),
+    "profile(3)": (lambda c: c.profile(key=3), TypeError, "key is a prefix of tasks' keys.*not 3"),
+    "acquire": (
+        lambda c: spanwise.Lock("given").acquire(timeout="x"),
+        KeyError,
+        ".timeout is a number of seconds.*'x'",
+    ),
+    "maxsize": (
+        lambda c: spanwise.Queue("given", client=c, maxsize="x"),
+        TypeError,
+        "maxsize is a whole number",
+    ),
     "wait_for_workers": (lambda c: c.wait_for_workers("2"), TypeError, "n_workers is a number"),
     "scale": (lambda c: c.scale("2"), TypeError, "n is a number of workers"),
     "adapt": (lambda c: c.adapt(minimum=0.5), TypeError, "minimum is a number of workers"),
@@ -132,6 +144,40 @@ def test_a_call_that_cannot_be_is_refused_at_once(client: LocalClient, call: str
         make(client)
     # Nothing of it stays, and the next call is answered.
     assert client.submit(double, 4, retries=np.int64(2), priority=0.5, workers=[]).result(60) == 8
+
+
+def test_times_of_questions_are_numbers_or_how_long_ago() -> None:
+    assert [moment(each, 10.0) for each in (None, 3, np.float32(0.5), "2 s")] == [None, 3, 0.5, 8]
+    for wrong, error in (("yesterdayish", ValueError), ("a", ValueError), ([1], TypeError)):
+        with pytest.raises(error, match=r"^start and stop are seconds since the epoch, or"):
+            moment(wrong, 10.0)
+    asked = Questions.__new__(Questions)
+    with pytest.raises(TypeError, match=r"^count is a whole number of records, not 'x'"):
+        asked.task_stream(count="x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^start and stop are"):
+        asked.bandwidth([1])  # type: ignore[arg-type]
+
+
+def test_a_unit_that_nothing_is_measured_in_is_told_with_those_there_are() -> None:
+    metrics = FineMetrics({("execute", "f", "cpu", "hits"): 1.0}, {})
+    assert metrics.by_activity("hits") == {"cpu": 1.0}
+    assert metrics.by_activity("bytes") == {}
+    for ask in (metrics.by_activity, metrics.by_function):
+        with pytest.raises(ValueError, match="in 'secs'; there are bytes, count, hits, seconds"):
+            ask("secs")
+
+
+class Named:
+    def __init__(self, *path: str) -> None:
+        self.name = path
+
+
+def test_a_span_that_is_not_there_is_told_with_those_that_are_near() -> None:
+    asked = Questions.__new__(Questions)
+    asked.spans = lambda: [Named("n.ipynb", "good"), Named("other")]  # type: ignore
+    assert asked._no_such_span("goood") == "There is no span 'goood'; there are 'good'."
+    assert asked._no_such_span(("good", "zzz")).startswith("There is no span 'zzz'; there are 'g")
+    assert asked._no_such_span("good") == asked._no_such_span({"any": "zzz"}) == ""
 
 
 def test_what_counts_as_numbers_times_and_flags() -> None:
