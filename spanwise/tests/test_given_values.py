@@ -15,6 +15,8 @@ import pytest
 import spanwise
 from spanwise import Client, LocalCluster
 from spanwise.client.arguments import flag_of, seconds_of, whole_of
+from spanwise.client.session import ANSWER_TO
+from spanwise.errors import ClusterError
 from spanwise.notices import tell
 from spanwise.observed.questions import FineMetrics, Questions, moment
 from spanwise.tests.client_scheduler import LocalClient
@@ -147,7 +149,8 @@ def test_a_call_that_cannot_be_is_refused_at_once(client: LocalClient, call: str
 
 
 def test_times_of_questions_are_numbers_or_how_long_ago() -> None:
-    assert [moment(each, 10.0) for each in (None, 3, np.float32(0.5), "2 s")] == [None, 3, 0.5, 8]
+    times: list[Any] = [None, 3, np.float32(0.5), "2 s"]
+    assert [moment(each, 10.0) for each in times] == [None, 3, 0.5, 8]
     for wrong, error in (("yesterdayish", ValueError), ("a", ValueError), ([1], TypeError)):
         with pytest.raises(error, match=r"^start and stop are seconds since the epoch, or"):
             moment(wrong, 10.0)
@@ -165,6 +168,28 @@ def test_a_unit_that_nothing_is_measured_in_is_told_with_those_there_are() -> No
     for ask in (metrics.by_activity, metrics.by_function):
         with pytest.raises(ValueError, match="in 'secs'; there are bytes, count, hits, seconds"):
             ask("secs")
+
+
+def test_a_scheduler_lives_on_whatever_a_client_asks_of_it() -> None:
+    # As a client of another make would: this one looks over what it sends.
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        kept = client.submit(double, 4)
+        assert kept.result(60) == 8
+        session = client._session
+        with pytest.warns(RuntimeWarning, match="has not taken a message.*label"):
+            run = {"run": 1, "label": 2026, "state": "start"}
+            session._link.send("memoryRun", run)
+            client.submit(double, 1).result(60)
+        for kind, fields in (
+            ("askEvents", {"topic": 3}),
+            ("question", {"about": "nonsense"}),
+            ("command", {"what": "scale", "count": -1}),
+        ):
+            request, answers = session.open_request(ANSWER_TO[kind])
+            session._link.send(kind, {"request": request, **fields})
+            with pytest.raises(ClusterError, match=f'has not taken a message.*"{kind}"'):
+                session.next_answer(answers, kind, 30.0)
+        assert kept.result(60) == client.submit(double, 4).result(60) == 8
 
 
 class Named:
