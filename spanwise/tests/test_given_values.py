@@ -151,7 +151,8 @@ def test_a_call_that_cannot_be_is_refused_at_once(client: LocalClient, call: str
 def test_times_of_questions_are_numbers_or_how_long_ago() -> None:
     times: list[Any] = [None, 3, np.float32(0.5), "2 s"]
     assert [moment(each, 10.0) for each in times] == [None, 3, 0.5, 8]
-    for wrong, error in (("yesterdayish", ValueError), ("a", ValueError), ([1], TypeError)):
+    no_times: list[tuple[Any, type[Exception]]] = [("yesterdayish", ValueError), ([1], TypeError)]
+    for wrong, error in no_times:
         with pytest.raises(error, match=r"^start and stop are seconds since the epoch, or"):
             moment(wrong, 10.0)
     asked = Questions.__new__(Questions)
