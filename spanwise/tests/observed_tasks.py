@@ -108,5 +108,28 @@ def waits_for_children(how: str, seconds: float) -> tuple[float, float]:
     return waited - begin, time.perf_counter() - waited
 
 
+def holds_and_waits(seconds: list[float]) -> list[tuple[float, float]]:
+    """Compute, have children compute, compute again: when this and its children held a thread."""
+    from spanwise import get_client
+
+    client = get_client()
+    begin = time.perf_counter()
+    held = []
+    for each in seconds:
+        rest(each)
+        held.append((begin, time.perf_counter()))
+        children = [client.submit(rest_stamped, each, number, pure=False) for number in range(2)]
+        held += client.gather(children)
+        begin = time.perf_counter()
+    rest(seconds[0])
+    return [*held, (begin, time.perf_counter())]
+
+
+def rest_stamped(seconds: float, _: int) -> tuple[float, float]:
+    begin = time.perf_counter()
+    time.sleep(seconds)
+    return begin, time.perf_counter()
+
+
 def rest_after(_: Any, seconds: float) -> None:
     time.sleep(seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import threading
 import time
@@ -14,8 +15,10 @@ import dask
 import pytest
 
 from spanwise import Client, span, wait
+from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.leftover import marked_processes
-from spanwise.tests.processes import wait_until
+from spanwise.tests.observed_tasks import holds_and_waits
+from spanwise.tests.processes import pids_of, wait_until
 
 WORKERS = 2
 #: A pause for which no task waits: it must be in no figure. It is far longer than the
@@ -220,3 +223,50 @@ def test_a_thread_that_spills_is_not_idle() -> None:
         # All of it is the runs', and what is the runs' cannot be idle besides.
         assert activities["serialize"] + activities["disk-write"] >= spilled
         assert executed + idle <= capacity + ROUNDING_SECONDS
+
+
+THREADS = 2
+#: From a worker's taking a task up, and when it has a thread again, until its own code goes on.
+AROUND_SECONDS = 0.03
+
+
+def test_a_thread_is_not_idle_while_a_task_holds_it_that_has_left_it_or_will() -> None:
+    """By the tasks' own stamps, in drawn ranges of time.
+
+    ::
+
+        thread 1   outer ███│ child ██████│ idle ·····│███ outer, has a thread again
+        thread 2   outer ███│ child ██████│███ outer
+        beside              │ waits       │
+    """
+    chance = random.Random(7)
+    drawn = [[chance.uniform(0.2, 0.5) for _ in range(2)] for _ in range(4)]
+    with Client(n_workers=1, threads_per_worker=THREADS) as client:
+        # (the first one imports the client, and waits for its files)
+        client.submit(holds_and_waits, [0.0], pure=False).result()
+        with Disturbance(*pids_of(client)) as disturbance, span("nested"):
+            before = time.perf_counter()
+            told = client.gather(client.map(holds_and_waits, drawn, pure=False))
+            after = time.perf_counter()
+            lost = disturbance.seconds
+        zero = client._session.scheduler_start
+        held = [(start - zero, stop - zero) for rows in told for start, stop in rows]
+        first, last = min(start for start, _ in held), max(stop for _, stop in held)
+        assert before - zero <= first < last <= after - zero
+        ranges = [sorted(chance.uniform(first, last) for _ in range(2)) for _ in range(40)]
+        for begin, end in [(first, last), *ranges]:
+            answer = client._observed.query("fine-metrics", time={"from": begin, "to": end})
+            capacity, idle = answer["capacitySeconds"], sum(x["seconds"] for x in answer["idle"])
+            assert capacity == pytest.approx(THREADS * (end - begin), abs=ROUNDING_SECONDS)
+            cut = [max(0.0, min(stop, end) - max(start, begin)) for start, stop in held]
+            busy = sum(cut)
+            assert 0.0 <= idle <= capacity - busy + ROUNDING_SECONDS
+            around = AROUND_SECONDS * sum(each > 0.0 for each in cut)
+            assert idle >= capacity - busy - around - lost - 0.02 * capacity
+            executed = sum(x["value"] for x in answer["byActivity"] if x["activity"][:5] != "idle:")
+            beside = sum(answer["beside"].values())
+            assert executed - beside + idle == pytest.approx(capacity, abs=ROUNDING_SECONDS)
+            assert executed - beside <= capacity + ROUNDING_SECONDS
+        summary = client._observed.query("summary")
+        ran, idle = summary["executeSeconds"], summary["idleSeconds"]
+        assert ran + idle == pytest.approx(summary["capacitySeconds"], abs=ROUNDING_SECONDS)

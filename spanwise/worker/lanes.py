@@ -61,16 +61,16 @@ class Lanes:
 
     def placed(self, executor: Lane) -> None:
         """From now on the tasks of its lane run in this thread."""
-        self._note(executor, perf_counter())
+        self._note(executor, executor.number)
 
     def take_placed(self) -> list[tuple[float, int, float]]:
         """What has changed since this was asked last."""
         placed, self._placed = self._placed, []
         return placed
 
-    def _note(self, executor: Lane, since: float) -> None:
+    def _note(self, executor: Lane, lane: int) -> None:
         if executor.ident is not None:
-            self._placed.append((since, executor.number, float(executor.ident)))
+            self._placed.append((perf_counter(), lane, float(executor.ident)))
 
     # ── in the thread of a task ───────────────────────────────────────────
 
@@ -178,7 +178,6 @@ class Lanes:
             executor.placeless = True
         else:
             executor.number, executor.lane = executor.lane, -1
-            self._note(executor, executor.clock)
 
     def retire(self, executor: Lane) -> bool:
         """Take a thread out that has no place any more; False: it is to end."""
@@ -192,11 +191,12 @@ class Lanes:
             worker.watch.forgets(executor)
         return False
 
-    @staticmethod
-    def _hand_over(executor: Lane, to: Lane) -> None:
+    def _hand_over(self, executor: Lane, to: Lane) -> None:
         executor.placeless = True
         to.lane = executor.number
         to.seceded = False
+        # Its run stays on the lane beside, and holds the place from here on: it is not idle.
+        self._note(to, to.lane)
 
     def _take_number(self, began: float) -> int:
         """A lane beside the threads that has been free since the run began."""

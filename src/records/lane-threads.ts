@@ -1,7 +1,7 @@
 import type { Seconds } from '../base/brand';
 
-/** A lane changes its thread when a task leaves it to others: so many of these changes are known. */
-const MOST_PER_LANE = 64;
+/** A lane changes its thread when a task leaves it to others: at least so many of these changes are known. */
+const LEAST_PER_LANE = 64;
 
 /** From `since` on, the thread `ident` runs the lane's tasks. */
 type Placed = { readonly since: Seconds; readonly ident: number };
@@ -20,6 +20,9 @@ type Lane = { readonly placed: Placed[]; hasForgotten: boolean };
 export class LaneThreads<L extends number> {
   private readonly _lanes = new Map<L, Lane>();
 
+  /** @param _most - changes of all lanes that are known at a time, if each lane has its share of them, and {@link LEAST_PER_LANE}. */
+  constructor(private readonly _most = 0) {}
+
   /**
    * From a moment on a thread runs the lane's tasks; moments may be told in any order.
    *
@@ -33,12 +36,17 @@ export class LaneThreads<L extends number> {
     const known = this._lanes.get(lane) ?? { placed: [], hasForgotten: false };
     this._lanes.set(lane, known);
     const { placed } = known;
-    const at = placed.findLastIndex(each => each.since <= since) + 1;
+    const at = placeAfter(placed, since);
     // Of one moment the newest counts.
     const isKnown = placed[at - 1]?.since === since;
     placed.splice(isKnown ? at - 1 : at, isKnown ? 1 : 0, { since, ident });
-    if (placed.length > MOST_PER_LANE) {
-      placed.shift();
+    const most = Math.max(
+      LEAST_PER_LANE,
+      Math.floor(this._most / this._lanes.size)
+    );
+    if (placed.length > most) {
+      // (each time all others move)
+      placed.splice(0, placed.length - most + (most >> 7));
       known.hasForgotten = true;
     }
   }
@@ -50,7 +58,26 @@ export class LaneThreads<L extends number> {
       return NaN;
     }
     const { placed, hasForgotten } = known;
-    const found = placed.findLast(({ since }) => since <= ended);
+    const found = placed[placeAfter(placed, ended) - 1];
     return (found ?? (hasForgotten ? undefined : placed[0]))?.ident ?? NaN;
   }
+
+  /** Who had the lane from when on, as far as it is known. */
+  placedOn(lane: L): readonly Placed[] {
+    return this._lanes.get(lane)?.placed ?? [];
+  }
+}
+
+/** Behind all that are not later. */
+function placeAfter(placed: readonly Placed[], t: Seconds): number {
+  let [low, high] = [0, placed.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (placed[middle]!.since <= t) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
 }

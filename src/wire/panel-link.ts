@@ -751,6 +751,7 @@ export type FineMetricsResult = {
     readonly total: number;
     readonly share: number | null;
     readonly activities: ActivitySeconds;
+    readonly beside?: ActivitySeconds;
   }[];
   /** Functions beyond `top`, added up. */
   readonly others: {
@@ -758,7 +759,13 @@ export type FineMetricsResult = {
     readonly executions: number;
     readonly total: number;
     readonly activities: ActivitySeconds;
+    readonly beside?: ActivitySeconds;
   } | null;
+  /**
+   * Of the seconds by activity, here and of each function, those for which others had the threads of the tasks: they are beside the
+   * capacity. Waits for the interpreter lock are with what is blocked. Left out: there are none, or the observer is of before.
+   */
+  readonly beside?: ActivitySeconds;
   /** cause: nothing-runnable, inputs-in-flight, held-elsewhere, paused (for memory), stopped, scheduler (not yet answered), unknown (the source gives no waits). */
   readonly idle: readonly {
     readonly cause: string;
@@ -773,8 +780,8 @@ export type FineMetricsResult = {
     readonly count: number | null;
   }[];
   /**
-   * What panels' shares of seconds are of. The capacity; under a filter by span, function or status the selection's time on threads, that of
-   * tasks which still run included, and its idle time; where sums were told, the selection's. Left out by an observer of before.
+   * What panels' shares of seconds are of. The capacity; under a filter by span, function or status the selection's time on threads (less what
+   * is `beside`), that of tasks which still run included, and its idle time; where sums were told, the selection's. Left out by an observer of before.
    */
   readonly wholeSeconds?: number;
   /**
@@ -788,7 +795,7 @@ export type FineMetricsResult = {
   readonly hiddenSeconds?: number;
   /**
    * Idle time that is not the selection's share; selection (`runningSeconds` included) + idle + otherSpansSeconds + what the others' tasks
-   * still run + otherIdleSeconds = capacitySeconds, unless sums were told.
+   * still run + otherIdleSeconds = capacitySeconds + what is `beside` without a filter by tasks, unless sums were told.
    */
   readonly otherIdleSeconds: number;
   /** `gil` may be wrong by so many seconds, which are `blocked` ones then, or the other way round. */

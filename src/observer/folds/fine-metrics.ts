@@ -18,6 +18,7 @@ import {
   type Slices
 } from './context';
 import { backgroundOf } from './background';
+import { besideOf, besideSeconds, type BesideSums } from './beside-seconds';
 import { cellPasses, fineCells, type FineCells } from './fine-cells';
 import { EntryBook, fineEntries, IDLE_ENTRY, TOO_MANY } from './fine-entries';
 import { fineSums } from './fine-rows';
@@ -94,10 +95,15 @@ export function* foldFineMetrics(
   const book =
     params.entries === true ? bookOf(context, cells, account) : undefined;
   const notes = book === undefined ? [] : notesOf(context, range);
+  const beside: BesideSums =
+    unit === 'seconds'
+      ? yield* besideSeconds(context, context.time === 'all' ? null : range)
+      : new Map();
   const idle = yield* idling;
   const wholeSeconds =
     filter.bySpan || filter.byFunction || filter.byStatus
-      ? attributedNanoseconds / 1e9 +
+      ? attributedNanoseconds / 1e9 -
+        totalOf(Object.values(besideOf(beside, beside.keys()) ?? {})) +
         idle.runningSeconds +
         totalOf(idle.selectedIdle)
       : idle.capacitySeconds;
@@ -117,10 +123,12 @@ export function* foldFineMetrics(
         ...activityRows(byFunction, share),
         ...(unit === 'seconds' ? idleRows(idle, share) : [])
       ],
-      byFunction: byFunction
-        .slice(0, top)
-        .map(sum => functionRow(log.slots, sum, share)),
-      others: othersOf(byFunction.slice(top)),
+      byFunction: byFunction.slice(0, top).map(sum => ({
+        ...functionRow(log.slots, sum, share),
+        ...besideField(beside, [sum.name])
+      })),
+      others: othersWith(byFunction.slice(top), beside),
+      ...besideField(beside, beside.keys()),
       background: [...background, ...outside],
       wholeSeconds,
       runningSeconds: idle.runningSeconds,
@@ -134,6 +142,31 @@ export function* foldFineMetrics(
     },
     honoured: honouredBy('fine-metrics', context, exceptions)
   };
+}
+
+/** Left out where nothing is. */
+function besideField(
+  sums: BesideSums,
+  functions: Iterable<string>
+): Pick<FineMetricsResult, 'beside'> {
+  const beside = besideOf(sums, functions);
+  return beside === undefined ? {} : { beside };
+}
+
+function othersWith(
+  rest: readonly FunctionSum[],
+  sums: BesideSums
+): FineMetricsResult['others'] {
+  const others = othersOf(rest);
+  return others === null
+    ? null
+    : {
+        ...others,
+        ...besideField(
+          sums,
+          rest.map(({ name }) => name)
+        )
+      };
 }
 
 function valueOf(

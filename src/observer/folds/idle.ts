@@ -7,6 +7,7 @@ import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import { NO_LANE, type LaneCapacity } from '../store/cluster-shape';
 import { STATUS_REPLACED, type LogStore } from '../store/log-store';
 import { hasBegun } from '../store/run-book';
+import { besideRuns, type BesideRun, type HeldPlace } from './beside-runs';
 import {
   ROWS_PER_SLICE,
   type FoldContext,
@@ -84,6 +85,8 @@ type IdleQuestion = {
  *           on another worker while a    flight
  *           task waits for a thread
  *           there
+ *
+ * A run that has seceded is drawn on a lane beside the threads, which is no capacity; while it held a thread's place, that lane was not idle.
  *
  * If the run needed no transfer, the time since it was runnable counts as waiting for the scheduler. While the worker was paused or stopped,
  * that is the cause.
@@ -214,6 +217,9 @@ class LaneWalk {
   /** The first stretch of capacity and the first active interval that later calls may need. */
   stretch = 0;
   interval = 0;
+  /** In the order of time, and how many the walk has passed. */
+  readonly held: HeldLane[] = [];
+  passed = 0;
 
   constructor(
     readonly capacity: LaneCapacity,
@@ -223,9 +229,14 @@ class LaneWalk {
   }
 }
 
+/** What held a lane, and is drawn beside it. */
+type HeldLane = { readonly place: HeldPlace; readonly by: BesideRun };
+
 /** Walks the lanes run by run and books the gaps between runs. */
 class GapWalk {
   private readonly _lanes = new Map<LaneId, LaneWalk>();
+  /** Seconds on threads of runs beside these that have not ended, each once. */
+  private readonly _stillHeld = new Map<BesideRun, number>();
   private readonly _unseen: LaneWalk[] = [];
   private readonly _idle: readonly Coverage[];
   private readonly _waiting: IntervalUnion;
@@ -251,6 +262,14 @@ class GapWalk {
         this._lanes.set(capacity.lane, walk);
       }
     }
+    for (const by of besideRuns(_log, _moment, _range)) {
+      for (const place of by.places) {
+        this._lanes.get(place.lane)?.held.push({ place, by });
+      }
+    }
+    for (const { held } of this._lanes.values()) {
+      held.sort((a, b) => a.place.from - b.place.from);
+    }
   }
 
   addRun(row: number, columns: ColumnsOf<'runs'>, j: number): void {
@@ -259,12 +278,48 @@ class GapWalk {
       return;
     }
     const start = columns.start[j]!;
+    this._passHeld(lane, start);
+    this._waitFor(lane, start, row, columns, j);
+    this._advance(lane, start + columns.duration[j]!, BUSY, 0, 0);
+  }
+
+  /** The gap before a run. */
+  private _waitFor(
+    lane: LaneWalk,
+    start: number,
+    row: number,
+    columns: ColumnsOf<'runs'>,
+    j: number
+  ): void {
     if (start > lane.cursor) {
       const inputsHere = start - columns.waitThread[j]!;
       const runnable = inputsHere - columns.waitInputs[j]!;
       this._advance(lane, start, row, runnable, inputsHere);
     }
-    this._advance(lane, start + columns.duration[j]!, BUSY, 0, 0);
+  }
+
+  /** What held the lane from before `until` on and is drawn beside it. */
+  private _passHeld(lane: LaneWalk, until: number): void {
+    for (; lane.passed < lane.held.length; lane.passed++) {
+      const { place, by } = lane.held[lane.passed]!;
+      if (place.from >= until) {
+        return;
+      }
+      const { row = NO_RUN, start } = by;
+      const columns = this._log.runs.chunkOf(row)?.columns;
+      if (columns !== undefined && place.from === start) {
+        this._waitFor(lane, start, row, columns, row & CHUNK_MASK);
+      } else {
+        // It has rejoined, for nothing else was to be run here; or it goes on, and what it waited for is known when it ends.
+        this._advance(lane, place.from, NO_RUN, Infinity, Infinity);
+      }
+      const before = this._executeSeconds;
+      this._advance(lane, place.to, BUSY, 0, 0);
+      if (by.running !== null) {
+        const seconds = this._executeSeconds - before;
+        this._stillHeld.set(by, (this._stillHeld.get(by) ?? 0) + seconds);
+      }
+    }
   }
 
   /** Books the rest of each lane. For a lane that ran nothing that is the whole time, so this yields too. */
@@ -276,6 +331,7 @@ class GapWalk {
     for (const lane of [...this._lanes.values(), ...this._unseen]) {
       const id = lane.capacity.lane;
       const running = id === NO_LANE ? undefined : this._moment.running.get(id);
+      this._passHeld(lane, running?.started ?? to);
       this._advance(lane, running?.started ?? to, NO_RUN, Infinity, Infinity);
       const before = this._executeSeconds;
       this._advance(lane, to, BUSY, 0, 0);
@@ -296,6 +352,11 @@ class GapWalk {
       if (walked >= ROWS_PER_SLICE) {
         walked = 0;
         yield;
+      }
+    }
+    for (const [{ running }, seconds] of this._stillHeld) {
+      if (running !== null && shares.has(running)) {
+        runningSeconds += seconds;
       }
     }
     const byBin = this._idle.map(coverage => coverage.read());

@@ -67,6 +67,8 @@ export type LaneCapacity = {
 
 /** How many different numbers of threads one worker may have had: each makes groups of threads of its own. */
 const MOST_LEVELS = 64;
+/** Changes of lanes' threads: two for each time that a task secedes, by which it is known what it held. */
+const MOST_PLACED = 262_144;
 
 /** The cluster's workers, lanes, capacity over time and running tasks. */
 export class ClusterShape {
@@ -76,7 +78,7 @@ export class ClusterShape {
   private readonly _laneIndex = new Map<LaneId, LaneIndex>();
   private readonly _laneOf = new Map<number, LaneId>();
   /** Which threads of the operating system ran what ended on them. */
-  readonly laneThreads = new LaneThreads<LaneId>();
+  readonly laneThreads = new LaneThreads<LaneId>(MOST_PLACED);
   /** By worker its steps of capacity, and the numbers of threads that it has had. */
   private readonly _capacity = new Map<
     number,

@@ -32,6 +32,7 @@ export function dropOverdueRuns(log: LogStore): void {
     log.runRows.dropBelow(first);
     log.runZones.dropBelow(first);
     log.runClasses.dropBelow(first);
+    log.besideRows = log.besideRows.filter(row => row >= first);
     const why = 'oldest runs are kept only as totals';
     log.noteDropped('runs', rows, log.droppedBefore, why);
   }

@@ -105,7 +105,11 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
     rowsOf(block).forEach(row => log.shape.setWorker(row));
   },
   lanes: (log, block) => {
-    rowsOf(block).forEach(row => log.shape.setLane(row));
+    for (const row of rowsOf(block)) {
+      log.shape.setLane(row);
+      const isBeside = log.besideOf(row)?.[0] === 'seceded';
+      log.besideLanes[row.lane] = isBeside ? 1 : 0;
+    }
   },
   capacity: (log, block) => {
     for (const { worker, ...step } of rowsOf(block)) {
@@ -392,6 +396,9 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
         laneIndex = log.shape.laneIndex(lane[i]!);
       }
       noteLane(log, laneIndex, begin, end);
+      if (log.besideLanes[lane[i]!] === 1) {
+        log.besideRows.push(row);
+      }
       // (mostly none: a run is told of while it lasts only if that is long)
       if (running.size > 0) {
         const told = running.get(lane[i]!);

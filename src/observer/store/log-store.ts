@@ -1,5 +1,5 @@
 import type { IndexedBy } from '../../base/typed-arrays';
-import type { LaneIndex } from '../../records/ids';
+import type { LaneId, LaneIndex } from '../../records/ids';
 import { BoundedMap } from '../../base/bounded-map';
 import { NONE_U32 } from '../../records/enumerations';
 import { IntervalUnion } from './interval-union';
@@ -170,6 +170,9 @@ export class LogStore {
   /** Per lane index: where its newest run stopped, and whether runs came out of order or overlap. */
   readonly laneStops: IndexedBy<LaneIndex, number[]> = [];
   readonly laneDisorder: IndexedBy<LaneIndex, boolean[]> = [];
+  /** 1: a lane of what has seceded; and the rows of the runs there. */
+  readonly besideLanes: IndexedBy<LaneId, Uint8Array> = new Uint8Array(65536);
+  besideRows: number[] = [];
 
   /** Blocks taken in, by table: tells whether the rows that a view looks at have changed. */
   readonly blocks = new Map<TableName, number>();
