@@ -32,18 +32,22 @@ export function seenOf(bar: readonly BarPart[]): BarPart[] {
   return bar.filter(({ width }) => width >= LEAST_PERCENT);
 }
 
-/** Each part that is seen in one of the bars, once, in the order of `all`; and nothing else. */
+/** Each part that is seen in one of the bars, once by its look, in the order of `all`; and nothing else. */
 export function legendOf(
   all: readonly Part[],
   bars: readonly (readonly BarPart[])[]
 ): Part[] {
+  const lookOf = ({ id, looksLike = id }: Part): string => looksLike;
   const drawn = new Map(
-    bars.flatMap(bar => seenOf(bar).map(({ part }) => [part.id, part] as const))
+    bars.flatMap(bar =>
+      seenOf(bar).map(({ part }) => [lookOf(part), part] as const)
+    )
   );
-  const place = new Map(all.map(({ id }, index) => [id, index]));
-  return [...drawn.values()].sort(
-    (a, b) => (place.get(a.id) ?? all.length) - (place.get(b.id) ?? all.length)
+  const place = new Map(
+    all.map((part, index) => [lookOf(part), index] as const).reverse()
   );
+  const placeOf = (part: Part): number => place.get(lookOf(part)) ?? all.length;
+  return [...drawn.values()].sort((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** The largest of some values, at least a hair above 0, so that bars can be divided by it. */

@@ -55,13 +55,16 @@ type Group =
   | 'failed, cancelled or lost'
   | 'still running'
   | 'not accounted for'
-  | 'idle';
+  | 'idle'
+  | 'beside the threads';
 
 type Remark = 'event-loop' | 'pool-start';
 
 /** A part of a bar: an activity or a cause of idleness. */
 export type Part = {
   readonly id: string;
+  /** The part whose look it has; left out: a look of its own. */
+  readonly looksLike?: string;
   readonly label: string;
   /** A shorter label, for legend and bar, beside which the lists have the full one. */
   readonly word: string;
@@ -73,7 +76,7 @@ export type Part = {
   /** What its label leaves open, where neither `id` nor `role` tells which label it has. */
   readonly remark?: Remark;
   readonly value: number;
-  /** Of what the bar's whole length stands for. */
+  /** Of what all shares are of; null: of nothing, it is beside that. */
   readonly share: number | null;
   readonly text: string;
   readonly shareText: string;
@@ -89,6 +92,19 @@ type Meaning = {
   group: Group;
   remark?: Remark;
 };
+
+/** Of the activities: what tasks did while others had their threads. */
+const BESIDE = 'beside the threads';
+/** Where that is taken from if an activity has less: waits are told apart in more ways than it is. */
+const TAKEN_FIRST = [
+  OTHER_TASKS,
+  'blocked',
+  'gil',
+  'core',
+  'thread-noncpu',
+  'compute',
+  'thread-cpu'
+];
 
 /** What came to nothing, for whatever reason: Show as table tells them apart. */
 const LOST: Meaning = {
@@ -408,6 +424,58 @@ export function partsOf(
     );
 }
 
+/** Activities on threads and those beside them, which together are all. */
+function divided(
+  activities: ActivitySeconds,
+  beside: ActivitySeconds | undefined
+): { readonly own: ActivitySeconds; readonly apart: ActivitySeconds } {
+  const own = { ...activities };
+  const apart: Record<string, number> = {};
+  const take = (activity: string, wanted: number): number => {
+    const there = Object.hasOwn(own, activity)
+      ? Math.max(0, own[activity]!)
+      : 0;
+    const taken = Math.min(there, wanted);
+    if (taken > 0) {
+      own[activity] = there - taken;
+      apart[activity] = (apart[activity] ?? 0) + taken;
+    }
+    return wanted - taken;
+  };
+  let missing = 0;
+  for (const [activity, seconds] of Object.entries(beside ?? {})) {
+    missing += take(activity, seconds);
+  }
+  for (const activity of [...TAKEN_FIRST, ...Object.keys(own)]) {
+    missing = take(activity, missing);
+  }
+  return { own, apart };
+}
+
+/** @param whole - null: they have no share, for the capacity has nothing of them. */
+function besideParts(
+  apart: ActivitySeconds,
+  whole: number | null,
+  isTold: boolean,
+  looks: ReadonlyMap<string, number>
+): Part[] {
+  return partsOf(apart, whole ?? 0, 'seconds', isTold, looks).map(item => ({
+    ...item,
+    id: `${BESIDE}: ${item.id}`,
+    looksLike: item.id,
+    group: BESIDE,
+    ...(whole === null ? { share: null, shareText: UNKNOWN } : {})
+  }));
+}
+
+/** What a list calls a part: "waiting for other tasks, beside the threads". */
+export function partName(item: Part, trans: Trans): string {
+  const word = legendWord(item.label, trans);
+  return item.group === BESIDE
+    ? trans.__('%1, beside the threads', word)
+    : word;
+}
+
 /** An estimate says how far off it may be: "18.7 s ±1.1 s". */
 function withError(
   parts: Part[],
@@ -467,7 +535,11 @@ function remarkById(
   account: FineMetricsResult['account'],
   trans: Trans
 ): string {
-  switch (id) {
+  switch (id.startsWith(BESIDE) ? BESIDE : id) {
+    case BESIDE:
+      return trans.__(
+        'What tasks did after they had left their threads to others, until they had one again. It is beside the capacity, so it has no share of it.'
+      );
     case 'noncpu':
       return account === 'told'
         ? trans.__(
@@ -532,8 +604,9 @@ type Headline = {
  * capacity, or to the selection's part of it: what the threads did, and idle time
  * by cause; if the measures leave a rest, it is shown as "not accounted for", never
  * spread. What tasks that still run have taken is a part of its own: what a task did
- * with its seconds is known when it ends. Tasks that leave their threads (`secede`) take seconds
- * beyond the capacity: shares stay those of the capacity, and the bar is as long as its parts.
+ * with its seconds is known when it ends. What tasks did while others had their threads (`secede`) is
+ * beside the capacity, so it has no share, and comes after all else. If a source's clocks or threads are
+ * not exact, the parts may be more than the capacity: then the bar is as long as its parts.
  *
  * @param isRunning - for an observer that does not tell `runningSeconds`: whether tasks run, to which all the rest then belongs.
  */
@@ -557,7 +630,8 @@ export function headlineOf(
       unit
     );
   }
-  const busy = Object.values(activities).reduce((sum, value) => sum + value, 0);
+  const { own, apart } = divided(activities, result.beside);
+  const busy = Object.values(own).reduce((sum, value) => sum + value, 0);
   if (result.account === 'told') {
     // Sums that the cluster tells overlap with idle time, which then has no place in the bar.
     return headlineBy(partsOf(activities, busy, unit, true, looks), busy, unit);
@@ -570,10 +644,7 @@ export function headlineOf(
     beyond > 0
       ? wholeOf(result)
       : Math.max(wholeOf(result), busy + idle + (runningSeconds ?? 0));
-  const parts = withError(
-    partsOf(activities, total, unit, false, looks),
-    result
-  );
+  const parts = withError(partsOf(own, total, unit, false, looks), result);
   const left = total + beyond - busy - idle;
   const running = runningSeconds ?? (isRunning ? left : 0);
   for (const [shown, seconds] of [
@@ -584,8 +655,12 @@ export function headlineOf(
       parts.push(part(shown, seconds, total, unit));
     }
   }
-  parts.push(...idleParts(result, total, isLocal));
-  return headlineBy(parts, total, unit, total + beyond);
+  parts.push(
+    ...idleParts(result, total, isLocal),
+    ...besideParts(apart, null, false, looks)
+  );
+  const length = total + beyond + besideTotal(result);
+  return headlineBy(parts, total, unit, length);
 }
 
 /** The largest of the users' labels comes before the others, and stands for itself over the bar: it is mostly why somebody looks. */
@@ -614,6 +689,11 @@ function headlineBy(
   };
 }
 
+/** How long others had the tasks' threads. */
+function besideTotal({ beside }: Pick<FineMetricsResult, 'beside'>): number {
+  return Object.values(beside ?? {}).reduce((sum, value) => sum + value, 0);
+}
+
 /** By how much the parts are more than the capacity: 0 unless it would be seen. Of a filter the whole has it. */
 function beyondSeconds(result: FineMetricsResult): number {
   if (
@@ -624,10 +704,11 @@ function beyondSeconds(result: FineMetricsResult): number {
     return 0;
   }
   const whole = wholeOf(result);
-  const busy = Object.values(sumByActivity(result)).reduce(
+  const all = Object.values(sumByActivity(result)).reduce(
     (sum, value) => sum + value,
     0
   );
+  const busy = all - besideTotal(result);
   const beyond =
     busy + idleSeconds(result) + (result.runningSeconds ?? 0) - whole;
   return whole > 0 && isSeen(beyond, whole) ? beyond : 0;
@@ -713,6 +794,7 @@ export function footText(result: FineMetricsResult, trans: Trans): string {
   }
   const capacity = totalText(result, trans);
   const beyond = beyondSeconds(result);
+  const beside = besideTotal(result);
   return [
     isPart
       ? trans.__(
@@ -722,6 +804,14 @@ export function footText(result: FineMetricsResult, trans: Trans): string {
           capacity
         )
       : trans.__('capacity %1', capacity),
+    ...(isSeen(beside, whole)
+      ? [
+          trans.__(
+            '%1 more of tasks that had left their threads',
+            formatDuration(beside)
+          )
+        ]
+      : []),
     ...(beyond > 0
       ? [trans.__('tasks and idle time are %1 more', formatDuration(beyond))]
       : []),
@@ -793,7 +883,7 @@ function groupsOf(
         : null,
     isAll: largest.value === value,
     text: formatUnit(value, unit),
-    shareText: formatShare(shareOf(value, total))
+    shareText: group === BESIDE ? '' : formatShare(shareOf(value, total))
   }));
 }
 
@@ -825,6 +915,22 @@ function sumByActivity(result: FineMetricsResult): Record<string, number> {
 
 // -------------------------------------------------------------------- lists
 
+/** The parts of the bar that are no idle time, largest first. */
+export function activityParts(result: FineMetricsResult): Part[] {
+  if (besideTotal(result) === 0) {
+    return activityRows(result);
+  }
+  const { own, apart } = divided(sumByActivity(result), result.beside);
+  const { total } = headlineOf(result);
+  const looks = looksIn(result);
+  const parts = partsOf(own, total, result.unit, false, looks);
+  return [
+    ...withError(parts, result),
+    ...besideParts(apart, null, false, looks)
+  ].sort((a, b) => b.value - a.value);
+}
+
+/** Activities as they were measured, largest first. */
 export function activityRows(
   result: FineMetricsResult,
   isTold = result.account === 'told'
@@ -896,17 +1002,26 @@ export function functionRows(
   const whole = headlineOf(result).total;
   const looks = looksIn(result);
   const row = (
-    { total, executions, activities }: NonNullable<typeof others> | ByFunction,
+    told: NonNullable<typeof others> | ByFunction,
     shown: Pick<FunctionRow, 'name' | 'slot' | 'round' | 'isOthers'>
-  ): FunctionRow => ({
-    ...shown,
-    total,
-    text: formatUnit(total, unit),
-    share: shareOf(total, whole),
-    shareText: formatShare(shareOf(total, whole)),
-    executions,
-    parts: partsOf(activities, total, unit, result.account === 'told', looks)
-  });
+  ): FunctionRow => {
+    const { total, executions, activities, beside } = told;
+    const { own, apart } = divided(activities, beside);
+    const share = shareOf(total - besideTotal(told), whole);
+    const isTold = result.account === 'told';
+    return {
+      ...shown,
+      total,
+      text: formatUnit(total, unit),
+      share,
+      shareText: formatShare(share),
+      executions,
+      parts: [
+        ...partsOf(own, total, unit, isTold, looks),
+        ...besideParts(apart, total, isTold, looks)
+      ]
+    };
+  };
   const rows = result.byFunction.map(item => {
     const { function: name, slot, round } = item;
     return row(item, { name, slot, round, isOthers: false });
@@ -1078,12 +1193,13 @@ export function tableOf(
     name: string,
     executions: number | null,
     total: number,
-    activities: ActivitySeconds
+    activities: ActivitySeconds,
+    beside = 0
   ): TableCell[] => [
     cellOf.text(name),
     { text: formatCount(executions), value: executions },
     figure(total),
-    cellOf.share(shareOf(total, whole)),
+    cellOf.share(shareOf(total - beside, whole)),
     ...names.map(activity =>
       figure(
         Object.hasOwn(activities, activity)
@@ -1093,12 +1209,18 @@ export function tableOf(
     )
   ];
   const rows = result.byFunction.map(item =>
-    row(item.function, item.executions, item.total, item.activities)
+    row(
+      item.function,
+      item.executions,
+      item.total,
+      item.activities,
+      besideTotal(item)
+    )
   );
   if (others !== null) {
     const { functions, executions, total, activities } = others;
     const name = othersName(functions, trans);
-    rows.push(row(name, executions, total, activities));
+    rows.push(row(name, executions, total, activities, besideTotal(others)));
   }
   const sums = sumByActivity(result);
   rows.push(
@@ -1106,7 +1228,8 @@ export function tableOf(
       trans.__('all functions'),
       null,
       Object.values(sums).reduce((sum, value) => sum + value, 0),
-      sums
+      sums,
+      besideTotal(result)
     )
   );
   if (unit === 'seconds') {

@@ -10,7 +10,7 @@ import { type Mark, markOf, Swatch } from '../mark';
 import { legendOf, longest, seenOf, stackedBar } from './figure';
 import { usePointerOver } from '../use-pointer-over';
 import {
-  activityRows,
+  activityParts,
   type FunctionOrder,
   type FunctionRow,
   footText,
@@ -23,6 +23,7 @@ import {
   keepOrder,
   movedRows,
   type Part,
+  partName,
   remarkOn
 } from './rows';
 
@@ -50,7 +51,7 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
         isLocal
       )
     : [];
-  const activities = activityRows(result);
+  const activities = activityParts(result);
   const moved = movedRows(result, trans);
   return (
     <div className="sw-FineMetrics">
@@ -176,8 +177,14 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
                   ))}
               </span>
               {groupWord(group, trans)}{' '}
-              <span className="sw-wide-only">{group.text} · </span>
-              {group.shareText}
+              {group.shareText === '' ? (
+                group.text
+              ) : (
+                <>
+                  <span className="sw-wide-only">{group.text} · </span>
+                  {group.shareText}
+                </>
+              )}
             </span>
           ))}
       </div>
@@ -187,8 +194,7 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
         aria-label={title}
         aria-description={headline.parts
           .map(
-            part =>
-              `${legendWord(part.label, trans)} ${part.text}, ${part.shareText}`
+            part => `${partName(part, trans)} ${part.text}, ${part.shareText}`
           )
           .join('; ')}
       >
@@ -196,7 +202,7 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
           parts={bar.map(({ part, width }) => ({
             mark: markFor(part),
             width,
-            title: `${legendWord(part.word, trans)}: ${part.text}, ${part.shareText}`
+            title: `${part.share === null ? partName(part, trans) : legendWord(part.word, trans)}: ${part.text}, ${part.shareText}`
           }))}
         />
       </div>
@@ -351,7 +357,7 @@ function FunctionCard(props: {
           {row.parts.map(part => (
             <tr key={part.id}>
               <td>
-                <Swatch mark={markFor(part)} /> {legendWord(part.label, trans)}
+                <Swatch mark={markFor(part)} /> {partName(part, trans)}
               </td>
               <td>{part.text}</td>
               <td>{part.shareText}</td>
@@ -392,7 +398,7 @@ function PartList(props: {
         <MetricItem
           key={part.id}
           mark={markFor(part)}
-          name={legendWord(part.label, props.trans)}
+          name={partName(part, props.trans)}
           text={part.text}
           share={part.shareText}
           remark={remarkOn(part, props.result, props.trans) || undefined}

@@ -69,6 +69,7 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['data', trans => trans.__('data')],
   ['other labels', trans => trans.__('other labels')],
   ['idle', trans => trans.__('idle')],
+  ['beside the threads', trans => trans.__('beside the threads')],
   ['still running', trans => trans.__('still running')],
   ['not accounted for', trans => trans.__('not accounted for')]
 ]);

@@ -13,7 +13,9 @@ import {
 } from '../../../testing/translators';
 import type { FineMetricsResult } from '../../../wire/panel-link';
 import { formatBytes, formatDuration, formatShare } from '../../format';
+import { legendOf, stackedBar } from '../figure';
 import {
+  activityParts,
   activityRows,
   footText,
   functionRows,
@@ -24,6 +26,7 @@ import {
   looksOf,
   movedRows,
   type Part,
+  partName,
   partsOf,
   remarkOn,
   tableOf,
@@ -307,6 +310,83 @@ describe('the bar', () => {
     const rounded = { ...more, capacitySeconds: 249.9, wholeSeconds: 249.9 };
     expect(headlineOf(rounded)).toMatchObject({ total: 250, length: 250 });
     expect(footText(rounded, english)).not.toContain('more');
+  });
+
+  describe('what tasks did while others had their threads', () => {
+    const [load] = result.byFunction;
+    const besides: FineMetricsResult = {
+      ...result,
+      capacitySeconds: 225,
+      wholeSeconds: 225,
+      wallSeconds: 45,
+      beside: { 'thread-cpu': 15, blocked: 10 },
+      byFunction: [
+        { ...load!, beside: { 'thread-cpu': 15, blocked: 10 } },
+        ...result.byFunction.slice(1)
+      ]
+    };
+
+    it('has no share of the capacity, which the rest makes up', () => {
+      const { total, length, parts, groups } = headlineOf(besides);
+      expect([total, length]).toEqual([225, 250]);
+      expect(sum(parts.map(({ value }) => value))).toBe(length);
+      expect(sum(parts.map(({ share }) => share ?? 0))).toBeCloseTo(1, 12);
+      expect(
+        parts.slice(-2).map(({ id, share, value }) => [id, share, value])
+      ).toEqual([
+        ['beside the threads: cpu', null, 15],
+        ['beside the threads: blocked', null, 10]
+      ]);
+      expect(parts.find(({ id }) => id === 'cpu')!.share).toBe(45 / 225);
+      expect(plain(groups[0]!.shareText)).toBe('20 %');
+      const last = groups.at(-1)!;
+      expect(groupWord(last, english)).toBe('beside the threads');
+      expect([plain(last.text), last.shareText]).toEqual(['25.0 s', '']);
+      expect(plain(footText(besides, english))).toBe(
+        'capacity 3 min 45 s = wall 45.0 s × 5 threads · 25.0 s more of tasks that had left their threads · wall leaves out pauses'
+      );
+    });
+
+    it('is in the lists by itself, and in the rows of functions without their share', () => {
+      const names = activityParts(besides).map(each => [
+        partName(each, english),
+        plain(each.text),
+        plain(each.shareText)
+      ]);
+      expect(names).toContainEqual(['CPU', '45.0 s', '20 %']);
+      expect(names).toContainEqual(['CPU, beside the threads', '15.0 s', '–']);
+      const row = functionRows(besides, english).find(
+        ({ name }) => name === load!.function
+      )!;
+      expect(row.total).toBe(load!.total);
+      expect(row.share).toBe((load!.total - 25) / 225);
+      expect(sum(row.parts.map(({ value }) => value))).toBeCloseTo(
+        load!.total,
+        9
+      );
+      const cells = tableOf(besides, english).rows[0]!;
+      expect(cells[2]!.value).toBe(load!.total);
+      expect(cells[3]!.value).toBe((load!.total - 25) / 225);
+    });
+
+    it('has the looks of its activities, which the legend names once', () => {
+      const { parts, length } = headlineOf(besides);
+      const legend = legendOf(parts, [stackedBar(parts, length)]);
+      const words = legend.map(({ word }) => word);
+      expect(new Set(words).size).toBe(words.length);
+      expect(words).toContain('CPU');
+    });
+
+    it('is taken from other waits where its own has less', () => {
+      // Waits for the lock are told apart from what is blocked; of what is beside they are not.
+      const { parts } = headlineOf({ ...besides, beside: { blocked: 25 } });
+      expect(sum(parts.map(({ value }) => value))).toBe(250);
+      expect(parts.filter(({ share }) => share === null)).toMatchObject([
+        { id: 'beside the threads: gil', value: 15 },
+        { id: 'beside the threads: blocked', value: 10 }
+      ]);
+      expect(parts.find(({ id }) => id === 'gil')!.value).toBe(25);
+    });
   });
 
   it('shows what is left over from half a tenth of a percent on', () => {
