@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from spanwise.measure.bell import Bell
 from spanwise.measure.fine import Ledger
 from spanwise.measure.looks import RUNNING_SECONDS
 from spanwise.measure.names import Names
@@ -33,7 +34,6 @@ from spanwise.records.enumerations import (
 )
 from spanwise.tests.disturbance import Disturbance
 from spanwise.worker import watch as watching
-from spanwise.measure.bell import Bell
 from spanwise.worker.executor import (
     FLUSH_SECONDS,
     QUICK_SECONDS,
