@@ -61,8 +61,11 @@ _PYTHON_FOLDER = str(Path(os.__file__).parent) + os.sep
 _INSTALLED_FOLDERS = tuple(
     _PYTHON_FOLDER + name + os.sep for name in ("site-packages", "dist-packages")
 )
-#: Modules that came with the interpreter, and code that was made from a text.
-_WITHOUT_FILES = ("<frozen ", "<string>")
+#: Modules that came with the interpreter.
+_WITHOUT_FILES = "<frozen "
+#: Code that was made from a text: of a data class, by names such as `__init__`; else of a user's
+#: program, as that of `python -c`.
+_TEXT = "<string>"
 _SKIPPED, _OWN, _PYTHON = -1, -2, -3
 
 #: function, file, line
@@ -206,7 +209,8 @@ class StackTree:
         if file.endswith(_DASK_FILES):
             return _OWN
         is_python = file.startswith(_PYTHON_FOLDER) and not file.startswith(_INSTALLED_FOLDERS)
-        if is_python or file.startswith(_WITHOUT_FILES):
+        is_made = file == _TEXT and code.co_name.startswith("__")
+        if is_python or is_made or file.startswith(_WITHOUT_FILES):
             return _PYTHON
         return self._frame_of(code)
 

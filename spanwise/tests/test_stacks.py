@@ -68,6 +68,10 @@ def test_of_spanwise_only_what_was_called_is_shown() -> None:
         ("get", FUTURE),
         ("answer", SESSION),
     ) == ["fit", "submit", "__reduce__", "compress", "copy", "get"]
+    # A program that is a text is its user's, what Python makes of texts is not.
+    assert shown(
+        ("fit", USER), ("submit", FUTURE), ("__init__", "<string>"), ("task", "<string>")
+    ) == ["fit", "submit", "task"]
     # As is what they call of Python.
     assert shown(("fit", USER), ("wait", threading.__file__)) == ["fit", "wait"]
     # What stands between a thread's loop and a task is nowhere.
