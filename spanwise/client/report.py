@@ -78,9 +78,8 @@ class performance_report(Block):
 
     def _begin(self) -> None:
         # Now: at the end it would be too late, after all that was computed.
-        if not isinstance(self.filename, str) or not _is_elsewhere(
-            self.filename, self.storage_options
-        ):
+        is_path = isinstance(self.filename, (str, os.PathLike))
+        if not is_path or not _is_elsewhere(os.fspath(self.filename), self.storage_options):
             checked_path(self.filename)
         watched = watched_cluster()
         try:

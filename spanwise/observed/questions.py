@@ -160,7 +160,7 @@ class FineMetrics(Mapping[FineKey, float]):
         return totals
 
     def _sum(self, position: int, unit: str | None, context: str | None) -> dict[Any, float]:
-        known = sorted({*_UNITS, *(key[3] for key in self._entries)})
+        known = sorted({*_UNITS, self._unit, *(key[3] for key in self._entries)})
         if unit is not None and unit not in known:
             raise ValueError(f"There are no figures in {unit!r:.80}; there are {', '.join(known)}")
         unit = self._unit if unit is None else unit

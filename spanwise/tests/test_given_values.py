@@ -169,6 +169,8 @@ def test_a_unit_that_nothing_is_measured_in_is_told_with_those_there_are() -> No
     for ask in (metrics.by_activity, metrics.by_function):
         with pytest.raises(ValueError, match="in 'secs'; there are bytes, count, hits, seconds"):
             ask("secs")
+    # That which was asked for is one, be there nothing of it in this range of time.
+    assert FineMetrics({}, {}, "hits").by_activity("hits") == {}
 
 
 def test_a_scheduler_lives_on_whatever_a_client_asks_of_it() -> None:

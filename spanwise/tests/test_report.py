@@ -92,6 +92,18 @@ def test_where_nothing_can_be_written_is_told_before_the_block(
         Page({"title": "x", "facts": [], "sections": []}).save(filename)
 
 
+def test_a_path_that_is_an_address_is_left_to_fsspec(client: Client) -> None:
+    fsspec = pytest.importorskip("fsspec")
+
+    class Address:
+        def __fspath__(self) -> str:
+            return "memory://reports/x.html"
+
+    with performance_report(Address()):
+        pass
+    assert b"<html" in fsspec.filesystem("memory").cat("/reports/x.html")
+
+
 def test_an_error_of_writing_names_the_path_that_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
