@@ -1176,7 +1176,8 @@ class Session:
             )
         except LinkError as error:
             self._end(self._lost_sentence(error))
-            if not self._closing:
+            # (a scheduler that refuses goes on, and so may its other clients)
+            if not self._closing and not isinstance(error, RefusedThere):
                 self._on_lost([worker["pid"] for worker in self.workers.values()])
         except BaseException as error:
             self._link.close()

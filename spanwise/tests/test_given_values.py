@@ -195,6 +195,19 @@ def test_a_scheduler_lives_on_whatever_a_client_asks_of_it() -> None:
         assert kept.result(60) == client.submit(double, 4).result(60) == 8
 
 
+def test_who_is_turned_away_removes_nothing_of_a_scheduler_that_lives() -> None:
+    # Others may compute on there, with results that workers have spilled.
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        session = client._session
+        lost: list[list[int]] = []
+        session._on_lost = lost.append
+        session._link.send("forget", {"templates": "x"})
+        session._reader.join(30.0)
+        assert not session._reader.is_alive()
+        assert "templates" in str(session.dead)
+        assert lost == []
+
+
 class Named:
     def __init__(self, *path: str) -> None:
         self.name = path
