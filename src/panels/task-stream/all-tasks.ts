@@ -7,8 +7,10 @@ import type {
 
 /** A trace of so many is some 30 MB: about what a page makes and a viewer opens within seconds. */
 export const MOST_TASKS = 50_000;
-/** Of all tasks together; so four of each have room, however many there are. */
-const MOST_PARTS = 4 * MOST_TASKS;
+/** So many parts of each task have room, however many tasks there are. */
+const LEAST_PARTS_OF_EACH = 4;
+/** Of all tasks together. */
+const MOST_PARTS = LEAST_PARTS_OF_EACH * MOST_TASKS;
 /** Characters of an error. */
 const MOST_ERROR = 200;
 
@@ -93,8 +95,12 @@ class FoundTasks {
       }
       this._cut(task);
     });
-    while (this._parts > MOST_PARTS) {
-      this._mostOfEach = Math.max(4, Math.floor(this._longest() / 2));
+    // (if it is still too many then, there are too many tasks)
+    while (this._parts > MOST_PARTS && this._mostOfEach > LEAST_PARTS_OF_EACH) {
+      this._mostOfEach = Math.max(
+        LEAST_PARTS_OF_EACH,
+        Math.floor(this._longest() / 2)
+      );
       this._tasks.forEach(task => this._cut(task));
     }
   }

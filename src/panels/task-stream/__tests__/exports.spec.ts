@@ -759,6 +759,37 @@ describe('all tasks of a selection', () => {
       }))
     );
 
+  /** Tasks alike; the first half of the parts of each are long. */
+  const pageOf = (tasks: number, parts: number): RecordsResult => {
+    const one = ask(log, 'records', { params: { detailed: true } });
+    const column = <T>(value: T) => new Array<T>(tasks * parts).fill(value);
+    return {
+      ...one,
+      next: null,
+      run: Array.from({ length: tasks }, (_, i) => i),
+      ...Object.fromEntries(
+        'key function span lane status attempt start duration nbytes type'
+          .split(' ')
+          .map(name => {
+            const [first] = one[name as 'key'];
+            return [name, new Array(tasks).fill(first)];
+          })
+      ),
+      errors: [],
+      parts: new Array<number>(tasks).fill(parts),
+      partFrom: column(null),
+      partHeld: column(1),
+      partKind: column(0),
+      partFunction: column(0),
+      partSpan: column(0),
+      partOffset: Array.from({ length: tasks * parts }, (_, i) => i % parts),
+      partDuration: Array.from({ length: tasks * parts }, (_, i) =>
+        i % parts < parts / 2 ? 2 : 1
+      ),
+      partBytes: column(null)
+    };
+  };
+
   it.each(DRAWN_SELECTIONS.map(each => [JSON.stringify(each.filter), each]))(
     'are what the table and the card of a task tell of them (%s)',
     async (_, { filter }) => {
@@ -846,36 +877,18 @@ describe('all tasks of a selection', () => {
     expect(asked).toEqual([]);
   });
 
+  it('are too many if more have ended since they were counted, whatever parts they have', async () => {
+    const reading = allTasks(
+      () => Promise.resolve(pageOf(MOST_TASKS + 10, 4)),
+      () => Promise.resolve(MOST_TASKS),
+      () => undefined
+    );
+    await expect(reading).rejects.toBeInstanceOf(TooManyTasks);
+  });
+
   it('have of more parts than a file holds the longest, and say how many they have not', async () => {
-    const one = ask(log, 'records', { params: { detailed: true } });
     const parts = 2500;
-    const column = <T>(value: T) => new Array<T>(100 * parts).fill(value);
-    /** The first half of the parts are long. */
-    const page: RecordsResult = {
-      ...one,
-      next: null,
-      run: Array.from({ length: 100 }, (_, i) => i),
-      ...Object.fromEntries(
-        'key function span lane status attempt start duration nbytes type'
-          .split(' ')
-          .map(name => {
-            const [first] = one[name as 'key'];
-            return [name, new Array(100).fill(first)];
-          })
-      ),
-      errors: [],
-      parts: new Array<number>(100).fill(parts),
-      partFrom: column(null),
-      partHeld: column(1),
-      partKind: column(0),
-      partFunction: column(0),
-      partSpan: column(0),
-      partOffset: Array.from({ length: 100 * parts }, (_, i) => i % parts),
-      partDuration: Array.from({ length: 100 * parts }, (_, i) =>
-        i % parts < parts / 2 ? 2 : 1
-      ),
-      partBytes: column(null)
-    };
+    const page = pageOf(100, parts);
     const found = await allTasks(
       () => Promise.resolve(page),
       () => Promise.resolve(100),
