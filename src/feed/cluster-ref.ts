@@ -25,6 +25,9 @@ export type ClusterTarget = {
 /** How long a cluster that a new observer does not know may take to be listed again: its source reconnects within 2 s of the observer's start. */
 const RETURN_LIMIT_MS = 10_000;
 
+/** Clusters of a kernel that ends do so one after another: what ends within so many seconds has ended together. */
+const TOGETHER_SECONDS = 15;
+
 /** How long a requested cluster may take until the page hears of it. */
 const ARRIVAL_LIMIT_MS = 30_000;
 
@@ -39,6 +42,8 @@ type NotebookUse = {
   readonly path: string;
   /** Since when, wall clock seconds. */
   readonly since: number;
+  /** Until when; Infinity while its kernel is connected. If that is not known it is `since`. */
+  readonly until: number;
   /** Whether its kernel is connected. */
   readonly isHere: boolean;
 };
@@ -239,28 +244,39 @@ export function notebooksOf(
   info: ClusterInfo,
   notebookOf: NotebookOf
 ): readonly NotebookUse[] {
-  const isRunning = info.state !== 'ended';
   const uses = [
-    { user: info, since: info.startedAt, isHere: isRunning },
+    { user: info, ...timesOf(info, info.startedAt) },
     ...info.clients.map(client => ({
       user: client,
-      since: client.joined,
-      isHere: isRunning && client.left === undefined
+      ...timesOf(info, client.joined, client.left)
     }))
   ];
   const byPath = new Map<string, NotebookUse>();
-  for (const { user, since, isHere } of uses) {
+  for (const { user, since, until } of uses) {
     const path = notebookOf(user);
     if (path !== undefined) {
       const known = byPath.get(path);
+      const latest = Math.max(until, known?.until ?? until);
       byPath.set(path, {
         path,
         since: Math.max(since, known?.since ?? since),
-        isHere: isHere || known?.isHere === true
+        until: latest,
+        isHere: latest === Infinity
       });
     }
   }
   return [...byPath.values()];
+}
+
+/** @param left - when the user left the cluster; undefined: it stays as long as the cluster does. */
+function timesOf(
+  { state, endedAt }: ClusterInfo,
+  since: number,
+  left?: number
+): Pick<NotebookUse, 'since' | 'until' | 'isHere'> {
+  const until =
+    left ?? (state === 'ended' ? Math.max(since, endedAt ?? since) : Infinity);
+  return { since, until, isHere: until === Infinity };
 }
 
 /**
@@ -332,7 +348,7 @@ export function belongsTo(
 
 /**
  * The cluster that a target means: the only one that it names; else of those that its notebook is connected to the one that it joined last;
- * else the one that it used last.
+ * else the one that it used last: what is shown when it ends stays, also if another one was joined later and ended before.
  */
 function newestFor(
   infos: readonly ClusterInfo[],
@@ -350,11 +366,23 @@ function newestFor(
     const use = useOf(info, target, notebookOf);
     return use === null ? [] : [{ info, use }];
   });
-  uses.sort(
-    (a, b) =>
-      Number(b.use.isHere) - Number(a.use.isHere) || b.use.since - a.use.since
-  );
-  return uses[0]?.info ?? null;
+  return usedLast(uses);
+}
+
+/** Of those that are used until now, or were used last, the one that began last. */
+function usedLast(
+  uses: readonly {
+    readonly info: ClusterInfo;
+    readonly use: Pick<NotebookUse, 'since' | 'until'>;
+  }[]
+): ClusterInfo | null {
+  const latest = Math.max(...uses.map(({ use }) => use.until));
+  const [last] = uses
+    .filter(
+      ({ use }) => use.until === latest || use.until > latest - TOGETHER_SECONDS
+    )
+    .sort((a, b) => b.use.since - a.use.since);
+  return last?.info ?? null;
 }
 
 /** How the target uses the cluster; null: it is not the target's. */
@@ -367,17 +395,17 @@ function useOf(
     return null;
   }
   return notebook === undefined
-    ? { since: info.startedAt, isHere: info.state !== 'ended' }
+    ? timesOf(info, info.startedAt)
     : (notebooksOf(info, notebookOf).find(({ path }) => path === notebook) ??
         null);
 }
 
-/** The newest that has not ended; if all have, the newest. A cluster that was turned away only if there is no other. */
+/**
+ * The newest that has not ended; if all have, the newest of those that ended last. A cluster that was turned away only if there is no other.
+ */
 export function newestOf(infos: readonly ClusterInfo[]): ClusterInfo | null {
-  const byAge = infos
+  const uses = infos
     .filter(info => info.cluster !== REFUSED_CLUSTER)
-    .sort((a, b) => b.startedAt - a.startedAt);
-  return (
-    byAge.find(info => info.state !== 'ended') ?? byAge[0] ?? infos[0] ?? null
-  );
+    .map(info => ({ info, use: timesOf(info, info.startedAt) }));
+  return usedLast(uses) ?? infos[0] ?? null;
 }

@@ -54,9 +54,11 @@ describe('A cluster that notebooks share', () => {
     const back = { ...shared, clients: [joined('b.ipynb', 3)] };
     feed.setClusters(back, { ...own, state: 'ended' });
     expect(ref.current).toBe(back);
-    const gone = { ...shared, clients: [joined('b.ipynb', 3, 6)] };
-    feed.setClusters(gone, { ...own, state: 'ended' });
+    const gone = { ...shared, clients: [joined('b.ipynb', 3, 600)] };
+    feed.setClusters(gone, { ...own, state: 'ended', endedAt: 900 });
     expect(ref.current?.cluster).toBe('own');
+    feed.setClusters(gone, { ...own, state: 'ended', endedAt: 300 });
+    expect(ref.current?.cluster).toBe('shared');
   });
 
   it('is called by its notebook while it has one, and by its name when it has several', () => {
@@ -178,6 +180,46 @@ describe('ClusterRef', () => {
       notebook: { path: 'a.ipynb' }
     });
     expect(make({ notebook: 'a.ipynb' }, a1, late).ref.current).toBe(a1);
+  });
+
+  describe('when what it shows ends', () => {
+    const path = { notebook: { path: 'a.ipynb' } };
+    const orders = of('orders', { startedAt: 1, ...path });
+    const ended = (info: ClusterInfo, endedAt: number): ClusterInfo => ({
+      ...info,
+      state: 'ended',
+      endedAt
+    });
+    const over = ended(of('blas', { startedAt: 50, ...path }), 60);
+
+    it.each([
+      ['of a notebook', { notebook: 'a.ipynb' }],
+      ['of whatever comes first', {}]
+    ])(
+      'stays there, although another one began later and ended before (%s)',
+      (_, target) => {
+        const { feed, ref } = make(target, orders, over);
+        expect(ref.current).toBe(orders);
+        const lost = { ...ended(orders, 1000), why: 'It was killed.' };
+        feed.setClusters(lost, over);
+        expect(ref.current).toBe(lost);
+        // (as after a reload)
+        expect(make(target, lost, over).ref.current).toBe(lost);
+        expect(newestOf([lost, over])).toBe(lost);
+        const next = of('next', { startedAt: 1010, ...path });
+        feed.setClusters(lost, over, next);
+        expect(ref.current).toBe(next);
+      }
+    );
+
+    it('stays there, although another one of the same kernel ends a little later', () => {
+      const late = of('late', { startedAt: 50, ...path });
+      const { feed, ref } = make({ notebook: 'a.ipynb' }, orders, late);
+      expect(ref.current).toBe(late);
+      const gone = ended(late, 1000);
+      feed.setClusters(ended(orders, 1004), gone);
+      expect(ref.current).toBe(gone);
+    });
   });
 
   it('stays when following is off', () => {
