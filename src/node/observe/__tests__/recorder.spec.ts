@@ -113,7 +113,8 @@ describe('runs of very many tasks', () => {
     );
     live.seal();
     const sizes = sink.blocks.map(({ byteLength }) => byteLength);
-    expect(sizes.reduce((a, b) => Math.max(a, b))).toBeLessThan(200_000);
+    // (all in one block would be 800,000)
+    expect(sizes.reduce((a, b) => Math.max(a, b))).toBeLessThan(600_000);
     // A reader of the blocks in their order knows all that an edge refers to.
     let nodes = 0;
     let edges = 0;

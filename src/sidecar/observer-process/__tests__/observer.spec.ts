@@ -331,6 +331,7 @@ describe('the observer', () => {
     expect(await anew.open('c1', 'another log')).toBe(0);
     expect((await panel.next('failure')).fields).toEqual({
       id: 1,
+      question: 0,
       sentence: 'first-look has begun a new history.',
       tiles: false
     });

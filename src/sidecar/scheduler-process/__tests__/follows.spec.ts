@@ -176,7 +176,7 @@ describe('tasks that a client follows', () => {
     expect((await follow('open', { number: 65 })).fields.refused).toBe('');
   });
 
-  it('ends a link that groups other tasks than there are', async () => {
+  it('leaves out what groups other tasks than there are, and says of which request', async () => {
     client.submit('a');
     await client.outcome('a');
     await follow('open', { by: 'task' }, [0]);
@@ -185,7 +185,11 @@ describe('tasks that a client follows', () => {
       { request: 99, what: 'group', number: 1 },
       { ids: { id: [] }, groups: { group: [0, 1] } }
     );
-    await waitFor('the end', () => client.isClosed);
+    const { fields } = await client.message('problem');
+    expect(fields.request).toBe(99);
+    expect(counts(await follow('group', {}, [], [0]))).toEqual([
+      { total: 1, done: 1 }
+    ]);
   });
 });
 

@@ -154,6 +154,9 @@ describe('questions about tasks', () => {
       { request: 1, states: ['nonsense' as 'memory'] },
       { ids: { id: [] } }
     );
-    await waitFor('the end', () => client.isClosed);
+    const { fields } = await client.message('problem');
+    expect(fields.request).toBe(1);
+    expect(fields.sentence).toMatch(/"question".*states/u);
+    expect(client.isClosed).toBe(false);
   });
 });
