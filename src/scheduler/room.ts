@@ -119,9 +119,9 @@ function hasRoomBeside(
 
 /**
  * The worker to which a waiting task can be shipped with its unfinished inputs, or null: all inputs are in its memory or processing there,
- * and one at least is processing. Not behind an input
- * that was asked back: it would most likely come back with it. Neither suspicious tasks (see `mayFollow`) are shipped nor those that need
- * resources, which they would hold while they wait.
+ * and one at least is processing. Not behind an input that was asked back: it would most likely come back with it. Nor behind a suspicious
+ * one: a task that kills the worker before that has told of the input would have the input blamed for it. Neither suspicious tasks (see
+ * `mayFollow`) are shipped nor those that need resources, which they would hold while they wait.
  */
 export function shipTarget(
   s: SchedulerState,
@@ -139,7 +139,8 @@ export function shipTarget(
       return null;
     }
     if (state[input] === TaskState.Processing) {
-      if ((flags[input]! & TaskFlag.TakeBackAsked) !== 0) {
+      const isAskedBack = (flags[input]! & TaskFlag.TakeBackAsked) !== 0;
+      if (isAskedBack || suspicious[input]! > 0) {
         return null;
       }
       if (target === NONE) {

@@ -441,7 +441,10 @@ describe('work ahead', () => {
     // Not b, which may have been running there: see `mayFollow`.
     expect(s.said()).toEqual(['assign 1: a']);
     s.finish(1, 'a');
-    expect(s.said()).toEqual(['assign 1: b c']);
+    // Nor c behind b: see `shipTarget`.
+    expect(s.said()).toEqual(['assign 1: b']);
+    s.finish(1, 'b');
+    expect(s.said()).toEqual(['assign 1: c']);
   });
 });
 
