@@ -444,7 +444,7 @@ describe('work ahead', () => {
     // Nor c behind b: see `shipTarget`.
     expect(s.said()).toEqual(['assign 1: b']);
     s.finish(1, 'b');
-    expect(s.said()).toEqual(['assign 1: c']);
+    expect(s.said()).toContain('assign 1: c');
   });
 });
 
