@@ -341,9 +341,14 @@ class TestPeers:
         assert held <= run.duration + 1e-9
         two.flush()
         assert sum(row[4] for row in two.measured["transfers"]) == 300
-        one.flush()
-        fine = [(one.names[r[1]], one.names[r[4]]) for r in one.measured["fine"]]
-        assert ("get-data", "serialize") in fine
+
+        def has_told() -> bool:
+            # (what an answer took is noted after it has left)
+            one.flush()
+            fine = [(one.names[r[1]], one.names[r[4]]) for r in one.measured["fine"]]
+            return ("get-data", "serialize") in fine
+
+        one.wait(has_told)
 
     def test_transfers_are_told_as_they_were(self, own):
         """All columns, of two peers that send unlike amounts, against what is known here."""
