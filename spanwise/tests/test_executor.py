@@ -510,18 +510,23 @@ def test_the_thread_of_a_run_is_told_before_the_run(worker: Worker) -> None:
     """Without it a scheduler plugin would learn of runs without their thread, or with another."""
     sent: list[tuple[Any, ...]] = []
     worker.connect(lambda *message: sent.append(message), lambda _: None)
-    for since in (1.0, 2.0):
+    for lane in (0, 1):
         executor = TwoRuns(worker)
         executor.start()  # (for its number in the system)
         executor.join(LIMIT_SECONDS)
         worker.flush()
         sent.clear()
-        worker.lanes._note(executor, since)
+        before = time.perf_counter()
+        worker.lanes._note(executor, lane)
+        after = time.perf_counter()
         worker.report.runs.append((1, 1, RUN_OK, *(0,) * 11))
         worker.flush()
         (told, placed), (ended, runs) = [(kind, tables) for kind, _, tables, _ in sent]
         assert (told, ended) == ("measured", "finished")
-        assert placed == {"threads": [(since, 0, float(executor.ident or 0))]}
+        ((since, *thread),) = placed["threads"]
+        assert before <= since <= after
+        assert thread == [lane, float(executor.ident or 0)]
+        assert {*placed} == {"threads"}
         assert runs["runs"]
         sent.clear()
         worker.flush()
