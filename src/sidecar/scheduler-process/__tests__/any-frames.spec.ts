@@ -41,6 +41,9 @@ class EndlessLink {
   send(type: string, fields: unknown, tables?: unknown): void {
     this._sent(type, fields, tables);
   }
+  sendLater(type: string, fields: unknown, tables?: unknown): void {
+    this._sent(type, fields, tables);
+  }
   flush(): void {}
   refuse(_code: string, sentence: string): void {
     this.refusals.push(sentence);
