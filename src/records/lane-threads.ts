@@ -1,10 +1,13 @@
 import type { Seconds } from '../base/brand';
+import { placeInOrder } from '../base/place-in-order';
 
 /** A lane changes its thread when a task leaves it to others: at least so many of these changes are known. */
 const LEAST_PER_LANE = 64;
 
 /** From `since` on, the thread `ident` runs the lane's tasks. */
 type Placed = { readonly since: Seconds; readonly ident: number };
+const sinceOf = ({ since }: Placed): Seconds => since;
+
 /** In the order of `since`. */
 type Lane = { readonly placed: Placed[]; hasForgotten: boolean };
 
@@ -36,7 +39,7 @@ export class LaneThreads<L extends number> {
     const known = this._lanes.get(lane) ?? { placed: [], hasForgotten: false };
     this._lanes.set(lane, known);
     const { placed } = known;
-    const at = placeAfter(placed, since);
+    const at = placeInOrder(placed, since, sinceOf);
     // Of one moment the newest counts.
     const isKnown = placed[at - 1]?.since === since;
     placed.splice(isKnown ? at - 1 : at, isKnown ? 1 : 0, { since, ident });
@@ -58,7 +61,7 @@ export class LaneThreads<L extends number> {
       return NaN;
     }
     const { placed, hasForgotten } = known;
-    const found = placed[placeAfter(placed, ended) - 1];
+    const found = placed[placeInOrder(placed, ended, sinceOf) - 1];
     return (found ?? (hasForgotten ? undefined : placed[0]))?.ident ?? NaN;
   }
 
@@ -66,18 +69,4 @@ export class LaneThreads<L extends number> {
   placedOn(lane: L): readonly Placed[] {
     return this._lanes.get(lane)?.placed ?? [];
   }
-}
-
-/** Behind all that are not later. */
-function placeAfter(placed: readonly Placed[], t: Seconds): number {
-  let [low, high] = [0, placed.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (placed[middle]!.since <= t) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
 }

@@ -1,3 +1,4 @@
+import { placeInOrder } from '../../base/place-in-order';
 import type { LaneId, SpanId } from '../../records/ids';
 import { CHUNK_MASK } from '../store/column-table';
 import { STATUS_REPLACED, type LogStore } from '../store/log-store';
@@ -26,11 +27,7 @@ export type BesideRun = {
 };
 
 /** Of one thread of the system: the lanes that it had, one after another, those beside the threads too. */
-type Thread = {
-  readonly lanes: HeldPlace[];
-  /** When it had each of them. */
-  begins: readonly number[];
-};
+type Thread = HeldPlace[];
 
 /**
  * The runs that have seceded, with the places that they held before, and after they had one again. It is told which thread of the system has
@@ -103,16 +100,15 @@ function threadsOf(log: LogStore): Map<string, Thread> {
       const key = threadKey(worker, ident);
       let thread = threads.get(key);
       if (thread === undefined) {
-        thread = { lanes: [], begins: [] };
+        thread = [];
         threads.set(key, thread);
       }
       const to = placed[i + 1]?.since ?? Infinity;
-      thread.lanes.push({ lane, from: since, to });
+      thread.push({ lane, from: since, to });
     });
   }
   for (const thread of threads.values()) {
-    thread.lanes.sort((a, b) => a.from - b.from);
-    thread.begins = thread.lanes.map(({ from }) => from);
+    thread.sort((a, b) => a.from - b.from);
   }
   return threads;
 }
@@ -120,32 +116,18 @@ function threadsOf(log: LogStore): Map<string, Thread> {
 /** A thread has left a place as soon as it has another one, also before somebody else has begun there. */
 function placesIn(
   log: LogStore,
-  { lanes, begins }: Thread,
+  lanes: Readonly<Thread>,
   { start, stop }: Omit<BesideRun, 'places'>
 ): HeldPlace[] {
   const held: HeldPlace[] = [];
-  const first = Math.max(0, firstLater(begins, start) - 1);
-  for (let i = first; i < lanes.length && begins[i]! < stop; i++) {
-    const { lane, to } = lanes[i]!;
-    const from = Math.max(begins[i]!, start);
-    const end = Math.min(to, stop, begins[i + 1] ?? Infinity);
+  const first = Math.max(0, placeInOrder(lanes, start, ({ from }) => from) - 1);
+  for (let i = first; i < lanes.length && lanes[i]!.from < stop; i++) {
+    const { lane, from: begin, to } = lanes[i]!;
+    const from = Math.max(begin, start);
+    const end = Math.min(to, stop, lanes[i + 1]?.from ?? Infinity);
     if (end > from && log.besideLanes[lane] !== 1) {
       held.push({ lane, from, to: end });
     }
   }
   return held;
-}
-
-/** The first that is later than `t`, of ascending ones. */
-function firstLater(times: readonly number[], t: number): number {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle]! <= t) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
 }

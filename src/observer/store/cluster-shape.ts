@@ -1,3 +1,4 @@
+import { placeInOrder } from '../../base/place-in-order';
 import {
   CapacityState,
   NONE_U16,
@@ -160,7 +161,11 @@ export class ClusterShape {
     this._version++;
     this._steps++;
     levels.add(step.threads);
-    steps.splice(placeOf(steps, step.t), 0, step);
+    steps.splice(
+      placeInOrder(steps, step.t, each => each.t),
+      0,
+      step
+    );
     return true;
   }
 
@@ -312,21 +317,6 @@ function dropQuarter(steps: CapacityStep[]): number {
   }
   steps.splice(0, steps.length, ...changes);
   return dropped;
-}
-
-/** Behind all entries that are not later: nearly always the end. */
-function placeOf(steps: readonly CapacityStep[], t: number): number {
-  let low = 0;
-  let high = steps.length;
-  while (low < high && steps[high - 1]!.t > t) {
-    const middle = (low + high) >> 1;
-    if (steps[middle]!.t <= t) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return high;
 }
 
 function stretches(

@@ -3,6 +3,7 @@
  * strip, the legend, the text of a hover card, the table twin. Pure, no
  * pixels, no colours.
  */
+import { placeInOrder } from '../../base/place-in-order';
 import type { Trans } from '../../base/trans';
 import type { BesideLane } from '../../records/beside-lanes';
 import { BOX_OF_PART_WORD, BOX_OF_RUN_WORD } from '../../records/box-kinds';
@@ -203,30 +204,17 @@ export function placedBands(
     tintOf.set(name, tint);
     const row = { span, tag, client, from, to, level, tint };
     const inRow = (taken[level] ??= []);
-    inRow.splice(placeIn(inRow, band), 0, row);
+    inRow.splice(placeInOrder(inRow, band.from, beginOf), 0, row);
     rows.push(row);
   }
   return { rows, without };
 }
 
-/** Where a band would stand in a row, whose bands are in the order of time. */
-function placeIn(row: readonly BandRow[], { from }: Stretch): number {
-  let low = 0;
-  let high = row.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (row[middle]!.from <= from) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
+const beginOf = ({ from }: Stretch): number => from;
 
 /** Bands of a row do not overlap, so that only those about its place can be in the way of another: the last before it that takes time, and what begins in it. */
 function isFree(row: readonly BandRow[] = [], band: Stretch): boolean {
-  const place = placeIn(row, band);
+  const place = placeInOrder(row, band.from, beginOf);
   let first = place - 1;
   while (first > 0 && row[first]!.to - row[first]!.from <= INSTANT) {
     first -= 1;
