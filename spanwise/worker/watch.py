@@ -2,9 +2,11 @@
 
 Wakes for looks while there are tasks, when :class:`LookTimes` says: in each 9 ms while a task
 computes (of other intervals of the sampler nine tenths), or less often where the budget of looks
-says so; in each 40 ms while tasks only wait; and at least each 40 ms, to tell of long tasks. While
-rows of short tasks wait to be sent, at least each 18 ms; while there are no tasks only to measure
-memory: every 0.2 s, and after a while in which nothing happens and it stays as it is, every 2 s.
+says so; in each 40 ms while tasks only wait; and at least each 0.1 s, to tell of long tasks (what
+is told leaves with the next measurement of memory, so to know it sooner would change nothing).
+While rows of short tasks wait to be sent, at least each 18 ms; while there are no tasks only to
+measure memory: every 0.2 s, and after a while in which nothing happens and it stays as it is,
+every 2 s.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ from spanwise.measure.looks import (
     LONGEST,
     LOOK_SECONDS,
     RUNNING_SECONDS,
-    STILL_SECONDS,
     LookBudget,
     LookTimes,
 )
@@ -252,7 +253,7 @@ class Watch(threading.Thread):
                     if self._was_begun:
                         last_task = last_busy = now
                 continue
-            wake = min(times.due if looks else inf, next_memory, now + STILL_SECONDS)
+            wake = min(times.due if looks else inf, next_memory, now + RUNNING_SECONDS)
             if self._are_rows_waiting(now):
                 wake = min(wake, now + ROWS_SECONDS)
             now = perf_counter()
