@@ -120,7 +120,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
   for (const scheduler of SCHEDULERS) {
     await test.step(`${scheduler}: a task that runs is seen`, async () => {
       // Then it is not the last one of the scheduler before.
-      await expect(legend).toContainText(`read-${scheduler}`);
+      await expect(legend).toContainText(`reading-${scheduler}`);
       await expect(stream.region).toContainText('1 running');
       await expect(lab.sidebar.card(name)).toContainText('1 running');
       await expect(metrics.region).toContainText('still running');
@@ -131,7 +131,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
         await takePictures(lab, info, 'live');
       }
       program.enough(scheduler);
-      await expect(legend).toContainText(`hold-${scheduler}`);
+      await expect(legend).toContainText(`holding-${scheduler}`);
     });
   }
 
@@ -268,7 +268,7 @@ test('a program that is killed in the middle of a task', async ({
   program.enough('threads');
   await expect(
     stream.region.getByRole('list', { name: 'Legend' })
-  ).toContainText('total-processes');
+  ).toContainText('totalling-processes');
   await expect(lab.sidebar.card(name)).toContainText('1 running');
   const children = program.children();
   expect(children.length).toBeGreaterThan(1);
@@ -293,7 +293,7 @@ test('a program that is killed in the middle of a task', async ({
   await expectKeys(stream, [...kept, 'hold-threads'].sort());
   await metrics.showTable(true);
   await expect
-    .poll(async () => (await sumsIn(metrics)).totals.has('read-processes'))
+    .poll(async () => (await sumsIn(metrics)).totals.has('reading-processes'))
     .toBe(true);
   await expectMemory(memory);
 

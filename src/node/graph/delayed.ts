@@ -1,6 +1,7 @@
 import { type Key, KeyMap } from './key';
 import { type Graph, ref, Task, type TaskFunction } from './nodes';
 import { containsItself, holdsAny } from './references';
+import { noteNamedByKey } from './task-name';
 import { noteWritten, writtenAs } from './written-in';
 
 /**
@@ -155,6 +156,9 @@ export class Delayed<T = unknown> {
       );
       const node = new Task(call.fn, args);
       writtenAs(node, call);
+      if (call.name !== call.fn.name) {
+        noteNamedByKey(node);
+      }
       graph.set(key, node);
     }
     return { graph, key: keys.get(this)! };

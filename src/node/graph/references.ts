@@ -164,7 +164,7 @@ export function nodeOf(value: unknown): Node {
 }
 
 // Sent to workers as text like every function, so it must stay self-contained.
-function identity(value: unknown): unknown {
+export function identity(value: unknown): unknown {
   return value;
 }
 

@@ -4,6 +4,7 @@ import type { LaneId, SpanId } from '../../records/ids';
 import { RunStatus } from '../../records/enumerations';
 import { DataNode, Task } from '../graph/nodes';
 import { callNode } from '../graph/references';
+import { ownName } from '../graph/task-name';
 import { isThenable } from '../graph/thenable';
 import { placeOf } from '../graph/written-in';
 import type { Execution, RemoteWorkers, TaskCall } from '../local/execution';
@@ -146,7 +147,8 @@ export class ObservedComputation implements FollowedComputation {
       if (node instanceof DataNode) {
         continue;
       }
-      const parts = this._following.keys.cut(graph.keys[id]!);
+      const cut = this._following.keys.cut(graph.keys[id]!);
+      const parts = { ...cut, functionName: ownName(node) ?? cut.functionName };
       const written = placeOf(node) as Span | undefined;
       const span = written === undefined ? spanOf : this._live.spanId(written);
       this._spans[id] = span;

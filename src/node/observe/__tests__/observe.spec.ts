@@ -355,6 +355,34 @@ describe('observe', () => {
   });
 });
 
+describe('functions', () => {
+  it('have their own names, and those of keys where they have none or a name was given', async () => {
+    const fit = (x: number) => x;
+    const graph: Graph = {
+      a: task(fit, 1),
+      'score-1': task(x => x, ref('a')),
+      whole: [ref('a'), ref('score-1')]
+    };
+    await observe(
+      () => {
+        getSync(graph, 'whole');
+        const called = delayed(fit, 'step');
+        called(delayed(fit)(1)).compute(getSync);
+      },
+      { name: 'functions' }
+    );
+    const { cluster } = await ended('functions');
+    const rows = await rowsOf(cluster);
+    expect(rows.map(({ key, function: name }) => [key, name])).toEqual([
+      ['a', 'fit'],
+      ['score-1', 'score'],
+      ['whole', 'whole'],
+      ["('fit', 0)", 'fit'],
+      ["('step', 0)", 'step']
+    ]);
+  });
+});
+
 describe('createRecorder', () => {
   it('shows what takes long while it runs', async () => {
     const recorder = createRecorder({ name: 'long', into: observerSink() });

@@ -103,7 +103,7 @@ describe('observed programs', () => {
     }
     const { rows } = await jupyter.ask(cluster, 'tasks', { limit: 500 });
     expect(rows.map(({ key }) => key)).toEqual(['quick']);
-    expect(stream.running).toMatchObject([{ key: 'slow', function: 'slow' }]);
+    expect(stream.running).toMatchObject([{ key: 'slow', function: 'spin' }]);
     expect(stream.workers[0]!.process).toBeGreaterThan(1e6);
     child.kill('SIGKILL');
     await jupyter.cluster('busy', ({ state }) => state === 'ended');
@@ -120,7 +120,7 @@ describe('observed programs', () => {
       ({ running: count }) => count === 1
     );
     const { running: tasks } = await jupyter.ask(cluster, 'task-stream');
-    expect(tasks).toMatchObject([{ key: 'slow', function: 'slow' }]);
+    expect(tasks).toMatchObject([{ key: 'slow', function: 'spin' }]);
   });
 
   it.each([
