@@ -168,6 +168,7 @@ describe('a row of Fine Performance Metrics', () => {
           order="time"
           isRunning={false}
           isLocal={false}
+          isNode={false}
           selection={selection}
           trans={trans}
           onShowAll={() => undefined}

@@ -4,6 +4,7 @@ import * as React from 'react';
 import type { FineMetricsResult } from '../../wire/panel-link';
 import { pauseIcon, resumeIcon } from '../icons';
 import type { TableData } from '../format';
+import { isNodeProgram } from '../node-program';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
 import type { Hidden } from '../panel-states';
@@ -179,6 +180,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
         order={this._order}
         isRunning={(this.context.cluster.current?.running ?? 0) > 0}
         isLocal={this.cluster?.kind === 'local'}
+        isNode={isNodeProgram(this.cluster)}
         selection={this.context.selection}
         trans={this.trans}
         onShowAll={() => this._setTop('500')}

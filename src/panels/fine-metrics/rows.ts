@@ -510,11 +510,16 @@ function part(
   };
 }
 
-/** What the label of a part leaves open; '' for most. */
+/**
+ * What the label of a part leaves open; '' for most.
+ *
+ * @param isNode - of a Node program: its threads share no lock, and no clock of theirs tells waits apart.
+ */
 export function remarkOn(
   part: Part,
   { account }: FineMetricsResult,
-  trans: Trans
+  trans: Trans,
+  isNode = false
 ): string {
   switch (part.remark) {
     case 'event-loop':
@@ -526,7 +531,25 @@ export function remarkOn(
         'From when a task could run until a thread began it: the pool was starting, or the task was being handed out.'
       );
     case undefined:
-      return remarkById(part.id, account, trans);
+      return (
+        (isNode ? remarkInNode(part.id, trans) : '') ||
+        remarkById(part.id, account, trans)
+      );
+  }
+}
+
+function remarkInNode(id: string, trans: Trans): string {
+  switch (id) {
+    case 'noncpu':
+      return trans.__(
+        'Not on a core; Node does not tell whether its thread waited for a core or was blocked (sleep, I/O).'
+      );
+    case 'compute':
+      return trans.__(
+        'Mostly tasks that return a promise: while it waits, other tasks use the thread, so its CPU time cannot be divided. Before 22.19 Node tells it of no task.'
+      );
+    default:
+      return '';
   }
 }
 
@@ -546,7 +569,7 @@ function remarkById(
             'Not on a core; whether it waited for a core, for the GIL or was blocked is not told.'
           )
         : trans.__(
-            'Not on a core; too short (below 5 ms) to tell whether it waited for a core, for the GIL or was blocked.'
+            'Not on a core; whether it waited for a core, for the GIL or was blocked is not told of parts below 5 ms, nor on systems other than Linux.'
           );
     case 'blocked':
       return trans.__(

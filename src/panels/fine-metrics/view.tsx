@@ -34,6 +34,8 @@ type FineMetricsViewProps = {
   readonly isRunning: boolean;
   /** Of a run without a cluster. */
   readonly isLocal: boolean;
+  /** Of a Node program. */
+  readonly isNode: boolean;
   readonly selection: SelectionModel;
   readonly trans: TranslationBundle;
   onShowAll(): void;
@@ -65,6 +67,7 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
               parts={activities}
               whole={longest(activities.map(part => part.value))}
               result={result}
+              isNode={props.isNode}
               trans={trans}
             />
           </Block>
@@ -85,6 +88,7 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
                 parts={idle}
                 whole={longest(idle.map(part => part.value))}
                 result={result}
+                isNode={props.isNode}
                 trans={trans}
               />
             </Block>
@@ -390,6 +394,7 @@ function PartList(props: {
   readonly parts: readonly Part[];
   readonly whole: number;
   readonly result: FineMetricsResult;
+  readonly isNode: boolean;
   readonly trans: TranslationBundle;
 }): JSX.Element {
   return (
@@ -401,7 +406,9 @@ function PartList(props: {
           name={partName(part, props.trans)}
           text={part.text}
           share={part.shareText}
-          remark={remarkOn(part, props.result, props.trans) || undefined}
+          remark={
+            remarkOn(part, props.result, props.trans, props.isNode) || undefined
+          }
         >
           <Bar
             parts={[

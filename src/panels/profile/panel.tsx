@@ -4,6 +4,7 @@ import * as React from 'react';
 import type { ProfileResult, Snapshot } from '../../wire/panel-link';
 import { pauseIcon, resumeIcon } from '../icons';
 import type { TableData } from '../format';
+import { isNodeProgram } from '../node-program';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
 import type { Hidden } from '../panel-states';
@@ -102,16 +103,14 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
       ? {
           icon: this.face.icon,
           title: trans.__('This source gives no samples.'),
-          sentence:
-            // Local sources of Python have samples: this one is a Node program.
-            cluster.kind === 'local'
-              ? trans.__(
-                  'Node’s sampler works in the thread that computes, and would be measured with the tasks.'
-                )
-              : trans.__(
-                  'The workers of %1 were started without the sampler.',
-                  cluster.name
-                )
+          sentence: isNodeProgram(cluster)
+            ? trans.__(
+                'Node’s sampler works in the thread that computes, and would be measured with the tasks.'
+              )
+            : trans.__(
+                'The workers of %1 were started without the sampler.',
+                cluster.name
+              )
         }
       : {
           icon: this.face.icon,

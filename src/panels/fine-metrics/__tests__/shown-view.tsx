@@ -33,12 +33,14 @@ export class ShownView {
     options: {
       readonly isRunning?: boolean;
       readonly isLocal?: boolean;
+      readonly isNode?: boolean;
       readonly onShowAll?: () => void;
     } = {}
   ): void {
     const {
       isRunning = false,
       isLocal = false,
+      isNode = false,
       onShowAll = () => undefined
     } = options;
     flushSync(() =>
@@ -48,6 +50,7 @@ export class ShownView {
           order="time"
           isRunning={isRunning}
           isLocal={isLocal}
+          isNode={isNode}
           selection={this.selection}
           trans={trans}
           onShowAll={onShowAll}

@@ -144,6 +144,31 @@ describe('Fine Performance Metrics', () => {
     ).toContain('is not told');
   });
 
+  it('says of Node’s tasks what Node does not tell, and nothing of a GIL or of short tasks', () => {
+    const activities = { 'thread-noncpu': 0.3, compute: 0.2 };
+    const result: FineMetricsResult = {
+      ...whole,
+      byActivity: Object.entries(activities).map(([activity, value]) => ({
+        activity,
+        value,
+        share: null
+      }))
+    };
+    const remarks = () =>
+      view
+        .texts('By activity')
+        .flatMap(text => /(?:known).*?\. (.*)/.exec(text)?.[1] ?? []);
+    view.show(result, { isLocal: true, isNode: true });
+    expect(remarks().sort()).toEqual([
+      'Mostly tasks that return a promise: while it waits, other tasks use the thread, so its CPU time cannot be divided. Before 22.19 Node tells it of no task.',
+      'Not on a core; Node does not tell whether its thread waited for a core or was blocked (sleep, I/O).'
+    ]);
+    view.show(result, { isLocal: true });
+    expect(remarks()).toEqual([
+      'Not on a core; whether it waited for a core, for the GIL or was blocked is not told of parts below 5 ms, nor on systems other than Linux.'
+    ]);
+  });
+
   it('says whose seconds the bar is of', () => {
     const aside = () => view.all('.sw-block-aside')[0]!.textContent;
     view.show(whole);
