@@ -2,10 +2,11 @@
  * Compare as a panel: two runs, of one cluster or of two, or two passes of a cell, in one table. The own run is that of the panel, the other is
  * proposed or chosen in it. The older one stands first, so that a change is read from before to after, unless the user says otherwise.
  */
+import { filterIcon } from '@jupyterlab/ui-components';
 import type { JSONObject, JSONValue } from '@lumino/coreutils';
 import * as React from 'react';
 import { ClusterRef } from '../../feed/cluster-ref';
-import type { SelectionModel } from '../../feed/selection';
+import { conditionsOf, type SelectionModel } from '../../feed/selection';
 import type {
   ClusterInfo,
   Filter,
@@ -14,6 +15,7 @@ import type {
   SpanRow,
   ViewName
 } from '../../wire/panel-link';
+import { conditionText } from '../chip-row';
 import { formatClock, type TableData } from '../format';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
@@ -44,6 +46,7 @@ import {
 } from './model';
 import { areAlike, proposedRun } from './other-run';
 import {
+  areEmpty,
   BY,
   type By,
   byWord,
@@ -52,6 +55,7 @@ import {
   FIGURES_BY,
   figureWord,
   headline,
+  hiddenText,
   type Side,
   type Sides,
   tableOf
@@ -246,7 +250,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   protected override ownState(): PanelState | null {
     return this._otherRun !== null
-      ? null
+      ? this._emptyState()
       : {
           icon: this.face.icon,
           title: this.trans.__('There is no other run to compare with.'),
@@ -254,6 +258,44 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
             'Run the same work on another cluster, or once more: runs can be chosen here as long as the page knows them. A cell that you run again is compared with the time before.'
           )
         };
+  }
+
+  /** Where the filter leaves nothing of both; passes that each is narrowed to are no part of it. */
+  private _emptyState(): PanelState | null {
+    const { trans } = this;
+    const filter = commonFilter(this.answered.filter);
+    const other = commonFilter(
+      this._otherWatch?.answeredTo('fine-metrics') ?? {}
+    );
+    const conditions = conditionsOf({ filter, time: 'all' });
+    const sides = this._sides();
+    if (
+      conditions.length === 0 ||
+      JSON.stringify(filter) !== JSON.stringify(other) ||
+      !areEmpty(sides)
+    ) {
+      return null;
+    }
+    const { own: ownPass, other: otherPass } = this._pass;
+    return {
+      icon: filterIcon,
+      title:
+        ownPass !== null && otherPass !== null
+          ? trans.__('Nothing of the filter ran in these passes.')
+          : trans.__('Nothing of the filter ran in these runs.'),
+      sentence: [
+        hiddenText(sides, trans),
+        trans.__(
+          'The filter: %1.',
+          conditions
+            .map(condition => conditionText(condition, trans))
+            .join(', ')
+        )
+      ]
+        .filter(sentence => sentence !== '')
+        .join(' '),
+      buttons: [this.liftButton()]
+    };
   }
 
   protected override liveLine(): string {

@@ -609,6 +609,7 @@ type Lengths = {
  * "survey is 1.20 s faster: 3.40 s instead of 4.60 s (−26 %)", "# fit [7] is …"; of a selection, by the time that it held threads. '': it is not
  * known yet.
  * Who has not done the work, or still does it, is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 task runs of survey failed".
+ * What differs by less than two runs of the same work do is no verdict: "survey took about the same as first-look (+1 %)".
  * What failed or was lost, and was made up for, stands behind: "… (−26 %); 1 of 5 task runs of survey failed". And who has done other work is
  * neither: "survey and first-look have nothing in common". Of a pass that goes on there is only that: "# fit [7] still runs".
  */
@@ -635,7 +636,7 @@ export function headline(
   }
   const lengths = lengthsOf(sides, scope, trans);
   if (lengths === null) {
-    return '';
+    return sides.every(isAnswered) ? faultTexts.join(', ') : '';
   }
   const said = [...faultTexts, ...reusedTexts(sides, trans)].join(', ');
   if (sides.some((_side, i) => isUndone(sides, faults, i as 0 | 1, scope))) {
@@ -651,6 +652,37 @@ export function headline(
 
 function isAnswered({ metrics, spans }: Side): boolean {
   return metrics !== null && spans !== null;
+}
+
+/** Whether both were answered, and nothing of either is, or goes on, in what was asked for. */
+export function areEmpty(sides: Sides): boolean {
+  return sides.every(
+    ({ metrics }) =>
+      metrics !== null &&
+      metrics.notKnown === undefined &&
+      metrics.attributedNanoseconds === 0 &&
+      metrics.byFunction.length === 0 &&
+      !(metrics.runningSeconds ?? 0)
+  );
+}
+
+/** Of both, what a filter hides that leaves nothing of them; '': it is not known. */
+export function hiddenText(sides: Sides, trans: Trans): string {
+  const names = columnNames(sides, trans);
+  return each(sides, (side, i) => {
+    const tasks = tasksOf(side) ?? 0;
+    return tasks === 0
+      ? ''
+      : trans._n(
+          '%2 task of %3 is hidden.',
+          '%2 tasks of %3 are hidden.',
+          tasks,
+          formatCount(tasks),
+          names[i]
+        );
+  })
+    .filter(text => text !== '')
+    .join(' ');
 }
 
 /** Null: not known yet, or both are of no length. */
@@ -732,8 +764,20 @@ function verdictText(lengths: Lengths, trans: Trans): string {
       : trans.__('%1 takes as long as %2: %3', second, first, now);
   }
   const difference = after - before;
-  const size = formatDuration(Math.abs(difference));
   const change = formatChange(difference, before);
+  if (Math.round((100 * Math.abs(difference)) / before) < TELLING_PERCENT) {
+    const both = [second, first, change, now, then] as const;
+    return isFiltered
+      ? trans.__(
+          '%1 held threads about as long as %2 (%3): %4 instead of %5',
+          ...both
+        )
+      : trans.__(
+          '%1 took about the same as %2 (%3): %4 instead of %5',
+          ...both
+        );
+  }
+  const size = formatDuration(Math.abs(difference));
   const texts = [second, size, now, then, change] as const;
   if (isFiltered) {
     return difference < 0
@@ -961,6 +1005,8 @@ export function areSame([first, second]: Pair, unit: Unit): boolean {
 }
 
 const TOLD_APART_SECONDS = 1e-6;
+/** As printed. Of one run each nobody knows how much runs of the same work differ: most differ by less. */
+const TELLING_PERCENT = 3;
 
 export function unitOf(figure: Figure): Unit {
   return figure === 'tasks' ? 'count' : 'seconds';

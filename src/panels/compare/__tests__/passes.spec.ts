@@ -173,6 +173,51 @@ describe('a cell that ran again', () => {
     );
   });
 
+  it('says that nothing of a filter ran in either pass, and lifts it', async () => {
+    const { feed, tell, context } = open([own]);
+    tell(runs(3));
+    const answer = () => {
+      const log = drawRuns('0/0 aaa', { tasks: { a: { function: 'a' } } });
+      for (const watch of feed.running) {
+        if (watch.spec.view === 'fine-metrics') {
+          // (the drawn log has no passes)
+          const { functions = [] } = watch.spec.filter!;
+          const filter = functions.length > 0 ? { functions } : {};
+          watch.answer(
+            ask(log, 'fine-metrics', { params: METRICS_PARAMS, filter })
+          );
+        }
+      }
+    };
+    const state = (title: string) =>
+      waitFor(title, () => {
+        MessageLoop.flush();
+        const found = panel.node.querySelector('.sw-state');
+        return found?.textContent?.includes(title) ? found : undefined;
+      });
+    context.selection.toggleFunction('b');
+    answer();
+    const found = await state('Nothing of the filter ran in these passes.');
+    expect(found.textContent?.replaceAll('\u00a0', ' ')).toContain(
+      '1 task of # fit [3] is hidden. 1 task of # fit [4] is hidden. The filter: function b.'
+    );
+    expect(panel.node.querySelector('.sw-Compare-headline')).toBeNull();
+    // Of an answer to the filter before nothing is said.
+    found.querySelector('button')!.click();
+    expect(context.selection.filter).toEqual({});
+    answer();
+    await headline('# fit [4] is 1.00 s slower');
+    // A pass by which panels are filtered is one of the two, and none of it a filter.
+    context.selection.pickSpan({
+      path: ['a.ipynb', '# fit'],
+      id: 'id 3',
+      pass: '[4]'
+    });
+    tell(runs(3));
+    await headline('# fit [4] is 1.00 s slower');
+    expect(panel.node.querySelector('.sw-state')).toBeNull();
+  });
+
   it.each<[string, 'any' | 'not', { tag: string }[]]>([
     ['any of a pass and a tag', 'any', [{ tag: 'x' }]],
     ['no such pass', 'not', []]

@@ -268,6 +268,22 @@ describe('two runs', () => {
     expect(plain(headline([first, twin], false, english))).toBe(
       'again takes as long as first-look: 7.00 s'
     );
+    const lasting = (wallSeconds: number): Side => ({
+      ...twin,
+      metrics: { ...first.metrics!, wallSeconds }
+    });
+    const said = (of: Side) => plain(headline([first, of], false, english));
+    expect(said(lasting(7.07))).toBe(
+      'again took about the same as first-look (+1 %): 7.07 s instead of 7.00 s'
+    );
+    expect(said(lasting(6.83))).toBe(
+      'again took about the same as first-look (−2 %): 6.83 s instead of 7.00 s'
+    );
+    // (2.6 %, which are printed as 3)
+    expect(said(lasting(7.18))).toBe(
+      'again is 180 ms slower: 7.18 s instead of 7.00 s (+3 %)'
+    );
+    expect(said(lasting(6.79))).toMatch(/^again is .* faster/u);
     // The table calls these the same, too.
     const [short, shorter] = [1.9e-6, 1.2e-6].map((wallSeconds): Side => ({
       ...twin,
@@ -373,6 +389,9 @@ describe('two runs', () => {
     );
     expect(said([none, first])).toBe(
       'first-look took 7.00 s, survey took 0 s: no task of survey has ended'
+    );
+    expect(said([none, { ...none, name: 'again' }])).toBe(
+      'no task of survey has ended, no task of again has ended'
     );
     expect(said([none, first], true)).toBe(
       'first-look held threads for 11.0 s, survey for 0 s: survey has run nothing of the selection'
@@ -506,6 +525,15 @@ describe('two runs', () => {
     expect(figure('tasks', selected, true)).toBeUndefined();
     expect(plain(headline(selected, true, english))).toBe(
       'survey held threads 1.00 s less: 2.00 s instead of 3.00 s (−33 %)'
+    );
+    const [first] = selected;
+    const longer: Side = {
+      ...first,
+      name: 'again',
+      metrics: { ...first.metrics!, attributedNanoseconds: 3.05e9 }
+    };
+    expect(plain(headline([first, longer], true, english))).toBe(
+      'again held threads about as long as first-look (+2 %): 3.05 s instead of 3.00 s'
     );
   });
 });
