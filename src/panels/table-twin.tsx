@@ -143,9 +143,10 @@ export function tableAsCsv(data: TableData): string {
         : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  const units = data.columns.map((_, place) => [
-    ...new Set(data.rows.flatMap(row => row[place]?.unit ?? []))
-  ]);
+  const units = data.columns.map(({ unit = [] }, place) => {
+    const told = new Set(data.rows.flatMap(row => row[place]?.unit ?? []));
+    return told.size === 0 ? [unit].flat() : [...told];
+  });
   const mixed = units.findIndex(({ length }) => length > 1);
   const line = <T,>(cells: readonly T[], unit: T) =>
     mixed < 0 ? cells : cells.toSpliced(mixed, 0, unit);

@@ -60,6 +60,20 @@ describe('tableAsCsv', () => {
     ]);
   });
 
+  it('says in its headings what figures would be in, of no row and of rows without figures', () => {
+    const columns = [
+      { name: 'Key' },
+      { name: 'Duration', unit: 'seconds' },
+      { name: 'Tasks' }
+    ];
+    const headings = 'key,duration_seconds,tasks';
+    expect(tableAsCsv({ columns, rows: [] })).toBe(headings);
+    const none = { text: '–', value: null };
+    expect(tableAsCsv({ columns, rows: [[none, none, none]] })).toBe(
+      `${headings}\r\n,,`
+    );
+  });
+
   it('says of each row what its figures are in where rows differ', () => {
     const { text, seconds, bytes } = cellOf;
     const columns = [

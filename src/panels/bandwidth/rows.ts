@@ -143,8 +143,8 @@ export function tableOf(result: TransfersResult, trans: Trans): TableData {
       { name: trans.__('From') },
       { name: trans.__('To') },
       { name: trans.__('Type') },
-      { name: trans.__('Speed'), numeric: true },
-      { name: trans.__('Bytes'), numeric: true },
+      { name: trans.__('Speed'), numeric: true, unit: 'bytes_per_second' },
+      { name: trans.__('Bytes'), numeric: true, unit: 'bytes' },
       { name: trans.__('Transfers'), numeric: true }
     ],
     rows: [

@@ -16,6 +16,8 @@ type TableColumn = {
   readonly name: string;
   /** Figures are right-aligned. */
   readonly numeric?: boolean;
+  /** Of its figures, where no row says so. */
+  readonly unit?: string;
   /** It is called as a user has called something. */
   readonly isGiven?: boolean;
 };

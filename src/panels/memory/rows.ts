@@ -432,11 +432,21 @@ export const PEAK_AT = 3;
 export function runColumns(trans: Trans) {
   return [
     { name: trans.__('Started'), wide: true },
-    { name: trans.__('Duration'), numeric: true },
-    { name: trans.__('At start'), numeric: true, wide: true },
-    { name: trans.__('Peak'), numeric: true },
-    { name: trans.__('Mean'), numeric: true },
-    { name: trans.__('Area'), numeric: true, wide: true },
+    { name: trans.__('Duration'), numeric: true, unit: 'seconds' },
+    {
+      name: trans.__('At start'),
+      numeric: true,
+      wide: true,
+      unit: 'bytes'
+    },
+    { name: trans.__('Peak'), numeric: true, unit: 'bytes' },
+    { name: trans.__('Mean'), numeric: true, unit: 'bytes' },
+    {
+      name: trans.__('Area'),
+      numeric: true,
+      wide: true,
+      unit: 'byte_seconds'
+    },
     { name: trans.__('Measure'), wide: true }
   ];
 }
@@ -490,7 +500,7 @@ export function tableOf(
       bytes(result.runs[row.place]?.last ?? null)
     )
   ]);
-  const last = { name: trans.__('Last'), numeric: true };
+  const last = { name: trans.__('Last'), numeric: true, unit: 'bytes' };
   return {
     columns: [
       { name: trans.__('Name') },

@@ -372,13 +372,21 @@ export function frameColumns(trans: Trans) {
   return [
     { name: trans.__('Frame') },
     { name: trans.__('Where') },
-    { name: trans.__('Total'), numeric: true },
-    { name: trans.__('Share'), numeric: true },
-    { name: trans.__('Self'), numeric: true },
-    { name: trans.__('CPU'), numeric: true },
-    { name: trans.__('Waiting for a core'), numeric: true },
-    { name: trans.__('Waiting for the GIL'), numeric: true },
-    { name: trans.__('Blocked'), numeric: true }
+    { name: trans.__('Total'), numeric: true, unit: 'samples' },
+    { name: trans.__('Share'), numeric: true, unit: 'fraction' },
+    { name: trans.__('Self'), numeric: true, unit: 'samples' },
+    { name: trans.__('CPU'), numeric: true, unit: 'samples' },
+    {
+      name: trans.__('Waiting for a core'),
+      numeric: true,
+      unit: 'samples'
+    },
+    {
+      name: trans.__('Waiting for the GIL'),
+      numeric: true,
+      unit: 'samples'
+    },
+    { name: trans.__('Blocked'), numeric: true, unit: 'samples' }
   ] as const;
 }
 

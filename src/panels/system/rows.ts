@@ -365,15 +365,15 @@ export function tableOf(result: SystemResult, trans: Trans): TableData {
     columns: [
       { name: trans.__('Process or host') },
       ...[
-        trans.__('CPU, mean'),
-        trans.__('CPU, highest'),
-        trans.__('Highest memory'),
-        trans.__('Read'),
-        trans.__('Written'),
-        trans.__('Most descriptors'),
-        trans.__('Received'),
-        trans.__('Sent')
-      ].map(name => ({ name, numeric: true }))
+        { name: trans.__('CPU, mean'), unit: 'percent' },
+        { name: trans.__('CPU, highest'), unit: 'percent' },
+        { name: trans.__('Highest memory'), unit: 'bytes' },
+        { name: trans.__('Read'), unit: 'bytes' },
+        { name: trans.__('Written'), unit: 'bytes' },
+        { name: trans.__('Most descriptors') },
+        { name: trans.__('Received'), unit: 'bytes' },
+        { name: trans.__('Sent'), unit: 'bytes' }
+      ].map(column => ({ ...column, numeric: true }))
     ],
     rows: [
       ...processesOf(result, trans).map(({ label, points }) => [

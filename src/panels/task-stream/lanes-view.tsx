@@ -40,10 +40,12 @@ type LanesViewProps = {
   readonly standings: ReadonlyMap<number, Standing>;
   /** Whether it is an observation, without a cluster. */
   readonly isLocal: boolean;
+  /** Whether what is shown was asked for with a range of time. */
+  readonly hasRange: boolean;
 };
 
 export function LanesView(props: LanesViewProps): JSX.Element {
-  const { model, pointer, theme, trans, selection } = props;
+  const { model, pointer, theme, trans, selection, hasRange } = props;
   const [drawing] = React.useState(
     () => new LanesDrawing(model, theme, selection)
   );
@@ -122,11 +124,12 @@ export function LanesView(props: LanesViewProps): JSX.Element {
               model={model}
               without={without}
               leftOut={leftOut}
+              leftOutText={leftOutText(result, hasRange, trans)}
               trans={trans}
             />
           ) : (
             levels > 0 && (
-              <span title={leftOutText(result, trans)}>
+              <span title={leftOutText(result, hasRange, trans)}>
                 {spansText(leftOut, trans)}
               </span>
             )
@@ -222,7 +225,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         </div>
       </div>
       <div id={summary} className="sw-TaskStream-summary">
-        {summaryText(result, trans, props.isLocal)}
+        {summaryText(result, trans, props.isLocal, hasRange)}
       </div>
       <NoBoxes model={model} drawing={drawing} trans={trans} />
       <HoverCard
@@ -288,6 +291,7 @@ function BandsButton(props: {
   readonly model: TaskStreamModel;
   readonly without: readonly string[];
   readonly leftOut: number;
+  readonly leftOutText: string;
   readonly trans: TranslationBundle;
 }): React.JSX.Element {
   const { model, without, leftOut, trans } = props;
@@ -308,9 +312,7 @@ function BandsButton(props: {
       type="button"
       className="sw-TaskStream-bandsButton"
       aria-expanded={isUnfolded}
-      title={[title, model.result && leftOutText(model.result, trans)]
-        .filter(Boolean)
-        .join('\n\n')}
+      title={[title, props.leftOutText].filter(Boolean).join('\n\n')}
       onClick={() => model.toggleBands()}
     >
       <span aria-hidden="true">{isUnfolded ? '▾' : '▸'}</span>{' '}

@@ -242,6 +242,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           trans={this.trans}
           standings={standings(this.context.cluster.current)}
           isLocal={this.cluster?.kind === 'local'}
+          hasRange={this.answered.time !== 'all'}
         />
         <Legend
           model={this._model}

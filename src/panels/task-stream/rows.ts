@@ -278,19 +278,32 @@ export function spansText(missing: number, trans: Trans): string {
     : trans.__('spans');
 }
 
-/** Which spans have no band, and how to see them; '': all have one. */
+/**
+ * Which spans have no band, and how to see them; '': all have one.
+ *
+ * @param hasRange - a range of time is chosen, whose spans come first.
+ */
 export function leftOutText(
   { bands, bandsLeftOut = 0 }: TaskStreamResult,
+  hasRange: boolean,
   trans: Trans
 ): string {
-  return bandsLeftOut === 0
-    ? ''
+  if (bandsLeftOut === 0) {
+    return '';
+  }
+  const counts = [formatCount(bandsLeftOut), formatCount(bands.length)];
+  return hasRange
+    ? trans._n(
+        '%3 spans are drawn: first those in the chosen range of time, of these and of the others the longest. %2 is not. Choose a shorter range (Shift-drag) or filter to see others.',
+        '%3 spans are drawn: first those in the chosen range of time, of these and of the others the longest. %2 are not. Choose a shorter range (Shift-drag) or filter to see others.',
+        bandsLeftOut,
+        ...counts
+      )
     : trans._n(
         'The %3 longest spans are drawn, %2 shorter one is not. Choose a range of time (Shift-drag) or filter, and those in it are drawn first.',
         'The %3 longest spans are drawn, %2 shorter ones are not. Choose a range of time (Shift-drag) or filter, and those in it are drawn first.',
         bandsLeftOut,
-        formatCount(bandsLeftOut),
-        formatCount(bands.length)
+        ...counts
       );
 }
 
@@ -830,7 +843,8 @@ export function clockText({ workers }: TaskStreamResult, trans: Trans): string {
 export function summaryText(
   result: TaskStreamResult,
   trans: Trans,
-  isLocal: boolean
+  isLocal: boolean,
+  hasRange = false
 ): string {
   const { tasks, executions, workers, lanes, running, kinds } = result;
   const sentences = [
@@ -872,7 +886,7 @@ export function summaryText(
   if (kinds.lost > 0) {
     sentences.push(trans.__('%1 lost.', formatCount(kinds.lost)));
   }
-  const leftOut = leftOutText(result, trans);
+  const leftOut = leftOutText(result, hasRange, trans);
   if (leftOut !== '') {
     sentences.push(leftOut);
   }
@@ -896,11 +910,26 @@ export function taskColumns(trans: Trans) {
     { name: trans.__('Worker'), sort: 'worker', numeric: false },
     { name: trans.__('Thread'), sort: 'thread', numeric: true },
     { name: trans.__('Status'), sort: 'status', numeric: false },
-    { name: trans.__('Start'), sort: 'start', numeric: true },
-    { name: trans.__('Duration'), sort: 'duration', numeric: true },
-    { name: trans.__('CPU'), sort: 'cpu', numeric: true },
-    { name: trans.__('Waited'), sort: 'waited', numeric: true },
-    { name: trans.__('Size'), sort: 'nbytes', numeric: true },
+    {
+      name: trans.__('Start'),
+      sort: 'start',
+      numeric: true,
+      unit: 'seconds'
+    },
+    {
+      name: trans.__('Duration'),
+      sort: 'duration',
+      numeric: true,
+      unit: 'seconds'
+    },
+    { name: trans.__('CPU'), sort: 'cpu', numeric: true, unit: 'seconds' },
+    {
+      name: trans.__('Waited'),
+      sort: 'waited',
+      numeric: true,
+      unit: 'seconds'
+    },
+    { name: trans.__('Size'), sort: 'nbytes', numeric: true, unit: 'bytes' },
     { name: trans.__('Error'), sort: 'error', numeric: false }
   ] as const;
 }

@@ -146,12 +146,20 @@ describe('rows of the task stream', () => {
   });
 
   it('are said to be the longest where others have none', () => {
-    expect(leftOutText(result, english)).toBe('');
+    expect(leftOutText(result, false, english)).toBe('');
     const cut = { ...result, bandsLeftOut: 1200 };
     const text = `The ${result.bands.length} longest spans are drawn, 1,200 shorter ones are not. Choose a range of time (Shift-drag) or filter, and those in it are drawn first.`;
-    expect(plain(leftOutText(cut, english))).toBe(text);
+    expect(plain(leftOutText(cut, false, english))).toBe(text);
     // A screen reader has no pointer to hold over the word.
     expect(plain(summaryText(cut, english, false))).toContain(text);
+  });
+
+  it('are said to be those of the chosen range first', () => {
+    expect(leftOutText(result, true, english)).toBe('');
+    const cut = { ...result, bandsLeftOut: 1 };
+    const text = `${result.bands.length} spans are drawn: first those in the chosen range of time, of these and of the others the longest. 1 is not. Choose a shorter range (Shift-drag) or filter to see others.`;
+    expect(plain(leftOutText(cut, true, english))).toBe(text);
+    expect(plain(summaryText(cut, english, false, true))).toContain(text);
   });
 
   it('joins spans of one name that overlap or touch', () => {
