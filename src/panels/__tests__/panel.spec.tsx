@@ -806,6 +806,13 @@ describe('SpanwisePanel', () => {
       expect(text).toContain('3 tasks');
       made.feed.running[0]?.answer(ANSWER);
       expect(await drawn(panel)).not.toContain('Loading');
+      // A question that changes faster than it is answered.
+      for (const name of ['inc', 'dec', 'add', 'sum', 'mul']) {
+        expect(await drawn(panel)).not.toContain('Loading');
+        made.selection.toggleFunction(name);
+        await later(panel, 100);
+      }
+      expect(await drawn(panel)).toContain('Loading the new figures…');
     } finally {
       idle.mockRestore();
       jest.useRealTimers();

@@ -105,6 +105,7 @@ export class LanePointer {
     element.addEventListener('pointerleave', this._onLeave);
     element.addEventListener('dblclick', this._onDoubleClick);
     element.addEventListener('keydown', this._onKey);
+    element.addEventListener('blur', this._onBlur);
     // Not passive: Ctrl-wheel would zoom the page.
     element.addEventListener('wheel', this._onWheel, { passive: false });
   }
@@ -123,6 +124,7 @@ export class LanePointer {
       element.removeEventListener('pointerleave', this._onLeave);
       element.removeEventListener('dblclick', this._onDoubleClick);
       element.removeEventListener('keydown', this._onKey);
+      element.removeEventListener('blur', this._onBlur);
       element.removeEventListener('wheel', this._onWheel);
     }
     this._element = null;
@@ -197,6 +199,11 @@ export class LanePointer {
 
   private readonly _onCancel = (): void => this._endPress();
 
+  /** Keys go elsewhere now, so nothing is to be selected here for one of before. */
+  private readonly _onBlur = (): void => {
+    this._awaited = null;
+  };
+
   private readonly _onLeave = (): void => {
     clearTimeout(this._hoverTimer);
     this._setHovered(null);
@@ -214,6 +221,7 @@ export class LanePointer {
     if (drawing === null) {
       return;
     }
+    this._awaited = null;
     const { x } = this._placeOf(event);
     const step = event.deltaMode === 1 ? 16 : 1;
     if (event.ctrlKey || event.metaKey) {
