@@ -577,6 +577,11 @@ export type RecordsResult = {
   readonly view: 'records';
   readonly next: readonly [row: number, part: number] | null;
   readonly end: number;
+  /**
+   * How many runs were dropped since the answer before this one, which had not told of them, whatever the selection. Absent: none. One whose parts go on in
+   * this answer is among them.
+   */
+  readonly lost?: number;
   readonly names: readonly string[];
   readonly spans: readonly SpanPath[];
   readonly lanes: readonly {

@@ -58,8 +58,10 @@ export function* foldRecords(
     ? (row: number) => counts(log, row) && passes(context, row)
     : matcherOf(context);
   let [row, part] = params.after ?? [0, 0];
-  if (row < log.runs.firstRow) {
-    [row, part] = [log.runs.firstRow, 0];
+  const { firstRow } = log.runs;
+  const lost = params.after === undefined ? 0 : Math.min(firstRow, end) - row;
+  if (row < firstRow) {
+    [row, part] = [firstRow, 0];
   }
   let left = limit;
   if (params.newest === true && params.after === undefined) {
@@ -96,7 +98,8 @@ export function* foldRecords(
       ...page.details,
       marksEnd: log.events.endRow,
       end,
-      next
+      next,
+      ...(lost > 0 && { lost })
     },
     honoured: honouredBy('records', context)
   };

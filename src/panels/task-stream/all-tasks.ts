@@ -27,8 +27,15 @@ type PageQuestion = {
   readonly end?: number;
 };
 
+export type AllTasks = {
+  /** In the order of their start. */
+  readonly runs: readonly RunDetail[];
+  /** So many tasks, of the selection at most, were dropped by the observer before their page was made. */
+  readonly lost: number;
+};
+
 /**
- * Those that had ended at the first question, in the order of their start. The observer goes through its log once: each page says where the
+ * Those that had ended at the first question. The observer goes through its log once: each page says where the
  * next one begins.
  *
  * @param ask - for one page.
@@ -39,7 +46,7 @@ export async function allTasks(
   ask: (page: PageQuestion) => Promise<RecordsResult>,
   count: () => Promise<number>,
   onPage: (share: number) => void
-): Promise<RunDetail[]> {
+): Promise<AllTasks> {
   const total = await count();
   if (total > MOST_TASKS) {
     throw new TooManyTasks(total);
@@ -48,15 +55,18 @@ export async function allTasks(
   let question: PageQuestion = {};
   for (;;) {
     const page = await ask(question);
+    const { next, end, lost = 0 } = page;
+    if (lost > 0) {
+      found.lose(lost, question);
+    }
     found.add(page);
-    const { next, end } = page;
     onPage(next === null ? 1 : Math.min(1, found.size / Math.max(1, total)));
     if (found.size > MOST_TASKS) {
       // More have ended since they were counted.
       throw new TooManyTasks(found.size);
     }
     if (next === null) {
-      return found.inOrder();
+      return { runs: found.inOrder(), lost: found.lost };
     }
     question = { after: next, end };
   }
@@ -69,9 +79,23 @@ class FoundTasks {
   private readonly _tasks: FoundTask[] = [];
   private _parts = 0;
   private _mostOfEach = Infinity;
+  private _lost = 0;
+
+  get lost(): number {
+    return this._lost;
+  }
 
   get size(): number {
     return this._tasks.length;
+  }
+
+  /** The page after this one begins later than where it should have. */
+  lose(count: number, { after: [, part = 0] = [] }: PageQuestion): void {
+    this._lost += count;
+    if (part > 0) {
+      // Its other parts are gone.
+      this._parts -= this._tasks.pop()?.parts.length ?? 0;
+    }
   }
 
   add(page: RecordsResult): void {

@@ -1,18 +1,24 @@
 /** What *Export* of the Task Stream offers beside the legend: pictures of what is shown, a trace and a table of the selection's tasks. */
 import { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { ClusterInfo, RunDetail } from '../../wire/panel-link';
+import type { ClusterInfo } from '../../wire/panel-link';
 import { conditionsOf } from '../../feed/selection';
 import { conditionText } from '../chip-row';
 import { downloadText } from '../download-text';
-import { formatCount, formatDuration, formatTimeRange } from '../format';
+import {
+  cellOf,
+  formatCount,
+  formatDuration,
+  formatExactCount,
+  formatTimeRange
+} from '../format';
 import type { PanelContext } from '../panel-context';
 import type { MenuItem } from '../panel-menu';
 import type { Asked } from '../panel-watch';
 import { downloadPng, downloadSvg } from '../picture-file';
 import { tableAsCsv } from '../table-twin';
 import { standings } from '../worker-standing';
-import { allTasks, MOST_TASKS, TooManyTasks } from './all-tasks';
+import { type AllTasks, allTasks, MOST_TASKS, TooManyTasks } from './all-tasks';
 import { groupHeaders } from './lane-groups';
 import { HEADER_HEIGHT, layOutLanes } from './lane-layout';
 import type { LaneScene } from './lane-scene';
@@ -263,7 +269,7 @@ async function exportTrace(source: IExportSource): Promise<void> {
   const { time } = answered;
   const { bands = [], bandsLeftOut = 0 } = model.result ?? {};
   const cluster = context.cluster.current;
-  const runs = await collected(source);
+  const { runs, lost } = await collected(source);
   downloadText(
     `${source.fileName}.trace.json`,
     'application/json',
@@ -283,17 +289,19 @@ async function exportTrace(source: IExportSource): Promise<void> {
           selection: conditionsOf(answered)
             .map(each => conditionText(each, trans))
             .join(', '),
-          ...(bandsLeftOut > 0 && { spans_left_out: String(bandsLeftOut) })
+          ...(bandsLeftOut > 0 && { spans_left_out: String(bandsLeftOut) }),
+          ...(lost > 0 && { tasks_missing: lostText(lost, trans) })
         }
       },
       trans
     )
   );
+  warnOfLost(lost, trans);
 }
 
 async function exportTasks(source: IExportSource): Promise<void> {
   const { trans } = source;
-  const runs = await collected(source);
+  const { runs, lost } = await collected(source);
   const columns = taskColumns(trans);
   // Beside the span, which is `default` where a notebook opens none.
   const place = columns.findIndex(({ sort }) => sort === 'span') + 1;
@@ -306,16 +314,43 @@ async function exportTasks(source: IExportSource): Promise<void> {
         { name: trans.__('Cell'), numeric: false },
         ...columns.slice(place)
       ],
-      rows: runs.map(run => {
-        const text = cellText(run, trans);
-        return taskRow(run, trans).toSpliced(place, 0, { text, value: text });
-      })
+      rows: [
+        ...runs.map(run => {
+          const text = cellText(run, trans);
+          return taskRow(run, trans).toSpliced(place, 0, { text, value: text });
+        }),
+        // A file of this kind has no place for remarks but its rows.
+        ...(lost > 0
+          ? [
+              [cellOf.text(lostText(lost, trans))].concat(
+                columns.map(() => cellOf.text(''))
+              )
+            ]
+          : [])
+      ]
     })
+  );
+  warnOfLost(lost, trans);
+}
+
+/** What a file has not. */
+function lostText(lost: number, trans: TranslationBundle): string {
+  return trans._n(
+    'Up to %2 task of the selection is missing: it was dropped for want of room while this file was made.',
+    'Up to %2 tasks of the selection are missing: they were dropped for want of room while this file was made.',
+    lost,
+    formatExactCount(lost)
   );
 }
 
+function warnOfLost(lost: number, trans: TranslationBundle): void {
+  if (lost > 0) {
+    Notification.warning(lostText(lost, trans), { autoClose: false });
+  }
+}
+
 /** The tasks of the selection that have ended by now. */
-async function collected(source: IExportSource): Promise<RunDetail[]> {
+async function collected(source: IExportSource): Promise<AllTasks> {
   const { model, context, trans, answered } = source;
   const cluster = context.cluster.current?.cluster;
   const { filter, time } = answered;

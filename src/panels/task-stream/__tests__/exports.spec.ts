@@ -16,6 +16,7 @@ import {
 } from '../../../observer/__tests__/ask';
 import { runDetail } from '../../../observer/folds/run-detail';
 import { PartKind } from '../../../records/enumerations';
+import { CHUNK_ROWS } from '../../../observer/store/column-table';
 import { ingestBlock } from '../../../observer/store/ingest';
 import { LogStore } from '../../../observer/store/log-store';
 import type { Span } from '../../../observer/store/span-tree';
@@ -157,7 +158,9 @@ afterEach(async () => {
 
 /** Answers each page that is asked for from a log. */
 async function answerTasks(
-  over: Partial<Pick<TasksResult, 'total'> & Pick<RecordsResult, 'next'>> = {},
+  over: Partial<
+    Pick<TasksResult, 'total'> & Pick<RecordsResult, 'next' | 'lost'>
+  > = {},
   of = log
 ): Promise<void> {
   for (;;) {
@@ -471,6 +474,19 @@ describe('a trace', () => {
     });
   });
 
+  it('says how many tasks were dropped while it was made, also on the page', async () => {
+    const warning = jest.spyOn(Notification, 'warning').mockReturnValue('');
+    await choose('Export trace for Perfetto or Chrome');
+    await answerTasks({ lost: 1234 });
+    await waitFor('a file', () => saved.length > 0);
+    const text =
+      'Up to 1,234 tasks of the selection are missing: they were dropped for want of room while this file was made.';
+    expect(JSON.parse(saved[0]!.text)).toMatchObject({
+      otherData: { tasks_missing: text }
+    });
+    expect(warning.mock.calls.map(([said]) => said)).toEqual([text]);
+  });
+
   it('has all parts of a task', async () => {
     const nine = drawRuns('0/0 aaaaaaaaa', {
       tasks: {
@@ -727,12 +743,39 @@ it('the table of tasks has those of the selection, with their cells', async () =
   ]);
 });
 
+it('the table of tasks says how many were dropped while it was made, also on the page', async () => {
+  const warning = jest.spyOn(Notification, 'warning').mockReturnValue('');
+  await choose('Export tasks as CSV');
+  await answerTasks({ lost: 1 });
+  await waitFor('a file', () => saved.length > 0);
+  const text =
+    'Up to 1 task of the selection is missing: it was dropped for want of room while this file was made.';
+  const lines = saved[0]!.text.split('\r\n');
+  expect(lines.at(-1)).toBe(text + ','.repeat(lines[0]!.split(',').length - 1));
+  expect(warning.mock.calls.map(([said]) => said)).toEqual([text]);
+});
+
+it('the table of no task says what its figures are in', async () => {
+  await act(async () => {
+    selection.setFilter({ functions: ['none'] });
+    feed.running[0]!.answer(
+      ask(log, 'task-stream', { filter: { functions: ['none'] }, ended: true })
+    );
+  });
+  await choose('Export tasks as CSV');
+  await answerTasks();
+  await waitFor('a file', () => saved.length > 0);
+  expect(saved[0]!.text).toBe(
+    'key,function,span,cell,worker,thread,status,start_seconds,duration_seconds,cpu_seconds,waited_seconds,size_bytes,error'
+  );
+});
+
 describe('all tasks of a selection', () => {
   /** As the panel asks. */
   const collected = async (of: LogStore, asked: Asked = {}) => {
     const pages: RecordsResult[] = [];
     let counts = 0;
-    const found = await allTasks(
+    const { runs } = await allTasks(
       page => {
         const params = { ...page, detailed: true };
         pages.push(ask(of, 'records', { ...asked, params }));
@@ -745,7 +788,7 @@ describe('all tasks of a selection', () => {
       },
       () => undefined
     );
-    return { found, pages, counts };
+    return { found: [...runs], pages, counts };
   };
   const manyRuns = (first: number, count: number) =>
     rowsToBlock(
@@ -820,7 +863,7 @@ describe('all tasks of a selection', () => {
     const growing = new LogStore('growing');
     ingestBlock(growing, manyRuns(0, 9000));
     let late = 9000;
-    const found = await allTasks(
+    const { runs: found } = await allTasks(
       page => {
         const params = { ...page, detailed: true };
         const answer = ask(growing, 'records', { params });
@@ -863,6 +906,48 @@ describe('all tasks of a selection', () => {
     }
   });
 
+  it('are said to be fewer where the oldest are dropped between pages', async () => {
+    const long = new LogStore('long', { runs: CHUNK_ROWS });
+    const most = 30_000;
+    ingestBlock(long, manyRuns(0, CHUNK_ROWS));
+    let next = 0;
+    const { runs, lost } = await allTasks(
+      page => {
+        if (page.after !== undefined) {
+          next ||= page.after[0]!;
+          // The first chunk goes.
+          ingestBlock(long, manyRuns(CHUNK_ROWS, CHUNK_ROWS));
+        }
+        const params = { ...page, detailed: true };
+        const time = { from: 0, to: most - 0.5 };
+        return Promise.resolve(ask(long, 'records', { params, time }));
+      },
+      () => Promise.resolve(most),
+      () => undefined
+    );
+    expect(next).toBeGreaterThan(0);
+    expect(next).toBeLessThan(most);
+    expect(runs).toHaveLength(next);
+    // Which of those that are gone were of the selection nobody knows.
+    expect(lost).toBe(CHUNK_ROWS - next);
+  });
+
+  it('do not have one of whose parts some are dropped between pages', async () => {
+    const [first, second] = [pageOf(2, 3), pageOf(1, 3)];
+    const { runs, lost } = await allTasks(
+      ({ after }) =>
+        Promise.resolve(
+          after === undefined
+            ? { ...first, next: [1, 3], end: 9 }
+            : { ...second, run: [7], lost: 6 }
+        ),
+      () => Promise.resolve(9),
+      () => undefined
+    );
+    expect(runs.map(({ run }) => run)).toEqual([0, 7]);
+    expect(lost).toBe(6);
+  });
+
   it('are not read beyond what a file holds', async () => {
     const asked: unknown[] = [];
     const reading = allTasks(
@@ -889,7 +974,7 @@ describe('all tasks of a selection', () => {
   it('have of more parts than a file holds the longest, and say how many they have not', async () => {
     const parts = 2500;
     const page = pageOf(100, parts);
-    const found = await allTasks(
+    const { runs: found } = await allTasks(
       () => Promise.resolve(page),
       () => Promise.resolve(100),
       () => undefined
