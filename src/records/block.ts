@@ -170,13 +170,25 @@ export function encodeBlock<T extends TableName>(
   return bytes;
 }
 
+/** What the first bytes of a block say of it. */
+type BlockHeader = {
+  readonly isFirstFormat: boolean;
+  readonly seq: number;
+  readonly table: TableName;
+  readonly rows: number;
+  readonly textBytes: number;
+  /** Of the whole block, padding included. */
+  readonly total: number;
+};
+
 /**
+ * Reads no row: a block may wait as it came until somebody asks for its rows.
+ *
  * @param bytes begins with the block; what follows it is left alone.
  * @throws BrokenBlock
  */
-export function decodeBlock(bytes: Uint8Array): Block {
-  const aligned8 = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
-  const { buffer, byteOffset, byteLength } = aligned8;
+export function blockHeader(bytes: Uint8Array): BlockHeader {
+  const { buffer, byteOffset, byteLength } = bytes;
   if (byteLength < BLOCK_HEADER_BYTES) {
     throw new BrokenBlock(`A block of ${byteLength} bytes.`);
   }
@@ -189,14 +201,30 @@ export function decodeBlock(bytes: Uint8Array): Block {
   if (table === undefined) {
     throw new BrokenBlock(`No table ${view.getUint16(8, true)}.`);
   }
-  const rows = view.getUint32(12, true);
-  const textBytes = view.getUint32(16, true);
   const total = view.getUint32(20, true);
   if (total > byteLength) {
     throw new BrokenBlock(`${total} bytes, but ${byteLength} are there.`);
   }
-  const types =
-    magic === MAGIC ? columnsOf(table) : columnsOfFirstFormat(table);
+  return {
+    isFirstFormat: magic === FIRST_MAGIC,
+    seq: view.getUint32(4, true),
+    table,
+    rows: view.getUint32(12, true),
+    textBytes: view.getUint32(16, true),
+    total
+  };
+}
+
+/**
+ * @param bytes begins with the block; what follows it is left alone.
+ * @throws BrokenBlock
+ */
+export function decodeBlock(bytes: Uint8Array): Block {
+  const aligned8 = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
+  const { buffer, byteOffset } = aligned8;
+  const { isFirstFormat, seq, table, rows, textBytes, total } =
+    blockHeader(aligned8);
+  const types = isFirstFormat ? columnsOfFirstFormat(table) : columnsOf(table);
   let end = BLOCK_HEADER_BYTES;
   for (const [, type] of types) {
     end = aligned(end) + rows * COLUMN_ARRAYS[type].BYTES_PER_ELEMENT;
@@ -224,13 +252,13 @@ export function decodeBlock(bytes: Uint8Array): Block {
       columns[name] = values;
     }
   }
-  if (magic === FIRST_MAGIC) {
+  if (isFirstFormat) {
     for (const name of narrowBefore(table)) {
       columns[name] = widened(columns[name] as Uint16Array);
     }
   }
   return {
-    seq: view.getUint32(4, true),
+    seq,
     table,
     rows,
     columns,

@@ -76,11 +76,15 @@ export class Clusters {
   open(open: OpenFields): ObservedCluster {
     this._clearTimer(open.clusterId);
     const known = this._entries.get(open.clusterId);
-    if (known?.cluster.store.logId === open.logId) {
+    if (known?.cluster.logId === open.logId) {
       known.cluster.reopened(open);
       return known.cluster;
     }
-    const cluster = new ObservedCluster(open, boundsFor(this._budgetBytes));
+    const cluster = new ObservedCluster(
+      open,
+      boundsFor(this._budgetBytes),
+      why => this._options.note(`${open.name}: a block was left out: ${why}`)
+    );
     this._entries.delete(open.clusterId);
     this._forgotten = this._forgotten.filter(
       info => info.cluster !== open.clusterId
@@ -135,12 +139,12 @@ export class Clusters {
     const sizes = [...this._entries].map(([id, { cluster }]) => ({
       id,
       cluster,
-      nbytes: cluster.store.nbytes * OVERHEAD
+      nbytes: cluster.nbytes * OVERHEAD
     }));
     let sum = sizes.reduce((total, { nbytes }) => total + nbytes, 0);
     const oldestFirst = sizes
       .filter(({ cluster }) => cluster.ended)
-      .sort((a, b) => a.cluster.endedAt - b.cluster.endedAt);
+      .sort((a, b) => a.cluster.endToldAt - b.cluster.endToldAt);
     const surplus = oldestFirst.length - MOST_ENDED;
     for (const [i, { id, cluster, nbytes }] of oldestFirst
       .slice(0, sizes.length - 1)

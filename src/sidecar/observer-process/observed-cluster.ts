@@ -37,6 +37,7 @@ import {
 } from './sentences';
 import { SourceProcess } from './source-process';
 import { TileMaker } from './tile-maker';
+import { UnreadBlocks } from './unread-blocks';
 
 export type OpenFields = Fields<'source', 'up', 'open'>;
 
@@ -45,13 +46,25 @@ const FILTERS_KEPT = 5;
 /** Clocks that are further apart are told of: closer ones show the same times of day. */
 const TOLD_SECONDS = 1;
 
-export class ObservedCluster {
-  readonly store: LogStore;
-  state: ClusterState = 'starting';
-  private _why: string | undefined;
-  private _endedAt: number | undefined;
+/** How a log ended, as its source said. */
+type LogEnd = {
+  readonly why: EndWhy;
+  /** Seconds since the cluster's start. */
+  readonly at: number;
+  readonly told: string;
   /** Whether only watching has ended. */
-  private _isUnwatched = false;
+  readonly isUnwatched: boolean;
+};
+
+export class ObservedCluster {
+  private readonly _store: LogStore;
+  private readonly _unread = new UnreadBlocks();
+  /** Of a log that has not ended. */
+  private _liveState: Exclude<ClusterState, 'ended'> = 'starting';
+  private _whyLive: string | undefined;
+  private _end: LogEnd | null = null;
+  /** When it was said to have ended, by this machine's wall clock; Infinity while it lives. */
+  private _endToldAt = Infinity;
   private _open: OpenFields;
   /**
    * When the log was opened by this machine's wall clock, and by the steady one, in milliseconds: the log's clock does not jump when the wall
@@ -67,10 +80,46 @@ export class ObservedCluster {
   private readonly _tiles = new BoundedMap<string, TileMaker>(FILTERS_KEPT);
   private readonly _listeners = new Set<() => void>();
 
-  constructor(open: OpenFields, bounds: StoreBounds = {}) {
+  /** @param _onBroken - Told what is wrong with a block, when it is read. */
+  constructor(
+    open: OpenFields,
+    bounds: StoreBounds = {},
+    private readonly _onBroken: (why: string) => void = () => undefined
+  ) {
     this._open = open;
     this._process = new SourceProcess(open.pid);
-    this.store = new LogStore(open.logId, bounds);
+    this._store = new LogStore(open.logId, bounds);
+  }
+
+  /**
+   * All that is known of the log. Blocks wait as they came until somebody asks: so whoever asks gets what he would have got if each had been
+   * read when it came.
+   */
+  get store(): LogStore {
+    this._readBlocks();
+    return this._store;
+  }
+
+  /** The newest block that is here, read or not. */
+  get haveSeq(): number {
+    return Math.max(this._store.seq, this._unread.newest);
+  }
+
+  /** Bytes of its tables and of what waits for them. */
+  get nbytes(): number {
+    return this._store.nbytes + this._unread.nbytes;
+  }
+
+  get logId(): string {
+    return this._store.logId;
+  }
+
+  get state(): ClusterState {
+    if (this._end !== null) {
+      return 'ended';
+    }
+    this._readBlocks();
+    return this._liveState;
   }
 
   get id(): string {
@@ -82,7 +131,7 @@ export class ObservedCluster {
   }
 
   get ended(): boolean {
-    return this.state === 'ended';
+    return this._end !== null;
   }
 
   /** Whether tasks run, as far as is known: of a cluster that cannot be reached it is not. */
@@ -90,9 +139,13 @@ export class ObservedCluster {
     return this.state === 'running' && this.store.shape.running.size > 0;
   }
 
-  /** Wall clock seconds; Infinity while it lives. */
-  get endedAt(): number {
-    return this._endedAt ?? Infinity;
+  get endToldAt(): number {
+    return this._endToldAt;
+  }
+
+  /** Wall clock seconds. */
+  private get _endedAt(): number | undefined {
+    return this._end === null ? undefined : this._wallClock(this._end.at);
   }
 
   /** Seconds since the cluster's start, at this moment. */
@@ -128,47 +181,63 @@ export class ObservedCluster {
     this._open = open;
     this._process = new SourceProcess(open.pid);
     this.store.reopen();
+    this._end = null;
+    this._endToldAt = Infinity;
     this._goOn();
-    this._endedAt = undefined;
-    this._isUnwatched = false;
     this._changed();
   }
 
-  /** Takes blocks in. One that cannot be read leaves a gap, and the rest go on. Returns what was wrong, for the log. */
-  take(blobs: readonly Uint8Array[]): string[] {
-    const broken: string[] = [];
-    const { outage } = this.store;
+  /** Takes blocks, to be read when somebody asks. */
+  take(blobs: readonly Uint8Array[]): void {
+    let isDue = false;
+    for (const blob of blobs) {
+      isDue = this._unread.add(blob) || isDue;
+    }
+    if (isDue) {
+      this._readBlocks();
+    }
+    this._changed();
+  }
+
+  /** One that cannot be read leaves a gap, and the rest go on. */
+  private _readBlocks(): void {
+    const blobs = this._unread.takeAll();
+    if (blobs.length === 0) {
+      return;
+    }
+    const store = this._store;
+    const { outage } = store;
     for (const blob of blobs) {
       try {
-        ingestBlock(this.store, blockRows(decodeBlock(blob)));
+        ingestBlock(store, blockRows(decodeBlock(blob)));
       } catch (error) {
         // A broken block must not take the other clusters with it: say so in the log and in `gaps`, and go on.
         const why = error instanceof Error ? error.message : String(error);
-        broken.push(why);
-        ingestBroken(this.store, sequenceOf(blob), `a block is broken: ${why}`);
+        this._onBroken(why);
+        ingestBroken(store, sequenceOf(blob), `a block is broken: ${why}`);
       }
     }
-    if (
-      (this.state === 'starting' && this.store.shape.workers.size > 0) ||
-      this.store.outage !== outage
+    if (this._end !== null) {
+      store.shape.running.clear();
+    } else if (
+      (this._liveState === 'starting' && store.shape.workers.size > 0) ||
+      store.outage !== outage
     ) {
       this._goOn();
     }
-    this._changed();
-    return broken;
   }
 
   /** The state of a log whose source is there. */
   private _goOn(): void {
     const { outage, shape, now } = this.store;
     if (outage !== null) {
-      this.state = 'reconnecting';
+      this._liveState = 'reconnecting';
       const since = this._wallClock(outage.since);
       const until = this._wallClock(outage.until);
-      this._why = unreachableSentence({ ...outage, since, until }, now);
+      this._whyLive = unreachableSentence({ ...outage, since, until }, now);
     } else {
-      this.state = shape.workers.size > 0 ? 'running' : 'starting';
-      this._why = undefined;
+      this._liveState = shape.workers.size > 0 ? 'running' : 'starting';
+      this._whyLive = undefined;
     }
   }
 
@@ -179,21 +248,20 @@ export class ObservedCluster {
 
   linkLost(): void {
     if (!this.ended && this.state !== 'reconnecting') {
-      this.state = 'reconnecting';
-      this._why = reconnectingSentence(this.store.now, this._process.isSeen);
+      this._liveState = 'reconnecting';
+      this._whyLive = reconnectingSentence(
+        this.store.now,
+        this._process.isSeen
+      );
       this._changed();
     }
   }
 
   /** `at`: seconds since the cluster's start. */
   end(why: EndWhy, at: number, told = '', isUnwatched = false): void {
-    this.state = 'ended';
-    this._endedAt = this._wallClock(at);
-    this._isUnwatched = isUnwatched;
-    this._why = isUnwatched
-      ? unwatchedSinceSentence(this._endedAt, told)
-      : endedSentence(why, this._endedAt, this._open.kind, told);
-    this.store.shape.running.clear();
+    this._end = { why, at, told, isUnwatched };
+    this._endToldAt = Date.now();
+    this._store.shape.running.clear();
     this._changed();
   }
 
@@ -230,10 +298,24 @@ export class ObservedCluster {
     return tiles;
   }
 
+  /** Why it is in its state, if there is more to say. */
+  private _why(): string | undefined {
+    if (this._end === null) {
+      return this._whyLive;
+    }
+    const { why, at, told, isUnwatched } = this._end;
+    const endedAt = this._wallClock(at);
+    return isUnwatched
+      ? unwatchedSinceSentence(endedAt, told)
+      : endedSentence(why, endedAt, this._open.kind, told);
+  }
+
   info(): ClusterInfo {
-    const { shape } = this.store;
-    const process = newestProcessMemory(this.store);
     const { store } = this;
+    const { shape } = store;
+    const process = newestProcessMemory(store);
+    const why = this._why();
+    const endedAt = this._endedAt;
     return {
       cluster: this.id,
       name: this._open.name,
@@ -255,9 +337,9 @@ export class ObservedCluster {
       tasks: Math.max(store.nodes.endRow, store.runCount),
       ...this._functions(),
       capabilities: this._open.capabilities,
-      ...(this._why === undefined ? {} : { why: this._why }),
-      ...(this._endedAt === undefined ? {} : { endedAt: this._endedAt }),
-      ...(this._isUnwatched ? { unwatched: true } : {}),
+      ...(why === undefined ? {} : { why }),
+      ...(endedAt === undefined ? {} : { endedAt }),
+      ...(this._end?.isUnwatched === true ? { unwatched: true } : {}),
       ...(this._open.notebook ? { notebook: this._open.notebook } : {}),
       ...(this._open.environment === ''
         ? {}

@@ -78,12 +78,7 @@ export class Observer {
       onLink: link => {
         links.add(link);
         if (link.role === 'source') {
-          new SourceSession(
-            link as AcceptedLink<'source'>,
-            clusters,
-            newest,
-            options.note
-          );
+          new SourceSession(link as AcceptedLink<'source'>, clusters, newest);
         } else {
           new PanelSession(
             link as AcceptedLink<'panel'>,

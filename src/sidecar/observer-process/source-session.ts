@@ -20,8 +20,7 @@ export class SourceSession {
   constructor(
     private readonly _link: AcceptedLink<'source'>,
     private readonly _clusters: Clusters,
-    private readonly _newest: WeakMap<ObservedCluster, SourceSession>,
-    private readonly _note: (sentence: string) => void
+    private readonly _newest: WeakMap<ObservedCluster, SourceSession>
   ) {
     _link.start({
       messages: batch => this._take(batch),
@@ -48,9 +47,7 @@ export class SourceSession {
           for (const { length } of message.blobs) {
             this._bytes += length;
           }
-          for (const why of this._cluster.take(message.blobs)) {
-            this._note(`${this._cluster.name}: a block was left out: ${why}`);
-          }
+          this._cluster.take(message.blobs);
           break;
         case 'end':
           this._saidEnd = true;
@@ -68,7 +65,7 @@ export class SourceSession {
       }
     }
     if (hasBlocks && this._cluster !== undefined) {
-      this._link.send('ack', { seq: this._cluster.store.seq });
+      this._link.send('ack', { seq: this._cluster.haveSeq });
       if (this._bytes >= BYTES_PER_BUDGET) {
         this._bytes = 0;
         this._clusters.keepBudget();

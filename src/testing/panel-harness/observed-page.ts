@@ -79,7 +79,7 @@ export class ObservedPage {
     for (const { table, rows, columns, text } of blocks) {
       const seq = this.cluster.store.seq + 1;
       const blob = encodeBlock(seq, table, rows, columns as never, text);
-      this.notes.push(...this.cluster.take([blob]));
+      this.cluster.take([blob]);
     }
   }
 

@@ -68,7 +68,7 @@ it(`takes any frame from pages and from sources, seed ${SEED}`, async () => {
   });
   const sources = [0, 1].map(() => {
     const link = new EndlessLink('source');
-    new SourceSession(link as never, clusters, newest, note);
+    new SourceSession(link as never, clusters, newest);
     return link;
   });
   const blocks = drawBlocks(
