@@ -13,6 +13,13 @@
 export class BoundedMap<K, V extends object> {
   private readonly _entries = new Map<K, V>();
   private _cost = 0;
+  /**
+   * A walk over the keys, oldest first, which goes on where it stood: all that it has passed is gone. A Map leaves holes where entries were,
+   * as many as it has entries before it closes them, and a new walk passes all of them: with 63,000 entries each `set` took 15 to 60 µs.
+   */
+  private _walk: Iterator<K> | undefined;
+  /** Entries that were put in since the walk took its last step. */
+  private _putSince = 0;
 
   /**
    * @param _most - the sum of what entries cost.
@@ -38,7 +45,7 @@ export class BoundedMap<K, V extends object> {
     if (value !== undefined) {
       // A Map keeps the order of insertion: what is put back is the newest.
       this._entries.delete(key);
-      this._entries.set(key, value);
+      this._put(key, value);
     }
     return value;
   }
@@ -50,7 +57,7 @@ export class BoundedMap<K, V extends object> {
 
   set(key: K, value: V): void {
     this.delete(key);
-    this._entries.set(key, value);
+    this._put(key, value);
     this._cost += this._costOf(value);
     this._shrink();
   }
@@ -79,12 +86,19 @@ export class BoundedMap<K, V extends object> {
     return this._entries.values();
   }
 
+  private _put(key: K, value: V): void {
+    this._entries.set(key, value);
+    // A walk that stands still holds what the Map was then, and all that it has been since.
+    if (++this._putSince > this._entries.size) {
+      this._walk = undefined;
+    }
+  }
+
   private _shrink(): void {
-    for (const key of this._entries.keys()) {
-      if (this._cost <= this._most || this._entries.size === 1) {
-        return;
-      }
-      this.delete(key);
+    while (this._cost > this._most && this._entries.size > 1) {
+      this._walk ??= this._entries.keys();
+      this._putSince = 0;
+      this.delete(this._walk.next().value as K);
     }
   }
 }

@@ -28,6 +28,35 @@ describe('BoundedMap', () => {
     ]);
   });
 
+  it('does not look for the oldest entry from the start each time', () => {
+    const map = new BoundedMap<number, Costly>(1000);
+    const walks = jest.spyOn(Map.prototype, 'keys');
+    for (let key = 0; key < 5000; key++) {
+      map.set(key, { cost: 1 });
+    }
+    const begun = walks.mock.calls.length;
+    walks.mockRestore();
+    expect(begun).toBe(1);
+    expect(map.peek(3999)).toBeUndefined();
+    expect(map.peek(4000)).toBeDefined();
+  });
+
+  it('lets go of a walk that stands still while entries are put in', () => {
+    const map = new BoundedMap<number, Costly>(2);
+    const walks = jest.spyOn(Map.prototype, 'keys');
+    const begun = [0, 1, 2, 3].map(key => {
+      map.set(key, { cost: 1 });
+      return walks.mock.calls.length;
+    });
+    // (uses put entries in, too)
+    [2, 3, 2, 3].forEach(key => map.get(key));
+    map.set(4, { cost: 1 });
+    begun.push(walks.mock.calls.length);
+    walks.mockRestore();
+    expect(begun).toEqual([0, 0, 1, 1, 2]);
+    expect(map.peek(2)).toBeUndefined();
+  });
+
   it('does what a list in the order of use does, whatever comes', () => {
     const key = fc.nat(6);
     const step = fc.oneof(
