@@ -1,7 +1,6 @@
 import { writeFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { SHOWN } from '../graph/shown';
 import { figureOf, type Picture, wholeView } from './figure';
 import { htmlPage } from './html';
@@ -10,6 +9,7 @@ import { checkedOptions, type VisualizeOptions } from './options';
 import type { IPlottable, Plot, TimeRange } from './plots';
 import type { PlotlyFigure } from './plotly-figure';
 import { summaryOf } from './summary';
+import { checkedPath } from './written-path';
 
 /**
  * A figure of plotly: `data`, `layout` and `config` are plain objects that `Plotly.newPlot` takes.
@@ -100,6 +100,7 @@ export class Figure implements PlotlyFigure {
  * @param profilers - one or several, in the order of the plots
  * @returns the figure; with `filename` it is also written as one HTML file that works offline
  * @throws TypeError for an unknown option, naming it, and for what is no profiler
+ * @throws Error before anything is drawn, where `filename` cannot be written to: its folder is not there, or may not be written in
  *
  * @group Pictures
  * @example
@@ -128,6 +129,7 @@ export function visualize(
     throw new TypeError('visualize needs at least one profiler.');
   }
   list.forEach(checkPlottable);
+  const given = filename === undefined ? undefined : checkedPath(filename);
   const { start, end } = timeRange(list);
   const plots = list.map(profiler =>
     profiler.plot(start, figureOptions.labelSize)
@@ -137,13 +139,9 @@ export function visualize(
     end: rightEnd(plots, end - start),
     options: figureOptions
   });
-  if (filename !== undefined || show === true) {
+  if (given !== undefined || show === true) {
     const path =
-      filename === undefined
-        ? join(mkdtempSync(join(tmpdir(), 'spanwise-')), 'profile.html')
-        : filename instanceof URL
-          ? fileURLToPath(filename)
-          : filename;
+      given ?? join(mkdtempSync(join(tmpdir(), 'spanwise-')), 'profile.html');
     writeFileSync(path, figure.toHtml());
     if (show === true) {
       openInBrowser(path);

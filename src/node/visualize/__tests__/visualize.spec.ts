@@ -37,6 +37,15 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
+function thrownBy(call: () => unknown): Error {
+  try {
+    call();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('Nothing was thrown.');
+}
+
 /** What the page unpacks. */
 function pictureIn(html: string): { plots: Record<string, unknown>[] } {
   const [, packed] = /<script type="text\/plain" id="picture">([^<]*)</.exec(
@@ -194,6 +203,28 @@ describe('visualize', () => {
       }
     );
     expect(existsSync(path)).toBe(true);
+  });
+
+  it('says before it draws where its file cannot be written', () => {
+    let drawn = 0;
+    const profiler = plottable(origin => {
+      drawn++;
+      return resourcePlot([], origin);
+    });
+    const missing = join(folder, 'nowhere', 'profile.html');
+    for (const [filename, code, says] of [
+      [folder, 'EISDIR', `cannot write to '${folder}': it is a folder`],
+      [missing, 'ENOENT', `there is no folder ${join(folder, 'nowhere')}.`],
+      [pathToFileURL(missing), 'ENOENT', `cannot write to '${missing}'`]
+    ] as const) {
+      const error = thrownBy(() => visualize(profiler, { filename }));
+      expect(error).toMatchObject({ code });
+      expect(error.message).toContain(says);
+    }
+    expect(() =>
+      visualize(profiler, { filename: new URL('https://example.org/a.html') })
+    ).toThrow('a path or a file URL, not https://example.org/a.html.');
+    expect(drawn).toBe(0);
   });
 
   it('§4: show opens the file in the browser that the environment names', async () => {
